@@ -1,0 +1,66 @@
+package arm
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// milestones are the suffixes that the contract allows after the date of an
+// api-version, from the least to the most finished; a version without suffix
+// follows them all.
+var milestones = []string{"alpha", "privatepreview", "beta", "preview", "rc"}
+
+// ValidAPIVersion reports whether v has the form of an api-version: YYYY-MM-DD
+// with a possible month and day, optionally followed by -preview, -alpha,
+// -beta, -rc or -privatepreview in any casing (resource reference, arguments).
+func ValidAPIVersion(v string) bool {
+	if len(v) < 10 || v[4] != '-' || v[7] != '-' {
+		return false
+	}
+	for _, i := range [...]int{0, 1, 2, 3, 5, 6, 8, 9} {
+		if v[i] < '0' || v[i] > '9' {
+			return false
+		}
+	}
+	if month := v[5:7]; month < "01" || month > "12" {
+		return false
+	}
+	if day := v[8:10]; day < "01" || day > "31" {
+		return false
+	}
+	return len(v) == 10 || v[10] == '-' && milestone(v) >= 0
+}
+
+// milestone ranks the suffix of a version: -1 when it is none that the
+// contract knows.
+func milestone(v string) int {
+	if len(v) == 10 {
+		return len(milestones)
+	}
+	for i, m := range milestones {
+		if strings.EqualFold(v[11:], m) {
+			return i
+		}
+	}
+	return -1
+}
+
+// StableAPIVersion reports whether v, a valid api-version, has no suffix.
+func StableAPIVersion(v string) bool { return len(v) == 10 }
+
+// CompareAPIVersions orders two valid api-versions from older to newer: by
+// date, then by milestone, the version without suffix last.
+func CompareAPIVersions(a, b string) int {
+	if c := strings.Compare(a[:10], b[:10]); c != 0 {
+		return c
+	}
+	return cmp.Compare(milestone(a), milestone(b))
+}
+
+// NewestFirst returns a copy of versions in the order in which ARM lists them.
+func NewestFirst(versions []string) []string {
+	sorted := slices.Clone(versions)
+	slices.SortStableFunc(sorted, func(a, b string) int { return CompareAPIVersions(b, a) })
+	return sorted
+}

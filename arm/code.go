@@ -1,0 +1,146 @@
+package arm
+
+import "net/http"
+
+// Code is the machine-readable name of a fault, as ARM spells it; clients match
+// on it byte for byte.
+type Code string
+
+// The codes of the front door's own answers.
+const (
+	AuthenticationFailed                Code = "AuthenticationFailed"
+	InvalidAuthenticationToken          Code = "InvalidAuthenticationToken"
+	BadGatewayConnection                Code = "BadGatewayConnection"
+	Conflict                            Code = "Conflict"
+	Forbidden                           Code = "Forbidden"
+	GatewayTimeout                      Code = "GatewayTimeout"
+	HTTPResourceNotFound                Code = "HttpResourceNotFound"
+	InternalServerError                 Code = "InternalServerError"
+	InvalidAPIVersionParameter          Code = "InvalidApiVersionParameter"
+	InvalidGatewayHost                  Code = "InvalidGatewayHost"
+	InvalidProviderResponse             Code = "InvalidProviderResponse"
+	InvalidQueryParameter               Code = "InvalidQueryParameter"
+	InvalidRequestContent               Code = "InvalidRequestContent"
+	InvalidRequestHeader                Code = "InvalidRequestHeader"
+	InvalidRequestURI                   Code = "InvalidRequestUri"
+	InvalidResourceGroup                Code = "InvalidResourceGroup"
+	InvalidResourceGroupLocation        Code = "InvalidResourceGroupLocation"
+	InvalidResourceLocation             Code = "InvalidResourceLocation"
+	InvalidResourceName                 Code = "InvalidResourceName"
+	InvalidResourceNamespace            Code = "InvalidResourceNamespace"
+	InvalidResourceType                 Code = "InvalidResourceType"
+	InvalidSkipToken                    Code = "InvalidSkipToken"
+	InvalidSubscriptionID               Code = "InvalidSubscriptionId"
+	InvalidTagNameCharacters            Code = "InvalidTagNameCharacters"
+	InvalidTagNameLength                Code = "InvalidTagNameLength"
+	InvalidTagValueLength               Code = "InvalidTagValueLength"
+	LocationNotAvailableForGroup        Code = "LocationNotAvailableForResourceGroup"
+	LocationNotAvailableForResourceType Code = "LocationNotAvailableForResourceType"
+	LocationRequired                    Code = "LocationRequired"
+	MethodNotAllowed                    Code = "MethodNotAllowed"
+	MisdirectedRequest                  Code = "MisdirectedRequest"
+	MissingAPIVersionParameter          Code = "MissingApiVersionParameter"
+	MissingSubscriptionRegistration     Code = "MissingSubscriptionRegistration"
+	NoRegisteredProviderFound           Code = "NoRegisteredProviderFound"
+	NotImplemented                      Code = "NotImplemented"
+	ParentResourceNotFound              Code = "ParentResourceNotFound"
+	PreconditionFailed                  Code = "PreconditionFailed"
+	ReadOnlyDisabledSubscription        Code = "ReadOnlyDisabledSubscription"
+	RequestContentTooLarge              Code = "RequestContentTooLarge"
+	ResourceGroupBeingDeleted           Code = "ResourceGroupBeingDeleted"
+	ResourceGroupDeletionBlocked        Code = "ResourceGroupDeletionBlocked"
+	ResourceGroupNotFound               Code = "ResourceGroupNotFound"
+	ResourceGroupQuotaExceeded          Code = "ResourceGroupQuotaExceeded"
+	ResourceNotFound                    Code = "ResourceNotFound"
+	ResourceQuotaExceeded               Code = "ResourceQuotaExceeded"
+	ResponseTooLarge                    Code = "ResponseTooLarge"
+	ServerTimeout                       Code = "ServerTimeout"
+	SubscriptionNotFound                Code = "SubscriptionNotFound"
+	TagCountExceeded                    Code = "TagCountExceeded"
+	UnregisterNotAllowed                Code = "CannotUnregisterNamespaceWithResources"
+	UnsupportedMediaType                Code = "UnsupportedMediaType"
+)
+
+// fault is what a code stands for: the status that carries it and the form of
+// its message.
+type fault struct {
+	status int
+	text   string
+}
+
+// faults holds each code's status and ARM's own words for it. Where ARM has
+// several wordings for one code, the variants stand in wordings.
+var faults = map[Code]fault{
+	AuthenticationFailed:       {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
+	InvalidAuthenticationToken: {http.StatusUnauthorized, "The access token is invalid."},
+	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
+	Conflict:                   {http.StatusConflict, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests."},
+	Forbidden:                  {http.StatusForbidden, "%s"},
+	GatewayTimeout:             {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
+	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
+	InternalServerError:        {http.StatusInternalServerError, "Encountered internal server error. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
+	InvalidAPIVersionParameter: {http.StatusBadRequest, "The api-version '%s' is invalid. The supported versions are '%s'."},
+	InvalidGatewayHost:         {http.StatusBadGateway, "Host name resolution failed for '%s'; cannot fulfill the request."},
+	InvalidProviderResponse:    {http.StatusBadGateway, "The resource provider '%s' returned an invalid response: %s."},
+	InvalidQueryParameter:      {http.StatusBadRequest, "The query parameter '%s' is invalid: %s."},
+	InvalidRequestContent:      {http.StatusBadRequest, "The request content was invalid and could not be deserialized: '%s'."},
+	InvalidRequestHeader:       {http.StatusBadRequest, "The request header '%s' is invalid: %s."},
+	InvalidRequestURI:          {http.StatusBadRequest, "The request URI is invalid: %s."},
+	InvalidResourceGroup:       {http.StatusBadRequest, "The provided resource group name '%s' has these invalid characters: '%s'. The name can only be a letter, digit, '-', '.', '(', ')' or '_'."},
+	InvalidResourceGroupLocation: {http.StatusConflict,
+		"Invalid resource group location '%s'. The Resource group already exists in location '%s'."},
+	InvalidResourceLocation: {http.StatusConflict,
+		"The resource '%s' already exists in location '%s' in resource group '%s'. A resource with the same name cannot be created in location '%s'. Please select a new resource name."},
+	InvalidResourceName: {http.StatusBadRequest,
+		"The provided resource name '%s' is invalid. A name has 1 to 260 characters and cannot include '<', '>', '%%', '&', ':', '\\', '?', '/' or control characters."},
+	InvalidResourceNamespace: {http.StatusNotFound, "The resource namespace '%s' is invalid."},
+	InvalidResourceType:      {http.StatusNotFound, "The resource type could not be found in the namespace '%s' for api version '%s'."},
+	InvalidSkipToken:         {http.StatusBadRequest, "The skip token is invalid."},
+	InvalidSubscriptionID:    {http.StatusBadRequest, "The provided subscription identifier '%s' is malformed or invalid."},
+	InvalidTagNameCharacters: {http.StatusBadRequest,
+		"The tag names '%s' have reserved characters '<,>,%%,&,\\,?,/' or control characters."},
+	InvalidTagNameLength: {http.StatusBadRequest,
+		"The tag name '%s' is invalid: a tag name has 1 to 512 characters."},
+	InvalidTagValueLength: {http.StatusBadRequest,
+		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
+	LocationNotAvailableForGroup: {http.StatusBadRequest,
+		"The provided location '%s' is not available for resource group. List of available regions is '%s'."},
+	LocationNotAvailableForResourceType: {http.StatusBadRequest,
+		"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'."},
+	LocationRequired:           {http.StatusBadRequest, "The location property is required for this definition."},
+	MethodNotAllowed:           {http.StatusMethodNotAllowed, "The requested resource does not support http method '%s'."},
+	MisdirectedRequest:         {http.StatusMisdirectedRequest, "The host of this request is none that this service answers for."},
+	MissingAPIVersionParameter: {http.StatusBadRequest, "The api-version query parameter (?api-version=) is required for all requests."},
+	MissingSubscriptionRegistration: {http.StatusConflict,
+		"The subscription is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions."},
+	NoRegisteredProviderFound: {http.StatusBadRequest,
+		"No registered resource provider found for location '%s' and API version '%s' for type '%s'. The supported api-versions are '%s'. The supported locations are '%s'."},
+	NotImplemented:         {http.StatusNotImplemented, "The http method is not implemented."},
+	ParentResourceNotFound: {http.StatusNotFound, "Can not perform requested operation on nested resource. Parent resource '%s' not found."},
+	PreconditionFailed:     {http.StatusPreconditionFailed, "The condition '%s' is not met by the present state of '%s'. Read it again and decide anew."},
+	ReadOnlyDisabledSubscription: {http.StatusConflict,
+		"The subscription '%s' is disabled and therefore marked as read only. You cannot perform any write actions on this subscription until it is re-enabled."},
+	RequestContentTooLarge: {http.StatusRequestEntityTooLarge, "The request content size exceeds the maximum size of %s."},
+	ResourceGroupBeingDeleted: {http.StatusConflict,
+		"The resource group '%s' is in deprovisioning state and cannot perform this operation."},
+	ResourceGroupDeletionBlocked: {http.StatusConflict,
+		"Deletion of resource group '%s' failed as resources with identifiers '%s' could not be deleted. The provisioning state of the resource group will be rolled back. The tracking Id is '%s'. Please check audit logs for more details."},
+	ResourceGroupNotFound: {http.StatusNotFound, "Resource group '%s' could not be found."},
+	ResourceGroupQuotaExceeded: {http.StatusConflict,
+		"Creating the resource group '%s' would exceed the quota of '%d'. The current resource group count is '%d', please delete some resource groups before creating a new one."},
+	ResourceNotFound: {http.StatusNotFound,
+		"The Resource '%s' under resource group '%s' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix"},
+	ResourceQuotaExceeded: {http.StatusConflict,
+		"Creating the resource of type %[1]s would exceed the quota of %[2]d resources of type %[1]s per resource group. The current resource count is %[3]d, please delete some resources of this type before creating a new one."},
+	ResponseTooLarge: {http.StatusInternalServerError,
+		"The response of '%s' exceeds the maximum size of %s and was dropped."},
+	ServerTimeout: {http.StatusServiceUnavailable,
+		"The request timed out. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
+	SubscriptionNotFound: {http.StatusNotFound, "The subscription '%s' could not be found."},
+	TagCountExceeded: {http.StatusBadRequest,
+		"The number of tags '%d' exceeds the maximum of '%d'."},
+	UnregisterNotAllowed: {http.StatusConflict,
+		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},
+	UnsupportedMediaType: {http.StatusUnsupportedMediaType,
+		"The content media type '%s' is not supported. Only 'application/json' is supported."},
+}

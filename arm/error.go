@@ -1,0 +1,120 @@
+package arm
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+)
+
+// Error is ARM's error envelope and the status that carries it. Handlers return
+// it; one renderer writes it.
+type Error struct {
+	Status         int              `json:"-"`
+	Code           Code             `json:"code"`
+	Message        string           `json:"message"`
+	Target         string           `json:"target,omitempty"`
+	Details        []Error          `json:"details,omitempty"`
+	AdditionalInfo []AdditionalInfo `json:"additionalInfo,omitempty"`
+
+	// RetryAfter is the pause asked of the client, rounded up to whole
+	// seconds when it is sent; zero asks for none. Clients give up at once
+	// when it exceeds 60 s.
+	RetryAfter time.Duration `json:"-"`
+	// Allow names the methods that a 405 permits.
+	Allow []string `json:"-"`
+	// Cause is what lies behind the fault, for the log only: it never
+	// reaches a client.
+	Cause error `json:"-"`
+}
+
+// AdditionalInfo is one machine-readable supplement of an [Error].
+type AdditionalInfo struct {
+	Type string          `json:"type"`
+	Info json.RawMessage `json:"info"`
+}
+
+// NewError returns the error that code stands for, its message filled with
+// args in the order of ARM's wording.
+func NewError(code Code, args ...any) *Error {
+	f, known := faults[code]
+	if !known {
+		panic("arm: no wording for code " + string(code))
+	}
+	return &Error{Status: f.status, Code: code, Message: format(f.text, args)}
+}
+
+func format(text string, args []any) string {
+	for i, a := range args {
+		if s, ok := a.(string); ok {
+			args[i] = strings.ToValidUTF8(s, "\uFFFD")
+		}
+	}
+	return fmt.Sprintf(text, args...)
+}
+
+// About returns the error with target: the id, member or parameter at fault.
+func (e *Error) About(target string) *Error {
+	e.Target = strings.ToValidUTF8(target, "\uFFFD")
+	return e
+}
+
+// Because returns the error with the cause that the log shall show.
+func (e *Error) Because(err error) *Error {
+	e.Cause = err
+	return e
+}
+
+// WithStatus returns the error under another status than its code's usual one.
+func (e *Error) WithStatus(status int) *Error {
+	e.Status = status
+	return e
+}
+
+// Saying returns the error with a message of its own in place of the code's
+// usual wording.
+func (e *Error) Saying(message string, args ...any) *Error {
+	e.Message = format(message, args)
+	return e
+}
+
+func (e *Error) Error() string { return string(e.Code) + ": " + e.Message }
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// Body returns the envelope as JSON: {"error":{…}}, both names in lower case,
+// since clients look them up case-sensitively.
+func (e *Error) Body() []byte {
+	body, err := json.Marshal(struct {
+		Error *Error `json:"error"`
+	}{e})
+	if err != nil { // only AdditionalInfo can hold bytes that are no JSON
+		panic(fmt.Sprintf("arm: error %s cannot be rendered: %v", e.Code, err))
+	}
+	return body
+}
+
+// NoProviderFound returns NoRegisteredProviderFound in the wording that fits:
+// location is empty where none is concerned. fullType is "Namespace/type/…";
+// the message names the type without its namespace, as ARM does.
+func NoProviderFound(location, apiVersion, fullType string, versions, locations []string) *Error {
+	_, name, found := strings.Cut(fullType, "/")
+	if !found {
+		name = fullType
+	}
+	supported := strings.Join(versions, ", ")
+	if location == "" {
+		return NewError(NoRegisteredProviderFound, "", apiVersion, name, supported, "").Saying(
+			"No registered resource provider found for API version '%s' for type '%s'. The supported api-versions are '%s'.",
+			apiVersion, name, supported)
+	}
+	return NewError(NoRegisteredProviderFound, location, apiVersion, name, supported, strings.Join(locations, ", "))
+}
+
+// NotRegistered returns MissingSubscriptionRegistration with the details from
+// which clients of every age take the namespace that they then register.
+func NotRegistered(namespace string) *Error {
+	e := NewError(MissingSubscriptionRegistration, namespace).About(namespace)
+	e.Details = []Error{{Code: e.Code, Message: e.Message, Target: namespace}}
+	return e
+}

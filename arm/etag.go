@@ -1,0 +1,118 @@
+package arm
+
+import (
+	"crypto/sha512"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+)
+
+// WeakETag returns the entity tag of a representation: weak and quoted,
+// SHA-512 over its compact JSON. The caller leaves out what is volatile (the
+// tag itself, times of systemData, provisioningState). It panics on a value
+// that has no JSON form.
+func WeakETag(representation any) string {
+	text, err := json.Marshal(representation)
+	if err != nil {
+		panic(fmt.Sprintf("arm: no entity tag for %T: %v", representation, err))
+	}
+	sum := sha512.Sum512(text)
+	return `W/"` + hex.EncodeToString(sum[:]) + `"`
+}
+
+// Preconditions are the entity-tag conditions of one request (addendum, ETags
+// for Resources). The zero value asks for nothing.
+type Preconditions struct {
+	ifMatch, ifNoneMatch tagList
+}
+
+// tagList is one condition: absent, any representation, or one of tags.
+type tagList struct {
+	present, any bool
+	tags         []string // opaque parts: comparison is weak
+}
+
+// ParsePreconditions reads If-Match and If-None-Match, as lists and as *. An
+// empty value counts as absent.
+func ParsePreconditions(h http.Header) Preconditions {
+	return Preconditions{parseTagList(h.Values("If-Match")), parseTagList(h.Values("If-None-Match"))}
+}
+
+func parseTagList(lines []string) (list tagList) {
+	for _, line := range lines {
+		for _, field := range splitTags(line) {
+			field = strings.TrimSpace(field)
+			switch {
+			case field == "" || field == `""`:
+			case field == "*":
+				list.present, list.any = true, true
+			default:
+				list.present = true
+				list.tags = append(list.tags, opaque(field))
+			}
+		}
+	}
+	return list
+}
+
+// splitTags splits at the commas that stand outside quotes.
+func splitTags(line string) []string {
+	var fields []string
+	quoted, start := false, 0
+	for i := 0; i < len(line); i++ {
+		switch {
+		case line[i] == '"':
+			quoted = !quoted
+		case line[i] == ',' && !quoted:
+			fields = append(fields, line[start:i])
+			start = i + 1
+		}
+	}
+	return append(fields, line[start:])
+}
+
+// opaque strips what weak comparison ignores: the weakness mark, and the
+// quotes, which some clients forget.
+func opaque(tag string) string {
+	tag = strings.TrimPrefix(tag, "W/")
+	if len(tag) >= 2 && tag[0] == '"' && tag[len(tag)-1] == '"' {
+		tag = tag[1 : len(tag)-1]
+	}
+	return tag
+}
+
+func (l tagList) matches(etag string) bool {
+	if l.any {
+		return true
+	}
+	for _, tag := range l.tags {
+		if tag == opaque(etag) {
+			return true
+		}
+	}
+	return false
+}
+
+// Write checks the conditions of a write against the present state: etag is ""
+// where nothing exists. It returns nil or PreconditionFailed about target.
+func (c Preconditions) Write(etag, target string) *Error {
+	if c.ifMatch.present && (etag == "" || !c.ifMatch.matches(etag)) {
+		return NewError(PreconditionFailed, "If-Match", target).About(target)
+	}
+	if c.ifNoneMatch.present && etag != "" && c.ifNoneMatch.matches(etag) {
+		return NewError(PreconditionFailed, "If-None-Match", target).About(target)
+	}
+	return nil
+}
+
+// RequiresExisting reports whether If-Match was sent: the write is meant for
+// something that exists.
+func (c Preconditions) RequiresExisting() bool { return c.ifMatch.present }
+
+// NotModified reports whether a GET of the representation tagged etag is
+// answered by 304.
+func (c Preconditions) NotModified(etag string) bool {
+	return c.ifNoneMatch.present && c.ifNoneMatch.matches(etag)
+}

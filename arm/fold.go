@@ -1,0 +1,86 @@
+package arm
+
+import (
+	"unicode"
+	"unicode/utf8"
+)
+
+// Fold returns the form in which identifiers are compared: two texts name the
+// same thing exactly when their folds are equal bytes. It returns s itself,
+// without allocating, when s is folded already.
+//
+// Letters fold to lower case by Unicode's simple mappings. A letter beyond
+// ASCII never folds into ASCII: the Kelvin sign is not k, so no look-alike can
+// pass for a name that a rule or a lock was written for.
+func Fold(s string) string {
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c >= utf8.RuneSelf || 'A' <= c && c <= 'Z' {
+			return string(AppendFold(make([]byte, 0, len(s)), s))
+		}
+	}
+	return s
+}
+
+// AppendFold appends the fold of s to dst; see [Fold].
+func AppendFold(dst []byte, s string) []byte {
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if 'A' <= c && c <= 'Z' {
+				c += 'a' - 'A'
+			}
+			dst = append(dst, c)
+			i++
+			continue
+		}
+		r, n := utf8.DecodeRuneInString(s[i:])
+		if r == utf8.RuneError && n == 1 {
+			dst = append(dst, c) // an invalid byte stands for itself only
+			i++
+			continue
+		}
+		dst = utf8.AppendRune(dst, foldRune(r))
+		i += n
+	}
+	return dst
+}
+
+func foldRune(r rune) rune {
+	// Up first: letters such as the final sigma reach their common form only
+	// by way of their capital.
+	if f := unicode.ToLower(unicode.ToUpper(r)); f >= utf8.RuneSelf {
+		return f
+	}
+	return r
+}
+
+// EqualFold reports whether a and b name the same thing; see [Fold].
+func EqualFold(a, b string) bool {
+	if a == b {
+		return true
+	}
+	for len(a) > 0 && len(b) > 0 {
+		ra, na := utf8.DecodeRuneInString(a)
+		rb, nb := utf8.DecodeRuneInString(b)
+		switch {
+		case ra == utf8.RuneError && na == 1 || rb == utf8.RuneError && nb == 1:
+			if na != nb || a[0] != b[0] {
+				return false
+			}
+		case ra != rb && equalRune(ra) != equalRune(rb):
+			return false
+		}
+		a, b = a[na:], b[nb:]
+	}
+	return len(a) == len(b)
+}
+
+func equalRune(r rune) rune {
+	if r < utf8.RuneSelf {
+		if 'A' <= r && r <= 'Z' {
+			return r + 'a' - 'A'
+		}
+		return r
+	}
+	return foldRune(r)
+}

@@ -1,0 +1,146 @@
+package arm
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// Lengths that the contract sets for names, in characters.
+const (
+	MaxGroupName    = 90
+	MaxResourceName = 260
+)
+
+// ValidGUID reports whether s is a GUID in its plain form: 32 hexadecimal
+// digits in groups of 8-4-4-4-12, of either case, without braces.
+func ValidGUID(s string) bool {
+	if len(s) != 36 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		switch i {
+		case 8, 13, 18, 23:
+			if c != '-' {
+				return false
+			}
+		default:
+			if !('0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F') {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// ValidGroupName reports whether s may name a resource group: 1 to 90 Unicode
+// letters, decimal digits, and any of - _ . ( ), the last not a full stop
+// (resource reference, arguments).
+func ValidGroupName(s string) bool {
+	if s == "" || s[len(s)-1] == '.' {
+		return false
+	}
+	n := 0
+	for _, r := range s {
+		if !groupNameRune(r) {
+			return false
+		}
+		n++
+	}
+	return n <= MaxGroupName
+}
+
+func groupNameRune(r rune) bool {
+	switch {
+	case 'a' <= r && r <= 'z', 'A' <= r && r <= 'Z', '0' <= r && r <= '9':
+		return true
+	case r < utf8.RuneSelf:
+		return strings.ContainsRune("-_.()", r)
+	case r == utf8.RuneError:
+		return false
+	}
+	return unicode.IsLetter(r) || unicode.Is(unicode.Nd, r)
+}
+
+// InvalidGroupNameCharacters returns the characters of s that a group name may
+// not hold, each once, in the order in which they occur; ARM quotes them.
+func InvalidGroupNameCharacters(s string) string {
+	var bad strings.Builder
+	for _, r := range s {
+		if !groupNameRune(r) && !strings.ContainsRune(bad.String(), r) {
+			bad.WriteRune(r)
+		}
+	}
+	return bad.String()
+}
+
+// ValidResourceName reports whether s may name a resource: 1 to 260 characters,
+// none of < > % & : \ ? / and no control character (resource reference,
+// arguments). Names . and .. are refused as well: no path may hold them.
+func ValidResourceName(s string) bool {
+	if s == "" || s == "." || s == ".." {
+		return false
+	}
+	n := 0
+	for i := 0; i < len(s); {
+		c := s[i]
+		if c < utf8.RuneSelf {
+			if forbiddenInName(c) {
+				return false
+			}
+			i++
+		} else {
+			r, size := utf8.DecodeRuneInString(s[i:])
+			if r == utf8.RuneError && size == 1 || unicode.IsControl(r) {
+				return false
+			}
+			i += size
+		}
+		n++
+	}
+	return n <= MaxResourceName
+}
+
+func forbiddenInName(c byte) bool {
+	if c < ' ' || c == 0x7f {
+		return true
+	}
+	switch c {
+	case '<', '>', '%', '&', ':', '\\', '?', '/':
+		return true
+	}
+	return false
+}
+
+// ValidNamespace reports whether s may be a provider namespace: ASCII letters,
+// digits and full stops, none of these first, last or doubled.
+func ValidNamespace(s string) bool {
+	previous := byte('.')
+	for i := 0; i < len(s); i++ {
+		c := s[i]
+		if c == '.' && previous == '.' || c != '.' && !asciiAlphanumeric(c) {
+			return false
+		}
+		previous = c
+	}
+	return previous != '.' && len(s) <= MaxResourceName
+}
+
+// ValidTypeName reports whether s may be one segment of a resource type: ASCII
+// letters and digits (resource reference, arguments).
+func ValidTypeName(s string) bool {
+	if s == "" || len(s) > MaxResourceName {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if !asciiAlphanumeric(s[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func asciiAlphanumeric(c byte) bool {
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+}

@@ -1,0 +1,349 @@
+// Package jsonscan reads JSON text without decoding it. It checks the whole
+// text for well-formedness in one pass and hands out the members of the
+// outermost object, or the elements of the outermost array, as the bytes that
+// they are: numbers, key order and escapes stay unchanged, and a resource of a
+// megabyte costs no more memory than itself. On the way of a request only a few
+// top-level members matter (location, tags, value, nextLink); decoding into
+// maps for their sake would cost several times as much.
+package jsonscan
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
+
+// maxDepth bounds nesting, and with it the stack that hostile text can claim.
+const maxDepth = 512
+
+// SyntaxError tells where text stops being JSON.
+type SyntaxError struct {
+	Reason   string
+	Path     string // members and elements down to the fault, such as "properties.disks[2]"; "" at the outermost level
+	Line     int    // counted from 1
+	Position int    // bytes before the fault in its line
+}
+
+func (e *SyntaxError) Error() string {
+	return fmt.Sprintf("%s. Path '%s', line %d, position %d.", e.Reason, e.Path, e.Line, e.Position)
+}
+
+// Object checks text, which must be one JSON object and nothing else, and calls
+// visit for each member of it in order: key is decoded, value the bytes of the
+// member without surrounding space. Both alias text or scratch memory and are
+// valid during the call only, unless text itself lives on: then value does too.
+// The error is a *[SyntaxError], or what visit returned.
+func Object(text []byte, visit func(key, value []byte) error) error {
+	s := scanner{text: text}
+	return s.outermost('{', "an object", func() error { return s.object(visit) })
+}
+
+// Array checks text, which must be one JSON array and nothing else, and calls
+// visit for each element of it in order; see [Object].
+func Array(text []byte, visit func(element []byte) error) error {
+	s := scanner{text: text}
+	return s.outermost('[', "an array", func() error { return s.array(visit) })
+}
+
+// Valid checks that text is one JSON value and nothing else.
+func Valid(text []byte) error {
+	s := scanner{text: text}
+	return s.outermost(0, "", s.value)
+}
+
+type scanner struct {
+	text  []byte
+	at    int
+	depth int
+	path  []string // filled while a fault travels outwards
+}
+
+func (s *scanner) outermost(open byte, what string, read func() error) error {
+	if !utf8.Valid(s.text) {
+		for s.at < len(s.text) { // find the first bad byte
+			r, n := utf8.DecodeRune(s.text[s.at:])
+			if r == utf8.RuneError && n <= 1 {
+				break
+			}
+			s.at += n
+		}
+		return s.locate(s.fault("the text is not UTF-8"))
+	}
+	s.space()
+	if open != 0 && (s.at == len(s.text) || s.text[s.at] != open) {
+		return s.locate(s.unexpected(what))
+	}
+	if err := read(); err != nil {
+		return s.locate(err)
+	}
+	s.space()
+	if s.at < len(s.text) {
+		return s.locate(s.unexpected("the end"))
+	}
+	return nil
+}
+
+// locate fills in where a fault lies; other errors pass.
+func (s *scanner) locate(err error) error {
+	fault, ok := err.(*SyntaxError) //nolint:errorlint // only the scanner's own bare faults are completed
+	if !ok {
+		return err
+	}
+	var path strings.Builder
+	for i := len(s.path) - 1; i >= 0; i-- {
+		if step := s.path[i]; path.Len() > 0 && step[0] != '[' {
+			path.WriteByte('.')
+		}
+		path.WriteString(s.path[i])
+	}
+	before := s.text[:min(s.at, len(s.text))]
+	fault.Path = path.String()
+	fault.Line = 1 + bytes.Count(before, []byte{'\n'})
+	fault.Position = len(before) - 1 - bytes.LastIndexByte(before, '\n')
+	return fault
+}
+
+func (s *scanner) fault(reason string) error { return &SyntaxError{Reason: reason} }
+
+func (s *scanner) unexpected(wanted string) error {
+	if s.at >= len(s.text) {
+		return s.fault("Unexpected end of content, where " + wanted + " should stand")
+	}
+	r, _ := utf8.DecodeRune(s.text[s.at:])
+	return s.fault(fmt.Sprintf("Unexpected character %q, where %s should stand", r, wanted))
+}
+
+func (s *scanner) space() {
+	for s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ' ', '\t', '\n', '\r':
+			s.at++
+		default:
+			return
+		}
+	}
+}
+
+func (s *scanner) value() error {
+	if s.at >= len(s.text) {
+		return s.unexpected("a value")
+	}
+	switch c := s.text[s.at]; {
+	case c == '{':
+		return s.object(nil)
+	case c == '[':
+		return s.array(nil)
+	case c == '"':
+		_, err := s.string()
+		return err
+	case c == '-' || '0' <= c && c <= '9':
+		return s.number()
+	case c == 't':
+		return s.word("true")
+	case c == 'f':
+		return s.word("false")
+	case c == 'n':
+		return s.word("null")
+	}
+	return s.unexpected("a value")
+}
+
+func (s *scanner) enter() error {
+	s.depth++
+	if s.depth > maxDepth {
+		return s.fault(fmt.Sprintf("The content is nested deeper than %d levels", maxDepth))
+	}
+	s.at++
+	s.space()
+	return nil
+}
+
+func (s *scanner) object(visit func(key, value []byte) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	for first := true; ; first = false {
+		if s.at < len(s.text) && s.text[s.at] == '}' && first {
+			break
+		}
+		if s.at >= len(s.text) || s.text[s.at] != '"' {
+			return s.unexpected("a property name")
+		}
+		raw, err := s.string()
+		if err != nil {
+			return err
+		}
+		s.space()
+		if s.at >= len(s.text) || s.text[s.at] != ':' {
+			return s.unexpected("a colon")
+		}
+		s.at++
+		s.space()
+		begin := s.at
+		if err := s.value(); err != nil {
+			s.path = append(s.path, string(unquote(raw)))
+			return err
+		}
+		if visit != nil {
+			if err := visit(unquote(raw), s.text[begin:s.at]); err != nil {
+				return err
+			}
+		}
+		s.space()
+		if s.at < len(s.text) && s.text[s.at] == ',' {
+			s.at++
+			s.space()
+			continue
+		}
+		if s.at >= len(s.text) || s.text[s.at] != '}' {
+			return s.unexpected("a comma or a closing brace")
+		}
+		break
+	}
+	s.at++
+	s.depth--
+	return nil
+}
+
+func (s *scanner) array(visit func(element []byte) error) error {
+	if err := s.enter(); err != nil {
+		return err
+	}
+	for n := 0; ; n++ {
+		if s.at < len(s.text) && s.text[s.at] == ']' && n == 0 {
+			break
+		}
+		begin := s.at
+		if err := s.value(); err != nil {
+			s.path = append(s.path, fmt.Sprintf("[%d]", n))
+			return err
+		}
+		if visit != nil {
+			if err := visit(s.text[begin:s.at]); err != nil {
+				return err
+			}
+		}
+		s.space()
+		if s.at < len(s.text) && s.text[s.at] == ',' {
+			s.at++
+			s.space()
+			continue
+		}
+		if s.at >= len(s.text) || s.text[s.at] != ']' {
+			return s.unexpected("a comma or a closing bracket")
+		}
+		break
+	}
+	s.at++
+	s.depth--
+	return nil
+}
+
+// string reads a string and returns it with its quotes.
+func (s *scanner) string() ([]byte, error) {
+	begin := s.at
+	for s.at++; s.at < len(s.text); s.at++ {
+		switch c := s.text[s.at]; {
+		case c == '"':
+			s.at++
+			return s.text[begin:s.at], nil
+		case c < ' ':
+			return nil, s.fault("A string holds a bare control character")
+		case c == '\\':
+			s.at++
+			if s.at >= len(s.text) {
+				return nil, s.unexpected("an escaped character")
+			}
+			switch s.text[s.at] {
+			case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+			case 'u':
+				for range 4 {
+					s.at++
+					if s.at >= len(s.text) || !hexadecimal(s.text[s.at]) {
+						return nil, s.unexpected("a hexadecimal digit")
+					}
+				}
+			default:
+				return nil, s.unexpected("an escaped character")
+			}
+		}
+	}
+	return nil, s.unexpected("a closing quote")
+}
+
+func hexadecimal(c byte) bool {
+	return '0' <= c && c <= '9' || 'a' <= c && c <= 'f' || 'A' <= c && c <= 'F'
+}
+
+func (s *scanner) number() error {
+	if s.text[s.at] == '-' {
+		s.at++
+	}
+	if s.at < len(s.text) && s.text[s.at] == '0' {
+		s.at++
+	} else if err := s.digits(); err != nil {
+		return err
+	}
+	if s.at < len(s.text) && s.text[s.at] == '.' {
+		s.at++
+		if err := s.digits(); err != nil {
+			return err
+		}
+	}
+	if s.at < len(s.text) && (s.text[s.at] == 'e' || s.text[s.at] == 'E') {
+		s.at++
+		if s.at < len(s.text) && (s.text[s.at] == '+' || s.text[s.at] == '-') {
+			s.at++
+		}
+		return s.digits()
+	}
+	return nil
+}
+
+func (s *scanner) digits() error {
+	begin := s.at
+	for s.at < len(s.text) && '0' <= s.text[s.at] && s.text[s.at] <= '9' {
+		s.at++
+	}
+	if s.at == begin {
+		return s.unexpected("a digit")
+	}
+	return nil
+}
+
+func (s *scanner) word(word string) error {
+	for i := range len(word) {
+		if s.at >= len(s.text) || s.text[s.at] != word[i] {
+			return s.unexpected(word)
+		}
+		s.at++
+	}
+	return nil
+}
+
+// unquote returns what a well-formed string says, aliasing it where it holds no
+// escape.
+func unquote(quoted []byte) []byte {
+	if bytes.IndexByte(quoted, '\\') < 0 {
+		return quoted[1 : len(quoted)-1]
+	}
+	var decoded string
+	if json.Unmarshal(quoted, &decoded) != nil { // cannot be: string has checked it
+		return quoted[1 : len(quoted)-1]
+	}
+	return []byte(decoded)
+}
+
+// Text returns what value says when it is a JSON string, and whether it is one.
+// value must be well-formed, as [Object] hands it out.
+func Text(value []byte) (string, bool) {
+	if len(value) < 2 || value[0] != '"' {
+		return "", false
+	}
+	return string(unquote(value)), true
+}
+
+// Null reports whether value is absent or the word null.
+func Null(value []byte) bool { return len(value) == 0 || string(value) == "null" }

@@ -1,0 +1,111 @@
+package jsonscan
+
+import (
+	"encoding/json"
+	"errors"
+	"strings"
+	"testing"
+	"unicode/utf8"
+)
+
+func TestObjectHandsOutBytesUnchanged(t *testing.T) {
+	text := []byte(` {"a": 12345678901234567890 , "b\u0063":{"z":1,"a":[1e400, "<\u003c"]},"value":[ {} ,[]],"s":"x\ny"} `)
+	var got []string
+	if err := Object(text, func(key, value []byte) error {
+		got = append(got, string(key)+"="+string(value))
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	want := `a=12345678901234567890|bc={"z":1,"a":[1e400, "<\u003c"]}|value=[ {} ,[]]|s="x\ny"`
+	if strings.Join(got, "|") != want {
+		t.Errorf("got %s", strings.Join(got, "|"))
+	}
+}
+
+func TestFaultsAreLocated(t *testing.T) {
+	for text, want := range map[string]string{
+		``:                                  "Unexpected end of content, where an object should stand. Path '', line 1, position 0.",
+		`[]`:                                "Unexpected character '[', where an object should stand. Path '', line 1, position 0.",
+		"{\n  \"a\": {\"b\": [1, x]}\n}":    "Unexpected character 'x', where a value should stand. Path 'a.b[1]', line 2, position 17.",
+		`{"a":1,}`:                          "Unexpected character '}', where a property name should stand. Path '', line 1, position 7.",
+		`{"a":01}`:                          "Unexpected character '1', where a comma or a closing brace should stand. Path '', line 1, position 6.",
+		`{"a":"` + "\x01" + `"}`:            "A string holds a bare control character. Path 'a', line 1, position 6.",
+		`{} {}`:                             "Unexpected character '{', where the end should stand. Path '', line 1, position 3.",
+		"{\"a\":\"\xff\"}":                  "the text is not UTF-8. Path '', line 1, position 6.",
+		`{"a":` + strings.Repeat("[", 600):  "The content is nested deeper than 512 levels. Path 'a" + strings.Repeat("[0]", 511) + "', line 1, position 516.",
+		`{"a":"\x"}`:                        "Unexpected character 'x', where an escaped character should stand. Path 'a', line 1, position 7.",
+		"{\"properties\":{\"size\":tru\n}}": "Unexpected character '\\n', where true should stand. Path 'properties.size', line 1, position 25.",
+	} {
+		err := Object([]byte(text), nil)
+		var fault *SyntaxError
+		if !errors.As(err, &fault) || err.Error() != want {
+			t.Errorf("%q:\n got %v\nwant %s", text, err, want)
+		}
+	}
+}
+
+func TestVisitorStopsTheScan(t *testing.T) {
+	stop := errors.New("stop")
+	if err := Object([]byte(`{"a":1,"b":}`), func(_, _ []byte) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	if err := Array([]byte(`[1,2,]`), func([]byte) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestArray(t *testing.T) {
+	var got []string
+	if err := Array([]byte(`[ {"id":1} ,2,"x" ]`), func(element []byte) error {
+		got = append(got, string(element))
+		return nil
+	}); err != nil || strings.Join(got, "|") != `{"id":1}|2|"x"` {
+		t.Errorf("got %q, %v", got, err)
+	}
+}
+
+func TestScanAllocatesNothing(t *testing.T) {
+	text := []byte(`{"location":"westus","tags":{"a":"b"},"properties":{"size":[1,2,3,{"deep":"er"}]}}`)
+	var location []byte
+	if n := testing.AllocsPerRun(100, func() {
+		if err := Object(text, func(key, value []byte) error {
+			if string(key) == "location" {
+				location = value
+			}
+			return nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}); n > 1 || string(location) != `"westus"` {
+		t.Errorf("%v allocations, location %s", n, location)
+	}
+}
+
+// The scanner must accept exactly what encoding/json accepts, but for what it
+// bounds (depth, UTF-8).
+func FuzzAgreesWithEncodingJSON(f *testing.F) {
+	for _, seed := range []string{`{"a":[1,-0.5e+3,null,true,"\u00e9"]}`, `{"a":1,}`, `[}`, ` "x" `, `-`, `{"a" 1}`, "\xff", `{"\ud800":1}`} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, text []byte) {
+		err := Valid(text)
+		want := json.Valid(text) && utf8.Valid(text)
+		if (err == nil) != want && (err == nil || !strings.Contains(err.Error(), "nested deeper")) {
+			t.Fatalf("%q: %v, encoding/json says %v", text, err, want)
+		}
+		var members []string
+		if Object(text, func(key, _ []byte) error { members = append(members, string(key)); return nil }) != nil {
+			return
+		}
+		var decoded map[string]json.RawMessage
+		if err := json.Unmarshal(text, &decoded); err != nil {
+			t.Fatalf("%q is an object to the scanner alone: %v", text, err)
+		}
+		for _, m := range members {
+			if _, known := decoded[m]; !known {
+				t.Fatalf("%q: member %q is unknown to encoding/json", text, m)
+			}
+		}
+	})
+}

@@ -1,0 +1,69 @@
+package tracing
+
+import (
+	"net"
+	"net/http"
+	"net/netip"
+	"strings"
+)
+
+// Client is where a request came from, as far as that can be trusted.
+type Client struct {
+	// Address is the client's IP without zone; the zero value where it is
+	// unknown.
+	Address netip.Addr
+	// Forwarded is the chain of addresses that trusted proxies told, the
+	// direct peer last, as X-Forwarded-For writes it.
+	Forwarded string
+}
+
+// ClientOf finds the client behind a request from remoteAddr (host:port). The
+// chain of X-Forwarded-For counts only where the peer is one of the trusted
+// proxies; it is read from the right, since everything left of the first
+// address that is no trusted proxy is hearsay.
+func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
+	peer := parseAddress(remoteAddr)
+	client := Client{Address: peer}
+	if peer.IsValid() {
+		client.Forwarded = peer.String()
+	}
+	if !contains(trusted, peer) {
+		return client
+	}
+	chain := strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
+	for i := len(chain) - 1; i >= 0; i-- {
+		address := parseAddress(strings.TrimSpace(chain[i]))
+		if !address.IsValid() {
+			break
+		}
+		client.Address = address
+		client.Forwarded = address.String() + ", " + client.Forwarded
+		if !contains(trusted, address) {
+			break
+		}
+	}
+	return client
+}
+
+func parseAddress(s string) netip.Addr {
+	if host, _, err := net.SplitHostPort(s); err == nil {
+		s = host
+	}
+	address, err := netip.ParseAddr(strings.Trim(s, "[]"))
+	if err != nil {
+		return netip.Addr{}
+	}
+	return address.Unmap().WithZone("")
+}
+
+func contains(networks []netip.Prefix, address netip.Addr) bool {
+	if !address.IsValid() {
+		return false
+	}
+	for _, n := range networks {
+		if n.Contains(address) {
+			return true
+		}
+	}
+	return false
+}

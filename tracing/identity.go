@@ -1,0 +1,99 @@
+package tracing
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+)
+
+// Names of the tracing headers, in canonical form.
+const (
+	CorrelationHeader     = "X-Ms-Correlation-Request-Id"
+	ClientRequestHeader   = "X-Ms-Client-Request-Id"
+	ReturnClientHeader    = "X-Ms-Return-Client-Request-Id"
+	RequestHeader         = "X-Ms-Request-Id"
+	RoutingHeader         = "X-Ms-Routing-Request-Id"
+	FailureCauseHeader    = "X-Ms-Failure-Cause"
+	SystemDataHeader      = "X-Ms-Arm-Resource-System-Data"
+	maxClientRequestIDLen = 256
+)
+
+// Identity holds the ids of one request.
+type Identity struct {
+	// Request is a GUID made for this request. It is never a client's.
+	Request string
+	// Correlation joins all requests of one logical action: the client's
+	// where it is a GUID, else Request.
+	Correlation string
+	// Routing is REGION:yyyyMMddTHHmmssZ:guid, of the front door's own region.
+	Routing string
+	// Client is the client's own id, "" when it sent none. It need not be a
+	// GUID nor unique.
+	Client string
+	// Echo tells that the client wants Client back in the answer.
+	Echo bool
+}
+
+// Identify gives a request that arrived at now at a front door in region its
+// ids, from the headers that the client sent. A client-request-id that comes
+// twice or is longer than 256 bytes is InvalidRequestHeader; the identity is
+// valid all the same, so that the refusal can be traced.
+func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error) {
+	id := Identity{Request: uuid.NewString()}
+	id.Routing = strings.ToUpper(region) + ":" + now.UTC().Format("20060102T150405Z") + ":" + id.Request
+	id.Correlation = id.Request
+	if sent := h[CorrelationHeader]; len(sent) == 1 && arm.ValidGUID(sent[0]) {
+		id.Correlation = sent[0]
+	}
+	sent := h[ClientRequestHeader]
+	switch {
+	case len(sent) == 0:
+		return id, nil
+	case len(sent) > 1:
+		return id, arm.NewError(arm.InvalidRequestHeader, "x-ms-client-request-id", "it may be sent once").About("x-ms-client-request-id")
+	case len(sent[0]) > maxClientRequestIDLen:
+		return id, arm.NewError(arm.InvalidRequestHeader, "x-ms-client-request-id", "it has at most 256 characters").About("x-ms-client-request-id")
+	}
+	id.Client = sent[0]
+	id.Echo = strings.EqualFold(h.Get(ReturnClientHeader), "true")
+	return id, nil
+}
+
+// Stamp writes the ids onto a call to a provider. The client's own id is among
+// the headers that pass, and is left as it is.
+func (id Identity) Stamp(h http.Header) {
+	h[CorrelationHeader] = []string{id.Correlation}
+	h[RoutingHeader] = []string{id.Routing}
+}
+
+// StampAnswer writes the ids onto the answer to the client. A provider's own
+// x-ms-request-id stays; without one the front door's takes its place.
+func (id Identity) StampAnswer(h http.Header) {
+	h[CorrelationHeader] = []string{id.Correlation}
+	h[RoutingHeader] = []string{id.Routing}
+	if len(h[RequestHeader]) == 0 {
+		h[RequestHeader] = []string{id.Request}
+	}
+	delete(h, ClientRequestHeader)
+	if id.Echo {
+		h[ClientRequestHeader] = []string{id.Client}
+	}
+}
+
+type contextKey struct{}
+
+// NewContext returns a context that carries id.
+func NewContext(ctx context.Context, id Identity) context.Context {
+	return context.WithValue(ctx, contextKey{}, id)
+}
+
+// FromContext returns the ids that [NewContext] put into ctx, or none.
+func FromContext(ctx context.Context) Identity {
+	id, _ := ctx.Value(contextKey{}).(Identity)
+	return id
+}
