@@ -30,18 +30,23 @@ func (e *SyntaxError) Error() string {
 	return fmt.Sprintf("%s. Path '%s', line %d, position %d.", e.Reason, e.Path, e.Line, e.Position)
 }
 
+// Member is one member of the outermost object.
+type Member struct {
+	Key    []byte // decoded; valid during the visit only
+	Value  []byte // the bytes of the value, without surrounding space: a part of the text
+	Offset int    // where in the text Value begins
+}
+
 // Object checks text, which must be one JSON object and nothing else, and calls
-// visit for each member of it in order: key is decoded, value the bytes of the
-// member without surrounding space. Both alias text or scratch memory and are
-// valid during the call only, unless text itself lives on: then value does too.
-// The error is a *[SyntaxError], or what visit returned.
-func Object(text []byte, visit func(key, value []byte) error) error {
+// visit for each member of it in order. The error is a *[SyntaxError], or what
+// visit returned.
+func Object(text []byte, visit func(Member) error) error {
 	s := scanner{text: text}
 	return s.outermost('{', "an object", func() error { return s.object(visit) })
 }
 
 // Array checks text, which must be one JSON array and nothing else, and calls
-// visit for each element of it in order; see [Object].
+// visit for each element of it in order, a part of the text; see [Object].
 func Array(text []byte, visit func(element []byte) error) error {
 	s := scanner{text: text}
 	return s.outermost('[', "an array", func() error { return s.array(visit) })
@@ -160,7 +165,7 @@ func (s *scanner) enter() error {
 	return nil
 }
 
-func (s *scanner) object(visit func(key, value []byte) error) error {
+func (s *scanner) object(visit func(Member) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -187,7 +192,7 @@ func (s *scanner) object(visit func(key, value []byte) error) error {
 			return err
 		}
 		if visit != nil {
-			if err := visit(unquote(raw), s.text[begin:s.at]); err != nil {
+			if err := visit(Member{unquote(raw), s.text[begin:s.at], begin}); err != nil {
 				return err
 			}
 		}

@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"strings"
@@ -11,8 +12,11 @@ import (
 func TestObjectHandsOutBytesUnchanged(t *testing.T) {
 	text := []byte(` {"a": 12345678901234567890 , "b\u0063":{"z":1,"a":[1e400, "<\u003c"]},"value":[ {} ,[]],"s":"x\ny"} `)
 	var got []string
-	if err := Object(text, func(key, value []byte) error {
-		got = append(got, string(key)+"="+string(value))
+	if err := Object(text, func(m Member) error {
+		got = append(got, string(m.Key)+"="+string(m.Value))
+		if !bytes.Equal(m.Value, text[m.Offset:m.Offset+len(m.Value)]) {
+			t.Errorf("%s is not at %d", m.Value, m.Offset)
+		}
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -47,7 +51,7 @@ func TestFaultsAreLocated(t *testing.T) {
 
 func TestVisitorStopsTheScan(t *testing.T) {
 	stop := errors.New("stop")
-	if err := Object([]byte(`{"a":1,"b":}`), func(_, _ []byte) error { return stop }); !errors.Is(err, stop) {
+	if err := Object([]byte(`{"a":1,"b":}`), func(Member) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
 	if err := Array([]byte(`[1,2,]`), func([]byte) error { return stop }); !errors.Is(err, stop) {
@@ -69,9 +73,9 @@ func TestScanAllocatesNothing(t *testing.T) {
 	text := []byte(`{"location":"westus","tags":{"a":"b"},"properties":{"size":[1,2,3,{"deep":"er"}]}}`)
 	var location []byte
 	if n := testing.AllocsPerRun(100, func() {
-		if err := Object(text, func(key, value []byte) error {
-			if string(key) == "location" {
-				location = value
+		if err := Object(text, func(m Member) error {
+			if string(m.Key) == "location" {
+				location = m.Value
 			}
 			return nil
 		}); err != nil {
@@ -95,7 +99,7 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 			t.Fatalf("%q: %v, encoding/json says %v", text, err, want)
 		}
 		var members []string
-		if Object(text, func(key, _ []byte) error { members = append(members, string(key)); return nil }) != nil {
+		if Object(text, func(m Member) error { members = append(members, string(m.Key)); return nil }) != nil {
 			return
 		}
 		var decoded map[string]json.RawMessage

@@ -1,0 +1,106 @@
+// Command contoso serves one regional endpoint of the reference resource
+// provider.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"portico/test/contoso"
+)
+
+// Requests under way get this long to end after a signal.
+const drainTime = 5 * time.Second
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "contoso:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return command(os.Stdout, os.Stderr).ExecuteContext(ctx)
+}
+
+type flags struct {
+	region, listen, state, level string
+	pageSize                     int
+}
+
+func command(stdout, stderr io.Writer) *cobra.Command {
+	var f flags
+	c := &cobra.Command{
+		Use:           "contoso --region REGION",
+		Short:         "Serve one regional endpoint of the reference resource provider",
+		Args:          cobra.NoArgs,
+		SilenceErrors: true,
+		SilenceUsage:  true,
+		RunE: func(c *cobra.Command, _ []string) error {
+			return serve(c.Context(), f, stdout, stderr)
+		},
+	}
+	c.Flags().StringVar(&f.region, "region", "", `region to serve; "global" serves the global types`)
+	c.Flags().StringVar(&f.listen, "listen", "127.0.0.1:0", "address to listen on")
+	c.Flags().StringVar(&f.state, "state", "", "file that keeps the state; none keeps it in memory")
+	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
+	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
+	_ = c.MarkFlagRequired("region") // fails only for a flag that is not defined
+	return c
+}
+
+// serve runs until ctx ends, then lets requests under way end.
+func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
+	log, err := logger(f.level, stderr)
+	if err != nil {
+		return err
+	}
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Log: log})
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, p.Close()) }()
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", f.listen)
+	if err != nil {
+		return err
+	}
+	server := &http.Server{Handler: p, ReadHeaderTimeout: 10 * time.Second, ErrorLog: zap.NewStdLog(log)}
+	ended := make(chan error, 1)
+	go func() { ended <- server.Serve(listener) }()
+	fmt.Fprintf(stdout, "contoso: serving %s on http://%s\n", f.region, listener.Addr())
+	select {
+	case err := <-ended:
+		return err
+	case <-ctx.Done():
+	}
+	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTime)
+	defer cancel()
+	if server.Shutdown(drain) != nil {
+		return server.Close()
+	}
+	return nil
+}
+
+func logger(level string, to io.Writer) (*zap.Logger, error) {
+	l, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, err
+	}
+	config := zap.NewProductionEncoderConfig()
+	config.EncodeTime = zapcore.ISO8601TimeEncoder
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(config), zapcore.Lock(zapcore.AddSync(to)), l)), nil
+}

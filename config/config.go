@@ -1,0 +1,235 @@
+package config
+
+import (
+	"net/netip"
+	"net/url"
+	"time"
+
+	"portico/regions"
+)
+
+// Config is a whole configuration, checked, with defaults filled in. Sizes are
+// bytes. GUIDs and hashes are in lower case, paths are relative to the working
+// folder or absolute.
+type Config struct {
+	Server        Server
+	Metadata      Metadata
+	Auth          Auth
+	Store         Store
+	Limits        Limits
+	Upstream      Upstream
+	Index         Index
+	Jobs          Jobs
+	Lists         Lists
+	Operations    Operations
+	GroupDelete   GroupDelete
+	Map           *regions.Map
+	Subscriptions []Subscription
+
+	Files    []string // every file that was read, the first one first
+	Warnings []Fault  // what is unwise, by file and line
+}
+
+// Server is how the gateway itself is reached.
+type Server struct {
+	PublicURL      *url.URL // scheme and host only: what clients dial
+	Listen         string   // host:port of the public listener
+	Admin          string   // host:port of the admin listener
+	Region         string   // the region in which this gateway runs
+	TLS            TLS
+	TrustedProxies []netip.Prefix // whose forwarding headers count
+	AdminToken     string         // SHA-256 of the token, hexadecimal; empty: none
+	AdminHosts     []string       // host names by which the admin listener may be called
+	Drain          Drain
+}
+
+// TLS is the public listener's. Cert and Key are both set or both empty;
+// Terminated says that something in front of the gateway speaks TLS for it.
+type TLS struct {
+	Cert, Key  string
+	Terminated bool
+}
+
+// Drain is how the gateway stops: it reports itself unready for Delay, then
+// lets requests finish until Limit.
+type Drain struct {
+	Delay, Limit time.Duration
+}
+
+// Metadata is what /metadata/endpoints tells clients. What is not configured
+// is empty.
+type Metadata struct {
+	Name          string
+	LoginEndpoint string
+	Audiences     []string
+	Tenant        string // a GUID, or the word common or organizations
+}
+
+// The modes of authentication.
+const (
+	AuthNone   = "none"   // one fixed caller; loopback only
+	AuthTokens = "tokens" // static bearer tokens
+)
+
+// Auth is who may call.
+type Auth struct {
+	Mode   string
+	Tokens []Token
+}
+
+// Token is a bearer token, known by its hash, and whom it stands for.
+type Token struct {
+	SHA256   string // hexadecimal
+	TenantID string
+	ObjectID string
+	Name     string // may be empty
+	AppID    string // may be empty
+}
+
+// The engines of the store.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// Store is where the gateway keeps what it remembers.
+type Store struct {
+	Driver string
+	DSN    string // may hold a password
+}
+
+// Limits are bounds on what clients and providers send and on what there may
+// be.
+type Limits struct {
+	RequestBody              int64
+	AnswerBody               int64
+	TagsPerResource          int
+	ResourcesPerTypeAndGroup int
+	GroupsPerSubscription    int
+}
+
+// Upstream is how providers are called.
+type Upstream struct {
+	CallTimeout time.Duration
+	TLS         UpstreamTLS
+}
+
+// UpstreamTLS names PEM files: CA in place of the system's roots, Cert and Key
+// (both or neither) as the gateway's own identity. Each may be empty.
+type UpstreamTLS struct {
+	CA, Cert, Key string
+}
+
+// Index holds the times by which the index of tracked resources is kept true.
+type Index struct {
+	SendWithin      time.Duration // from an intent to the first byte of its call
+	CallMargin      time.Duration // added to the call's limit until nothing more can be sent
+	LateWriteWindow time.Duration // how long a provider may still act on an unanswered write
+	Tombstones      time.Duration // how long a removed resource is remembered
+	AskTimeout      time.Duration // for one question to a provider on a client's time
+	CacheTTL        time.Duration // of cached locations; 0 turns the cache off
+	FollowLimit     time.Duration // for following one operation closely
+	FollowRecheck   time.Duration // between looks after FollowLimit
+	PollFloor       time.Duration // the least time between two polls
+	SweepInterval   time.Duration
+}
+
+// Jobs is how durable work is held.
+type Jobs struct {
+	Lease time.Duration
+}
+
+// Lists is how collections of several regions are answered.
+type Lists struct {
+	Memory          int64 // per request, for pages held; at least Limits.AnswerBody
+	OnRegionFailure regions.RegionFailure
+	TokenKeys       []TokenKey // the first seals, all open; may be empty
+	TokenLifetime   time.Duration
+}
+
+// TokenKey is a key for skip tokens.
+type TokenKey struct {
+	ID  string
+	Key [32]byte
+}
+
+// String names the key without showing it.
+func (k TokenKey) String() string { return "token key " + k.ID }
+
+// Operations is how long-running operations appear to clients. The bounds of
+// Retry-After are whole seconds.
+type Operations struct {
+	RetryAfterMin, RetryAfterMax time.Duration
+	Records                      time.Duration // how long an operation is remembered
+}
+
+// GroupDelete bounds the deletion of a resource group.
+type GroupDelete struct {
+	TransientBudget time.Duration // for one resource's passing failures
+	Limit           time.Duration // for the whole
+	PerEndpoint     int           // deletes in flight per endpoint
+	PerJob          int           // deletes in flight per group
+}
+
+// Subscription is one that the configuration declares. State is one of
+// Enabled, PastDue, Warned, Disabled and Deleted. Covered says that no
+// resources of it were made before the gateway stood in front.
+type Subscription struct {
+	ID          string
+	TenantID    string
+	DisplayName string
+	State       string
+	Covered     bool
+}
+
+// Defaults returns the settings of a configuration that names none. It has no
+// map, public URL or region: these have no default.
+func Defaults() Config {
+	return Config{
+		Server: Server{
+			Listen: "127.0.0.1:8080",
+			Admin:  "127.0.0.1:8081",
+			Drain:  Drain{Delay: 5 * time.Second, Limit: 30 * time.Second},
+		},
+		Metadata: Metadata{Name: "Portico"},
+		Auth:     Auth{Mode: AuthNone},
+		Store:    Store{Driver: SQLite, DSN: "portico.db"},
+		Limits: Limits{
+			RequestBody:              4 << 20,
+			AnswerBody:               8 << 20,
+			TagsPerResource:          50,
+			ResourcesPerTypeAndGroup: 800,
+			GroupsPerSubscription:    980,
+		},
+		Upstream: Upstream{CallTimeout: time.Minute},
+		Index: Index{
+			SendWithin:      5 * time.Second,
+			CallMargin:      10 * time.Second,
+			LateWriteWindow: 5 * time.Minute,
+			Tombstones:      24 * time.Hour,
+			AskTimeout:      2 * time.Second,
+			CacheTTL:        time.Minute,
+			FollowLimit:     24 * time.Hour,
+			FollowRecheck:   time.Hour,
+			PollFloor:       time.Second,
+			SweepInterval:   6 * time.Hour,
+		},
+		Jobs: Jobs{Lease: 10 * time.Second},
+		Lists: Lists{
+			Memory:          32 << 20,
+			OnRegionFailure: regions.Fail,
+			TokenLifetime:   time.Hour,
+		},
+		Operations: Operations{
+			RetryAfterMin: 10 * time.Second,
+			RetryAfterMax: 10 * time.Minute,
+			Records:       48 * time.Hour,
+		},
+		GroupDelete: GroupDelete{
+			TransientBudget: 15 * time.Minute,
+			Limit:           time.Hour,
+			PerEndpoint:     8,
+			PerJob:          64,
+		},
+	}
+}

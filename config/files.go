@@ -1,0 +1,105 @@
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+)
+
+// fileReader reads keys that name files, relative to the file they stand in.
+type fileReader struct {
+	r    *report
+	disk bool // look whether they can be read
+}
+
+// path reads the path under a key; empty where it is absent or wrong.
+func (f fileReader) path(o object, key string) string {
+	var path string
+	n := set(o, key, &path, rule[string]{
+		parse:   func(text string) (string, bool) { return text, text != "" },
+		noun:    "path",
+		allowed: "the path of a PEM file",
+	})
+	if n == nil {
+		return ""
+	}
+	path = relativeTo(n.file, path)
+	if !f.disk {
+		return path
+	}
+	if err := readable(path); err != nil {
+		f.r.fault(n, fmt.Sprintf("%s: %s cannot be read: %s", join(o.path, key), path, fileFault(path, err).What),
+			"a readable PEM file; paths are relative to the file they stand in")
+	}
+	return path
+}
+
+// keyPair reads cert and key, of which both or neither must be there.
+func (f fileReader) keyPair(o object) (cert, key string) {
+	cert, key = f.path(o, "cert"), f.path(o, "key")
+	hasCert, hasKey := o.get("cert") != nil, o.get("key") != nil
+	if hasCert != hasKey {
+		present, missing := "cert", "key"
+		if hasKey {
+			present, missing = missing, present
+		}
+		f.r.fault(o.at(present), fmt.Sprintf("%s has %s but no %s", o.path, present, missing), "cert and key together")
+	}
+	return cert, key
+}
+
+func readable(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = file.Read(make([]byte, 1)) // a folder opens, but cannot be read
+	return err
+}
+
+func readStore(root object, s *Store) {
+	o := root.child("store", "driver", "dsn")
+	set(o, "driver", &s.Driver, oneOf(SQLite, Postgres))
+	dsn := rule[string]{
+		parse: func(text string) (string, bool) {
+			isURL := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
+			if s.Driver == Postgres {
+				return text, isURL || strings.Contains(text, "=")
+			}
+			return text, text != "" && !isURL
+		},
+		noun:    "data source of driver " + s.Driver,
+		allowed: "the path of a database file, such as portico.db",
+		secret:  true,
+	}
+	if s.Driver == SQLite {
+		at := o.n // the default stands where the store does
+		if n := set(o, "dsn", &s.DSN, dsn); n != nil {
+			at = n
+		}
+		s.DSN = sqlitePath(at.file, s.DSN)
+		return
+	}
+	dsn.allowed = "postgres://user@host/database, or key=value pairs"
+	must(o, "dsn", &s.DSN, dsn)
+}
+
+// sqlitePath resolves the path in a data source name: path[?options], or
+// file:path[?options], or a database in memory.
+func sqlitePath(file, dsn string) string {
+	rest, scheme := strings.CutPrefix(dsn, "file:")
+	path, options, hasOptions := strings.Cut(rest, "?")
+	if path == "" || strings.HasPrefix(path, ":memory:") || filepath.IsAbs(path) {
+		return dsn
+	}
+	path = relativeTo(file, path)
+	if scheme {
+		path = "file:" + path
+	}
+	if hasOptions {
+		path += "?" + options
+	}
+	return path
+}

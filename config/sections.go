@@ -1,0 +1,158 @@
+package config
+
+import (
+	"portico/regions"
+)
+
+// sectionNames are the keys of a configuration file, beside include.
+func sectionNames() []string {
+	return []string{
+		"include", "server", "metadata", "auth", "store", "limits", "upstream", "index", "jobs", "lists",
+		"operations", "groupDelete", "regions", "providers", "subscriptions",
+	}
+}
+
+// read makes a Config of a merged tree. It is complete only if nothing was
+// reported. With disk, files that are named must be readable.
+func read(r *report, tree *node, disk bool) *Config {
+	c := Defaults()
+	root := r.object(tree, "", sectionNames()...)
+	files := fileReader{r, disk}
+
+	server := readServer(root, &c.Server, files)
+	readMetadata(root, &c.Metadata)
+	auth := readAuth(root, &c.Auth)
+	readStore(root, &c.Store)
+	readLimits(root, &c.Limits)
+	readUpstream(root, &c.Upstream, files)
+	readIndex(root, &c)
+	readJobs(root, &c.Jobs)
+	readLists(root, &c)
+	readOperations(root, &c.Operations)
+	readGroupDelete(root, &c.GroupDelete)
+	c.Map = readMap(root)
+	readSubscriptions(root, &c)
+
+	checkAccess(server, auth, &c)
+	if region := server.get("region"); region != nil && c.Server.Region != "" {
+		checkRegion(r, region, "server.region", c.Server.Region, c.Map)
+	}
+	return &c
+}
+
+func readMetadata(root object, m *Metadata) {
+	o := root.child("metadata", "name", "loginEndpoint", "audiences", "tenant")
+	set(o, "name", &m.Name, plainText())
+	if u := readAddress(o, "loginEndpoint", webURL, "https://host[:port][/path], without query or credentials"); u != nil {
+		m.LoginEndpoint = u.String()
+	}
+	twice := o.r.distinct("metadata.audiences:")
+	for _, n := range o.list("audiences") {
+		if audience, ok := value(o.r, n, "metadata.audiences", plainText()); ok && twice.add(n, audience, audience) {
+			m.Audiences = append(m.Audiences, audience)
+		}
+	}
+	set(o, "tenant", &m.Tenant, tenantWord())
+}
+
+func readLimits(root object, l *Limits) {
+	o := root.child("limits", "requestBody", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription")
+	set(o, "requestBody", &l.RequestBody, size())
+	set(o, "answerBody", &l.AnswerBody, size())
+	set(o, "tagsPerResource", &l.TagsPerResource, count())
+	set(o, "resourcesPerTypeAndGroup", &l.ResourcesPerTypeAndGroup, count())
+	set(o, "groupsPerSubscription", &l.GroupsPerSubscription, count())
+}
+
+func readUpstream(root object, u *Upstream, files fileReader) {
+	o := root.child("upstream", "callTimeout", "tls")
+	set(o, "callTimeout", &u.CallTimeout, positive())
+	tls := o.child("tls", "ca", "cert", "key")
+	u.TLS.CA = files.path(tls, "ca")
+	u.TLS.Cert, u.TLS.Key = files.keyPair(tls)
+}
+
+func readIndex(root object, c *Config) {
+	x := &c.Index
+	o := root.child("index", "sendWithin", "callMargin", "lateWriteWindow", "tombstones", "askTimeout",
+		"cacheTTL", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
+	set(o, "sendWithin", &x.SendWithin, positive())
+	set(o, "callMargin", &x.CallMargin, orZero())
+	set(o, "lateWriteWindow", &x.LateWriteWindow, positive())
+	set(o, "tombstones", &x.Tombstones, positive())
+	set(o, "askTimeout", &x.AskTimeout, positive())
+	set(o, "cacheTTL", &x.CacheTTL, orZero())
+	set(o, "followLimit", &x.FollowLimit, positive())
+	set(o, "followRecheck", &x.FollowRecheck, positive())
+	set(o, "pollFloor", &x.PollFloor, positive())
+	set(o, "sweepInterval", &x.SweepInterval, positive())
+	if end := c.Upstream.CallTimeout + x.CallMargin; x.SendWithin > end {
+		// An intent must not end before its call may still be sent.
+		o.r.fault(o.at("sendWithin"), "index.sendWithin is longer than upstream.callTimeout and index.callMargin together",
+			"at most "+end.String())
+	}
+}
+
+func readJobs(root object, j *Jobs) {
+	o := root.child("jobs", "lease")
+	set(o, "lease", &j.Lease, positive())
+}
+
+func readLists(root object, c *Config) {
+	l := &c.Lists
+	o := root.child("lists", "memory", "onRegionFailure", "tokenKeys", "tokenLifetime")
+	set(o, "memory", &l.Memory, size())
+	set(o, "onRegionFailure", &l.OnRegionFailure, enum(regions.RegionFailures()))
+	set(o, "tokenLifetime", &l.TokenLifetime, positive())
+	if l.Memory < c.Limits.AnswerBody {
+		o.r.fault(o.at("memory"), "lists.memory is less than limits.answerBody: no region's page would fit",
+			"at least limits.answerBody")
+	}
+	twice := o.r.distinct("lists.tokenKeys.id")
+	for _, item := range o.children("tokenKeys", "id", "key") {
+		var key TokenKey
+		id := must(item, "id", &key.ID, identifier())
+		if must(item, "key", &key.Key, key32()); id != nil && twice.add(id, key.ID, key.ID) {
+			l.TokenKeys = append(l.TokenKeys, key)
+		}
+	}
+}
+
+func readOperations(root object, p *Operations) {
+	o := root.child("operations", "retryAfterMin", "retryAfterMax", "records")
+	set(o, "retryAfterMin", &p.RetryAfterMin, seconds())
+	set(o, "retryAfterMax", &p.RetryAfterMax, seconds())
+	set(o, "records", &p.Records, positive())
+	if p.RetryAfterMin > p.RetryAfterMax {
+		at := o.at("retryAfterMin")
+		if o.get("retryAfterMin") == nil {
+			at = o.at("retryAfterMax")
+		}
+		o.r.fault(at, "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
+			"retryAfterMin at most retryAfterMax")
+	}
+}
+
+func readGroupDelete(root object, g *GroupDelete) {
+	o := root.child("groupDelete", "transientBudget", "limit", "perEndpoint", "perJob")
+	set(o, "transientBudget", &g.TransientBudget, positive())
+	set(o, "limit", &g.Limit, positive())
+	set(o, "perEndpoint", &g.PerEndpoint, count())
+	set(o, "perJob", &g.PerJob, count())
+}
+
+func readSubscriptions(root object, c *Config) {
+	twice := root.r.distinct("subscription")
+	for _, o := range root.children("subscriptions", "id", "tenantId", "displayName", "state", "covered") {
+		s := Subscription{State: "Enabled"}
+		id := must(o, "id", &s.ID, guid())
+		must(o, "tenantId", &s.TenantID, guid())
+		s.DisplayName = s.ID
+		set(o, "displayName", &s.DisplayName, plainText())
+		set(o, "state", &s.State, oneOf("Enabled", "PastDue", "Warned", "Disabled", "Deleted"))
+		set(o, "covered", &s.Covered, truth())
+		if id != nil && twice.add(id, s.ID, s.ID) {
+			c.Subscriptions = append(c.Subscriptions, s)
+		}
+	}
+}

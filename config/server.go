@@ -1,0 +1,144 @@
+package config
+
+import (
+	"fmt"
+	"strings"
+
+	"portico/arm"
+	"portico/regions"
+)
+
+func readServer(root object, s *Server, files fileReader) object {
+	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "trustedProxies",
+		"adminToken", "adminHosts", "drain")
+	o.need("publicURL", addressForm)
+	s.PublicURL = readAddress(o, "publicURL", address, addressForm)
+	set(o, "listen", &s.Listen, listener())
+	set(o, "admin", &s.Admin, listener())
+	if s.Listen == s.Admin && !strings.HasSuffix(s.Listen, ":0") {
+		at := o.at("admin")
+		if o.get("admin") == nil {
+			at = o.at("listen")
+		}
+		o.r.fault(at, "server.listen and server.admin are the same address", "two addresses")
+	}
+	must(o, "region", &s.Region, location())
+	readServerTLS(o, &s.TLS, files)
+	for _, n := range o.list("trustedProxies") {
+		if prefix, ok := value(o.r, n, "server.trustedProxies", network()); ok {
+			s.TrustedProxies = append(s.TrustedProxies, prefix)
+		}
+	}
+	if token := o.child("adminToken", "sha256"); o.get("adminToken") != nil {
+		must(token, "sha256", &s.AdminToken, hash())
+	}
+	for _, n := range o.list("adminHosts") {
+		if host, ok := value(o.r, n, "server.adminHosts", hostName()); ok {
+			s.AdminHosts = append(s.AdminHosts, host)
+		}
+	}
+	drain := o.child("drain", "delay", "limit")
+	set(drain, "delay", &s.Drain.Delay, orZero())
+	set(drain, "limit", &s.Drain.Limit, positive())
+	return o
+}
+
+func readServerTLS(o object, t *TLS, files fileReader) {
+	n := o.get("tls")
+	if n == nil {
+		return
+	}
+	if n.kind == scalar {
+		if n.text != "terminated" {
+			o.r.fault(n, fmt.Sprintf("server.tls: %s is no legal value", quote(n.text)), "{cert: …, key: …}, terminated")
+		}
+		t.Terminated = n.text == "terminated"
+		return
+	}
+	tls := o.child("tls", "cert", "key")
+	if t.Cert, t.Key = files.keyPair(tls); !tls.broken && tls.get("cert") == nil && tls.get("key") == nil {
+		o.r.fault(n, "server.tls names no files", "{cert: …, key: …}, terminated")
+	}
+}
+
+func readAuth(root object, a *Auth) object {
+	o := root.child("auth", "mode", "tokens")
+	set(o, "mode", &a.Mode, oneOf(AuthNone, AuthTokens))
+	twice := o.r.distinct("the hash of a token")
+	for _, item := range o.children("tokens", "sha256", "tenantId", "objectId", "name", "appId") {
+		var t Token
+		sha := must(item, "sha256", &t.SHA256, hash())
+		must(item, "tenantId", &t.TenantID, guid())
+		must(item, "objectId", &t.ObjectID, guid())
+		set(item, "name", &t.Name, plainText())
+		set(item, "appId", &t.AppID, guid())
+		if sha != nil && twice.add(sha, t.SHA256, "") {
+			a.Tokens = append(a.Tokens, t)
+		}
+	}
+	return o
+}
+
+// checkAccess holds the listeners to what their callers can prove.
+func checkAccess(server, auth object, c *Config) {
+	r := server.r
+	open := !loopback(c.Server.Listen)
+	encrypted := server.get("tls") != nil // if it is wrong, that was said
+	switch {
+	case c.Auth.Mode == AuthNone && open:
+		r.fault(server.at("listen"), fmt.Sprintf("auth.mode is none, but server.listen %s is not loopback", quote(c.Server.Listen)),
+			"a loopback address such as 127.0.0.1:8080, or auth.mode: tokens with server.tls")
+	case c.Auth.Mode == AuthTokens && open && !encrypted:
+		r.fault(server.at("listen"), fmt.Sprintf("server.listen %s is not loopback, so tokens would travel in the open", quote(c.Server.Listen)),
+			"server.tls with cert and key, or tls: terminated where something in front speaks TLS")
+	}
+	items := auth.get("tokens")
+	switch hasTokens := items != nil && (items.kind != list || len(items.items) > 0); {
+	case c.Auth.Mode == AuthTokens && !hasTokens && !auth.broken:
+		r.fault(auth.at("mode"), "auth.mode is tokens, but there are none, so nobody could call",
+			"auth.tokens with at least one {sha256, tenantId, objectId}")
+	case c.Auth.Mode == AuthNone && hasTokens:
+		r.fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
+	}
+	if !loopback(c.Server.Admin) && server.get("adminToken") == nil {
+		r.fault(server.at("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", quote(c.Server.Admin)),
+			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")
+	}
+	for _, t := range c.Auth.Tokens {
+		if t.SHA256 == c.Server.AdminToken {
+			r.fault(server.at("adminToken"), "server.adminToken is also a client's token", "a token of its own")
+		}
+	}
+}
+
+// location reads the name of a region into its normalised form.
+func location() rule[string] {
+	return rule[string]{
+		parse: func(text string) (string, bool) {
+			l := arm.Location(text)
+			return l, arm.ValidLocation(l) && l != arm.GlobalLocation
+		},
+		noun:    "region name",
+		allowed: "a letter followed by letters and digits, at most 63, other than global",
+	}
+}
+
+// checkRegion reports a name that is no region of the map.
+func checkRegion(r *report, at *node, path, name string, m *regions.Map) bool {
+	if _, ok := m.Region(name); ok {
+		return true
+	}
+	r.fault(at, fmt.Sprintf("%s %s is no region of this configuration", path, quote(name)), regionNames(m))
+	return false
+}
+
+func regionNames(m *regions.Map) string {
+	var names []string
+	for _, region := range m.Regions() {
+		names = append(names, region.Name)
+	}
+	if len(names) == 0 {
+		return "a name from regions, which is empty"
+	}
+	return choice(names)
+}

@@ -1,0 +1,98 @@
+package fanout
+
+import (
+	"fmt"
+	"net/url"
+	"strings"
+
+	"portico/arm"
+	"portico/jsonscan"
+	"portico/regions"
+)
+
+// Links judges the links in a provider's pages: they must lead back to where
+// the page came from, by way of the front door.
+type Links struct {
+	Public   *url.URL // scheme and host under which clients know the front door
+	Endpoint *regions.Endpoint
+	Path     string // of the request, canonical and decoded
+}
+
+// Query returns the raw query of a nextLink, "" at the end of the list. link is
+// the member's JSON value, nil when it is absent; null and "" count as absent.
+// A link to anywhere but the request's own path, on the front door or on the
+// endpoint itself, is an error.
+func (l Links) Query(link []byte) (string, error) {
+	if jsonscan.Null(link) {
+		return "", nil
+	}
+	text, ok := jsonscan.Text(link)
+	if !ok {
+		return "", fmt.Errorf("its nextLink is no string")
+	}
+	if text == "" {
+		return "", nil
+	}
+	target, err := url.Parse(text)
+	if err != nil {
+		return "", fmt.Errorf("its nextLink is no URL")
+	}
+	if !l.known(target) {
+		return "", fmt.Errorf("its nextLink leads to another host")
+	}
+	var path arm.Path
+	if target.Path != "" || target.Host != "" {
+		if err := path.Parse(target.EscapedPath()); err != nil || !arm.EqualFold(path.String(), l.Path) {
+			return "", fmt.Errorf("its nextLink leads to another path")
+		}
+	}
+	if target.RawQuery == "" {
+		return "", fmt.Errorf("its nextLink has no query")
+	}
+	return target.RawQuery, nil
+}
+
+func (l Links) known(target *url.URL) bool {
+	if target.Opaque != "" || target.User != nil {
+		return false
+	}
+	if target.Scheme == "" && target.Host == "" {
+		return true // relative
+	}
+	if sameOrigin(target, l.Public) {
+		return true
+	}
+	for _, own := range l.Endpoint.URLs {
+		if sameOrigin(target, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// sameOrigin compares scheme, host and port; the scheme may be left out.
+func sameOrigin(a, b *url.URL) bool {
+	if a.Scheme != "" && !strings.EqualFold(a.Scheme, b.Scheme) {
+		return false
+	}
+	return strings.EqualFold(a.Hostname(), b.Hostname()) && port(a, b.Scheme) == port(b, b.Scheme)
+}
+
+func port(u *url.URL, scheme string) string {
+	if p := u.Port(); p != "" {
+		return p
+	}
+	if strings.EqualFold(scheme, "https") {
+		return "443"
+	}
+	return "80"
+}
+
+// PublicLink returns the link by which a client fetches the page that query
+// asks for: on the front door, at the request's own path.
+func PublicLink(public *url.URL, escapedPath, query string) string {
+	return public.Scheme + "://" + public.Host + escapedPath + "?" + query
+}
+
+// SameOrigin reports whether u, absolute, is on the origin of other.
+func SameOrigin(u, other *url.URL) bool { return u.Scheme != "" && sameOrigin(u, other) }

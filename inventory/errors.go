@@ -1,0 +1,143 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	// ErrUnavailable is wrapped by every error that means that the store cannot
+	// serve at present (closed, full, broken, held by another process): nothing
+	// is wrong with the request. What a write with this error did is unknown.
+	ErrUnavailable = errors.New("inventory: the store is unavailable")
+
+	// ErrNotFound says that what was asked for is not in the store.
+	ErrNotFound = errors.New("inventory: not found")
+
+	// ErrGroupNotFound refuses a write whose resource group does not exist, or
+	// is no longer the incarnation that the write was meant for.
+	ErrGroupNotFound = errors.New("inventory: the resource group does not exist")
+
+	// ErrParentNotFound refuses a PUT of a nested resource whose parent is
+	// absent or being deleted.
+	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
+)
+
+// QuotaKind says which limit a QuotaError is about.
+type QuotaKind uint8
+
+const (
+	// QuotaResources limits the resources of one type in one group.
+	QuotaResources QuotaKind = iota
+	// QuotaGroups limits the resource groups of one subscription.
+	QuotaGroups
+)
+
+func (k QuotaKind) String() string {
+	if k == QuotaGroups {
+		return "resource groups per subscription"
+	}
+	return "resources per type and resource group"
+}
+
+// QuotaError refuses what would exceed a limit.
+type QuotaError struct {
+	Kind           QuotaKind
+	Limit, Current int
+}
+
+func (e *QuotaError) Error() string {
+	return fmt.Sprintf("inventory: %s: %d of %d are in use", e.Kind, e.Current, e.Limit)
+}
+
+// GroupStateError refuses a write into a group that is not Active.
+type GroupStateError struct {
+	State GroupState
+}
+
+func (e *GroupStateError) Error() string {
+	return "inventory: the resource group is " + e.State.String()
+}
+
+// GroupNotEmptyError refuses to close a group that holds resources, or into
+// which a write may still be on its way.
+type GroupNotEmptyError struct {
+	Resources []string // their IDs as written, in the order of their keys, at most 100
+	Intents   int      // writes that may still be on their way
+	Total     int      // resources in the group
+}
+
+func (e *GroupNotEmptyError) Error() string {
+	return fmt.Sprintf("inventory: the resource group holds %d resources and %d writes are on their way", e.Total, e.Intents)
+}
+
+// LocationConflictError refuses a write to a resource that the index has in
+// another region or, for a PUT, in another location. Whether the row is proof
+// depends on its Phase and Verify.
+type LocationConflictError struct {
+	Row Resource
+}
+
+func (e *LocationConflictError) Error() string {
+	return "inventory: the resource exists in " + e.Row.Region + ", location " + e.Row.Location
+}
+
+// unavailable makes err one that ErrUnavailable matches.
+func unavailable(err error) error {
+	if err == nil || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// classify tells a store that is down from a caller who gave up and from a
+// fault of our own. A deadline that passes while the store works on the call is
+// both the caller's and the store's.
+func classify(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	if cause := ctx.Err(); cause != nil {
+		if errors.Is(cause, context.DeadlineExceeded) {
+			return unavailable(cause)
+		}
+		return cause
+	}
+	if down(err) {
+		return unavailable(err)
+	}
+	return fmt.Errorf("inventory: %w", err)
+}
+
+func down(err error) bool {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+		return true
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff { // the primary code; the rest tells the variety
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH,
+		sqlite3.SQLITE_NOTADB:
+		return true
+	}
+	return false
+}
+
+// orNotFound turns the absence of a row into ErrNotFound.
+func orNotFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}

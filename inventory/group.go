@@ -1,0 +1,246 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	"portico/arm"
+)
+
+// GroupState tells what may be done in a group. The numbers are stored.
+type GroupState uint8
+
+// The states of a resource group; only an Active one takes writes.
+const (
+	GroupActive GroupState = iota
+	GroupDeleting
+	GroupMoving
+)
+
+var groupStates = [...]string{"Active", "Deleting", "Moving"}
+
+func (s GroupState) String() string { return nameOf(groupStates[:], int(s)) }
+
+// Group is a resource group.
+type Group struct {
+	Subscription string // folded
+	Name         string // as the latest PUT or PATCH wrote it
+	Key          string // the folded name
+	Location     string
+	ManagedBy    string
+	Tags         map[string]string
+	State        GroupState
+	// Incarnation tells this group from earlier ones of the same name,
+	// Generation this version of it from earlier ones.
+	Incarnation, Generation [16]byte
+	ETag                    string
+	Created, Changed        time.Time
+}
+
+// GroupQuery selects groups in the order of their keys.
+type GroupQuery struct {
+	Subscription string
+	After        string // the key before the first one wanted
+	Limit        int    // 0: all
+}
+
+const (
+	groupColumns = `subscription, key, name, location, managed_by, tags, state, incarnation, generation, etag, created, changed`
+
+	selectGroup = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND key = ?`
+	lockGroup   = selectGroup + lockSuffix
+	listGroups  = `SELECT ` + groupColumns + ` FROM resource_groups
+		WHERE subscription = ? AND key > ? ORDER BY key LIMIT ?`
+	insertGroup = `INSERT INTO resource_groups (` + groupColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
+	updateGroup = `UPDATE resource_groups
+		SET name = ?, location = ?, managed_by = ?, tags = ?, state = ?, generation = ?, etag = ?, changed = ?
+		WHERE subscription = ? AND key = ?`
+	deleteGroup = `DELETE FROM resource_groups WHERE subscription = ? AND key = ?`
+
+	countGroupResources = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ?`
+	countGroupIntents   = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
+	listGroupIDs        = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
+	deleteGroupUsage    = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
+	deleteGroupTouched  = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
+)
+
+func scanGroup(scan scanner) (Group, error) {
+	var (
+		g                       Group
+		tags                    string
+		incarnation, generation []byte
+		created, changed        int64
+	)
+	err := scan(&g.Subscription, &g.Key, &g.Name, &g.Location, &g.ManagedBy, &tags, &g.State,
+		&incarnation, &generation, &g.ETag, &created, &changed)
+	if err != nil {
+		return Group{}, err
+	}
+	if err := json.Unmarshal([]byte(tags), &g.Tags); err != nil {
+		return Group{}, fmt.Errorf("tags of group %s: %w", g.Key, err)
+	}
+	copy(g.Incarnation[:], incarnation)
+	copy(g.Generation[:], generation)
+	g.Created, g.Changed = moment(created), moment(changed)
+	return g, nil
+}
+
+// Group returns one group, or ErrNotFound.
+func (s *Store) Group(ctx context.Context, sub, name string) (Group, error) {
+	return loadGroup(s.read(ctx), selectGroup, sub, name)
+}
+
+func loadGroup(from source, statement, sub, name string) (Group, error) {
+	g, err := scanGroup(from.one(statement, arm.Fold(sub), arm.Fold(name)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Group{}, ErrNotFound
+	}
+	return g, err
+}
+
+// Groups lists groups.
+func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
+	return collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), atMost(q.Limit))
+}
+
+// EditGroup creates or changes a group. edit is given the present group, nil
+// when there is none, and returns what it shall be; it decides on Name,
+// Location, ManagedBy, Tags, State and ETag, the rest is the store's. It runs
+// inside the writing transaction and must be pure. Its error is returned as it
+// is and nothing is written; so is a nil group without error, which leaves
+// things as they are (ErrNotFound when there is none).
+//
+// A new group gets a new incarnation and counts against the subscription's
+// quota: *QuotaError.
+func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
+	result, err := commit(ctx, s, flushed, func(t *tx) (put[Group], error) {
+		current, err := loadGroup(t, lockGroup, sub, name)
+		switch {
+		case err == nil:
+			changed, err := changeGroup(t, current, edit)
+			return put[Group]{stored: changed}, err
+		case errors.Is(err, ErrNotFound):
+			created, err := s.createGroup(t, sub, name, edit)
+			return put[Group]{stored: created, created: true}, err
+		}
+		return put[Group]{}, err
+	})
+	return result.stored, result.created, err
+}
+
+func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, error)) (Group, error) {
+	wanted, err := edit(nil)
+	if err != nil {
+		return Group{}, err
+	}
+	if wanted == nil {
+		return Group{}, ErrNotFound
+	}
+	if err := raiseUsage(t, usageOfGroups(sub), s.options.Limits.GroupsPerSubscription); err != nil {
+		return Group{}, err
+	}
+	g := *wanted
+	g.Subscription, g.Key, g.Name = arm.Fold(sub), arm.Fold(name), spelling(g.Name, name)
+	g.Incarnation, g.Generation = newID(), newID()
+	g.Created, g.Changed = t.now, t.now
+	tags, err := storedTags(g.Tags)
+	if err != nil {
+		return Group{}, err
+	}
+	_, err = t.exec(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
+		g.Incarnation[:], g.Generation[:], g.ETag, micros(g.Created), micros(g.Changed))
+	return g, err
+}
+
+func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group, error) {
+	given := current
+	given.Tags = maps.Clone(current.Tags)
+	wanted, err := edit(&given)
+	if err != nil || wanted == nil {
+		return current, err
+	}
+	g := *wanted
+	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
+	g.Incarnation, g.Generation = current.Incarnation, newID()
+	g.Created, g.Changed = current.Created, t.now
+	tags, err := storedTags(g.Tags)
+	if err != nil {
+		return Group{}, err
+	}
+	_, err = t.exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+		micros(g.Changed), g.Subscription, g.Key)
+	return g, err
+}
+
+// spelling is the casing that wanted brings, unless it names something else.
+func spelling(wanted, otherwise string) string {
+	if arm.EqualFold(wanted, otherwise) {
+		return wanted
+	}
+	return otherwise
+}
+
+func storedTags(tags map[string]string) (string, error) {
+	text, err := json.Marshal(tags)
+	return string(text), err
+}
+
+// DeleteGroup removes a group in which there is no resource and no write that
+// may still be on its way, all seen in one transaction; otherwise it returns
+// *GroupNotEmptyError. check judges the group as it is then; its error is
+// returned as it is, before any other reason. ErrNotFound when there is no
+// such group.
+func (s *Store) DeleteGroup(ctx context.Context, sub, name string, check func(Group) error) error {
+	return s.writer.do(ctx, flushed, func(t *tx) error {
+		g, err := loadGroup(t, lockGroup, sub, name)
+		if err != nil {
+			return err
+		}
+		if check != nil {
+			if err := check(g); err != nil {
+				return err
+			}
+		}
+		if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+			return err
+		}
+		if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
+			return err
+		}
+		for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
+			if _, err := t.exec(statement, g.Subscription, g.Key); err != nil {
+				return err
+			}
+		}
+		return lowerUsage(t, usageOfGroups(sub))
+	})
+}
+
+// emptyGroup returns *GroupNotEmptyError unless nothing is left in the group.
+func emptyGroup(t *tx, sub, group string) error {
+	var left GroupNotEmptyError
+	if err := t.one(countGroupResources, sub, group)(&left.Total); err != nil {
+		return err
+	}
+	if err := t.one(countGroupIntents, sub, group)(&left.Intents); err != nil {
+		return err
+	}
+	if left.Total == 0 && left.Intents == 0 {
+		return nil
+	}
+	var err error
+	left.Resources, err = collect(t, func(scan scanner) (id string, err error) {
+		err = scan(&id)
+		return id, err
+	}, listGroupIDs, sub, group)
+	if err != nil {
+		return err
+	}
+	return &left
+}

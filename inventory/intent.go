@@ -1,0 +1,189 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"portico/arm"
+)
+
+// Write is a PUT or DELETE of a tracked resource that is about to be sent.
+type Write struct {
+	Kind         WriteKind
+	Subscription string
+	Group        string
+	Key          string // of the resource
+	ID           string // as the request wrote it
+	Type         string // full type
+	TypeName     string // full type as declared
+	Name         string // as written; of a nested resource "parent/child"; empty: as in ID
+	Parent       string // key of the tracked parent that a PUT needs, or empty
+	Region       string // whose endpoint it goes to
+	Location     string // normalised; empty: the row's is not compared
+	APIVersion   string
+	Sender       string // which replica sends it
+
+	// Incarnation, when set, is the group's that the write is meant for.
+	Incarnation [16]byte
+	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
+	LateWriteWindow time.Duration
+}
+
+// Ticket is the right to send one write, and what its answer is settled by.
+type Ticket struct {
+	Subscription, Key string
+	Kind              WriteKind
+	ID, APIVersion    string
+	Intent            [16]byte
+	Generation        [16]byte // of the row now; zero without one
+	Made              bool     // the row was made for this write
+	Row               *Resource
+	// SendBy is the store time past which the first byte must not leave, and
+	// NotAfter the one past which the call has ended.
+	SendBy, NotAfter time.Time
+}
+
+const (
+	selectIntents = `SELECT id, kind, generation, made, spoiled, ends FROM intents WHERE subscription = ? AND key = ?`
+	insertIntent  = `INSERT INTO intents
+		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, send_by, not_after, ends)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
+	spoilIntent  = `UPDATE intents SET spoiled = 1 WHERE subscription = ? AND key = ? AND id = ?`
+	deleteIntent = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
+	insertTouch  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
+		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
+)
+
+func scanIntent(scan scanner) (intent, error) {
+	var (
+		in             intent
+		id, generation []byte
+	)
+	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ends)
+	copy(in.id[:], id)
+	copy(in.generation[:], generation)
+	return in, err
+}
+
+// Begin records, durably, that a write is about to be sent, and must have
+// returned before its first byte leaves. In one transaction it checks that the
+// group exists and is Active (ErrGroupNotFound, *GroupStateError), that the row
+// lies where the write goes (*LocationConflictError; a DELETE compares the
+// region alone), that a PUT's parent is there (ErrParentNotFound), and that a
+// new row fits the quota (*QuotaError); then it records the intent, makes the
+// row of a create, and marks the opposing writes that are open.
+//
+// Every ticket should come back to Settle. One that does not, ends by time:
+// its row is then flagged for verification.
+func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
+	w.Subscription, w.Group, w.Key = arm.Fold(w.Subscription), arm.Fold(w.Group), arm.Fold(w.Key)
+	w.Type, w.Parent = arm.Fold(w.Type), arm.Fold(w.Parent)
+	if w.Name == "" {
+		w.Name = nameIn(w.ID, w.Type)
+	}
+	if w.LateWriteWindow <= 0 {
+		w.LateWriteWindow = s.options.LateWriteWindow
+	}
+	return commit(ctx, s, flushed, func(t *tx) (Ticket, error) {
+		incarnation, err := w.admitToGroup(t)
+		if err != nil {
+			return Ticket{}, err
+		}
+		h, err := hold(t, w.Subscription, w.Key)
+		if err != nil {
+			return Ticket{}, err
+		}
+		if err := s.admit(t, w, h.row); err != nil {
+			return Ticket{}, err
+		}
+		if _, err := t.exec(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+			return Ticket{}, err
+		}
+		return s.intend(t, h, w)
+	})
+}
+
+func (w *Write) admitToGroup(t *tx) (incarnation [16]byte, err error) {
+	group, err := loadGroup(t, lockGroup, w.Subscription, w.Group)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return incarnation, ErrGroupNotFound
+	case err != nil:
+		return incarnation, err
+	case w.Incarnation != [16]byte{} && w.Incarnation != group.Incarnation:
+		return incarnation, ErrGroupNotFound
+	case group.State != GroupActive:
+		return incarnation, &GroupStateError{State: group.State}
+	}
+	return group.Incarnation, nil
+}
+
+func (s *Store) admit(t *tx, w Write, row *Resource) error {
+	if row != nil && w.conflicts(row) {
+		return &LocationConflictError{Row: *row}
+	}
+	if w.Kind == Delete {
+		return nil
+	}
+	if err := w.admitToParent(t); err != nil {
+		return err
+	}
+	if row != nil {
+		return nil
+	}
+	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
+}
+
+// conflicts tells whether the row lies elsewhere. A DELETE is held to it too:
+// its success in one region would remove a row that speaks of another.
+func (w *Write) conflicts(row *Resource) bool {
+	return row.Region != w.Region ||
+		w.Kind == Put && w.Location != "" && row.Location != "" && row.Location != w.Location
+}
+
+func (w *Write) admitToParent(t *tx) error {
+	if w.Parent == "" {
+		return nil
+	}
+	parent, err := loadResource(t, lockResource, w.Subscription, w.Parent)
+	if errors.Is(err, ErrNotFound) || err == nil && parent.Phase == Deleting {
+		return ErrParentNotFound
+	}
+	return err
+}
+
+func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
+	sendBy := t.now.Add(s.options.SendWithin)
+	notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
+	e := intended{id: newID(), kind: w.Kind, ends: micros(notAfter.Add(w.LateWriteWindow))}
+	ticket := Ticket{
+		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
+		Intent: e.id, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
+	}
+	after, _ := h.settle(t, e)
+	added := after.open[len(after.open)-1]
+	if added.made {
+		h.create(w.row(t.now))
+	}
+	if err := h.store(t, after, actions{}); err != nil {
+		return Ticket{}, err
+	}
+	_, err := t.exec(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
+		w.APIVersion, w.Sender, added.generation[:], flag(added.made), flag(added.spoiled),
+		micros(sendBy), micros(notAfter), added.ends)
+	ticket.Made = added.made
+	if after.row != nil {
+		ticket.Generation = after.row.generation
+	}
+	return ticket, err
+}
+
+// row is what a create makes before anything is known.
+func (w *Write) row(now time.Time) *Resource {
+	return &Resource{
+		Subscription: w.Subscription, Key: w.Key, ID: w.ID, Group: w.Group, Type: w.Type, TypeName: w.TypeName,
+		Name: w.Name, Parent: w.Parent, Region: w.Region, Location: w.Location, APIVersion: w.APIVersion,
+		Created: now, Changed: now,
+	}
+}

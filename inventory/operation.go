@@ -1,0 +1,104 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"portico/arm"
+)
+
+// Operation is a polling URL that Portico handed out: where a poll of it goes.
+type Operation struct {
+	Subscription string
+	Token        string // hex SHA-256 of the folded path, '?' and the raw query
+	Resource     string // key of the resource that the operation works on, or empty
+	Method       string // of the request that began it
+	Namespace    string
+	Type         string
+	Region       string // whose endpoint is polled
+	APIVersion   string
+	TenantID     string // who began it
+	ObjectID     string
+	Created      time.Time // the zero time means now
+	Until        time.Time // the record counts no longer from then on
+}
+
+const (
+	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, created, until`
+
+	putOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, token) DO UPDATE
+		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
+			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
+			tenant = excluded.tenant, object = excluded.object, created = excluded.created, until = excluded.until`
+	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
+	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
+	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
+)
+
+// RecordOperation remembers a polling URL, or renews what is known of it.
+func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
+	return s.writer.do(ctx, flushed, func(t *tx) error {
+		created := o.Created
+		if created.IsZero() {
+			created = t.now
+		}
+		_, err := t.exec(putOperation, arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
+			o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, micros(created), micros(o.Until))
+		return err
+	})
+}
+
+// Operation returns what was recorded for a polling URL, or ErrNotFound, also
+// when the record has expired.
+func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
+	var (
+		o              Operation
+		created, until int64
+	)
+	err := s.read(ctx).one(selectOperation, arm.Fold(sub), token, micros(s.dialect.now()))(
+		&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
+		&o.TenantID, &o.ObjectID, &created, &until)
+	if errors.Is(err, sql.ErrNoRows) {
+		return Operation{}, ErrNotFound
+	}
+	o.Created, o.Until = moment(created), moment(until)
+	return o, err
+}
+
+// ForgetOperations deletes at most limit expired records and returns how many
+// it deleted.
+func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
+	now := micros(s.dialect.now())
+	ended, err := collect(s.read(ctx), scanPair, endedOperations, now, atMost(limit))
+	if err != nil || len(ended) == 0 {
+		return 0, err
+	}
+	return commit(ctx, s, unflushed, func(t *tx) (int, error) {
+		return t.deleteAll(deleteOperation, ended, now)
+	})
+}
+
+// pair is a subscription and what names a row in it.
+type pair struct{ subscription, name string }
+
+func scanPair(scan scanner) (p pair, err error) {
+	err = scan(&p.subscription, &p.name)
+	return p, err
+}
+
+// deleteAll runs a DELETE for each pair, by key and by a bound that may have
+// moved since the pair was read.
+func (t *tx) deleteAll(statement string, pairs []pair, bound int64) (int, error) {
+	deleted := 0
+	for _, p := range pairs {
+		n, err := t.exec(statement, p.subscription, p.name, bound)
+		if err != nil {
+			return 0, err
+		}
+		deleted += int(n)
+	}
+	return deleted, nil
+}

@@ -1,0 +1,254 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// Phase says what is known of a tracked resource. The numbers are stored.
+type Phase uint8
+
+// The phases of a row. Every one routes and counts for quota; Live and
+// Deleting are shown to clients.
+const (
+	// Pending: a create was sent, nothing is known.
+	Pending Phase = iota
+	// Live: the resource was seen.
+	Live
+	// Deleting: a delete was accepted and is being followed.
+	Deleting
+)
+
+var phases = [...]string{"Pending", "Live", "Deleting"}
+
+func (p Phase) String() string { return nameOf(phases[:], int(p)) }
+
+// Resource is one row of the index.
+type Resource struct {
+	Subscription string // folded
+	Key          string // the folded ID
+	ID           string // as the latest PUT or PATCH wrote it
+	Group        string // folded
+	Type         string // folded full type, "contoso.compute/virtualmachines"
+	TypeName     string // as declared, "Contoso.Compute/virtualMachines"
+	Name         string // as written; of a nested resource "parent/child"
+	Parent       string // key of the tracked parent, or empty
+	Region       string // whose endpoint holds it
+	Location     string // normalised
+
+	Phase Phase
+	// Verify: something ambiguous happened, the provider has to be asked.
+	Verify bool
+	// FollowPut and FollowDelete: a PUT or a DELETE was accepted whose end has
+	// not been seen.
+	FollowPut, FollowDelete bool
+	// Generation is new at every change of what is known.
+	Generation [16]byte
+
+	ProvisioningState string
+	APIVersion        string // of the latest PUT
+	Details           Details
+	Created           time.Time // when its first PUT was recorded
+	Changed           time.Time // when the latest PUT or PATCH succeeded
+}
+
+// Details are what a list of resources shows beyond the row: as they passed
+// through, the JSON members untouched.
+type Details struct {
+	Tags      map[string]string `json:"tags,omitempty"`
+	Kind      string            `json:"kind,omitempty"`
+	ManagedBy string            `json:"managedBy,omitempty"`
+	SKU       json.RawMessage   `json:"sku,omitempty"`
+	Plan      json.RawMessage   `json:"plan,omitempty"`
+	Identity  json.RawMessage   `json:"identity,omitempty"`
+	Zones     json.RawMessage   `json:"zones,omitempty"`
+}
+
+// ResourceQuery selects rows of a subscription in the order of their keys;
+// empty members select nothing away.
+type ResourceQuery struct {
+	Subscription string
+	Group        string
+	Type         string // full type
+	After        string // the key before the first one wanted
+	Limit        int    // 0: all
+	Visible      bool   // only what clients are shown: Live and Deleting
+}
+
+const (
+	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
+		phase, verify, following, generation, provisioning_state, api_version, details, created, changed`
+
+	selectResource = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
+	lockResource   = selectResource + lockSuffix
+	listResources  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
+	listChildren   = `SELECT ` + resourceColumns + ` FROM resources
+		WHERE subscription = ? AND key >= ? AND key < ? ORDER BY key`
+	nextRegion = `SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > ?
+		ORDER BY region LIMIT 1`
+	groupInRegion = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type = ? AND region = ? AND grp = ?)`
+
+	insertResource = `INSERT INTO resources (` + resourceColumns + `)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
+	updateResource = `UPDATE resources
+		SET id = ?, name = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		WHERE subscription = ? AND key = ?`
+	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
+	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ?`
+)
+
+// The bits of the column following.
+const (
+	followsPut = 1 << iota
+	followsDelete
+)
+
+func (r *Resource) following() int64 {
+	return flag(r.FollowPut)*followsPut | flag(r.FollowDelete)*followsDelete
+}
+
+func scanResource(scan scanner) (Resource, error) {
+	var (
+		r                           Resource
+		generation                  []byte
+		following, created, changed int64
+		details                     string
+	)
+	err := scan(&r.Subscription, &r.Key, &r.ID, &r.Group, &r.Type, &r.TypeName, &r.Name, &r.Parent, &r.Region,
+		&r.Location, &r.Phase, &r.Verify, &following, &generation, &r.ProvisioningState, &r.APIVersion, &details,
+		&created, &changed)
+	if err != nil {
+		return Resource{}, err
+	}
+	if details != "" {
+		if err := json.Unmarshal([]byte(details), &r.Details); err != nil {
+			return Resource{}, fmt.Errorf("details of %s: %w", r.Key, err)
+		}
+	}
+	copy(r.Generation[:], generation)
+	r.FollowPut, r.FollowDelete = following&followsPut != 0, following&followsDelete != 0
+	r.Created, r.Changed = moment(created), moment(changed)
+	return r, nil
+}
+
+func (d Details) stored() (string, error) {
+	text, err := json.Marshal(d)
+	return string(text), err
+}
+
+func (r *Resource) insert(t *tx) error {
+	details, err := r.Details.stored()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
+		micros(r.Created), micros(r.Changed))
+	return err
+}
+
+func (r *Resource) update(t *tx) error {
+	details, err := r.Details.stored()
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(updateResource, r.ID, r.Name, r.Phase, flag(r.Verify), r.following(), r.Generation[:],
+		r.ProvisioningState, r.APIVersion, details, micros(r.Changed), r.Subscription, r.Key)
+	return err
+}
+
+// Resource returns one row from the store, or ErrNotFound.
+func (s *Store) Resource(ctx context.Context, sub, key string) (Resource, error) {
+	return loadResource(s.read(ctx), selectResource, sub, key)
+}
+
+func loadResource(from source, statement, sub, key string) (Resource, error) {
+	r, err := scanResource(from.one(statement, arm.Fold(sub), arm.Fold(key)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Resource{}, ErrNotFound
+	}
+	return r, err
+}
+
+// Resources lists rows.
+func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
+	statement, args := listResources, []any{arm.Fold(q.Subscription), arm.Fold(q.After)}
+	if q.Group != "" {
+		statement, args = statement+` AND grp = ?`, append(args, arm.Fold(q.Group))
+	}
+	if q.Type != "" {
+		column := `type`
+		if q.Group != "" {
+			// An expression, so that the engine takes the group's index and not
+			// the type's: a group is small, a type may be large.
+			column = `type || ''`
+		}
+		statement, args = statement+` AND `+column+` = ?`, append(args, arm.Fold(q.Type))
+	}
+	if q.Visible {
+		statement, args = statement+` AND phase <> ?`, append(args, Pending)
+	}
+	return collect(s.read(ctx), scanResource, statement+` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))...)
+}
+
+// Children lists the rows below a key, of any depth, in the order of their
+// keys.
+func (s *Store) Children(ctx context.Context, sub, key string) ([]Resource, error) {
+	from, to := below(arm.Fold(key))
+	return collect(s.read(ctx), scanResource, listChildren, arm.Fold(sub), from, to)
+}
+
+// below is the range of the keys below one: '0' follows '/' bytewise.
+func below(key string) (from, to string) { return key + "/", key + "0" }
+
+// Regions returns, sorted, the regions that hold a row of the type in any
+// phase, in a group or, when group is empty, in the whole subscription.
+func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, error) {
+	sub, group, typ = arm.Fold(sub), arm.Fold(group), arm.Fold(typ)
+	from := s.read(ctx)
+	var regions []string
+	// Region by region, each one step in the index, however many rows there
+	// are.
+	for region := ""; ; {
+		err := from.one(nextRegion, sub, typ, region)(&region)
+		if errors.Is(err, sql.ErrNoRows) {
+			return regions, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+		holds := true
+		if group != "" {
+			if err := from.one(groupInRegion, sub, typ, region, group)(&holds); err != nil {
+				return nil, err
+			}
+		}
+		if holds {
+			regions = append(regions, region)
+		}
+	}
+}
+
+// nameIn is the name that an ID gives a resource of a type: every second of
+// its last segments, as many as the type has, joined by '/'. It counts from
+// the end, since a name may be "providers".
+func nameIn(id, typ string) string {
+	segments := strings.Split(id, "/")
+	depth := strings.Count(typ, "/")
+	if 2*depth > len(segments) {
+		return ""
+	}
+	segments = segments[len(segments)-2*depth:]
+	names := make([]string, 0, depth)
+	for i := 1; i < len(segments); i += 2 {
+		names = append(names, segments[i])
+	}
+	return strings.Join(names, "/")
+}

@@ -1,0 +1,331 @@
+package inventory
+
+import (
+	"slices"
+	"strings"
+)
+
+// WriteKind tells the writes that can change whether a resource exists. The
+// numbers are stored.
+type WriteKind uint8
+
+// The kinds of writes. They oppose each other: one says that the resource
+// exists, the other that it is gone.
+const (
+	Put WriteKind = iota
+	Delete
+)
+
+func (k WriteKind) String() string {
+	if k == Delete {
+		return "DELETE"
+	}
+	return "PUT"
+}
+
+// Outcome is what an answer to a write means.
+type Outcome uint8
+
+// The outcomes of a write.
+const (
+	// Ambiguous: no answer, a broken one, 408 or 5xx. The write may have been
+	// applied, or may yet be.
+	Ambiguous Outcome = iota
+	// NotSent: no byte of it has left.
+	NotSent
+	// Refused: any other 3xx or 4xx, but a 404 to a DELETE.
+	Refused
+	// Succeeded: a PUT's 200 or 201.
+	Succeeded
+	// Accepted: 202.
+	Accepted
+	// Gone: a DELETE's 200, 204 or 404.
+	Gone
+)
+
+var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Accepted", "Gone"}
+
+func (o Outcome) String() string { return nameOf(outcomes[:], int(o)) }
+
+// state is what is known of one resource: its row, and the writes that may
+// still be on their way.
+//
+// While a PUT is open there is a row: a PUT's intent makes one, and nothing
+// removes it while that PUT is open, but the same PUT's refusal. A Pending row
+// that is not flagged therefore has an open PUT or a followed one.
+type state struct {
+	row  *standing // nil: none
+	open []intent
+}
+
+// standing is the part of a row that events change.
+type standing struct {
+	phase                   Phase
+	verify                  bool
+	followPut, followDelete bool
+	generation              [16]byte
+}
+
+// intent is one write that may be on its way.
+type intent struct {
+	id   [16]byte
+	kind WriteKind
+	// generation is the one that recording the intent gave the row.
+	generation [16]byte
+	// made: there was no row before it.
+	made bool
+	// spoiled: an opposing intent was open at some time while this one was.
+	spoiled bool
+	// ends is when the write can no longer be applied, in microseconds.
+	ends int64
+}
+
+// The events that change a state.
+type (
+	// intended: a write is about to be sent.
+	intended struct {
+		id   [16]byte
+		kind WriteKind
+		ends int64
+	}
+	// answered: what became of a write.
+	answered struct {
+		id                [16]byte
+		outcome           Outcome
+		status            int
+		provisioningState string
+	}
+	// observed: what a GET said. generation is the row's, read before asking.
+	observed struct {
+		generation        [16]byte
+		found             bool
+		provisioningState string
+		// followed: the operation that the row was followed for is over.
+		followed bool
+	}
+	// passed: time has.
+	passed struct{ now int64 }
+)
+
+// actions is what an event asks for beyond the new state.
+type actions struct {
+	// settled: the event was proof, and the state says what it proved.
+	settled bool
+	// learn: take over what the answer told of the resource.
+	learn bool
+	// tombstone: remember that the resource went.
+	tombstone bool
+	// orphaned: the row is gone, those below it have to be verified.
+	orphaned bool
+}
+
+// settle is the one rule by which the index changes, for gateway and jobs
+// alike. It is pure: fresh is the generation that the row gets if the event
+// changes what is known. An answer is proof only if nothing could overturn it;
+// what is not proof flags the row, so that the provider will be asked.
+func settle(before state, event any, fresh [16]byte) (state, actions) {
+	s := before.clone()
+	var did actions
+	switch e := event.(type) {
+	case intended:
+		s.intend(e, fresh)
+	case answered:
+		did = s.answer(e)
+	case observed:
+		did = s.observe(e)
+	case passed:
+		s.pass(e)
+	}
+	if s.row != nil && before.row != nil && (did.learn || s.touched(before, event)) {
+		s.row.generation = fresh
+	}
+	return s, did
+}
+
+func (s state) clone() state {
+	c := state{open: slices.Clone(s.open)}
+	if s.row != nil {
+		row := *s.row
+		c.row = &row
+	}
+	return c
+}
+
+// touched tells whether the event is one that gives the row a new generation:
+// every intent, the end of one, and whatever changed the row.
+func (s state) touched(before state, event any) bool {
+	_, isIntent := event.(intended)
+	return isIntent || len(s.open) != len(before.open) || *s.row != *before.row
+}
+
+func (s *state) intend(e intended, fresh [16]byte) {
+	added := intent{id: e.id, kind: e.kind, generation: fresh, ends: e.ends}
+	for i := range s.open {
+		if s.open[i].kind != e.kind {
+			s.open[i].spoiled, added.spoiled = true, true
+		}
+	}
+	if e.kind == Put && s.row == nil {
+		added.made = true
+		s.row = &standing{phase: Pending, generation: fresh}
+	}
+	s.open = append(s.open, added)
+}
+
+func (s *state) answer(e answered) actions {
+	i := slices.IndexFunc(s.open, func(open intent) bool { return open.id == e.id })
+	if i < 0 {
+		return actions{} // ended already: whatever it says was not waited for
+	}
+	if e.outcome == Ambiguous {
+		s.doubt()
+		return actions{}
+	}
+	own := s.open[i]
+	s.open = slices.Delete(s.open, i, i+1)
+	switch {
+	case e.outcome == NotSent || e.outcome == Refused:
+		return s.refuse(own, e)
+	case own.kind == Put:
+		return s.confirm(own, e)
+	case e.outcome == Accepted:
+		return s.acceptDelete(own)
+	default:
+		return s.gone(own)
+	}
+}
+
+// doubt flags the row, if there is one.
+func (s *state) doubt() {
+	if s.row != nil {
+		s.row.verify = true
+	}
+}
+
+// refuse ends a write that changed nothing. Only the row that it made itself
+// goes with it, and only if no other write touched that since.
+func (s *state) refuse(own intent, e answered) actions {
+	if own.kind == Delete || s.row == nil {
+		return actions{settled: true}
+	}
+	untouched := own.made && s.row.generation == own.generation
+	if untouched && (e.outcome == NotSent || !mayExist(e.status)) {
+		s.row = nil
+		return actions{settled: true, orphaned: true}
+	}
+	if s.row.phase == Pending {
+		s.row.verify = true
+	}
+	return actions{settled: true}
+}
+
+// mayExist tells the refusals of a create which may mean that the resource is
+// there: a conflict, a failed precondition, a lock, or simply not now.
+func mayExist(status int) bool {
+	return status == 409 || status == 412 || status == 423 || status == 429
+}
+
+// confirm takes a PUT's success. It never lifts verify: only a GET does.
+func (s *state) confirm(own intent, e answered) actions {
+	if s.row == nil {
+		return actions{}
+	}
+	if e.outcome == Accepted || !terminal(e.provisioningState) {
+		s.row.followPut = true
+	}
+	if own.spoiled {
+		s.row.verify = true
+		return actions{}
+	}
+	if e.outcome == Succeeded {
+		s.row.phase = Live
+	}
+	return actions{settled: true, learn: true}
+}
+
+func (s *state) acceptDelete(own intent) actions {
+	if s.row == nil {
+		return actions{settled: true}
+	}
+	s.row.followDelete = true
+	if own.spoiled {
+		s.row.verify = true
+		return actions{}
+	}
+	s.row.phase = Deleting
+	return actions{settled: true}
+}
+
+func (s *state) gone(own intent) actions {
+	if own.spoiled {
+		s.doubt()
+		return actions{}
+	}
+	did := actions{settled: true, tombstone: true, orphaned: s.row != nil}
+	s.row = nil
+	return did
+}
+
+// observe takes what a GET said. The generation proves that no intent began or
+// ended since it was asked, so those open now are all that could overturn it,
+// beside an accepted operation that still runs.
+func (s *state) observe(e observed) actions {
+	if s.row == nil || s.row.generation != e.generation {
+		return actions{}
+	}
+	opposing, following := Put, s.row.followPut
+	if e.found {
+		opposing, following = Delete, s.row.followDelete
+	}
+	if e.followed {
+		s.row.followPut, s.row.followDelete, following = false, false, false
+	}
+	switch {
+	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing }):
+		s.row.verify = true
+		return actions{}
+	case following:
+		return actions{}
+	case !e.found:
+		s.row = nil
+		return actions{settled: true, tombstone: true, orphaned: true}
+	case !terminal(e.provisioningState):
+		s.unfinished(e.provisioningState)
+		return actions{learn: true}
+	}
+	*s.row = standing{phase: Live, generation: s.row.generation}
+	return actions{settled: true, learn: true}
+}
+
+// unfinished takes a GET that found the resource on its way to something: it is
+// there, but asking has to go on.
+func (s *state) unfinished(provisioningState string) {
+	switch {
+	case strings.EqualFold(provisioningState, "Deleting"):
+		s.row.phase = Deleting
+	case s.row.phase == Pending:
+		s.row.phase = Live
+	}
+	if !s.row.followPut && !s.row.followDelete {
+		s.row.verify = true
+	}
+}
+
+// pass ends the intents whose time is over; what they did stays unknown.
+func (s *state) pass(e passed) {
+	open := len(s.open)
+	s.open = slices.DeleteFunc(s.open, func(in intent) bool { return in.ends <= e.now })
+	if len(s.open) != open {
+		s.doubt()
+	}
+}
+
+// terminal tells the provisioning states that a resource stays in. None at all
+// means success.
+func terminal(provisioningState string) bool {
+	switch strings.ToLower(provisioningState) {
+	case "", "succeeded", "failed", "canceled":
+		return true
+	}
+	return false
+}

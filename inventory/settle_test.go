@@ -1,0 +1,211 @@
+package inventory
+
+import (
+	"reflect"
+	"testing"
+)
+
+// Ids and generations in these tables are single letters.
+func letter(c byte) (id [16]byte) {
+	id[0] = c
+	return id
+}
+
+// fresh is the generation that a changed row gets.
+var fresh = letter('F')
+
+func row(phase Phase, marks ...string) *standing {
+	r := &standing{phase: phase, generation: letter('G')}
+	for _, mark := range marks {
+		switch mark {
+		case "verify":
+			r.verify = true
+		case "followPut":
+			r.followPut = true
+		case "followDelete":
+			r.followDelete = true
+		case "fresh":
+			r.generation = fresh
+		default:
+			panic(mark)
+		}
+	}
+	return r
+}
+
+func open(c byte, kind WriteKind, marks ...string) intent {
+	in := intent{id: letter(c), kind: kind, generation: letter('G'), ends: 100}
+	for _, mark := range marks {
+		switch mark {
+		case "made":
+			in.made = true
+		case "spoiled":
+			in.spoiled = true
+		case "touched": // another event gave the row a generation since
+			in.generation = letter('O')
+		case "fresh":
+			in.generation = fresh
+		default:
+			panic(mark)
+		}
+	}
+	return in
+}
+
+func of(row *standing, open ...intent) state { return state{row: row, open: open} }
+
+func answer(status int, outcome Outcome) answered {
+	return answered{id: letter('p'), outcome: outcome, status: status}
+}
+
+func del(outcome Outcome) answered { return answered{id: letter('d'), outcome: outcome} }
+
+func got(provisioningState string) observed {
+	return observed{generation: letter('G'), found: true, provisioningState: provisioningState}
+}
+
+var missing = observed{generation: letter('G')}
+
+func over(o observed) observed {
+	o.followed = true
+	return o
+}
+
+var (
+	begunPut    = intended{id: letter('p'), kind: Put, ends: 100}
+	begunDelete = intended{id: letter('d'), kind: Delete, ends: 100}
+
+	nothing  = actions{}
+	proof    = actions{settled: true}
+	learning = actions{settled: true, learn: true}
+	removal  = actions{settled: true, tombstone: true, orphaned: true}
+)
+
+func TestSettle(t *testing.T) {
+	var (
+		p = open('p', Put)
+		d = open('d', Delete)
+	)
+	for _, c := range []struct {
+		name   string
+		before state
+		event  any
+		after  state
+		did    actions
+	}{
+		// R1, R7: an intent makes the row of a create and gives a new generation.
+		{"R1 PUT of nothing makes a Pending row", of(nil), begunPut,
+			of(row(Pending, "fresh"), open('p', Put, "made", "fresh")), nothing},
+		{"R7 PUT on a row gives it a new generation", of(row(Live)), begunPut,
+			of(row(Live, "fresh"), open('p', Put, "fresh")), nothing},
+		{"R7 DELETE on a row gives it a new generation", of(row(Deleting, "verify")), begunDelete,
+			of(row(Deleting, "verify", "fresh"), open('d', Delete, "fresh")), nothing},
+		{"R1 DELETE of nothing makes no row", of(nil), begunDelete, of(nil, open('d', Delete, "fresh")), nothing},
+		{"R5 a DELETE spoils the open PUT and is spoiled", of(row(Live), p), begunDelete,
+			of(row(Live, "fresh"), open('p', Put, "spoiled"), open('d', Delete, "spoiled", "fresh")), nothing},
+		{"R5 a PUT spoils the open DELETE and is spoiled", of(nil, d), begunPut,
+			of(row(Pending, "fresh"), open('d', Delete, "spoiled"), open('p', Put, "made", "spoiled", "fresh")), nothing},
+		{"R5 PUTs do not spoil each other", of(row(Pending), open('q', Put, "made")), begunPut,
+			of(row(Pending, "fresh"), open('q', Put, "made"), open('p', Put, "fresh")), nothing},
+		{"R5 DELETEs do not spoil each other", of(row(Live), open('e', Delete)), begunDelete,
+			of(row(Live, "fresh"), open('e', Delete), open('d', Delete, "fresh")), nothing},
+
+		// R3: definite answers.
+		{"R3 PUT 200 on Pending", of(row(Pending), p), answer(201, Succeeded), of(row(Live, "fresh")), learning},
+		{"R3 PUT 200 on Live", of(row(Live), p), answer(200, Succeeded), of(row(Live, "fresh")), learning},
+		{"R3 PUT 200 on Deleting: the delete is still followed", of(row(Deleting, "followDelete"), p), answer(200, Succeeded),
+			of(row(Live, "followDelete", "fresh")), learning},
+		{"R3 PUT 202 of a create", of(row(Pending), p), answer(202, Accepted), of(row(Pending, "followPut", "fresh")), learning},
+		{"R3 PUT 202 of an update", of(row(Live), p), answer(202, Accepted), of(row(Live, "followPut", "fresh")), learning},
+		{"R6 PUT 201 that is not terminal is followed", of(row(Pending), p),
+			answered{id: letter('p'), outcome: Succeeded, status: 201, provisioningState: "Creating"},
+			of(row(Live, "followPut", "fresh")), learning},
+		{"R3 PUT 201 Failed is terminal", of(row(Pending), p),
+			answered{id: letter('p'), outcome: Succeeded, status: 201, provisioningState: "Failed"},
+			of(row(Live, "fresh")), learning},
+		{"R3 DELETE 204 removes", of(row(Live), d), del(Gone), of(nil), removal},
+		{"R3 DELETE 204 ends a followed delete", of(row(Deleting, "followDelete", "verify"), d), del(Gone), of(nil), removal},
+		{"R3 DELETE 204 leaves other DELETEs open", of(row(Live), d, open('e', Delete)), del(Gone), of(nil, open('e', Delete)), removal},
+		{"R3 DELETE 204 of nothing leaves a tombstone", of(nil, d), del(Gone), of(nil), actions{settled: true, tombstone: true}},
+		{"R3 DELETE 202", of(row(Live, "verify"), d), del(Accepted), of(row(Deleting, "followDelete", "verify", "fresh")), proof},
+		{"R3 DELETE 202 of nothing", of(nil, d), del(Accepted), of(nil), proof},
+
+		// R4: how intents end.
+		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), p), nothing},
+		{"R4 no answer to a DELETE leaves it open and flags", of(row(Live), d), del(Ambiguous), of(row(Live, "verify", "fresh"), d), nothing},
+		{"R4 no answer to a DELETE of nothing", of(nil, d), del(Ambiguous), of(nil, d), nothing},
+		{"R4 a refused create takes its row along", of(row(Pending), open('p', Put, "made")), answer(400, Refused), of(nil),
+			actions{settled: true, orphaned: true}},
+		{"R4 but not what another write touched", of(row(Pending), open('p', Put, "made", "touched")), answer(400, Refused),
+			of(row(Pending, "verify", "fresh")), proof},
+		{"R4 nor what it did not make", of(row(Pending), p), answer(400, Refused), of(row(Pending, "verify", "fresh")), proof},
+		{"R4 409 may mean that it exists", of(row(Pending), open('p', Put, "made")), answer(409, Refused), of(row(Pending, "verify", "fresh")), proof},
+		{"R4 412 may mean that it exists", of(row(Pending), open('p', Put, "made")), answer(412, Refused), of(row(Pending, "verify", "fresh")), proof},
+		{"R4 423 may mean that it exists", of(row(Pending), open('p', Put, "made")), answer(423, Refused), of(row(Pending, "verify", "fresh")), proof},
+		{"R4 429 may mean that it exists", of(row(Pending), open('p', Put, "made")), answer(429, Refused), of(row(Pending, "verify", "fresh")), proof},
+		{"R4 a refused update changes nothing", of(row(Live), p), answer(400, Refused), of(row(Live, "fresh")), proof},
+		{"R4 a refused DELETE changes nothing", of(row(Live), d), del(Refused), of(row(Live, "fresh")), proof},
+		{"R4 a refused DELETE of nothing", of(nil, d), del(Refused), of(nil), proof},
+		{"R4 an unsent create takes its row along", of(row(Pending), open('p', Put, "made")), answer(0, NotSent), of(nil),
+			actions{settled: true, orphaned: true}},
+		{"R4 an unsent PUT leaves what others touched", of(row(Pending), open('p', Put, "made", "touched"), open('q', Put)), answer(0, NotSent),
+			of(row(Pending, "verify", "fresh"), open('q', Put)), proof},
+		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
+		{"R4 time ends a PUT and flags", of(row(Pending), p), passed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
+		{"R4 time ends a DELETE and flags", of(row(Live), d), passed{now: 101}, of(row(Live, "verify", "fresh")), nothing},
+		{"R4 time ends a DELETE of nothing", of(nil, d), passed{now: 100}, of(nil), nothing},
+		{"R4 never sooner", of(row(Live), p, d), passed{now: 99}, of(row(Live), p, d), nothing},
+
+		// R5: an answer that something could overturn only flags.
+		{"R5 spoiled PUT 200", of(row(Pending), open('p', Put, "spoiled")), answer(200, Succeeded), of(row(Pending, "verify", "fresh")), nothing},
+		{"R5 spoiled PUT 202", of(row(Live), open('p', Put, "spoiled")), answer(202, Accepted), of(row(Live, "verify", "followPut", "fresh")), nothing},
+		{"R5 spoiled DELETE 204", of(row(Live), open('d', Delete, "spoiled"), p), del(Gone), of(row(Live, "verify", "fresh"), p), nothing},
+		{"R5 spoiled DELETE 202", of(row(Live), open('d', Delete, "spoiled")), del(Accepted), of(row(Live, "verify", "followDelete", "fresh")), nothing},
+		{"R5 a PUT's answer never lifts verify", of(row(Pending, "verify"), p), answer(201, Succeeded), of(row(Live, "verify", "fresh")), learning},
+		{"R5 GET 200 while a DELETE is open", of(row(Live), d), got(""), of(row(Live, "verify", "fresh"), d), nothing},
+		{"R5 GET 404 while a PUT is open", of(row(Live), p), missing, of(row(Live, "verify", "fresh"), p), nothing},
+		{"R5 GET 200 while a PUT is open", of(row(Pending, "verify"), p), got(""), of(row(Live, "fresh"), p), learning},
+		{"R5 GET 404 while a DELETE is open", of(row(Live, "verify"), d), missing, of(nil, d), removal},
+
+		// R6: a GET is the end of doubt.
+		{"R6 GET 200 lifts verify", of(row(Live, "verify")), got("Succeeded"), of(row(Live, "fresh")), learning},
+		{"R6 Failed is terminal and keeps the row, also after a delete", of(row(Deleting, "verify")), got("failed"), of(row(Live, "fresh")), learning},
+		{"R6 GET 404 removes", of(row(Deleting, "followDelete")), missing, of(nil), removal},
+		{"R6 GET 200 Deleting is no end", of(row(Live, "verify")), got("Deleting"), of(row(Deleting, "verify", "fresh")), actions{learn: true}},
+		{"R6 GET 200 Updating is no end", of(row(Live)), got("Updating"), of(row(Live, "verify", "fresh")), actions{learn: true}},
+		{"R6 GET 200 Creating shows a followed create", of(row(Pending, "followPut")), got("Creating"),
+			of(row(Live, "followPut", "fresh")), actions{learn: true}},
+		{"R6 the poll has ended, the GET says Deleting: it is asked on", of(row(Deleting, "followDelete")), over(got("Deleting")),
+			of(row(Deleting, "verify", "fresh")), actions{learn: true}},
+		{"R6 GET 200 ends no followed delete", of(row(Deleting, "followDelete")), got(""), of(row(Deleting, "followDelete")), nothing},
+		{"R6 but does when its operation is over", of(row(Deleting, "followDelete")), over(got("")), of(row(Live, "fresh")), learning},
+		{"R9 GET 404 ends no followed create", of(row(Pending, "followPut")), missing, of(row(Pending, "followPut")), nothing},
+		{"R9 but does when its operation is over", of(row(Pending, "followPut")), over(missing), of(nil), removal},
+		{"R6 an operation that is over but opposed leaves the flag", of(row(Deleting, "followDelete"), d), over(got("")),
+			of(row(Deleting, "verify", "fresh"), d), nothing},
+
+		// R7: generations and open intents decide.
+		{"R7 GET 404 of another generation", of(row(Live, "fresh")), missing, of(row(Live, "fresh")), nothing},
+		{"R7 GET 200 of another generation", of(row(Pending, "verify", "fresh")), got(""), of(row(Pending, "verify", "fresh")), nothing},
+		{"R7 GET of what is gone", of(nil), got(""), of(nil), nothing},
+		{"R7 an answer whose intent has ended", of(row(Live)), answer(200, Succeeded), of(row(Live)), nothing},
+		{"R7 a delete's answer whose intent has ended", of(row(Live)), del(Gone), of(row(Live)), nothing},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			before := c.before.clone()
+			after, did := settle(c.before, c.event, fresh)
+			if len(after.open) == 0 {
+				after.open = nil
+			}
+			if !reflect.DeepEqual(after, c.after) {
+				t.Errorf("after %s\nwant  %s", describe(after), describe(c.after))
+			}
+			if did != c.did {
+				t.Errorf("actions %+v, want %+v", did, c.did)
+			}
+			if !reflect.DeepEqual(c.before, before) {
+				t.Errorf("the state it was given has changed")
+			}
+		})
+	}
+}

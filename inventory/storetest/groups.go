@@ -1,0 +1,171 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"portico/inventory"
+)
+
+func testGroupDelete(t *testing.T, database Database) {
+	t.Run("R2 a group goes only when nothing is left", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.group("rg-1")
+		b.live("rg-1", "other")
+		b.live("rg", "VM")
+		ticket := b.begin(write(inventory.Delete, "rg", "absent"))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		equal(b, len(left.Resources), 1)
+		equal(b, left.Resources[0], id("rg", "VM"))
+		equal(b, left.Total, 1)
+		equal(b, left.Intents, 1)
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		left = as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		equal(b, left.Total, 0)
+		equal(b, left.Intents, 1)
+		b.settle(ticket, inventory.Ambiguous) // still open
+		as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		b.clock.Pass(intentLife)
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", nil))
+	})
+	t.Run("a lapsed create still holds its group by its row", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.begin(write(inventory.Put, "rg", "vm"))
+		b.clock.Pass(intentLife)
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		equal(b, left.Total, 1)
+		equal(b, left.Intents, 0)
+	})
+	t.Run("names at most a hundred", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		for i := range 103 {
+			b.begin(write(inventory.Put, "rg", fmt.Sprintf("vm%03d", i)))
+		}
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		equal(b, len(left.Resources), 100)
+		equal(b, left.Total, 103)
+		equal(b, left.Intents, 103)
+	})
+	t.Run("the caller's check comes first", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		refusal := errors.New("precondition")
+		equal(b, b.DeleteGroup(b.ctx, Sub, "rg", func(g inventory.Group) error {
+			equal(b, g.ETag, "1")
+			return refusal
+		}), refusal)
+	})
+	t.Run("R2 a write and a delete at once: one of them is refused", func(t *testing.T) {
+		b := newBench(t, database)
+		for i := range 40 {
+			group := fmt.Sprintf("rg%d", i)
+			b.group(group)
+			var wait sync.WaitGroup
+			var begun, deleted error
+			wait.Go(func() { _, begun = b.Begin(b.ctx, write(inventory.Put, group, "vm")) })
+			wait.Go(func() { deleted = b.DeleteGroup(b.ctx, Sub, group, nil) })
+			wait.Wait()
+			_, groupErr := b.Group(b.ctx, Sub, group)
+			_, rowErr := b.Resource(b.ctx, Sub, id(group, "vm"))
+			if begun == nil {
+				as[*inventory.GroupNotEmptyError](b, deleted)
+				b.ok(groupErr)
+				b.ok(rowErr)
+				continue
+			}
+			b.is(begun, inventory.ErrGroupNotFound)
+			b.ok(deleted)
+			b.is(groupErr, inventory.ErrNotFound)
+			b.is(rowErr, inventory.ErrNotFound)
+		}
+	})
+}
+
+func testQuota(t *testing.T, database Database) {
+	limited := func(o *inventory.Options) {
+		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 5, GroupsPerSubscription: 3}
+	}
+	t.Run("resources of a type in a group", func(t *testing.T) {
+		b := newBench(t, database, limited)
+		b.group("rg")
+		b.group("other")
+		for i := range 5 {
+			b.live("rg", fmt.Sprint("vm", i))
+		}
+		_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "vm5"))
+		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaResources, Limit: 5, Current: 5})
+		b.absent("rg", "vm5")
+		b.live("rg", "vm1")    // an update needs no room
+		b.live("other", "vm5") // nor does another group
+		b.settle(b.begin(disk(inventory.Put, "rg", "vm1", "d")), inventory.Succeeded)
+		// Each way in which a row goes makes room.
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm0")), inventory.Gone)
+		b.settle(b.begin(write(inventory.Put, "rg", "vm5")), inventory.Refused)
+		b.settle(b.begin(write(inventory.Put, "rg", "vm5")), inventory.NotSent)
+		row := b.live("rg", "vm5")
+		settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		equal(b, settled, true)
+		b.live("rg", "vm6")
+		_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm7"))
+		as[*inventory.QuotaError](b, err)
+	})
+	t.Run("groups of a subscription", func(t *testing.T) {
+		b := newBench(t, database, limited)
+		create := func(name string) error {
+			_, _, err := b.EditGroup(b.ctx, Sub, name, func(*inventory.Group) (*inventory.Group, error) {
+				return &inventory.Group{Location: "westus"}, nil
+			})
+			return err
+		}
+		for i := range 3 {
+			b.ok(create(fmt.Sprint("rg", i)))
+		}
+		equal(b, *as[*inventory.QuotaError](b, create("rg3")), inventory.QuotaError{Kind: inventory.QuotaGroups, Limit: 3, Current: 3})
+		b.ok(create("RG1"))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", nil))
+		b.ok(create("rg3"))
+		as[*inventory.QuotaError](b, create("rg1"))
+	})
+	t.Run("exact under concurrency, and a refusal harms no neighbour", func(t *testing.T) {
+		b := newBench(t, database, func(o *inventory.Options) {
+			o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 50}
+		})
+		b.group("rg")
+		b.group("free")
+		var wait sync.WaitGroup
+		var made, refused, broken atomic.Int64
+		for i := range 120 {
+			wait.Go(func() {
+				group := "rg"
+				if i%4 == 0 {
+					group = "free"
+				}
+				_, err := b.Begin(b.ctx, write(inventory.Put, group, fmt.Sprint("vm", i)))
+				var quota *inventory.QuotaError
+				switch {
+				case err == nil:
+					made.Add(1)
+				case errors.As(err, &quota) && group == "rg":
+					refused.Add(1)
+				default:
+					broken.Add(1)
+				}
+			})
+		}
+		wait.Wait()
+		equal(b, broken.Load(), 0)
+		equal(b, made.Load(), 80)
+		equal(b, refused.Load(), 40)
+		rows, err := b.Resources(b.ctx, inventory.ResourceQuery{Subscription: Sub, Group: "rg"})
+		b.ok(err)
+		equal(b, len(rows), 50)
+	})
+}

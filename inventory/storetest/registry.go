@@ -1,0 +1,275 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+func testOpening(t *testing.T, database Database) {
+	t.Run("what was written is there after opening again", func(t *testing.T) {
+		clock := NewClock()
+		open := database(t)
+		ctx := context.Background()
+		first, err := open(ctx, Options(clock))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b := &bench{T: t, Store: first, ctx: ctx, clock: clock}
+		b.group("rg")
+		want := b.live("rg", "vm")
+		b.ok(first.Close())
+		again, err := open(ctx, Options(clock))
+		b.ok(err)
+		defer again.Close()
+		got, err := again.Resource(ctx, Sub, id("rg", "vm"))
+		b.ok(err)
+		if got.Generation != want.Generation || got.Region != "westus" || got.Phase != inventory.Live {
+			t.Fatalf("got %+v, want %+v", got, want)
+		}
+	})
+	t.Run("a closed store is unavailable", func(t *testing.T) {
+		b := newBench(t, database)
+		b.ok(b.Ready(b.ctx))
+		b.ok(b.Close())
+		b.is(b.Ready(b.ctx), inventory.ErrUnavailable)
+		_, err := b.Resource(b.ctx, Sub, "x")
+		b.is(err, inventory.ErrUnavailable)
+		_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm"))
+		b.is(err, inventory.ErrUnavailable)
+		_, err = b.Locations().Refresh(b.ctx, Sub, "x")
+		b.is(err, inventory.ErrUnavailable)
+		b.ok(b.Close())
+	})
+	t.Run("a call ends with its context", func(t *testing.T) {
+		b := newBench(t, database)
+		ctx, cancel := context.WithCancel(b.ctx)
+		cancel()
+		_, err := b.Resource(ctx, Sub, "x")
+		b.is(err, context.Canceled)
+		_, err = b.Begin(ctx, write(inventory.Put, "rg", "vm"))
+		b.is(err, context.Canceled)
+	})
+}
+
+func testSubscriptions(t *testing.T, database Database) {
+	t.Run("seeds create and never overwrite", func(t *testing.T) {
+		b := newBench(t, database)
+		seed := inventory.Subscription{ID: "AAAA", TenantID: "t1", DisplayName: "first", Covered: true}
+		b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{seed}))
+		seed.DisplayName, seed.State = "second", inventory.Disabled
+		b.ok(b.SeedSubscriptions(b.ctx, []inventory.Subscription{seed, {ID: "bbbb", TenantID: "t2"}}))
+		got, err := b.Subscription(b.ctx, "aAaA")
+		b.ok(err)
+		want := inventory.Subscription{ID: "aaaa", TenantID: "t1", DisplayName: "first", Covered: true,
+			Created: b.clock.Now(), Changed: b.clock.Now()}
+		equal(b, got, want)
+	})
+	t.Run("put creates, then replaces", func(t *testing.T) {
+		b := newBench(t, database)
+		begun := b.clock.Now()
+		_, created, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: "aaaa", TenantID: "t1", Covered: true})
+		b.ok(err)
+		equal(b, created, true)
+		b.clock.Pass(time.Hour)
+		got, created, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: "AAAA", TenantID: "t2", DisplayName: "d", State: inventory.Warned})
+		b.ok(err)
+		equal(b, created, false)
+		equal(b, got, inventory.Subscription{ID: "aaaa", TenantID: "t2", DisplayName: "d", State: inventory.Warned,
+			Covered: true, Created: begun, Changed: begun.Add(time.Hour)})
+		_, err = b.Subscription(b.ctx, "cccc")
+		b.is(err, inventory.ErrNotFound)
+	})
+	t.Run("lists page by tenant and drop none", func(t *testing.T) {
+		b := newBench(t, database)
+		var seeds []inventory.Subscription
+		for i := range 10 {
+			seeds = append(seeds, inventory.Subscription{ID: fmt.Sprintf("%04d", i), TenantID: fmt.Sprint("t", i%2)})
+		}
+		b.ok(b.SeedSubscriptions(b.ctx, seeds))
+		for tenant, want := range map[string]int{"": 10, "t0": 5, "T1": 5, "t2": 0} {
+			got := pages(b, func(after string) ([]inventory.Subscription, error) {
+				return b.Subscriptions(b.ctx, tenant, after, 3)
+			}, func(s inventory.Subscription) string { return s.ID })
+			equal(b, len(got), want)
+		}
+	})
+}
+
+// pages walks a list to its end and asserts that it is sorted and without
+// repetition.
+func pages[T any](b *bench, page func(after string) ([]T, error), key func(T) string) []string {
+	b.Helper()
+	var all []string
+	for after := ""; ; {
+		items, err := page(after)
+		b.ok(err)
+		if len(items) == 0 {
+			break
+		}
+		for _, item := range items {
+			all = append(all, key(item))
+		}
+		after = all[len(all)-1]
+	}
+	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
+		b.Fatalf("the pages are not one sorted list: %q", all)
+	}
+	return all
+}
+
+func testGroups(t *testing.T, database Database) {
+	t.Run("create, change, read", func(t *testing.T) {
+		b := newBench(t, database)
+		created, isNew, err := b.EditGroup(b.ctx, Sub, "My-RG", func(current *inventory.Group) (*inventory.Group, error) {
+			if current != nil {
+				t.Errorf("there is a group already: %+v", current)
+			}
+			return &inventory.Group{Name: "My-RG", Location: "westus", ManagedBy: "m", Tags: map[string]string{"a": "b"}, ETag: "e1"}, nil
+		})
+		b.ok(err)
+		equal(b, isNew, true)
+		b.clock.Pass(time.Minute)
+		changed, isNew, err := b.EditGroup(b.ctx, Sub, "my-rg", func(current *inventory.Group) (*inventory.Group, error) {
+			equal(b, current.Tags["a"], "b")
+			current.Tags["c"] = "d"
+			current.Name, current.ETag = "MY-rg", "e2"
+			return current, nil
+		})
+		b.ok(err)
+		equal(b, isNew, false)
+		got, err := b.Group(b.ctx, Sub, "MY-RG")
+		b.ok(err)
+		equal(b, got.Name+got.Key+got.ETag+got.ManagedBy+got.Location, "MY-rgmy-rge2mwestus")
+		equal(b, len(got.Tags), 2)
+		equal(b, got.Incarnation, created.Incarnation)
+		equal(b, got.Generation, changed.Generation)
+		equal(b, got.Generation == created.Generation, false)
+		equal(b, got.Changed.Sub(got.Created), time.Minute)
+	})
+	t.Run("a refused edit writes nothing", func(t *testing.T) {
+		b := newBench(t, database)
+		refusal := errors.New("no")
+		_, _, err := b.EditGroup(b.ctx, Sub, "rg", func(*inventory.Group) (*inventory.Group, error) {
+			return &inventory.Group{Location: "westus"}, refusal
+		})
+		equal(b, err, refusal)
+		_, err = b.Group(b.ctx, Sub, "rg")
+		b.is(err, inventory.ErrNotFound)
+		before := b.group("rg")
+		_, _, err = b.EditGroup(b.ctx, Sub, "rg", func(current *inventory.Group) (*inventory.Group, error) {
+			current.Tags = map[string]string{"a": "b"}
+			return current, refusal
+		})
+		equal(b, err, refusal)
+		after, err := b.Group(b.ctx, Sub, "rg")
+		b.ok(err)
+		equal(b, after.Generation, before.Generation)
+	})
+	t.Run("a group made anew is another incarnation", func(t *testing.T) {
+		b := newBench(t, database)
+		first := b.group("rg")
+		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", nil))
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", nil), inventory.ErrNotFound)
+		second := b.group("rg")
+		equal(b, first.Incarnation == second.Incarnation, false)
+		w := write(inventory.Put, "rg", "vm")
+		w.Incarnation = first.Incarnation
+		_, err := b.Begin(b.ctx, w)
+		b.is(err, inventory.ErrGroupNotFound)
+		w.Incarnation = second.Incarnation
+		b.begin(w)
+	})
+	t.Run("pages", func(t *testing.T) {
+		b := newBench(t, database)
+		// '-' sorts before '/', and capitals before small letters, bytewise.
+		names := []string{"rg", "rg-1", "RG_2", "rg(3)", "rg.4", "Zeta", "alpha", "ärger", "rg%5"}
+		for _, name := range names {
+			b.group(name)
+		}
+		got := pages(b, func(after string) ([]inventory.Group, error) {
+			return b.Groups(b.ctx, inventory.GroupQuery{Subscription: Sub, After: after, Limit: 2})
+		}, func(g inventory.Group) string { return g.Key })
+		equal(b, len(got), len(names))
+		all, err := b.Groups(b.ctx, inventory.GroupQuery{Subscription: Sub})
+		b.ok(err)
+		equal(b, len(all), len(names))
+		others, err := b.Groups(b.ctx, inventory.GroupQuery{Subscription: "other"})
+		b.ok(err)
+		equal(b, len(others), 0)
+	})
+}
+
+func testRegistrations(t *testing.T, database Database) {
+	b := newBench(t, database)
+	got, err := b.Registration(b.ctx, Sub, "Contoso.Compute")
+	b.ok(err)
+	equal(b, got, inventory.Registration{Subscription: Sub, Namespace: "contoso.compute"})
+	for i, state := range []inventory.RegistrationState{inventory.Registering, inventory.Registered} {
+		got, err = b.EditRegistration(b.ctx, Sub, "Contoso.Compute", func(r inventory.Registration) (inventory.Registration, error) {
+			equal(b, int(r.State), i)
+			r.State, r.ETag = state, state.String()
+			return r, nil
+		})
+		b.ok(err)
+	}
+	refusal := errors.New("no")
+	_, err = b.EditRegistration(b.ctx, Sub, "contoso.COMPUTE", func(r inventory.Registration) (inventory.Registration, error) {
+		r.State = inventory.Unregistered
+		return r, refusal
+	})
+	equal(b, err, refusal)
+	all, err := b.Registrations(b.ctx, Sub)
+	b.ok(err)
+	equal(b, len(all), 1)
+	equal(b, all[0], got)
+	equal(b, got.State, inventory.Registered)
+
+	b.group("rg")
+	w := write(inventory.Put, "rg", "vm")
+	for namespace, want := range map[string]bool{"Contoso.Compute": false, "Contoso": false, "Contoso.Compute2": false} {
+		any, err := b.HasResources(b.ctx, Sub, namespace)
+		b.ok(err)
+		equal(b, any, want)
+	}
+	b.begin(w)
+	for namespace, want := range map[string]bool{"CONTOSO.compute": true, "Contoso": false, "Contoso.Comput": false, "Contoso.Compute2": false} {
+		any, err := b.HasResources(b.ctx, Sub, namespace)
+		b.ok(err)
+		equal(b, any, want)
+	}
+}
+
+func testOperations(t *testing.T, database Database) {
+	b := newBench(t, database)
+	o := inventory.Operation{Subscription: Sub, Token: "ab", Resource: "/r", Method: "PUT", Namespace: "Contoso.Compute",
+		Type: "virtualMachines", Region: "westus", APIVersion: "2024-01-01", TenantID: "t", ObjectID: "o",
+		Created: b.clock.Now(), Until: b.clock.Now().Add(time.Hour)}
+	b.ok(b.RecordOperation(b.ctx, o))
+	got, err := b.Operation(b.ctx, Sub, "ab")
+	b.ok(err)
+	equal(b, got, o)
+	o.Region, o.Until = "eastus", o.Until.Add(time.Hour)
+	b.ok(b.RecordOperation(b.ctx, o))
+	got, err = b.Operation(b.ctx, Sub, "ab")
+	b.ok(err)
+	equal(b, got, o)
+	_, err = b.Operation(b.ctx, "other", "ab")
+	b.is(err, inventory.ErrNotFound)
+
+	b.clock.Pass(90 * time.Minute)
+	n, err := b.ForgetOperations(b.ctx, 10)
+	b.ok(err)
+	equal(b, n, 0)
+	b.clock.Pass(30 * time.Minute)
+	_, err = b.Operation(b.ctx, Sub, "ab")
+	b.is(err, inventory.ErrNotFound)
+	n, err = b.ForgetOperations(b.ctx, 10)
+	b.ok(err)
+	equal(b, n, 1)
+}

@@ -1,0 +1,218 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// Database makes an empty database and returns what opens it, as often as a
+// test wants. What it made goes with the test.
+type Database func(t *testing.T) Opener
+
+// Opener opens a database that Database made; the options lack the DSN.
+type Opener func(context.Context, inventory.Options) (*inventory.Store, error)
+
+// Run runs the whole suite.
+func Run(t *testing.T, database Database) {
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, Database)
+	}{
+		{"Opening", testOpening},
+		{"Subscriptions", testSubscriptions},
+		{"Groups", testGroups},
+		{"Registrations", testRegistrations},
+		{"Operations", testOperations},
+		{"Resources", testResources},
+		{"Writes", testWrites},
+		{"Answers", testAnswers},
+		{"Gets", testGets},
+		{"Time", testTime},
+		{"GroupDelete", testGroupDelete},
+		{"Quota", testQuota},
+		{"Locations", testLocations},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
+	}
+}
+
+// Sub is the subscription that the tests work in.
+const Sub = "00000000-0000-0000-0000-0000000000a1"
+
+// Clock is a clock that stands until it is moved.
+type Clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+// NewClock starts at a time of no meaning.
+func NewClock() *Clock { return &Clock{now: time.Date(2024, 5, 6, 7, 8, 9, 0, time.UTC)} }
+
+// Now is the time.
+func (c *Clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+// Pass moves the clock on.
+func (c *Clock) Pass(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// Options are bounds fit for tests, by a clock of the test's own.
+func Options(c *Clock) inventory.Options {
+	return inventory.Options{
+		Now:        c.Now,
+		SendWithin: 5 * time.Second, CallLimit: 60 * time.Second, CallMargin: 10 * time.Second,
+		LateWriteWindow: 5 * time.Minute, TombstoneAge: 24 * time.Hour,
+		CacheTTL: time.Minute, CacheEntries: 1000,
+	}
+}
+
+// intentLife is how long after Begin an intent ends by time.
+const intentLife = 70*time.Second + 5*time.Minute
+
+// bench is a store with its clock, and short words for what tests do to it.
+type bench struct {
+	*testing.T
+	*inventory.Store
+	ctx   context.Context
+	clock *Clock
+}
+
+func newBench(t *testing.T, database Database, adjust ...func(*inventory.Options)) *bench {
+	t.Helper()
+	clock := NewClock()
+	o := Options(clock)
+	for _, a := range adjust {
+		a(&o)
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	t.Cleanup(cancel)
+	store, err := database(t)(ctx, o)
+	if err != nil {
+		t.Fatalf("open: %v", err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Errorf("close: %v", err)
+		}
+	})
+	return &bench{T: t, Store: store, ctx: ctx, clock: clock}
+}
+
+func (b *bench) ok(err error) {
+	b.Helper()
+	if err != nil {
+		b.Fatalf("unexpected error: %v", err)
+	}
+}
+
+func (b *bench) is(err, want error) {
+	b.Helper()
+	if !errors.Is(err, want) {
+		b.Fatalf("error is %v, want %v", err, want)
+	}
+}
+
+// as asserts the type of an error and returns it.
+func as[E error](b *bench, err error) E {
+	b.Helper()
+	var want E
+	if !errors.As(err, &want) {
+		b.Fatalf("error is %v (%T), want a %T", err, err, want)
+	}
+	return want
+}
+
+func (b *bench) group(name string) inventory.Group {
+	b.Helper()
+	g, _, err := b.EditGroup(b.ctx, Sub, name, func(current *inventory.Group) (*inventory.Group, error) {
+		return &inventory.Group{Name: name, Location: "westus", ETag: "1"}, nil
+	})
+	b.ok(err)
+	return g
+}
+
+// id is the ID of a virtual machine.
+func id(group, name string) string {
+	return fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/Contoso.Compute/virtualMachines/%s", Sub, group, name)
+}
+
+const (
+	vmType   = "contoso.compute/virtualmachines"
+	diskType = "contoso.compute/virtualmachines/disks"
+)
+
+func write(kind inventory.WriteKind, group, name string) inventory.Write {
+	return inventory.Write{
+		Kind: kind, Subscription: Sub, Group: group, Key: id(group, name), ID: id(group, name),
+		Type: vmType, TypeName: "Contoso.Compute/virtualMachines", Region: "westus", Location: "westus",
+		APIVersion: "2024-01-01", Sender: "test",
+	}
+}
+
+func disk(kind inventory.WriteKind, group, vm, name string) inventory.Write {
+	w := write(kind, group, vm)
+	w.Parent, w.Type, w.TypeName = w.Key, diskType, "Contoso.Compute/virtualMachines/disks"
+	w.ID += "/disks/" + name
+	w.Key = w.ID
+	return w
+}
+
+func (b *bench) begin(w inventory.Write) inventory.Ticket {
+	b.Helper()
+	ticket, err := b.Begin(b.ctx, w)
+	b.ok(err)
+	return ticket
+}
+
+func (b *bench) settle(ticket inventory.Ticket, outcome inventory.Outcome) inventory.SettleResult {
+	b.Helper()
+	result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: outcome})
+	b.ok(err)
+	return result
+}
+
+// live makes a resource that exists.
+func (b *bench) live(group, name string) inventory.Resource {
+	b.Helper()
+	return *b.settle(b.begin(write(inventory.Put, group, name)), inventory.Succeeded).Row
+}
+
+func (b *bench) row(group, name string) inventory.Resource {
+	b.Helper()
+	row, err := b.Resource(b.ctx, Sub, id(group, name))
+	b.ok(err)
+	return row
+}
+
+func (b *bench) absent(group, name string) {
+	b.Helper()
+	_, err := b.Resource(b.ctx, Sub, id(group, name))
+	b.is(err, inventory.ErrNotFound)
+}
+
+// stands asserts phase and flag of a row.
+func (b *bench) stands(group, name string, phase inventory.Phase, verify bool) {
+	b.Helper()
+	if row := b.row(group, name); row.Phase != phase || row.Verify != verify {
+		b.Fatalf("the row is %s, verify %v; want %s, %v", row.Phase, row.Verify, phase, verify)
+	}
+}
+
+func equal[T comparable](b *bench, got, want T) {
+	b.Helper()
+	if got != want {
+		b.Fatalf("got %v, want %v", got, want)
+	}
+}

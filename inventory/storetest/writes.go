@@ -1,0 +1,300 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+func testWrites(t *testing.T, database Database) {
+	t.Run("a create makes a Pending row, once", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		first := b.begin(write(inventory.Put, "rg", "vm"))
+		equal(b, first.Made, true)
+		equal(b, first.Row == nil, true)
+		equal(b, first.SendBy, b.clock.Now().Add(5*time.Second))
+		equal(b, first.NotAfter, b.clock.Now().Add(70*time.Second))
+		b.stands("rg", "vm", inventory.Pending, false)
+		second := b.begin(write(inventory.Put, "RG", "VM"))
+		equal(b, second.Made, false)
+		equal(b, second.Row.Generation, first.Generation)
+		equal(b, second.Generation, b.row("rg", "vm").Generation)
+		equal(b, second.Generation == first.Generation, false)
+	})
+	t.Run("a delete of nothing is an intent without a row", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		ticket := b.begin(write(inventory.Delete, "rg", "vm"))
+		equal(b, ticket.Generation, [16]byte{})
+		equal(b, ticket.Made, false)
+		b.absent("rg", "vm")
+		equal(b, b.settle(ticket, inventory.Gone).Settled, true)
+	})
+	t.Run("the group must be there and Active", func(t *testing.T) {
+		b := newBench(t, database)
+		_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "vm"))
+		b.is(err, inventory.ErrGroupNotFound)
+		b.group("rg")
+		for _, state := range []inventory.GroupState{inventory.GroupDeleting, inventory.GroupMoving} {
+			_, _, err := b.EditGroup(b.ctx, Sub, "rg", func(g *inventory.Group) (*inventory.Group, error) {
+				g.State = state
+				return g, nil
+			})
+			b.ok(err)
+			for _, kind := range []inventory.WriteKind{inventory.Put, inventory.Delete} {
+				_, err = b.Begin(b.ctx, write(kind, "rg", "vm"))
+				equal(b, as[*inventory.GroupStateError](b, err).State, state)
+			}
+		}
+		b.absent("rg", "vm")
+	})
+	t.Run("another place is refused", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		w := write(inventory.Put, "rg", "vm")
+		w.Region = "eastus"
+		_, err := b.Begin(b.ctx, w)
+		equal(b, as[*inventory.LocationConflictError](b, err).Row.Region, "westus")
+		w = write(inventory.Put, "rg", "vm")
+		w.Location = "eastus"
+		_, err = b.Begin(b.ctx, w)
+		equal(b, as[*inventory.LocationConflictError](b, err).Row.Phase, inventory.Live)
+		// A DELETE bound for another region would unmake a row it knows nothing of.
+		w = write(inventory.Delete, "rg", "vm")
+		w.Region = "eastus"
+		_, err = b.Begin(b.ctx, w)
+		as[*inventory.LocationConflictError](b, err)
+		w.Region, w.Location = "westus", ""
+		b.begin(w)
+	})
+	t.Run("a nested create needs its parent", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		_, err := b.Begin(b.ctx, disk(inventory.Put, "rg", "vm", "d"))
+		b.is(err, inventory.ErrParentNotFound)
+		b.begin(disk(inventory.Delete, "rg", "vm", "d")) // nothing to protect
+		b.live("rg", "vm")
+		b.settle(b.begin(disk(inventory.Put, "rg", "vm", "d")), inventory.Succeeded)
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Accepted)
+		_, err = b.Begin(b.ctx, disk(inventory.Put, "rg", "vm", "d2"))
+		b.is(err, inventory.ErrParentNotFound)
+	})
+}
+
+func testAnswers(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.group("rg")
+	t.Run("R3 a create's 202 stays Pending, an update's leaves Live, a delete's is Deleting", func(t *testing.T) {
+		b.settle(b.begin(write(inventory.Put, "rg", "v1")), inventory.Accepted)
+		b.stands("rg", "v1", inventory.Pending, false)
+		equal(b, b.row("rg", "v1").FollowPut, true)
+		b.live("rg", "v2")
+		b.settle(b.begin(write(inventory.Put, "rg", "v2")), inventory.Accepted)
+		b.stands("rg", "v2", inventory.Live, false)
+		b.settle(b.begin(write(inventory.Delete, "rg", "v2")), inventory.Accepted)
+		b.stands("rg", "v2", inventory.Deleting, false)
+		equal(b, b.row("rg", "v2").FollowDelete, true)
+	})
+	t.Run("R4 a refused create takes its row along, unless it may exist", func(t *testing.T) {
+		for status, gone := range map[int]bool{400: true, 403: true, 404: true, 307: true, 409: false, 412: false, 423: false, 429: false} {
+			ticket := b.begin(write(inventory.Put, "rg", "refused"))
+			result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Refused, Status: status})
+			b.ok(err)
+			equal(b, result.Settled, true)
+			equal(b, result.Row == nil, gone)
+			if gone {
+				b.absent("rg", "refused")
+				continue
+			}
+			b.stands("rg", "refused", inventory.Pending, true)
+			b.settle(b.begin(write(inventory.Delete, "rg", "refused")), inventory.Gone)
+		}
+	})
+	t.Run("R4 what was not sent leaves nothing", func(t *testing.T) {
+		b.settle(b.begin(write(inventory.Put, "rg", "unsent")), inventory.NotSent)
+		b.absent("rg", "unsent")
+	})
+	t.Run("R4 an ambiguous answer leaves the intent open and flags", func(t *testing.T) {
+		ticket := b.begin(write(inventory.Put, "rg", "dim"))
+		equal(b, b.settle(ticket, inventory.Ambiguous).Settled, false)
+		b.stands("rg", "dim", inventory.Pending, true)
+		// The intent is still open, so a definite answer may come yet; it never
+		// lifts the flag.
+		equal(b, b.settle(ticket, inventory.Succeeded).Settled, true)
+		b.stands("rg", "dim", inventory.Live, true)
+	})
+	t.Run("R5 opposing writes spoil each other's answers, in either order", func(t *testing.T) {
+		for _, name := range []string{"put first", "delete first"} {
+			b.live("rg", name)
+			p, d := b.begin(write(inventory.Put, "rg", name)), b.begin(write(inventory.Delete, "rg", name))
+			if name == "put first" {
+				equal(b, b.settle(p, inventory.Succeeded).Settled, false)
+				equal(b, b.settle(d, inventory.Gone).Settled, false)
+			} else {
+				equal(b, b.settle(d, inventory.Gone).Settled, false)
+				equal(b, b.settle(p, inventory.Succeeded).Settled, false)
+			}
+			b.stands("rg", name, inventory.Live, true)
+		}
+	})
+	t.Run("R7 an answer counts once", func(t *testing.T) {
+		ticket := b.begin(write(inventory.Put, "rg", "once"))
+		b.settle(ticket, inventory.Succeeded)
+		b.settle(b.begin(write(inventory.Delete, "rg", "once")), inventory.Gone)
+		equal(b, b.settle(ticket, inventory.Succeeded).Settled, false)
+		b.absent("rg", "once")
+	})
+	t.Run("R10 what is below a parent that went is asked for", func(t *testing.T) {
+		b.live("rg", "parent")
+		b.live("rg", "parent-1")
+		b.settle(b.begin(disk(inventory.Put, "rg", "parent", "d")), inventory.Succeeded)
+		children, err := b.Children(b.ctx, Sub, id("rg", "parent"))
+		b.ok(err)
+		equal(b, children[0].Verify, false)
+		b.settle(b.begin(write(inventory.Delete, "rg", "parent")), inventory.Gone)
+		after, err := b.Children(b.ctx, Sub, id("rg", "parent"))
+		b.ok(err)
+		equal(b, len(after), 1)
+		equal(b, after[0].Verify, true)
+		equal(b, after[0].Generation == children[0].Generation, false)
+		b.stands("rg", "parent-1", inventory.Live, false)
+	})
+	t.Run("an answer of the wrong kind is a mistake", func(t *testing.T) {
+		ticket := b.begin(write(inventory.Put, "rg", "kind"))
+		_, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Gone})
+		equal(b, err != nil, true)
+		b.stands("rg", "kind", inventory.Pending, false)
+	})
+	t.Run("a PATCH whose order is unknown flags the row", func(t *testing.T) {
+		row := b.live("rg", "patched")
+		details := &inventory.Details{Tags: map[string]string{"a": "b"}}
+		b.ok(b.Patched(b.ctx, Sub, row.Key, row.Generation, row.ID, details, "Updating"))
+		now := b.row("rg", "patched")
+		equal(b, now.Details.Tags["a"]+now.ProvisioningState, "bUpdating")
+		b.stands("rg", "patched", inventory.Live, false)
+		b.ok(b.Patched(b.ctx, Sub, row.Key, row.Generation, row.ID, &inventory.Details{}, ""))
+		equal(b, b.row("rg", "patched").Details.Tags["a"], "b")
+		b.stands("rg", "patched", inventory.Live, true)
+		b.ok(b.Patched(b.ctx, Sub, "/absent", row.Generation, row.ID, details, ""))
+	})
+}
+
+func testGets(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.group("rg")
+	observe := func(name string, generation [16]byte, o inventory.Observation) bool {
+		t.Helper()
+		settled, err := b.Observe(b.ctx, Sub, id("rg", name), generation, o)
+		b.ok(err)
+		return settled
+	}
+	found, missing := inventory.Observation{Found: true, ProvisioningState: "Succeeded"}, inventory.Observation{}
+	t.Run("R6 a GET ends a followed create", func(t *testing.T) {
+		row := b.settle(b.begin(write(inventory.Put, "rg", "v1")), inventory.Accepted).Row
+		creating := inventory.Observation{Found: true, ProvisioningState: "Creating", ID: id("rg", "V1")}
+		equal(b, observe("v1", row.Generation, creating), false)
+		b.stands("rg", "v1", inventory.Live, false)
+		now := b.row("rg", "v1")
+		equal(b, now.ProvisioningState+now.Name, "CreatingV1")
+		equal(b, observe("v1", now.Generation, found), true)
+		equal(b, b.row("rg", "v1").FollowPut, false)
+	})
+	t.Run("R6 a 404 removes and says so", func(t *testing.T) {
+		row := b.live("rg", "v2")
+		equal(b, observe("v2", row.Generation, missing), true)
+		b.absent("rg", "v2")
+		equal(b, observe("v2", row.Generation, missing), false)
+	})
+	t.Run("R7 what a GET said of an earlier generation is nothing", func(t *testing.T) {
+		old := b.live("rg", "v3")
+		b.settle(b.begin(write(inventory.Put, "rg", "v3")), inventory.Succeeded)
+		equal(b, observe("v3", old.Generation, missing), false)
+		b.stands("rg", "v3", inventory.Live, false)
+	})
+	t.Run("R5 an open write keeps an opposing GET from settling", func(t *testing.T) {
+		b.live("rg", "v4")
+		d := b.begin(write(inventory.Delete, "rg", "v4"))
+		equal(b, observe("v4", d.Generation, found), false)
+		b.stands("rg", "v4", inventory.Live, true)
+		b.settle(d, inventory.Gone)
+		p := b.begin(write(inventory.Put, "rg", "v4"))
+		equal(b, observe("v4", p.Generation, missing), false)
+		b.stands("rg", "v4", inventory.Pending, true)
+		equal(b, observe("v4", b.row("rg", "v4").Generation, found), true)
+		b.stands("rg", "v4", inventory.Live, false)
+	})
+}
+
+func testTime(t *testing.T, database Database) {
+	t.Run("an intent ends no sooner than its window, then flags its row", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		ticket := b.begin(write(inventory.Delete, "rg", "vm"))
+		b.clock.Pass(intentLife - time.Microsecond)
+		n, err := b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 0)
+		b.clock.Pass(time.Microsecond)
+		n, err = b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		b.stands("rg", "vm", inventory.Live, true)
+		equal(b, b.row("rg", "vm").Generation == ticket.Generation, false)
+		// The answer comes too late to be proof.
+		equal(b, b.settle(ticket, inventory.Gone).Settled, false)
+		b.stands("rg", "vm", inventory.Live, true)
+	})
+	t.Run("each call that works on the resource ends it too", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		late := b.begin(write(inventory.Put, "rg", "settled"))
+		begun := b.begin(write(inventory.Put, "rg", "begun"))
+		seen := b.begin(write(inventory.Put, "rg", "observed"))
+		b.clock.Pass(intentLife)
+		equal(b, b.settle(late, inventory.Succeeded).Settled, false)
+		b.stands("rg", "settled", inventory.Pending, true)
+		// The lapsed PUT spoils nothing any more, and its row is in doubt.
+		d := b.begin(write(inventory.Delete, "rg", "begun"))
+		equal(b, d.Row.Generation, begun.Generation)
+		equal(b, b.row("rg", "begun").Verify, true)
+		equal(b, b.settle(d, inventory.Gone).Settled, true)
+		b.absent("rg", "begun")
+		// It was open while the GET was asked, so that proves nothing.
+		settled, err := b.Observe(b.ctx, Sub, seen.Key, seen.Generation, inventory.Observation{})
+		b.ok(err)
+		equal(b, settled, false)
+		b.stands("rg", "observed", inventory.Pending, true)
+		settled, err = b.Observe(b.ctx, Sub, seen.Key, b.row("rg", "observed").Generation, inventory.Observation{})
+		b.ok(err)
+		equal(b, settled, true)
+	})
+	t.Run("a type's own window counts", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		w := write(inventory.Put, "rg", "vm")
+		w.LateWriteWindow = time.Second
+		b.begin(w)
+		b.clock.Pass(71 * time.Second)
+		n, err := b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+	})
+	t.Run("tombstones go by their age", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.clock.Pass(24*time.Hour - 1*time.Microsecond)
+		n, err := b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 0)
+		b.clock.Pass(time.Microsecond)
+		n, err = b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+	})
+}

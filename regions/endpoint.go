@@ -1,0 +1,25 @@
+package regions
+
+import (
+	"net/url"
+	"strings"
+)
+
+// Endpoint is one regional endpoint of a provider, reachable at one or more
+// addresses. Within a Map, the same addresses in the same region are the same
+// *Endpoint, whoever declared them: limits, health and connections belong to
+// it. Each URL has a scheme and a host, nothing else.
+type Endpoint struct {
+	Region string // normalised, or "global"
+	URLs   []*url.URL
+}
+
+// String returns the addresses, separated by commas. Together with Region it
+// is the same in every Map that declares the endpoint so.
+func (e *Endpoint) String() string {
+	addresses := make([]string, len(e.URLs))
+	for i, u := range e.URLs {
+		addresses[i] = u.String()
+	}
+	return strings.Join(addresses, ",")
+}

@@ -1,0 +1,85 @@
+package regions
+
+// Registration says whether a subscription must be registered for a provider's
+// namespace before it may write there.
+type Registration uint8
+
+// The ways of registration.
+const (
+	Required  Registration = iota // a write without registration is refused
+	Automatic                     // every subscription counts as registered
+)
+
+// Registrations returns every legal value.
+func Registrations() []Registration { return []Registration{Required, Automatic} }
+
+func (r Registration) String() string { return name(r, "required", "automatic") }
+
+// Kind says how much of a resource type the gateway knows (addendum, Designing
+// Resources).
+type Kind uint8
+
+// The kinds of resource types.
+const (
+	Tracked   Kind = iota // indexed by the gateway: has location and tags
+	ProxyOnly             // addressable, but unknown to the index
+	Extension             // attached to another resource, a group or a subscription
+)
+
+// Kinds returns every legal value.
+func Kinds() []Kind { return []Kind{Tracked, ProxyOnly, Extension} }
+
+func (k Kind) String() string { return name(k, "tracked", "proxyOnly", "extension") }
+
+// Routing says whether a type's instances lie in regions or in one place.
+type Routing uint8
+
+// The ways of routing.
+const (
+	Regional Routing = iota // each instance is served by its region's endpoint
+	Global                  // all instances are served by the global endpoint
+)
+
+// Routings returns every legal value.
+func Routings() []Routing { return []Routing{Regional, Global} }
+
+func (r Routing) String() string { return name(r, "regional", "global") }
+
+// DeletionPolicy says what becomes of a resource's children when it is deleted.
+type DeletionPolicy uint8
+
+// The deletion policies.
+const (
+	Cascade DeletionPolicy = iota // they go with it
+	Refuse                        // it cannot be deleted while it has any
+)
+
+// DeletionPolicies returns every legal value.
+func DeletionPolicies() []DeletionPolicy { return []DeletionPolicy{Cascade, Refuse} }
+
+func (p DeletionPolicy) String() string { return name(p, "cascade", "refuse") }
+
+// RegionFailure says what a list over several regions answers when a region
+// fails.
+type RegionFailure uint8
+
+// What a list does when a region fails. Inherit is a type's zero value: the
+// setting for all lists applies.
+const (
+	Inherit RegionFailure = iota
+	Fail                  // the list fails as a whole
+	Partial               // the list goes out and names the regions that it lacks
+)
+
+// RegionFailures returns every value that may be written; Inherit is written
+// by leaving the setting out.
+func RegionFailures() []RegionFailure { return []RegionFailure{Fail, Partial} }
+
+func (f RegionFailure) String() string { return name(f, "inherit", "fail", "partial") }
+
+func name[E ~uint8](value E, names ...string) string {
+	if int(value) < len(names) {
+		return names[value]
+	}
+	return "unknown"
+}

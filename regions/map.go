@@ -1,0 +1,57 @@
+package regions
+
+import "portico/arm"
+
+// Region is one region of the cloud. Name is normalised, as [arm.Location]
+// makes it; the fields from Geography on may be empty.
+type Region struct {
+	Name         string
+	DisplayName  string
+	PairedRegion string // the name of another region, shown to clients only
+
+	Geography        string
+	GeographyGroup   string
+	PhysicalLocation string
+	Latitude         string
+	Longitude        string
+}
+
+// Map is a resolved region map; see the package comment. The zero Map is
+// empty.
+type Map struct {
+	regions   []Region
+	byName    map[string]int
+	providers []*Provider
+	byKey     map[string]*Provider
+	longest   int // of the keys in byKey
+}
+
+// Regions returns all regions in the order of their declaration.
+func (m *Map) Regions() []Region { return m.regions }
+
+// Region returns the region of a normalised name.
+func (m *Map) Region(name string) (Region, bool) {
+	i, ok := m.byName[name]
+	if !ok {
+		return Region{}, false
+	}
+	return m.regions[i], true
+}
+
+// Providers returns all providers, sorted by folded namespace.
+func (m *Map) Providers() []*Provider { return m.providers }
+
+// Provider returns the provider of a namespace in any casing, or nil. It does
+// not allocate.
+func (m *Map) Provider(namespace string) *Provider {
+	// Keys are ASCII, and nothing beyond ASCII folds into it: a longer text
+	// cannot match, and a shorter one fits the buffer in all but freak maps.
+	if len(namespace) > m.longest {
+		return nil
+	}
+	var buf [keyBuffer]byte
+	return m.byKey[string(arm.AppendFold(buf[:0], namespace))]
+}
+
+// keyBuffer is the room that lookups have on the stack for a folded key.
+const keyBuffer = 256

@@ -1,0 +1,71 @@
+package regions
+
+import (
+	"slices"
+	"time"
+
+	"portico/arm"
+)
+
+// ResourceType is one type of resources, top-level or nested.
+type ResourceType struct {
+	Provider *Provider
+	Parent   *ResourceType // nil at the top level
+
+	Name     string // declared casing: "virtualMachines/disks"
+	FullName string // with the namespace: "Contoso.Compute/virtualMachines/disks"
+	Key      string // the folded FullName
+
+	Kind        Kind
+	Routing     Routing // of a nested type: its parent's
+	Subservice  string
+	APIVersions []string // newest first
+	// Locations are where instances may be made, normalised: as declared, else
+	// every region with an endpoint; "global" alone for global types; the
+	// parent's for nested types.
+	Locations      []string
+	DeletionPolicy DeletionPolicy
+	Capabilities   Capabilities
+	// LateWriteWindow is how long a write without an answer may still take
+	// effect; 0 means the setting for all types.
+	LateWriteWindow time.Duration
+	OnRegionFailure RegionFailure
+
+	endpoints map[string]*Endpoint
+}
+
+// Capabilities are what a provider says of a type.
+type Capabilities struct {
+	Move  bool // instances can move between groups and subscriptions
+	Tags  bool // instances can be tagged
+	ETags bool // instances have entity tags and obey preconditions
+}
+
+// Supports reports whether the type has an api-version, in any casing. It does
+// not allocate.
+func (t *ResourceType) Supports(apiVersion string) bool {
+	for _, v := range t.APIVersions {
+		if arm.EqualFold(v, apiVersion) {
+			return true
+		}
+	}
+	return false
+}
+
+// OffersLocation reports whether instances may be made in a normalised
+// location.
+func (t *ResourceType) OffersLocation(normalised string) bool {
+	return slices.Contains(t.Locations, normalised)
+}
+
+// Endpoint returns what serves the type in a normalised region, or as
+// "global", or nil. The nearest level that knows the region decides: the
+// type's own endpoints, its template, then likewise those of its parents (a
+// nested resource is served where its parent is), then the provider's.
+func (t *ResourceType) Endpoint(region string) *Endpoint { return t.endpoints[region] }
+
+// EffectiveRegions returns the regions whose endpoints may hold instances:
+// "global" alone for global types, the parent's for nested ones. Instances of
+// a regional extension on a scope without a region are not counted here: the
+// global endpoint has them.
+func (t *ResourceType) EffectiveRegions() []string { return t.Locations }

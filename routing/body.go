@@ -1,0 +1,150 @@
+package routing
+
+import (
+	"encoding/json"
+	"errors"
+	"mime"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/jsonscan"
+)
+
+// Body is what the front door reads of a request's content; the bytes go on to
+// the provider as they came.
+type Body struct {
+	// Location is the top-level member of that name, as written; HasLocation
+	// tells whether there is one that is not null.
+	Location    string
+	HasLocation bool
+	// Tags are the top-level tags; HasTags tells whether there are any to
+	// check.
+	Tags    map[string]string
+	HasTags bool
+}
+
+// ReadObject checks that content is one JSON object and reads its location and
+// tags, by a scan of the top-level members. Either of them twice, or in another
+// casing, is refused: the provider might read the other one.
+func ReadObject(content []byte) (Body, *arm.Error) {
+	var body Body
+	var fault *arm.Error
+	seenLocation, seenTags := false, false
+	err := jsonscan.Object(content, func(m jsonscan.Member) error {
+		key, value := m.Key, m.Value
+		switch {
+		case foldsTo(key, "location"):
+			if fault = ambiguous(key, "location", seenLocation); fault != nil {
+				return fault
+			}
+			seenLocation = true
+			if jsonscan.Null(value) {
+				return nil
+			}
+			text, ok := jsonscan.Text(value)
+			if !ok {
+				fault = badContent("The location is no string. Path 'location'").About("location")
+				return fault
+			}
+			body.Location, body.HasLocation = text, true
+		case foldsTo(key, "tags"):
+			if fault = ambiguous(key, "tags", seenTags); fault != nil {
+				return fault
+			}
+			seenTags = true
+			if jsonscan.Null(value) {
+				return nil
+			}
+			if fault = readTags(value, &body); fault != nil {
+				return fault
+			}
+		}
+		return nil
+	})
+	if fault != nil {
+		return body, fault
+	}
+	if err != nil {
+		return body, badContent(err.Error())
+	}
+	return body, nil
+}
+
+// foldsTo reports whether key is name, lower-case ASCII, in any casing.
+func foldsTo(key []byte, name string) bool {
+	return len(key) == len(name) && strings.EqualFold(string(key), name)
+}
+
+func ambiguous(key []byte, name string, seen bool) *arm.Error {
+	switch {
+	case seen:
+		return badContent("The member '" + name + "' occurs twice. Path '" + name + "'").About(name)
+	case string(key) != name:
+		return badContent("The member '" + string(key) + "' is spelled '" + name + "'. Path '" + string(key) + "'").About(string(key))
+	}
+	return nil
+}
+
+func readTags(value []byte, body *Body) *arm.Error {
+	seen := map[string]bool{}
+	var twice string
+	err := jsonscan.Object(value, func(m jsonscan.Member) error {
+		if seen[string(m.Key)] {
+			twice = string(m.Key)
+		}
+		seen[string(m.Key)] = true
+		if _, text := jsonscan.Text(m.Value); !text && !jsonscan.Null(m.Value) {
+			return errNoText
+		}
+		return nil
+	})
+	switch {
+	case errors.Is(err, errNoText):
+		return badContent("A tag's value is no string. Path 'tags'").About("tags")
+	case err != nil:
+		return badContent("The tags are no object. Path 'tags'").About("tags")
+	case twice != "":
+		return badContent("The tag name '" + twice + "' occurs twice. Path 'tags'").About("tags")
+	}
+	body.HasTags = true
+	if err := json.Unmarshal(value, &body.Tags); err != nil {
+		return badContent("The tags are no object of strings. Path 'tags'").About("tags")
+	}
+	return nil
+}
+
+var errNoText = errors.New("no text")
+
+func badContent(what string) *arm.Error { return arm.NewError(arm.InvalidRequestContent, what) }
+
+// CheckJSON checks that content, where there is any, is one JSON value.
+func CheckJSON(content []byte) *arm.Error {
+	if len(content) == 0 {
+		return nil
+	}
+	if err := jsonscan.Valid(content); err != nil {
+		return badContent(err.Error())
+	}
+	return nil
+}
+
+// CheckContentType refuses content that is not declared to be JSON. Without
+// content no declaration is asked for. The result is an error value, so that
+// nil stays nil.
+func CheckContentType(h http.Header, content []byte) error {
+	if len(content) == 0 {
+		return nil
+	}
+	sent := h.Get("Content-Type")
+	media, _, err := mime.ParseMediaType(sent)
+	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !jsonMedia(media) {
+		return arm.NewError(arm.UnsupportedMediaType, sent).About("Content-Type")
+	}
+	return nil
+}
+
+func jsonMedia(media string) bool {
+	return media == "application/json" || media == "text/json" ||
+		strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")
+}

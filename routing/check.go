@@ -1,0 +1,153 @@
+package routing
+
+import (
+	"net/http"
+	"unicode/utf8"
+
+	"portico/arm"
+	"portico/regions"
+)
+
+// Check holds the request to the rules for common arguments, in the order
+// subscription, group, namespace, type, names, api-version. It returns the
+// first fault, or nil. bodyLocation is the location that a PUT carries, for
+// the wording of a fault alone.
+func (r *Request) Check(m *regions.Map, bodyLocation string) *arm.Error {
+	if fault := r.checkScope(); fault != nil {
+		return fault
+	}
+	for i := range r.Path.Hops() {
+		if fault := r.checkHop(m, r.Path.Hop(i), i == r.Path.Hops()-1); fault != nil {
+			return fault
+		}
+	}
+	if fault := r.checkMethod(); fault != nil {
+		return fault
+	}
+	return r.checkVersion(bodyLocation)
+}
+
+func (r *Request) checkScope() *arm.Error {
+	if s := r.Path.Subscription(); s != "" && !arm.ValidGUID(s) {
+		return arm.NewError(arm.InvalidSubscriptionID, s).About("subscriptionId")
+	}
+	if g := r.Path.Group(); g != "" && !arm.ValidGroupName(g) {
+		return groupNameFault(g)
+	}
+	return nil
+}
+
+func groupNameFault(name string) *arm.Error {
+	fault := arm.NewError(arm.InvalidResourceGroup, name, arm.InvalidGroupNameCharacters(name)).About("resourceGroupName")
+	switch {
+	case utf8.RuneCountInString(name) > arm.MaxGroupName:
+		return fault.Saying("The provided resource group name '%s' is longer than %d characters.", name, arm.MaxGroupName)
+	case arm.InvalidGroupNameCharacters(name) == "":
+		return fault.Saying("The provided resource group name '%s' ends with a full stop. The last character can only be a letter, digit, '-', '(', ')' or '_'.", name)
+	}
+	return fault
+}
+
+func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
+	ns := hop.Namespace()
+	if ns == "" {
+		return nil
+	}
+	if !arm.ValidNamespace(ns) {
+		return arm.NewError(arm.InvalidResourceNamespace, ns).WithStatus(http.StatusBadRequest).About("resourceProviderNamespace")
+	}
+	provider := m.Provider(ns)
+	if provider == nil && !OwnNamespace(ns) {
+		return arm.NewError(arm.InvalidResourceNamespace, ns).About("resourceProviderNamespace")
+	}
+	for i := 0; i < hop.Len(); i += 2 {
+		if segment := hop.Segment(i); !arm.ValidTypeName(segment) || i == 0 && arm.EqualFold(segment, "providers") {
+			return arm.NewError(arm.InvalidResourceType, ns, r.Query.APIVersion).WithStatus(http.StatusBadRequest).
+				Saying("The resource type '%s' is malformed: it has ASCII letters and digits only.", segment).About("resourceType")
+		}
+	}
+	if provider != nil && !r.typeKnown(provider, hop, last) {
+		return r.unknownType(provider)
+	}
+	for i := 1; i < hop.Len(); i += 2 {
+		if name := hop.Segment(i); !arm.ValidResourceName(name) {
+			return arm.NewError(arm.InvalidResourceName, name).About("resourceName")
+		}
+	}
+	return nil
+}
+
+// typeKnown holds for the types that requests of their class must have
+// declared; a host of an extension must be of a declared type.
+func (r *Request) typeKnown(provider *regions.Provider, hop arm.Hop, last bool) bool {
+	if !last {
+		return hop.Len() > 0 && hop.Len()%2 == 0 && typeOf(provider, hop, hop.Len()/2) != nil
+	}
+	switch r.Class {
+	case Instance, Collection, Below:
+		return r.Type != nil
+	case NoRoute, Own, AtProvider, Located, Poll:
+	}
+	return true
+}
+
+func (r *Request) unknownType(provider *regions.Provider) *arm.Error {
+	return arm.NewError(arm.InvalidResourceType, provider.Namespace, r.Query.APIVersion).About("resourceType")
+}
+
+// methods are the verbs that each class understands.
+var methods = map[Class][]string{
+	Instance:   {http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete},
+	Collection: {http.MethodGet, http.MethodPost},
+	Below:      {http.MethodGet, http.MethodPost},
+	AtProvider: {http.MethodGet, http.MethodPost},
+	Located:    {http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete},
+	Poll:       {http.MethodGet},
+}
+
+func (r *Request) checkMethod() *arm.Error {
+	allowed, ruled := methods[r.Class]
+	if !ruled {
+		return nil
+	}
+	for _, m := range allowed {
+		if r.Method == m {
+			return nil
+		}
+	}
+	fault := arm.NewError(arm.MethodNotAllowed, r.Method)
+	fault.Allow = allowed
+	return fault
+}
+
+func (r *Request) checkVersion(bodyLocation string) *arm.Error {
+	v := r.Query.APIVersion
+	if r.Class == NoRoute {
+		return nil
+	}
+	if v == "" {
+		if r.Class == Poll { // a polling URL is the provider's to shape
+			return nil
+		}
+		return arm.NewError(arm.MissingAPIVersionParameter).About("api-version")
+	}
+	if r.Class == Poll {
+		return nil
+	}
+	if !arm.ValidAPIVersion(v) {
+		supported := ownVersions
+		if r.Type != nil {
+			supported = r.Type.APIVersions
+		}
+		return invalidVersion(v, supported)
+	}
+	if r.Type != nil && !r.Type.Supports(v) {
+		return arm.NoProviderFound(bodyLocation, v, r.Type.FullName, r.Type.APIVersions, r.Type.Locations).About("api-version")
+	}
+	return nil
+}
+
+// Unroutable is the answer where a path is well-formed but leads nowhere.
+func (r *Request) Unroutable() *arm.Error {
+	return arm.NewError(arm.HTTPResourceNotFound, r.Path.String())
+}

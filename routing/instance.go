@@ -1,0 +1,273 @@
+package routing
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/regions"
+)
+
+// instance serves a resource itself.
+func (s *resolution) instance() error {
+	t := s.r.Type
+	switch {
+	case t.Kind == regions.Extension:
+		return s.extension(t)
+	case t.Kind == regions.ProxyOnly:
+		return s.untracked(t)
+	case s.d.Group.Key == "":
+		return s.r.Unroutable() // tracked resources live in groups
+	}
+	if t.Parent != nil {
+		s.d.Parent = arm.Fold(s.r.Path.Prefix(s.r.Path.LastHop().End() - 2))
+	}
+	if s.r.Method == http.MethodGet {
+		return s.read(t)
+	}
+	return s.stored(t)
+}
+
+// read routes a GET by the cache: the index's row, wherever the row is from.
+func (s *resolution) read(t *regions.ResourceType) error {
+	var buffer [512]byte
+	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(buffer[:0], s.r.Path.String()))
+	if err != nil {
+		return err
+	}
+	if !located.Found {
+		return s.absent()
+	}
+	s.d.Cached, s.d.Generation, s.d.Doubtful = located.Cached, located.Generation, located.Phase != inventory.Live
+	return s.serve(t, located.Region)
+}
+
+// stored routes everything that might change something, and HEAD, by the store
+// itself.
+func (s *resolution) stored(t *regions.ResourceType) error {
+	row, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.r.Key())
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return s.withoutRow(t)
+	case err != nil:
+		return err
+	}
+	s.d.Row, s.d.Generation = &row, row.Generation
+	switch s.r.Method {
+	case http.MethodHead:
+		if row.Phase == inventory.Live && !row.Verify {
+			s.d.Answer = Present
+			return nil
+		}
+	case http.MethodPut:
+		if err := s.placeExisting(t, row); err != nil {
+			return err
+		}
+	}
+	return s.serve(t, row.Region)
+}
+
+func (s *resolution) withoutRow(t *regions.ResourceType) error {
+	switch s.r.Method {
+	case http.MethodPut:
+		return s.placeNew(t)
+	case http.MethodDelete:
+		s.d.Answer = Absent
+		return nil
+	}
+	return s.absent()
+}
+
+// placeExisting checks the location of a PUT against the row. A location that
+// differs is for the writer of the intent to refuse, once it is sure that the
+// row still stands.
+func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resource) error {
+	if t.Parent != nil {
+		if s.body.HasLocation && arm.Location(s.body.Location) != row.Location {
+			return s.locationUnavailable(t, []string{row.Location})
+		}
+		s.d.Location = row.Location
+		return nil
+	}
+	if !s.body.HasLocation {
+		return arm.NewError(arm.LocationRequired).About("location")
+	}
+	s.d.Location = arm.Location(s.body.Location)
+	if s.d.Location != row.Location && !t.OffersLocation(s.d.Location) {
+		return s.locationUnavailable(t, t.Locations)
+	}
+	return nil
+}
+
+// placeNew finds the region of a resource that is not there yet: a nested one
+// goes to its parent, any other to the location in its body.
+func (s *resolution) placeNew(t *regions.ResourceType) error {
+	if t.Parent != nil {
+		region, err := s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len()-2)
+		if err != nil {
+			return err
+		}
+		if t.Parent.Kind == regions.Tracked {
+			parent, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.d.Parent)
+			if err != nil {
+				return s.parentMissing(err)
+			}
+			region, s.d.Location = parent.Region, parent.Location
+		}
+		if s.body.HasLocation && s.d.Location != "" && arm.Location(s.body.Location) != s.d.Location {
+			return s.locationUnavailable(t, []string{s.d.Location})
+		}
+		return s.serve(t, region)
+	}
+	if !s.body.HasLocation || strings.TrimSpace(s.body.Location) == "" {
+		return arm.NewError(arm.LocationRequired).About("location")
+	}
+	s.d.Location = arm.Location(s.body.Location)
+	if !t.OffersLocation(s.d.Location) {
+		return s.locationUnavailable(t, t.Locations)
+	}
+	region := s.d.Location
+	if t.Routing == regions.Global {
+		region = arm.GlobalLocation
+	}
+	return s.serve(t, region)
+}
+
+func (s *resolution) locationUnavailable(t *regions.ResourceType, offered []string) error {
+	return arm.NewError(arm.LocationNotAvailableForResourceType, s.body.Location, t.FullName, strings.Join(offered, ",")).About("location")
+}
+
+// absent is the answer for a tracked resource that the index does not know.
+func (s *resolution) absent() error {
+	if s.d.Parent != "" {
+		if _, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.d.Parent); err != nil {
+			return s.parentMissing(err)
+		}
+	}
+	return s.r.NotFound()
+}
+
+// NotFound is ARM's answer for the instance that r names, when it does not
+// exist.
+func (r *Request) NotFound() *arm.Error {
+	hop := r.Path.LastHop()
+	return r.notFound(hop, hop.Len())
+}
+
+// notFound is the same for the resource that the first n segments of hop name.
+func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
+	group := r.Path.Group()
+	if group == "" {
+		group = "<null>"
+	}
+	name := hop.Namespace()
+	for i := range n {
+		name += "/" + hop.Segment(i)
+	}
+	return arm.NewError(arm.ResourceNotFound, name, group).About(r.Path.Prefix(hop.Start() + 2 + n))
+}
+
+func (s *resolution) parentMissing(err error) error {
+	if !errors.Is(err, inventory.ErrNotFound) {
+		return err
+	}
+	hop := s.r.Path.LastHop()
+	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(max(1, hop.Len()-3))).About(s.r.Path.Prefix(hop.End() - 2))
+}
+
+// untracked serves proxy-only resources: at the top level they have one
+// region, nested ones that of their nearest tracked ancestor.
+func (s *resolution) untracked(t *regions.ResourceType) error {
+	if t.Parent == nil {
+		region := arm.GlobalLocation
+		if t.Routing == regions.Regional {
+			region = t.EffectiveRegions()[0]
+		}
+		return s.serve(t, region)
+	}
+	region, err := s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len())
+	if err != nil {
+		if s.r.Method == http.MethodDelete && s.d.Answer == Absent {
+			return nil
+		}
+		return err
+	}
+	return s.serve(t, region)
+}
+
+// below serves actions on a resource and reads directly below it.
+func (s *resolution) below() error {
+	hop := s.r.Path.LastHop()
+	region, err := s.anchor(s.r.Path.Hops()-1, hop.Len()-1)
+	if err != nil {
+		return err
+	}
+	return s.serve(s.r.Type, region)
+}
+
+// anchor returns the region of the resource that the first segments segments
+// of a hop name: that of the nearest tracked resource at or above it.
+func (s *resolution) anchor(hopIndex, segments int) (string, error) {
+	hop := s.r.Path.Hop(hopIndex)
+	provider := s.Map.Provider(hop.Namespace())
+	if provider == nil {
+		return arm.GlobalLocation, nil // the front door's own resources lie in no region
+	}
+	for n := segments; n >= 2; n -= 2 {
+		t := typeOf(provider, hop, n/2)
+		switch {
+		case t == nil:
+			return "", s.r.unknownType(provider)
+		case t.Routing == regions.Global:
+			return arm.GlobalLocation, nil
+		case t.Kind == regions.Tracked:
+			return s.tracked(hop, n, segments)
+		case t.Kind == regions.Extension:
+			if hopIndex == 0 {
+				return arm.GlobalLocation, nil
+			}
+			return s.anchor(hopIndex-1, s.r.Path.Hop(hopIndex-1).Len())
+		case t.Parent == nil:
+			return t.EffectiveRegions()[0], nil
+		}
+	}
+	return arm.GlobalLocation, nil
+}
+
+// tracked returns the region of the tracked resource that the first n segments
+// of hop name; the request is about the one that the first segments name.
+func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
+	end := hop.Start() + 2 + n
+	var buffer [512]byte
+	key := arm.AppendFold(buffer[:0], s.r.Path.Prefix(end))
+	if s.r.Reads() {
+		located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, key)
+		if err != nil {
+			return "", err
+		}
+		if located.Found {
+			s.d.Cached = located.Cached
+			return located.Region, nil
+		}
+		return "", s.missing(hop, n, segments)
+	}
+	row, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, string(key))
+	if errors.Is(err, inventory.ErrNotFound) {
+		return "", s.missing(hop, n, segments)
+	}
+	return row.Region, err
+}
+
+// missing says what is not there: the resource itself, or one above it.
+func (s *resolution) missing(hop arm.Hop, n, segments int) error {
+	ofRequest := hop.Start() == s.r.Path.LastHop().Start()
+	if ofRequest && (n < segments || s.r.Class == Collection || s.r.Class == Instance) {
+		if s.r.Method == http.MethodDelete {
+			s.d.Answer = Absent
+		}
+		return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(s.r.Path.Prefix(hop.Start() + 2 + n))
+	}
+	return s.r.notFound(hop, n)
+}

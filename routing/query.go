@@ -1,0 +1,99 @@
+package routing
+
+import (
+	"net/url"
+	"strings"
+
+	"portico/arm"
+)
+
+// Query is the query string of a request. It goes on to the provider as it
+// came; the front door only looks into it.
+type Query struct {
+	Raw string
+	// APIVersion is the api-version as the client wrote it, "" when absent.
+	APIVersion string
+}
+
+// ParseQuery looks into a raw query. Whatever two parsers could read in two
+// ways is refused: a semicolon, a broken escape, a second api-version.
+// Parameter names match without case.
+func ParseQuery(raw string) (Query, *arm.Error) {
+	q := Query{Raw: raw}
+	seen := false
+	for rest := raw; rest != ""; {
+		var pair string
+		pair, rest, _ = strings.Cut(rest, "&")
+		key, value, _ := strings.Cut(pair, "=")
+		name, err := unescapeQuery(key)
+		if err != nil {
+			return q, arm.NewError(arm.InvalidQueryParameter, key, "a percent sign begins two hexadecimal digits").About(key)
+		}
+		version := arm.EqualFold(name, "api-version")
+		text, err := unescapeQuery(value)
+		switch {
+		case version && (err != nil || seen || text == ""):
+			return q, badVersion(value)
+		case err != nil:
+			return q, arm.NewError(arm.InvalidQueryParameter, name, "a percent sign begins two hexadecimal digits").About(name)
+		case strings.IndexByte(pair, ';') >= 0:
+			if version {
+				return q, badVersion(value)
+			}
+			return q, arm.NewError(arm.InvalidQueryParameter, name, "a semicolon must be encoded").About(name)
+		case version:
+			seen = true
+			q.APIVersion = text
+		}
+	}
+	return q, nil
+}
+
+func unescapeQuery(s string) (string, error) {
+	if strings.IndexByte(s, '%') < 0 && strings.IndexByte(s, '+') < 0 {
+		return s, nil
+	}
+	return url.QueryUnescape(s)
+}
+
+// Get returns the decoded value of the first parameter of that name, in any
+// casing and encoding ($skipToken, $skiptoken and %24skipToken are one), and
+// whether it is there.
+func (q Query) Get(name string) (string, bool) {
+	for rest := q.Raw; rest != ""; {
+		var pair string
+		pair, rest, _ = strings.Cut(rest, "&")
+		key, value, _ := strings.Cut(pair, "=")
+		if key, err := unescapeQuery(key); err != nil || !arm.EqualFold(key, name) {
+			continue
+		}
+		text, err := unescapeQuery(value)
+		return text, err == nil
+	}
+	return "", false
+}
+
+// Without returns the raw query less every parameter of that name.
+func (q Query) Without(name string) string {
+	var kept []string
+	for pair := range strings.SplitSeq(q.Raw, "&") {
+		key, _, _ := strings.Cut(pair, "=")
+		if key, err := unescapeQuery(key); pair == "" || err == nil && arm.EqualFold(key, name) {
+			continue
+		}
+		kept = append(kept, pair)
+	}
+	return strings.Join(kept, "&")
+}
+
+// ownVersions are named to clients that send a malformed api-version where no
+// type's versions apply; any well-formed dated one is accepted there.
+var ownVersions = []string{"2022-12-01", "2022-09-01", "2021-04-01", "2019-05-01"}
+
+func badVersion(sent string) *arm.Error {
+	return invalidVersion(sent, ownVersions)
+}
+
+func invalidVersion(sent string, supported []string) *arm.Error {
+	return arm.NewError(arm.InvalidAPIVersionParameter, sent, strings.Join(supported, ",")).About("api-version")
+}

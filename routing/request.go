@@ -1,0 +1,256 @@
+package routing
+
+import (
+	"net/http"
+
+	"portico/arm"
+	"portico/regions"
+)
+
+// Class says what kind of thing a request addresses.
+type Class uint8
+
+// The classes. Everything but Own and NoRoute is for a resource provider.
+const (
+	Own        Class = iota // a route that the front door answers itself
+	NoRoute                 // well-formed, but nothing is there
+	Instance                // a resource
+	Collection              // the resources of one type in a scope or below a parent
+	Below                   // an action or a read directly below a resource, none itself
+	AtProvider              // an action or a read of a provider as a whole
+	Located                 // something of a provider in the region that the path names
+	Poll                    // the result or status of an asynchronous operation
+)
+
+var classNames = [...]string{"own", "none", "instance", "collection", "below", "provider", "located", "poll"}
+
+// String returns a short name, fit for a metric label.
+func (c Class) String() string {
+	if int(c) < len(classNames) {
+		return classNames[c]
+	}
+	return "unknown"
+}
+
+// Request is a classified request.
+type Request struct {
+	Method string
+	Path   arm.Path
+	Query  Query
+	Class  Class
+	// Provider is the provider of the last hop; nil for Own and NoRoute, and
+	// where the map has none of that namespace.
+	Provider *regions.Provider
+	// Type is the type of the instance or collection, for Below that of the
+	// resource acted on; nil where the map has none, and for the other classes.
+	Type *regions.ResourceType
+	// Location is the location that the path of a Located request or Poll
+	// names, normalised; "" for a Poll that names none.
+	Location string
+}
+
+// ownNamespaces are the namespaces that belong to the front door itself.
+var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", "Microsoft.Features"}
+
+// OwnNamespace reports whether ns, in any casing, belongs to the front door.
+func OwnNamespace(ns string) bool {
+	for _, own := range ownNamespaces {
+		if arm.EqualFold(ns, own) {
+			return true
+		}
+	}
+	return false
+}
+
+// operationTypes are the names under which providers offer the results of
+// asynchronous operations, in every spelling that is in use.
+var operationTypes = []string{"operationResults", "operationStatuses", "operationsStatus", "operationsStatuses", "operationStatus"}
+
+func operationType(segment string) bool {
+	for _, name := range operationTypes {
+		if arm.EqualFold(segment, name) {
+			return true
+		}
+	}
+	return false
+}
+
+// Classify reads a request: method, raw path and raw query as they came over
+// the wire. The error tells what is malformed in them; the request is then
+// classified as far as it could be read.
+func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
+	r := &Request{Method: method, Class: NoRoute}
+	if err := r.Path.Parse(rawPath); err != nil {
+		return r, pathFault(err, rawPath)
+	}
+	r.classify(m)
+	var fault *arm.Error
+	r.Query, fault = ParseQuery(rawQuery)
+	return r, fault
+}
+
+func pathFault(err error, rawPath string) *arm.Error {
+	fault, ok := err.(*arm.PathError) //nolint:errorlint // Parse returns nothing else
+	if !ok {
+		return arm.NewError(arm.InvalidRequestURI, err.Error()).About(rawPath)
+	}
+	switch fault.Code {
+	case arm.InvalidSubscriptionID:
+		return arm.NewError(fault.Code, "").About("subscriptionId")
+	case arm.InvalidResourceGroup:
+		return arm.NewError(fault.Code, "", "").About("resourceGroupName")
+	case arm.InvalidResourceName:
+		return arm.NewError(fault.Code, "").About("resourceName")
+	}
+	return arm.NewError(arm.InvalidRequestURI, fault.Reason)
+}
+
+func (r *Request) classify(m *regions.Map) {
+	if r.Path.Hops() == 0 {
+		r.Class = Own // whether such a route exists is for the routes to say
+		return
+	}
+	hop := r.Path.LastHop()
+	if hop.Namespace() == "" {
+		r.Class = NoRoute
+		if r.Path.Group() == "" && r.Path.Hops() == 1 {
+			r.Class = Own // the list of providers
+		}
+		return
+	}
+	if OwnNamespace(hop.Namespace()) {
+		r.Class = Own
+		return
+	}
+	r.Provider = m.Provider(hop.Namespace())
+	if hop.Len() == 0 {
+		if r.Path.Group() == "" && r.Path.Hops() == 1 {
+			r.Class = Own // one provider
+		}
+		return
+	}
+	r.classifyHop(hop)
+}
+
+func (r *Request) classifyHop(hop arm.Hop) {
+	n := hop.Len()
+	atScope := r.Path.Hops() == 1 && r.Path.Group() == ""
+	if atScope && arm.EqualFold(hop.Segment(0), "locations") && n > 1 {
+		r.Location = arm.Location(hop.Segment(1))
+	}
+	switch {
+	case n >= 2 && n%2 == 0 && operationType(hop.Segment(n-2)):
+		r.Class = Poll
+	case r.Location != "":
+		r.Class = Located
+	case n == 1 && atScope && r.Path.Subscription() != "" && r.Method == http.MethodPost &&
+		(arm.EqualFold(hop.Segment(0), "register") || arm.EqualFold(hop.Segment(0), "unregister")):
+		r.Class = Own
+	case n%2 == 0:
+		r.Class = Instance
+		r.Type = r.typeOf(hop, n/2)
+	default:
+		r.classifyOdd(hop, n)
+	}
+}
+
+// classifyOdd takes a hop that ends in a type or an action. What the map
+// declares is a type. Anything else is an action when it is posted, and "skus"
+// of a resource may be read (addendum, Enumerating SKUs for an existing
+// resource).
+func (r *Request) classifyOdd(hop arm.Hop, n int) {
+	r.Class = Collection
+	if r.Type = r.typeOf(hop, n/2+1); r.Type != nil {
+		return
+	}
+	post := r.Method == http.MethodPost
+	switch {
+	case n == 1 && (post || r.Path.Subscription() == "" && arm.EqualFold(hop.Segment(0), "operations")):
+		r.Class = AtProvider
+	case n > 1 && (post || arm.EqualFold(hop.Segment(n-1), "skus")):
+		r.Class = Below
+		r.Type = r.typeOf(hop, n/2)
+	}
+}
+
+func (r *Request) typeOf(hop arm.Hop, pairs int) *regions.ResourceType {
+	return typeOf(r.Provider, hop, pairs)
+}
+
+func typeOf(p *regions.Provider, hop arm.Hop, pairs int) *regions.ResourceType {
+	if p == nil {
+		return nil
+	}
+	var buffer [256]byte
+	return p.Type(hop.AppendTypeKey(buffer[:0], pairs))
+}
+
+// Reads reports whether the request's method promises to change nothing.
+func (r *Request) Reads() bool { return r.Method == http.MethodGet || r.Method == http.MethodHead }
+
+// Key returns the folded ID of what the path names, as the index knows it.
+func (r *Request) Key() string { return arm.Fold(r.Path.String()) }
+
+// ID returns the ID of the resource that the path names: literals, namespace
+// and type as they are declared, subscription, group and names as the client
+// wrote them.
+func (r *Request) ID() string { return displayID(&r.Path, r.Type, r.Path.LastHop().Len()) }
+
+// displayID writes the first segments segments behind the last namespace.
+func displayID(p *arm.Path, t *regions.ResourceType, segments int) string {
+	hop := p.LastHop()
+	id := scopeID(p, hop.Start()) + "/providers/"
+	namespace := hop.Namespace()
+	if t != nil {
+		namespace = t.Provider.Namespace
+	}
+	id += namespace
+	for i := range segments {
+		segment := hop.Segment(i)
+		if i%2 == 0 && t != nil {
+			if declared := typeOf(t.Provider, hop, i/2+1); declared != nil {
+				segment = lastSegment(declared.Name)
+			}
+		}
+		id += "/" + segment
+	}
+	return id
+}
+
+func scopeID(p *arm.Path, segments int) string {
+	switch {
+	case p.Subscription() == "" || p.Hops() > 1:
+		return p.Prefix(segments)
+	case p.Group() == "":
+		return "/subscriptions/" + p.Subscription()
+	}
+	return GroupID(p.Subscription(), p.Group())
+}
+
+// GroupID returns the ID of a resource group.
+func GroupID(subscription, group string) string {
+	return "/subscriptions/" + subscription + "/resourceGroups/" + group
+}
+
+func lastSegment(s string) string {
+	for i := len(s) - 1; i >= 0; i-- {
+		if s[i] == '/' {
+			return s[i+1:]
+		}
+	}
+	return s
+}
+
+// Name returns the name of the resource as lists show it: nested names joined
+// by slashes.
+func (r *Request) Name() string {
+	hop := r.Path.LastHop()
+	name := ""
+	for i := 1; i < hop.Len(); i += 2 {
+		if name != "" {
+			name += "/"
+		}
+		name += hop.Segment(i)
+	}
+	return name
+}

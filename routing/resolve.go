@@ -1,0 +1,377 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+	"portico/regions"
+)
+
+// Index is what routing asks of the inventory. Absence is inventory.ErrNotFound.
+type Index interface {
+	Subscription(ctx context.Context, id string) (inventory.Subscription, error)
+	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
+	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
+	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
+	Locate(ctx context.Context, subscription string, key []byte) (inventory.Located, error)
+	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
+	Operation(ctx context.Context, subscription, token string) (inventory.Operation, error)
+}
+
+// Answer is how a resolved request is answered.
+type Answer uint8
+
+// The ways to answer.
+const (
+	Forward   Answer = iota // by the endpoint
+	Merge                   // by the endpoints of several regions
+	EmptyList               // no region can hold any: an empty value, no call
+	Absent                  // a DELETE of what is not there: 204, no call
+	Present                 // a HEAD of what the index knows: 204, no call
+)
+
+// Decision says who serves a request.
+type Decision struct {
+	Answer       Answer
+	Subscription inventory.Subscription // zero for calls of the tenant
+	Group        inventory.Group        // zero outside a group
+	// Region and Endpoint serve a Forward; Region is "global" for the global
+	// endpoint.
+	Region   string
+	Endpoint *regions.Endpoint
+	// Endpoints serve a Merge, in the order of the region names.
+	Endpoints []*regions.Endpoint
+	// Row is the index's row of the instance, as the store had it; nil where
+	// there is none or where a cached location was enough.
+	Row *inventory.Resource
+	// Cached tells that Region came from a cache: a 404 from there is to be
+	// checked against the store before it is believed.
+	Cached bool
+	// Generation is that of the row by which a read was routed; Doubtful tells
+	// that a read may settle something about it.
+	Generation [16]byte
+	Doubtful   bool
+	// Parent is the key of the tracked parent of a nested instance.
+	Parent string
+	// Location is the location that a new row gets.
+	Location string
+	// Operation is the record of a Poll's URL, nil when there is none.
+	Operation *inventory.Operation
+}
+
+// Router resolves requests against one region map.
+type Router struct {
+	Map   *regions.Map
+	Index Index
+}
+
+// Resolve decides who serves a checked request of principal. body is what
+// [ReadObject] found in the content of a PUT. The error is an *arm.Error, or what the
+// index failed with.
+func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body) (Decision, error) {
+	var d Decision
+	if err := rt.scope(ctx, r, p, &d); err != nil {
+		return d, err
+	}
+	if r.Class == NoRoute || r.Class == Own {
+		return d, r.Unroutable()
+	}
+	if unregistered, err := rt.registration(ctx, r, d); err != nil || unregistered {
+		d.Answer = EmptyList
+		return d, err
+	}
+	s := resolution{rt, ctx, r, body, &d}
+	var err error
+	switch r.Class {
+	case Instance:
+		err = s.instance()
+	case Collection:
+		err = s.collection()
+	case Below:
+		err = s.below()
+	case AtProvider:
+		err = s.atGlobal()
+	case Located:
+		err = s.located()
+	case Poll:
+		err = s.poll()
+	case NoRoute, Own:
+	}
+	return d, err
+}
+
+// ResolveOwn settles what the front door's own routes need to know of their
+// scope: subscription and group exist, are visible and take the method.
+func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
+	var d Decision
+	return d, rt.scope(ctx, r, p, &d)
+}
+
+func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
+	id := r.Path.Subscription()
+	if id == "" {
+		return nil
+	}
+	s, err := rt.Index.Subscription(ctx, arm.Fold(id))
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && (!p.CanSee(s.TenantID) || s.State == inventory.Deleted) {
+		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Reads() && r.Method != http.MethodDelete && (s.State == inventory.Warned || s.State == inventory.Disabled) {
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
+	}
+	d.Subscription = s
+	if name := r.Path.Group(); name != "" && !r.namesGroup() {
+		return rt.group(ctx, r, d, name)
+	}
+	return nil
+}
+
+// namesGroup holds for the group itself: its own handlers say whether it must
+// exist.
+func (r *Request) namesGroup() bool {
+	_, below := r.Path.Own()
+	return r.Path.Hops() == 0 && !below
+}
+
+func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name string) error {
+	g, err := rt.Index.Group(ctx, d.Subscription.ID, name)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
+	}
+	if err != nil {
+		return err
+	}
+	if !r.Reads() && r.Class != Poll && g.State == inventory.GroupDeleting {
+		return arm.NewError(arm.ResourceGroupBeingDeleted, g.Name).About("resourceGroupName")
+	}
+	d.Group = g
+	return nil
+}
+
+// registration refuses writes into a namespace for which the subscription is
+// not registered, and tells whether a list of it is empty for that reason.
+func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (unregistered bool, err error) {
+	if r.Provider.Registration != regions.Required || d.Subscription.ID == "" || r.Class == Poll {
+		return false, nil
+	}
+	registration, err := rt.Index.Registration(ctx, d.Subscription.ID, r.Provider.Key)
+	if err != nil {
+		return false, err
+	}
+	switch {
+	case registration.State == inventory.Registering || registration.State == inventory.Registered:
+		return false, nil
+	case !r.Reads():
+		return false, arm.NotRegistered(r.Provider.Namespace)
+	}
+	return r.Class == Collection && registration.State == inventory.NotRegistered, nil
+}
+
+// resolution is one request on its way through the rules.
+type resolution struct {
+	*Router
+	ctx  context.Context
+	r    *Request
+	body Body
+	d    *Decision
+}
+
+// serve sets the endpoint of t in region. A region that rows lie in but that
+// has left the map is an outage, not an absence.
+func (s *resolution) serve(t *regions.ResourceType, region string) error {
+	if region == arm.GlobalLocation && t.Endpoint(region) == nil {
+		return s.noProvider(region, t)
+	}
+	endpoint := t.Endpoint(region)
+	if endpoint == nil {
+		return arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
+			Saying("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).About(region)
+	}
+	s.d.Region, s.d.Endpoint = region, endpoint
+	return nil
+}
+
+func (s *resolution) noProvider(location string, t *regions.ResourceType) error {
+	return arm.NoProviderFound(location, s.r.Query.APIVersion, t.FullName, t.APIVersions, t.Locations).About("location")
+}
+
+// located serves what lies below /locations/{l}/ of a provider.
+func (s *resolution) located() error {
+	provider, region := s.r.Provider, s.r.Location
+	endpoint := providerEndpoint(provider, region)
+	if endpoint == nil {
+		hop := s.r.Path.LastHop()
+		name := "locations"
+		for i := 2; i < hop.Len(); i += 2 {
+			name += "/" + hop.Segment(i)
+		}
+		versions, locations := offers(provider)
+		return arm.NoProviderFound(region, s.r.Query.APIVersion, provider.Namespace+"/"+name, versions, locations).About("location")
+	}
+	s.d.Region, s.d.Endpoint = region, endpoint
+	return nil
+}
+
+// providerEndpoint returns what serves a provider in region: its own endpoint,
+// else that of the first of its types that has one there.
+func providerEndpoint(p *regions.Provider, region string) *regions.Endpoint {
+	if e := p.Endpoint(region); e != nil {
+		return e
+	}
+	for _, t := range p.Types() {
+		if e := t.Endpoint(region); e != nil {
+			return e
+		}
+	}
+	return nil
+}
+
+// offers returns all api-versions and locations of a provider's types, each
+// once.
+func offers(p *regions.Provider) (versions, locations []string) {
+	seenVersion, seenLocation := map[string]bool{}, map[string]bool{}
+	for _, t := range p.Types() {
+		for _, v := range t.APIVersions {
+			if !seenVersion[v] {
+				seenVersion[v] = true
+				versions = append(versions, v)
+			}
+		}
+		for _, l := range t.Locations {
+			if !seenLocation[l] {
+				seenLocation[l] = true
+				locations = append(locations, l)
+			}
+		}
+	}
+	return arm.NewestFirst(versions), locations
+}
+
+// atGlobal serves calls that concern a provider as a whole.
+func (s *resolution) atGlobal() error {
+	endpoint := providerEndpoint(s.r.Provider, arm.GlobalLocation)
+	if endpoint == nil {
+		versions, locations := offers(s.r.Provider)
+		name := s.r.Provider.Namespace + "/" + s.r.Path.LastHop().Segment(0)
+		return arm.NoProviderFound(arm.GlobalLocation, s.r.Query.APIVersion, name, versions, locations)
+	}
+	s.d.Region, s.d.Endpoint = arm.GlobalLocation, endpoint
+	return nil
+}
+
+// collection serves a list.
+func (s *resolution) collection() error {
+	t, hop := s.r.Type, s.r.Path.LastHop()
+	switch {
+	case t.Kind == regions.Extension:
+		return s.extension(t)
+	case t.Parent != nil:
+		region, err := s.anchor(s.r.Path.Hops()-1, hop.Len()-1)
+		if err != nil {
+			return err
+		}
+		return s.serve(t, region)
+	case t.Routing == regions.Global || s.r.Path.Subscription() == "":
+		return s.serve(t, arm.GlobalLocation)
+	case t.Kind == regions.ProxyOnly:
+		return s.serve(t, t.EffectiveRegions()[0])
+	}
+	return s.fan(t)
+}
+
+// fan finds the regions that hold resources of t in the request's scope.
+func (s *resolution) fan(t *regions.ResourceType) error {
+	names, err := s.Index.Regions(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key)
+	if err != nil {
+		return err
+	}
+	switch len(names) {
+	case 0:
+		s.d.Answer = EmptyList
+		return nil
+	case 1:
+		return s.serve(t, names[0])
+	}
+	s.d.Answer = Merge
+	for _, name := range names {
+		if err := s.serve(t, name); err != nil {
+			return err
+		}
+		s.d.Endpoints = append(s.d.Endpoints, s.d.Endpoint)
+	}
+	s.d.Region, s.d.Endpoint = "", nil
+	return nil
+}
+
+// extension serves extension resources and their collections where their host
+// lies; hosts without a region, and regions that the extension's provider does
+// not have, are served by its global endpoint.
+func (s *resolution) extension(t *regions.ResourceType) error {
+	region := arm.GlobalLocation
+	if host := s.r.Path.Hops() - 2; t.Routing == regions.Regional && host >= 0 {
+		var err error
+		if region, err = s.anchor(host, s.r.Path.Hop(host).Len()); err != nil {
+			return err
+		}
+	}
+	if t.Endpoint(region) == nil {
+		region = arm.GlobalLocation
+	}
+	return s.serve(t, region)
+}
+
+// poll serves the result of an operation: from the endpoint that was recorded
+// when its URL was issued, from the location that the path names, from where
+// the resource above it lies, else from the global endpoint.
+func (s *resolution) poll() error {
+	if s.d.Subscription.ID != "" {
+		token := PollToken(s.r.Path.String(), s.r.Query)
+		record, err := s.Index.Operation(s.ctx, s.d.Subscription.ID, token)
+		switch {
+		case err == nil:
+			s.d.Operation = &record
+			return s.recorded(record)
+		case !errors.Is(err, inventory.ErrNotFound):
+			return err
+		}
+	}
+	if s.r.Location != "" {
+		return s.located()
+	}
+	hop := s.r.Path.LastHop()
+	above := hop.Len() - 2
+	if above == 0 || typeOf(s.r.Provider, hop, above/2) == nil {
+		return s.atGlobal()
+	}
+	region, err := s.anchor(s.r.Path.Hops()-1, above)
+	if err != nil {
+		return err
+	}
+	return s.serve(typeOf(s.r.Provider, hop, above/2), region)
+}
+
+func (s *resolution) recorded(record inventory.Operation) error {
+	provider := s.Map.Provider(record.Namespace)
+	if provider == nil {
+		return s.atGlobal()
+	}
+	var endpoint *regions.Endpoint
+	if t := provider.TypeNamed(record.Type); t != nil {
+		endpoint = t.Endpoint(record.Region)
+	}
+	if endpoint == nil {
+		endpoint = providerEndpoint(provider, record.Region)
+	}
+	if endpoint == nil {
+		return arm.NewError(arm.HTTPResourceNotFound, s.r.Path.String())
+	}
+	s.d.Region, s.d.Endpoint = record.Region, endpoint
+	return nil
+}

@@ -1,0 +1,83 @@
+package contoso
+
+import (
+	"crypto/sha256"
+	"encoding/base64"
+	"net/http"
+)
+
+// action is a POST below a resource.
+type action struct {
+	name  string
+	async bool // even when the client asks for nothing of the sort
+	run   func(*resource) result
+}
+
+func machineActions() []action {
+	return []action{
+		{name: "start", run: func(*resource) result {
+			return result{Status: http.StatusOK, Body: encode(map[string]string{"status": "started"})}
+		}},
+		{name: "listKeys", run: listKeys},
+		{name: "restart", async: true, run: func(*resource) result { return result{Status: http.StatusNoContent} }},
+	}
+}
+
+type accessKey struct {
+	KeyName string `json:"keyName"`
+	Value   string `json:"value"`
+}
+
+// listKeys makes keys that are the same at every call for the same resource.
+func listKeys(r *resource) result {
+	keys := []accessKey{}
+	for _, name := range []string{"primary", "secondary"} {
+		sum := sha256.Sum256([]byte(name + "\n" + r.key()))
+		keys = append(keys, accessKey{name, base64.StdEncoding.EncodeToString(sum[:])})
+	}
+	return result{Status: http.StatusOK, Body: encode(map[string]any{"keys": keys})}
+}
+
+// act carries out POST {resource}/{action}.
+func (p *Provider) act(c *call) (answer, error) {
+	on, ok := c.address.above()
+	if !ok {
+		return answer{}, notFound("NotFound", "There is nothing at this path.")
+	}
+	t, err := p.served(on)
+	if err != nil {
+		return answer{}, err
+	}
+	do, ok := t.action(c.address.tail())
+	if !ok {
+		return answer{}, notFound("ActionNotFound", "The resource type '%s' has no action '%s'.", t.name(), c.address.tail())
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		if err := x.mayWrite(c, t); err != nil {
+			return answer{}, err
+		}
+		r, err := x.find(on, t)
+		if err != nil {
+			return answer{}, err
+		}
+		if beingDeleted(r) {
+			return answer{}, fail(http.StatusConflict, "ResourceBeingDeleted", "The resource '%s' is being deleted.", r.ID)
+		}
+		done := do.run(r)
+		if c.order.mode == modeSynchronous && do.async {
+			c.order.mode = modeLocation
+		}
+		if c.order.mode == modeSynchronous {
+			if c.order.outcome != stateSucceeded {
+				return answer{}, outcomeFailure(c.order.outcome)
+			}
+			return done.answer(), nil
+		}
+		o, links, err := p.begin(c, x, actionOperation, "Running", on)
+		if err != nil {
+			return answer{}, err
+		}
+		o.Result = &done
+		return answer{status: http.StatusAccepted, header: links}, nil
+	})
+}

@@ -1,0 +1,111 @@
+package contoso
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strings"
+)
+
+// maxBody is the most that a request may carry, as at the front door.
+const maxBody = 4 << 20
+
+// call is one request, read whole.
+type call struct {
+	method  string
+	header  http.Header
+	query   url.Values // keys folded
+	uri     string     // path and query as they came
+	own     string     // scheme and host of the listener that took it
+	address address
+	body    []byte
+	fault   fault
+
+	version string
+	etags   bool
+	order   order
+}
+
+// read takes the request's body in, which a fault may let outlive its
+// connection.
+func (p *Provider) read(r *http.Request, f fault) (*call, error) {
+	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), fault: f}
+	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
+	if err != nil {
+		return nil, badRequest("InvalidRequestContent", "The request content could not be read.")
+	}
+	if len(body) > maxBody {
+		return nil, fail(http.StatusRequestEntityTooLarge, "RequestContentTooLarge", "The request content size exceeds the maximum size of 4 MB.")
+	}
+	c.body = body
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return nil, badRequest("InvalidQuery", "The query string is malformed.")
+	}
+	for k, v := range query {
+		c.query[fold(k)] = append(c.query[fold(k)], v...)
+	}
+	if c.address, err = parseAddress(r.URL.EscapedPath()); err != nil {
+		return nil, err
+	}
+	c.order, err = readOrder(c.method, c.header, f)
+	return c, err
+}
+
+// ownBase is where contoso itself was reached: never part of a proper answer,
+// but some faults lie with it.
+func ownBase(r *http.Request) string {
+	if a, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return "http://" + a.String()
+	}
+	return "http://" + r.Host
+}
+
+// checkVersion judges the api-version.
+func (c *call) checkVersion() error {
+	given := c.query["api-version"]
+	if len(given) == 0 {
+		return badRequest("MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests.")
+	}
+	v, ok := knownVersion(given[0])
+	if !ok || len(given) > 1 {
+		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","), strings.Join(apiVersions[:], ","))
+	}
+	c.version, c.etags = v, v != oldVersion
+	return nil
+}
+
+// object reads the body as a JSON object.
+func (c *call) object() (object, error) {
+	var o object
+	if len(c.body) == 0 {
+		return nil, invalidContent("The request content is empty; a JSON object is required.")
+	}
+	if err := json.Unmarshal(c.body, &o); err != nil {
+		var s *json.SyntaxError
+		if errors.As(err, &s) {
+			return nil, invalidContent("The request content is not well-formed JSON at position %d.", s.Offset)
+		}
+		return nil, invalidContent("The request content must be a JSON object, each of its members once.")
+	}
+	return o, nil
+}
+
+// caller is who began an operation and alone may see it (async reference,
+// Operation result rules).
+func (c *call) caller() (tenant, who string) {
+	who = c.header.Get("x-ms-client-object-id")
+	if who == "" {
+		who = c.header.Get("x-ms-client-puid")
+	}
+	return fold(c.header.Get("x-ms-home-tenant-id")), fold(who)
+}
+
+func notAllowed(methods ...string) *failure {
+	f := fail(http.StatusMethodNotAllowed, "MethodNotAllowed", "The path does not support this method.")
+	f.header = http.Header{"Allow": {strings.Join(methods, ", ")}}
+	return f
+}

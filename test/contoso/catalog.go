@@ -1,0 +1,125 @@
+package contoso
+
+import (
+	"slices"
+	"strings"
+)
+
+// Namespaces that every endpoint serves.
+const (
+	computeNamespace = "Contoso.Compute"
+	insightNamespace = "Contoso.Insight"
+)
+
+// oldVersion is the api-version from before ETags: its answers carry none, and
+// preconditions on its writes are 406.
+const oldVersion = "2023-01-01"
+
+var apiVersions = [...]string{"2024-06-01-preview", "2024-01-01", oldVersion}
+
+// knownVersion gives the api-version in its own casing.
+func knownVersion(v string) (string, bool) {
+	for _, known := range apiVersions {
+		if strings.EqualFold(v, known) {
+			return known, true
+		}
+	}
+	return "", false
+}
+
+// kind is what the addendum calls a resource's design.
+type kind int
+
+const (
+	tracked kind = iota
+	proxyOnly
+	extension
+)
+
+// resourceType is one entry of the catalogue.
+type resourceType struct {
+	namespace string
+	path      string // below the namespace, such as "virtualMachines/disks"
+	kind      kind
+	global    bool // served by the global endpoint alone
+	actions   []action
+	skus      []sku
+}
+
+func (t *resourceType) name() string { return t.namespace + "/" + t.path }
+
+func (t *resourceType) nested() bool { return strings.Contains(t.path, "/") }
+
+// located says whether resources of the type show a location and tags.
+func (t *resourceType) located() bool { return t.kind == tracked }
+
+func (t *resourceType) action(name string) (action, bool) {
+	i := slices.IndexFunc(t.actions, func(a action) bool { return same(a.name, name) })
+	if i < 0 {
+		return action{}, false
+	}
+	return t.actions[i], true
+}
+
+type catalog []*resourceType
+
+func newCatalog() catalog {
+	return catalog{
+		{namespace: computeNamespace, path: "virtualMachines", actions: machineActions(), skus: machineSkus()},
+		{namespace: computeNamespace, path: "virtualMachines/disks"},
+		{namespace: computeNamespace, path: "virtualMachines/runCommands", kind: proxyOnly},
+		{namespace: computeNamespace, path: "networkInterfaces"},
+		{namespace: insightNamespace, path: "workspaces"},
+		{namespace: insightNamespace, path: "profiles", global: true},
+		{namespace: insightNamespace, path: "diagnosticSettings", kind: extension},
+		{namespace: insightNamespace, path: "annotations", kind: extension, global: true},
+	}
+}
+
+// namespace gives a namespace in its own casing.
+func (c catalog) namespace(name string) (string, error) {
+	for _, t := range c {
+		if same(t.namespace, name) {
+			return t.namespace, nil
+		}
+	}
+	return "", notFound("InvalidResourceNamespace", "The resource namespace '%s' is invalid.", name)
+}
+
+func (c catalog) lookup(namespace, path string) (*resourceType, bool) {
+	for _, t := range c {
+		if same(t.namespace, namespace) && same(t.path, path) {
+			return t, true
+		}
+	}
+	return nil, false
+}
+
+// sku is one element of an answer to "which SKUs may this resource have"
+// (addendum, Enumerating SKUs for an existing resource).
+type sku struct {
+	ResourceType string      `json:"resourceType"`
+	Sku          skuName     `json:"sku"`
+	Capacity     skuCapacity `json:"capacity"`
+}
+
+type skuName struct {
+	Name string `json:"name"`
+	Tier string `json:"tier"`
+}
+
+type skuCapacity struct {
+	Minimum   int    `json:"minimum"`
+	Maximum   int    `json:"maximum"`
+	Default   int    `json:"default"`
+	ScaleType string `json:"scaleType"`
+}
+
+func machineSkus() []sku {
+	const machines = computeNamespace + "/virtualMachines"
+	return []sku{
+		{machines, skuName{"F0", "Free"}, skuCapacity{1, 1, 1, "manual"}},
+		{machines, skuName{"S1", "Standard"}, skuCapacity{1, 10, 1, "manual"}},
+		{machines, skuName{"P3", "Premium"}, skuCapacity{0, 100, 2, "automatic"}},
+	}
+}

@@ -1,0 +1,56 @@
+// Package contoso is a reference resource provider: one regional endpoint of
+// the namespaces Contoso.Compute and Contoso.Insight, which keeps the
+// contract that resource providers owe the front door, so that demonstrations
+// and tests have a backend whose every answer can be foretold. It knows
+// nothing of the gateway's own packages: a provider that shared their parser
+// would share their faults.
+//
+// A request is parsed by position into an address, met with the catalogue of
+// resource types, and answered under one lock inside a transaction: the
+// transaction's change is written to the journal (when there is a state file)
+// before it becomes visible, so what was acknowledged survives a kill.
+// Asynchronous operations have a due time and no timer: whoever looks next
+// settles what has fallen due, in the order in which it fell due.
+//
+// Clients steer it by request headers. They choose how a write is carried out:
+//
+//	x-contoso-async           state, azure-async, accepted, accepted-async for PUT;
+//	                          location, azure-async, azure-async-only, no-url for
+//	                          PATCH, DELETE and POST; absent: synchronous
+//	x-contoso-duration        how long the operation takes, a Go duration (200ms)
+//	x-contoso-outcome         Failed or Canceled: it ends so, its update reverted
+//	x-contoso-retry-after     the Retry-After to send, as it is (none)
+//	x-contoso-operation-path  where the polling URL lies: locations, provider, resource
+//	x-contoso-page-size       resources on a page
+//	x-contoso-fault           one misbehaviour; see below
+//
+// The misbehaviours refuse the request without applying it:
+//
+//	status=N           answer N with an error body
+//	throttle=N         429 with Retry-After: N
+//	reset-before       reset the connection
+//	html               200 with a page of HTML
+//	redirect           307 to the same path on its own host
+//	refuse-until=ID    409 while it holds the resource ID, then as asked
+//
+// or apply it and spoil the answer:
+//
+//	delay=D            wait first
+//	late=D             reset the connection, apply after D
+//	reset-after        apply, then reset the connection
+//	stall              send half of the body, then hang until the client goes
+//	bad-json           a body that breaks off
+//	big=N              a body of N bytes, its length declared
+//	big-chunked=N      the same, its length not declared
+//	foreign-location   polling URLs on another host (the write becomes asynchronous)
+//	own-location       polling URLs on its own host (the same)
+//	foreign-next       nextLink on another host
+//	own-next           nextLink on its own host
+//	hop-headers        hop-by-hop and server headers, a correlation id of its own
+//
+// Below /contoso/ it serves its own administration, which is no part of the
+// contract: POST, GET and DELETE /contoso/faults (misbehaviour for requests
+// that match a method and a part of the path), GET and DELETE
+// /contoso/requests (what it received) and GET /contoso/resources (the ids
+// that it holds).
+package contoso

@@ -1,0 +1,66 @@
+package contoso
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+)
+
+// failure is an error that has an answer of its own: a status, and the code and
+// message of the contract's error envelope.
+type failure struct {
+	status  int
+	code    string
+	message string
+	header  http.Header
+}
+
+func (f *failure) Error() string { return f.code + ": " + f.message }
+
+func fail(status int, code, format string, args ...any) *failure {
+	return &failure{status: status, code: code, message: fmt.Sprintf(format, args...)}
+}
+
+func badRequest(code, format string, args ...any) *failure {
+	return fail(http.StatusBadRequest, code, format, args...)
+}
+
+func notFound(code, format string, args ...any) *failure {
+	return fail(http.StatusNotFound, code, format, args...)
+}
+
+// badHeader refuses one of contoso's own steering headers.
+func badHeader(name, allowed string) *failure {
+	return badRequest("InvalidContosoHeader", "The header %s is not understood. Allowed: %s.", name, allowed)
+}
+
+func resourceNotFound(a address) *failure {
+	return notFound("ResourceNotFound", "The resource '%s' was not found.", a.id())
+}
+
+func invalidContent(format string, args ...any) *failure {
+	return badRequest("InvalidRequestContent", format, args...)
+}
+
+// failed renders err; what has no answer of its own becomes a 500 that tells
+// nothing of the cause.
+func failed(err error) answer {
+	var f *failure
+	if !errors.As(err, &f) {
+		f = fail(http.StatusInternalServerError, "InternalServerError", "The provider could not carry out the request.")
+	}
+	a := jsonAnswer(f.status, errorBody{errorDetail{Code: f.code, Message: f.message}})
+	for k, v := range f.header {
+		a.header[k] = v
+	}
+	return a
+}
+
+type errorBody struct {
+	Error errorDetail `json:"error"`
+}
+
+type errorDetail struct {
+	Code    string `json:"code"`
+	Message string `json:"message"`
+}

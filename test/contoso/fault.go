@@ -1,0 +1,133 @@
+package contoso
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Names of misbehaviours; the package comment tells what each does.
+const (
+	statusFault     = "status"
+	throttle        = "throttle"
+	resetBefore     = "reset-before"
+	html            = "html"
+	redirect        = "redirect"
+	refuseUntil     = "refuse-until"
+	delay           = "delay"
+	late            = "late"
+	resetAfter      = "reset-after"
+	stall           = "stall"
+	badJSON         = "bad-json"
+	big             = "big"
+	bigChunked      = "big-chunked"
+	foreignLocation = "foreign-location"
+	ownLocation     = "own-location"
+	foreignNext     = "foreign-next"
+	ownNext         = "own-next"
+	hopHeaders      = "hop-headers"
+)
+
+// Bounds of what a fault may ask for.
+const (
+	maxWait   = 10 * time.Minute
+	stallTime = 2 * time.Minute
+	minBig    = 64
+	maxBig    = 1 << 30
+)
+
+// fault is one misbehaviour. The zero value is none.
+type fault struct {
+	name     string
+	number   int           // of status, throttle, big, big-chunked
+	duration time.Duration // of delay, late
+	id       string        // of refuse-until
+}
+
+func parseFault(text string) (fault, error) {
+	name, arg, hasArg := strings.Cut(text, "=")
+	f := fault{name: name}
+	ok, err := !hasArg, error(nil)
+	switch name {
+	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, hopHeaders:
+	case statusFault:
+		f.number, err = strconv.Atoi(arg)
+		ok = f.number >= 200 && f.number <= 599
+	case throttle:
+		f.number, err = strconv.Atoi(arg)
+		ok = f.number >= 0
+	case big, bigChunked:
+		f.number, err = strconv.Atoi(arg)
+		ok = f.number >= minBig && f.number <= maxBig
+	case delay, late:
+		f.duration, err = time.ParseDuration(arg)
+		ok = f.duration >= 0 && f.duration <= maxWait
+	case refuseUntil:
+		f.id, ok = arg, strings.HasPrefix(arg, "/")
+	default:
+		ok = false
+	}
+	if !ok || err != nil {
+		return fault{}, badHeader("x-contoso-fault", "the faults of the package comment, one, with its argument after =")
+	}
+	return f, nil
+}
+
+// faultRule has requests misbehave that carry no fault header.
+type faultRule struct {
+	Method       string `json:"method"`       // "" for any
+	PathContains string `json:"pathContains"` // without case; "" for any
+	Fault        string `json:"fault"`
+	Count        int    `json:"count"` // how many requests more; negative without end
+}
+
+func (f faultRule) fits(r *http.Request) bool {
+	return (f.Method == "" || strings.EqualFold(f.Method, r.Method)) && strings.Contains(fold(r.URL.EscapedPath()), fold(f.PathContains))
+}
+
+type faultTable struct {
+	mu    sync.Mutex
+	rules []faultRule
+}
+
+func (t *faultTable) add(r faultRule) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rules = append(t.rules, r)
+}
+
+func (t *faultTable) all() []faultRule {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]faultRule{}, t.rules...)
+}
+
+func (t *faultTable) clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rules = nil
+}
+
+// draw gives the request's fault: the one of its header, else that of the first
+// rule that fits, which is used up by it.
+func (t *faultTable) draw(r *http.Request) (fault, error) {
+	if v := r.Header.Get("x-contoso-fault"); v != "" {
+		return parseFault(v)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.rules, func(f faultRule) bool { return f.fits(r) })
+	if i < 0 {
+		return fault{}, nil
+	}
+	text := t.rules[i].Fault
+	if t.rules[i].Count > 0 {
+		if t.rules[i].Count--; t.rules[i].Count == 0 {
+			t.rules = slices.Delete(t.rules, i, i+1)
+		}
+	}
+	return parseFault(text)
+}

@@ -1,0 +1,177 @@
+package contoso
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+)
+
+// object is a JSON object that keeps its members' order and bytes: what a
+// client wrote comes back to it with the same numbers, escapes and order.
+type object []member
+
+type member struct {
+	key   string
+	value json.RawMessage
+}
+
+func (o object) get(key string) (json.RawMessage, bool) {
+	for _, m := range o {
+		if m.key == key {
+			return m.value, true
+		}
+	}
+	return nil, false
+}
+
+// given is get without members that are null, which count as not sent.
+func (o object) given(key string) (json.RawMessage, bool) {
+	v, ok := o.get(key)
+	return v, ok && !isNull(v)
+}
+
+func (o object) with(key string, value json.RawMessage) object {
+	out := make(object, 0, len(o)+1)
+	found := false
+	for _, m := range o {
+		if m.key == key {
+			m.value, found = value, true
+		}
+		out = append(out, m)
+	}
+	if !found {
+		out = append(out, member{key, value})
+	}
+	return out
+}
+
+func (o object) without(keys ...string) object {
+	out := make(object, 0, len(o))
+next:
+	for _, m := range o {
+		for _, k := range keys {
+			if m.key == k {
+				continue next
+			}
+		}
+		out = append(out, m)
+	}
+	return out
+}
+
+// text gives the member as a string. A member that is absent or null is "";
+// one that is no string is an error.
+func (o object) text(key string) (string, error) {
+	v, ok := o.given(key)
+	if !ok {
+		return "", nil
+	}
+	var s string
+	if err := json.Unmarshal(v, &s); err != nil {
+		return "", invalidContent("The member '%s' must be a string.", key)
+	}
+	return s, nil
+}
+
+// object gives the member as an object, empty when it is absent or null.
+func (o object) object(key string) (object, error) {
+	v, ok := o.given(key)
+	if !ok {
+		return object{}, nil
+	}
+	var out object
+	if err := json.Unmarshal(v, &out); err != nil {
+		return nil, invalidContent("The member '%s' must be an object, each of its members once.", key)
+	}
+	return out, nil
+}
+
+// UnmarshalJSON refuses what is no object, and a member given twice.
+func (o *object) UnmarshalJSON(data []byte) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	if t, err := d.Token(); err != nil {
+		return err
+	} else if t != json.Delim('{') {
+		return errors.New("not an object")
+	}
+	*o = object{}
+	for d.More() {
+		t, err := d.Token()
+		if err != nil {
+			return err
+		}
+		key := t.(string) // the decoder yields nothing else where a key stands
+		if _, twice := o.get(key); twice {
+			return fmt.Errorf("the member %q is given twice", key)
+		}
+		var raw json.RawMessage
+		if err := d.Decode(&raw); err != nil {
+			return err
+		}
+		var packed bytes.Buffer
+		if err := json.Compact(&packed, raw); err != nil {
+			return err
+		}
+		*o = append(*o, member{key, packed.Bytes()})
+	}
+	_, err := d.Token()
+	return err
+}
+
+// MarshalJSON writes the members in their order.
+func (o object) MarshalJSON() ([]byte, error) { return o.bytes(), nil }
+
+func (o object) bytes() []byte {
+	var b bytes.Buffer
+	b.WriteByte('{')
+	for i, m := range o {
+		if i > 0 {
+			b.WriteByte(',')
+		}
+		b.Write(encode(m.key))
+		b.WriteByte(':')
+		b.Write(m.value)
+	}
+	b.WriteByte('}')
+	return b.Bytes()
+}
+
+// merge applies a JSON merge patch (RFC 7396).
+func (o object) merge(patch object) object {
+	out := o
+	for _, m := range patch {
+		if isNull(m.value) {
+			out = out.without(m.key)
+			continue
+		}
+		out = out.with(m.key, mergeValue(out, m))
+	}
+	return out
+}
+
+func mergeValue(into object, m member) json.RawMessage {
+	var patch object
+	if json.Unmarshal(m.value, &patch) != nil {
+		return m.value
+	}
+	var old object
+	if v, ok := into.get(m.key); !ok || json.Unmarshal(v, &old) != nil {
+		old = object{} // a patch that is an object begins from an empty one
+	}
+	return old.merge(patch).bytes()
+}
+
+func isNull(v json.RawMessage) bool { return string(v) == "null" }
+
+// canonical gives equal bytes for equal values: members sorted, no white space,
+// numbers as they were written.
+func canonical(v json.RawMessage) ([]byte, error) {
+	d := json.NewDecoder(bytes.NewReader(v))
+	d.UseNumber()
+	var x any
+	if err := d.Decode(&x); err != nil {
+		return nil, err
+	}
+	return encode(x), nil
+}

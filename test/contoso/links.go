@@ -1,0 +1,60 @@
+package contoso
+
+import (
+	"net/url"
+	"strings"
+)
+
+// foreignBase is the host that faults lie with.
+const foreignBase = "https://evil.example"
+
+// referer is the public URL that the client used. Links are built from it,
+// never from the request's own host (async reference, 202 Accepted and Location
+// Headers).
+func (c *call) referer() (*url.URL, error) {
+	u, err := url.Parse(c.header.Get("Referer"))
+	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" {
+		return nil, badRequest("RefererRequired", "A link must be built, and the request has no referer header with an absolute URL.")
+	}
+	return u, nil
+}
+
+// pollBase is the scheme and host of polling URLs.
+func (c *call) pollBase() (string, error) {
+	switch c.fault.name {
+	case foreignLocation:
+		return foreignBase, nil
+	case ownLocation:
+		return c.own, nil
+	}
+	u, err := c.referer()
+	if err != nil {
+		return "", err
+	}
+	return u.Scheme + "://" + u.Host, nil
+}
+
+// nextLink is the referer with the token of the page after the given key.
+func (c *call) nextLink(last string) (string, error) {
+	u, err := c.referer()
+	if err != nil {
+		return "", err
+	}
+	base := u.Scheme + "://" + u.Host
+	switch c.fault.name {
+	case foreignNext:
+		base = foreignBase
+	case ownNext:
+		base = c.own
+	}
+	query := "$skipToken=" + skipToken(last)
+	var kept []string
+	for _, part := range strings.Split(u.RawQuery, "&") {
+		key, _, _ := strings.Cut(part, "=")
+		name, err := url.QueryUnescape(key)
+		if part != "" && (err != nil || fold(name) != "$skiptoken") {
+			kept = append(kept, part)
+		}
+	}
+	return base + u.EscapedPath() + "?" + strings.Join(append(kept, query), "&"), nil
+}

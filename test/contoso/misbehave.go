@@ -1,0 +1,170 @@
+package contoso
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// misbehave answers the call as its fault demands, properly if it has none, and
+// gives the status that was sent (0 for a reset connection).
+func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) int {
+	if a, refused := p.refusal(c); refused {
+		a.send(w)
+		return a.status
+	}
+	switch c.fault.name {
+	case resetBefore:
+		reset(w)
+		return 0
+	case late:
+		reset(w)
+		if p.wait(c.fault.duration, nil) {
+			p.answer(c)
+		}
+		return 0
+	case delay:
+		// A client that goes away meanwhile does not stop the write.
+		if !p.wait(c.fault.duration, nil) {
+			reset(w)
+			return 0
+		}
+	}
+	return p.spoil(w, r, c.fault, p.answer(c))
+}
+
+// refusal answers for the faults that keep the call from being carried out.
+func (p *Provider) refusal(c *call) (answer, bool) {
+	switch f := c.fault; f.name {
+	case statusFault:
+		if !bodyAllowed(f.number) {
+			return emptyAnswer(f.number), true
+		}
+		return failed(fail(f.number, "ContosoFault", "The request was answered with %d as asked.", f.number)), true
+	case throttle:
+		a := failed(fail(http.StatusTooManyRequests, "TooManyRequests", "The request was throttled as asked."))
+		a.header.Set("Retry-After", strconv.Itoa(f.number))
+		return a, true
+	case html:
+		a := emptyAnswer(http.StatusOK)
+		a.header.Set("Content-Type", "text/html; charset=utf-8")
+		a.body = []byte("<!DOCTYPE html>\n<html><body><h1>Welcome to Contoso</h1></body></html>\n")
+		return a, true
+	case redirect:
+		a := emptyAnswer(http.StatusTemporaryRedirect)
+		a.header.Set("Location", c.own+c.uri)
+		return a, true
+	case refuseUntil:
+		return p.refuseWhileHeld(f.id)
+	}
+	return answer{}, false
+}
+
+func (p *Provider) refuseWhileHeld(id string) (answer, bool) {
+	held := false
+	_, err := p.transact(func(x *tx) (answer, error) {
+		held = x.resource(fold(id)) != nil
+		return answer{}, nil
+	})
+	if err != nil {
+		return failed(err), true
+	}
+	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", id)), held
+}
+
+// spoil sends the answer with the fault laid over it.
+func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault, a answer) int {
+	switch f.name {
+	case resetAfter:
+		reset(w)
+		return 0
+	case stall:
+		p.stall(w, r, a)
+		return a.status
+	case big, bigChunked:
+		sendBig(w, f)
+		return http.StatusOK
+	case badJSON:
+		a.body = []byte(`{"value":[{"id":"/subscr`)
+		a.header.Set("Content-Type", jsonContent)
+		if !bodyAllowed(a.status) {
+			a.status = http.StatusOK
+		}
+	case hopHeaders:
+		for k, v := range map[string]string{
+			"Connection": "X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5", "Alt-Svc": `h3=":443"`, "Server": "Contoso/1.0",
+			"X-Powered-By": "Contoso", "x-ms-correlation-request-id": "00000000-0000-0000-0000-00000000c0de",
+		} {
+			a.header.Set(k, v)
+		}
+	}
+	a.send(w)
+	return a.status
+}
+
+// stall sends half of what it announces and hangs.
+func (p *Provider) stall(w http.ResponseWriter, r *http.Request, a answer) {
+	if len(a.body) == 0 {
+		a.status, a.body = http.StatusOK, []byte(`{"value":[]}`)
+	}
+	a.copyHeader(w)
+	w.Header().Set("Content-Length", strconv.Itoa(len(a.body)))
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body[:len(a.body)/2])
+	_ = http.NewResponseController(w).Flush()
+	p.wait(stallTime, r.Context().Done())
+}
+
+// sendBig sends well-formed JSON of exactly the size that the fault names,
+// without holding it.
+func sendBig(w http.ResponseWriter, f fault) {
+	const head, tail = `{"value":[],"padding":"`, `"}`
+	w.Header().Set("Content-Type", jsonContent)
+	if f.name == big {
+		w.Header().Set("Content-Length", strconv.Itoa(f.number))
+	}
+	w.WriteHeader(http.StatusOK)
+	// The client may break it off at any point.
+	_ = http.NewResponseController(w).Flush()
+	_, _ = fmt.Fprint(w, head)
+	filler := bytes.Repeat([]byte("a"), 32<<10)
+	for left := f.number - len(head) - len(tail); left > 0; {
+		n, err := w.Write(filler[:min(left, len(filler))])
+		if err != nil {
+			return
+		}
+		left -= n
+	}
+	_, _ = io.WriteString(w, tail)
+}
+
+// reset closes the connection with RST, so that the client sees neither an
+// answer nor a proper end.
+func reset(w http.ResponseWriter) {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		panic(http.ErrAbortHandler) // as near as other transports come
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetLinger(0)
+	}
+	_ = conn.Close()
+}
+
+// wait waits for d, or less when gone is closed. It is false when the provider
+// closes first.
+func (p *Provider) wait(d time.Duration, gone <-chan struct{}) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-gone:
+	case <-p.closing:
+		return false
+	}
+	return true
+}

@@ -1,0 +1,288 @@
+package contoso
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Kinds of operations.
+const (
+	writeOperation  = "write"
+	deleteOperation = "delete"
+	actionOperation = "action"
+)
+
+// Ended operations can be polled for this long, so that one outlives a day.
+const operationKept = 48 * time.Hour
+
+// operation is one asynchronous operation. It ends at Due, when next somebody
+// looks.
+type operation struct {
+	ID      string    `json:"id"`
+	Kind    string    `json:"kind"`
+	Key     string    `json:"key"`    // the resource's
+	Status  string    `json:"status"` // a word of its own while it runs, then the outcome
+	Outcome string    `json:"outcome"`
+	Started time.Time `json:"started"`
+	Due     time.Time `json:"due"`
+	Ended   time.Time `json:"ended,omitzero"`
+
+	Place      string `json:"place"` // the path that its polls lie below
+	Location   string `json:"location,omitempty"`
+	RetryAfter string `json:"retryAfter,omitempty"`
+	Tenant     string `json:"tenant,omitempty"`
+	Caller     string `json:"caller,omitempty"`
+	ETags      bool   `json:"etags"`
+
+	Hidden   *resource    `json:"hidden,omitempty"`   // appears when the operation succeeds
+	Previous *resource    `json:"previous,omitempty"` // stands again when it fails
+	Result   *result      `json:"result,omitempty"`   // what a synchronous answer would have been
+	Error    *errorDetail `json:"error,omitempty"`
+}
+
+type result struct {
+	Status int             `json:"status"`
+	ETag   string          `json:"etag,omitempty"`
+	Body   json.RawMessage `json:"body,omitempty"`
+}
+
+func (r *result) answer() answer {
+	if r.Body == nil {
+		return emptyAnswer(r.Status)
+	}
+	a := bodyAnswer(r.Status, r.Body)
+	if r.ETag != "" {
+		a.header.Set("ETag", r.ETag)
+	}
+	return a
+}
+
+// begin starts an operation on the resource at the address and gives it with
+// the headers of the first answer.
+func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*operation, http.Header, error) {
+	o := &operation{
+		ID: uuid.NewString(), Kind: kind, Key: on.key(), Status: status, Outcome: c.order.outcome,
+		Started: x.now, Due: x.now.Add(c.order.duration), RetryAfter: c.order.retryAfter, ETags: c.etags,
+	}
+	o.Tenant, o.Caller = c.caller()
+	place := p.place(c, on)
+	o.Place = "/" + strings.Join(place, "/")
+	links := http.Header{}
+	if o.RetryAfter != "" {
+		links.Set("Retry-After", o.RetryAfter)
+	}
+	if atLocation, atStatus := c.order.links(c.method); atLocation || atStatus {
+		base, err := c.pollBase()
+		if err != nil {
+			return nil, nil, err
+		}
+		query := "?api-version=" + url.QueryEscape(c.version)
+		o.Location = base + escaped(append(place, "operationResults", o.ID)...) + query
+		if atLocation {
+			links.Set("Location", o.Location)
+		}
+		if atStatus {
+			links.Set("Azure-AsyncOperation", base+escaped(append(place, "operationStatuses", o.ID)...)+query)
+		}
+	}
+	x.setOperation(o.ID, o)
+	x.forgetOperations()
+	return o, links, nil
+}
+
+// place gives the segments that the operation's polling URLs lie below.
+func (p *Provider) place(c *call, on address) []string {
+	if c.order.place == placeResource {
+		return slices.Clip(on.segments)
+	}
+	place := []string{"subscriptions", on.subscription, "providers", on.namespace}
+	if c.order.place == placeLocations {
+		place = append(place, "locations", p.region)
+	}
+	return slices.Clip(place)
+}
+
+func (t *tx) forgetOperations() {
+	if t.now.Sub(t.forgotten) < time.Hour {
+		return
+	}
+	t.forgotten = t.now
+	for id, o := range t.operations {
+		if !o.Ended.IsZero() && t.now.Sub(o.Ended) > operationKept {
+			t.setOperation(id, nil)
+		}
+	}
+}
+
+// settle ends what has fallen due, each operation in a change of its own and in
+// the order in which they fell due.
+func (p *Provider) settle(now time.Time) error {
+	var due []*operation
+	for _, o := range p.state.running {
+		if !o.Due.After(now) {
+			due = append(due, o)
+		}
+	}
+	slices.SortFunc(due, func(a, b *operation) int {
+		if c := a.Due.Compare(b.Due); c != 0 {
+			return c
+		}
+		return strings.Compare(a.ID, b.ID)
+	})
+	for _, o := range due {
+		if p.state.running[o.ID] != o {
+			continue // ended by one before it
+		}
+		x := &tx{state: p.state, now: o.Due}
+		x.finish(o)
+		if err := p.commit(&x.change); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// finish ends the operation as its outcome says.
+func (t *tx) finish(o *operation) {
+	done := *o
+	done.Status, done.Ended, done.Hidden, done.Previous = o.Outcome, o.Due, nil, nil
+	current := t.resource(o.Key)
+	if current != nil && current.Operation != o.ID {
+		current = nil // a later write owns it
+	}
+	if o.Outcome != stateSucceeded {
+		f := outcomeFailure(o.Outcome)
+		done.Error = &errorDetail{f.code, f.message}
+		if current != nil {
+			t.put(settled(current, o.Previous).in(o.Outcome, ""))
+		}
+		t.setOperation(o.ID, &done)
+		return
+	}
+	switch {
+	case o.Kind == deleteOperation:
+		if current != nil {
+			t.removeTree(o.Key)
+		}
+	case o.Hidden != nil:
+		current = o.Hidden.in(stateSucceeded, "")
+		t.put(current)
+	case current != nil:
+		current = current.in(stateSucceeded, "")
+		t.put(current)
+	}
+	if o.Kind == writeOperation && current != nil {
+		r := *o.Result
+		r.Body = current.render(o.ETags)
+		if o.ETags {
+			r.ETag = current.ETag
+		}
+		done.Result = &r
+	}
+	t.setOperation(o.ID, &done)
+}
+
+// settled is what stands after a failure: what stood before, or the resource
+// whose creation failed.
+func settled(current, previous *resource) *resource {
+	if previous != nil {
+		return previous
+	}
+	return current
+}
+
+// outcomeFailure is the answer to a write that was asked not to succeed.
+func outcomeFailure(outcome string) *failure {
+	if outcome == stateCanceled {
+		return fail(http.StatusConflict, "OperationCanceled", "The operation was canceled as the request asked.")
+	}
+	return fail(http.StatusConflict, "OperationFailed", "The operation failed as the request asked.")
+}
+
+// pollForm says whether the address is an operation's, and which of its two
+// forms.
+func pollForm(a address) (form string, ok bool) {
+	if !a.isInstance() || a.subscription == "" {
+		return "", false
+	}
+	form = fold(a.tail())
+	return form, form == "operationresults" || form == "operationstatuses"
+}
+
+// poll answers an operation's polling URLs (async reference, Operation result
+// rules): 404 to whoever did not begin it.
+func (p *Provider) poll(c *call, form string) (answer, error) {
+	if c.method != http.MethodGet {
+		return answer{}, notAllowed(http.MethodGet)
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		a := c.address
+		place := "/" + strings.Join(a.segments[:len(a.segments)-2], "/")
+		tenant, caller := c.caller()
+		o := x.operation(fold(a.name()))
+		if o == nil || !same(place, o.Place) || o.Tenant != tenant || o.Caller != caller {
+			return answer{}, notFound("OperationNotFound", "The operation '%s' was not found.", a.name())
+		}
+		if form == "operationstatuses" {
+			return o.statusAnswer(x.now), nil
+		}
+		return o.resultAnswer(), nil
+	})
+}
+
+// resultAnswer is 202 while the operation runs, then what a synchronous answer
+// would have been.
+func (o *operation) resultAnswer() answer {
+	switch {
+	case o.Ended.IsZero():
+		a := emptyAnswer(http.StatusAccepted)
+		if o.Location != "" {
+			a.header.Set("Location", o.Location)
+		}
+		if o.RetryAfter != "" {
+			a.header.Set("Retry-After", o.RetryAfter)
+		}
+		return a
+	case o.Error != nil:
+		return failed(&failure{status: http.StatusConflict, code: o.Error.Code, message: o.Error.Message})
+	}
+	return o.Result.answer()
+}
+
+// statusAnswer is the operation resource (addendum, Operation Resource format).
+func (o *operation) statusAnswer(now time.Time) answer {
+	status := operationStatus{
+		ID: o.Place + "/operationStatuses/" + o.ID, Name: o.ID, Status: o.Status,
+		StartTime: o.Started.UTC(), PercentComplete: 100, Error: o.Error,
+	}
+	if o.Ended.IsZero() {
+		status.PercentComplete = max(0, 100*float64(now.Sub(o.Started))/float64(o.Due.Sub(o.Started))) // a clock may be set back
+	} else {
+		status.EndTime = o.Ended.UTC()
+	}
+	if o.Status == stateSucceeded && o.Kind == actionOperation {
+		status.Properties = o.Result.Body
+	}
+	a := jsonAnswer(http.StatusOK, status)
+	if o.Ended.IsZero() && o.RetryAfter != "" {
+		a.header.Set("Retry-After", o.RetryAfter)
+	}
+	return a
+}
+
+type operationStatus struct {
+	ID              string          `json:"id"`
+	Name            string          `json:"name"`
+	Status          string          `json:"status"`
+	StartTime       time.Time       `json:"startTime"`
+	EndTime         time.Time       `json:"endTime,omitzero"`
+	PercentComplete float64         `json:"percentComplete"`
+	Properties      json.RawMessage `json:"properties,omitempty"`
+	Error           *errorDetail    `json:"error,omitempty"`
+}

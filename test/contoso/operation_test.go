@@ -1,0 +1,278 @@
+package contoso
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+const (
+	inASecond  = "x-contoso-duration: 1s"
+	failing    = "x-contoso-outcome: Failed"
+	canceling  = "x-contoso-outcome: Canceled"
+	asyncState = "x-contoso-async: state"
+)
+
+func TestPutThatShowsItsState(t *testing.T) {
+	s := newSite(t, "westus")
+	a := s.do(201, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`, asyncState, inASecond)
+	a.want("Creating", "properties", "provisioningState")
+	if a.header.Get("Location")+a.header.Get("Azure-AsyncOperation") != "" {
+		t.Errorf("polling headers: %v", a.header)
+	}
+	s.get(vm+version).want("Creating", "properties", "provisioningState")
+	s.get(compute + "/virtualMachines" + version).wantIDs(vm)
+	s.advance(999 * time.Millisecond)
+	s.get(vm+version).want("Creating", "properties", "provisioningState")
+	s.advance(time.Millisecond)
+	s.get(vm+version).want("Succeeded", "properties", "provisioningState")
+
+	a = s.do(200, "PUT", vm+version, `{"location":"westus","properties":{"n":2}}`, asyncState, inASecond)
+	a.want(map[string]any{"provisioningState": "Updating", "n": 2}, "properties")
+	s.get(vm+version).want(map[string]any{"provisioningState": "Updating", "n": 2}, "properties")
+	s.advance(time.Second)
+	s.get(vm+version).want(map[string]any{"provisioningState": "Succeeded", "n": 2}, "properties")
+}
+
+func TestFailedWritesAreReverted(t *testing.T) {
+	s := newSite(t, "westus")
+	a := s.do(201, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`)
+	s.do(200, "PUT", vm+version, `{"location":"westus","tags":{"a":"b"}}`, asyncState, failing).want("b", "tags", "a")
+	s.advance(time.Second)
+	b := s.get(vm + version)
+	b.want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
+	b.want(nil, "tags")
+	if a.header.Get("ETag") != b.header.Get("ETag") {
+		t.Error("the reverted resource has another tag")
+	}
+	s.do(202, "PATCH", vm+version, `{"properties":{"n":2}}`, "x-contoso-async: location", canceling)
+	s.get(vm+version).want(map[string]any{"provisioningState": "Updating", "n": 2}, "properties")
+	s.advance(time.Second)
+	s.get(vm+version).want(map[string]any{"provisioningState": "Canceled", "n": 1}, "properties")
+	s.do(202, "DELETE", vm+version, "", "x-contoso-async: location", failing)
+	s.get(vm+version).want("Deleting", "properties", "provisioningState")
+	s.advance(time.Second)
+	s.get(vm+version).want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
+	s.do(201, "PUT", vm+"2"+version, `{"location":"westus","properties":{"n":1}}`, asyncState, failing)
+	s.advance(time.Second)
+	s.get(vm+"2"+version).want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
+}
+
+func TestPutWithAzureAsyncOperation(t *testing.T) {
+	s := newSite(t, "westus")
+	a := s.do(201, "PUT", vm+version, westVM, "x-contoso-async: azure-async", "x-contoso-duration: 4s", "x-contoso-retry-after: 17")
+	if a.header.Get("Location") != "" || a.header.Get("Retry-After") != "17" {
+		t.Errorf("headers %v", a.header)
+	}
+	poll := a.local(a.header.Get("Azure-AsyncOperation"))
+	if !strings.HasPrefix(poll, sub+"/providers/Contoso.Compute/locations/westus/operationStatuses/") || !strings.HasSuffix(poll, version) {
+		t.Errorf("polling URL %s", poll)
+	}
+	s.advance(time.Second)
+	b := s.get(poll)
+	b.want(25, "percentComplete")
+	b.want("Creating", "status")
+	b.want("2024-05-06T07:08:09Z", "startTime")
+	b.want(nil, "endTime")
+	b.want(strings.TrimSuffix(poll, version), "id")
+	b.want(poll[strings.LastIndex(poll, "/")+1:strings.Index(poll, "?")], "name")
+	if b.header.Get("Retry-After") != "17" {
+		t.Errorf("headers %v", b.header)
+	}
+	s.advance(time.Hour)
+	b = s.get(poll)
+	b.want("Succeeded", "status")
+	b.want("2024-05-06T07:08:13Z", "endTime")
+	b.want(100, "percentComplete")
+	b.want(nil, "error")
+	s.get(vm+version).want("Succeeded", "properties", "provisioningState")
+}
+
+func TestPutThatIsAccepted(t *testing.T) {
+	s := newSite(t, "westus")
+	a := s.do(202, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`, "x-contoso-async: accepted-async", "x-contoso-retry-after: 10")
+	if a.body != "" || a.header.Get("Content-Length") != "0" || a.header.Get("Content-Type") != "" {
+		t.Errorf("202 with a body: %q %v", a.body, a.header)
+	}
+	poll, status := a.local(a.header.Get("Location")), a.local(a.header.Get("Azure-AsyncOperation"))
+	s.refused(404, "ResourceNotFound", "GET", vm+version, "")
+	s.get(compute + "/virtualMachines" + version).wantIDs()
+	b := s.do(202, "GET", poll, "")
+	if b.body != "" || b.header.Get("Location") != a.header.Get("Location") || b.header.Get("Retry-After") != "10" {
+		t.Errorf("running poll: %q %v", b.body, b.header)
+	}
+	s.advance(time.Second)
+	b = s.do(201, "GET", poll, "")
+	if c := s.get(vm + version); b.body != c.body || b.header.Get("ETag") != c.header.Get("ETag") || b.header.Get("Retry-After") != "" {
+		t.Errorf("the poll's end is not the synchronous answer: %s %v", b.body, b.header)
+	}
+	s.get(status).want("Succeeded", "status")
+
+	a = s.do(202, "PUT", vm+version, `{"location":"westus","properties":{"n":2}}`, "x-contoso-async: accepted")
+	s.get(vm+version).want("Updating", "properties", "provisioningState")
+	s.advance(time.Second)
+	s.do(200, "GET", a.local(a.header.Get("Location")), "").want(2, "properties", "n")
+
+	a = s.do(202, "PUT", vm+"2"+old, westVM, "x-contoso-async: accepted", failing)
+	s.advance(time.Second)
+	s.refused(409, "OperationFailed", "GET", a.local(a.header.Get("Location")), "")
+	s.refused(404, "ResourceNotFound", "GET", vm+"2"+version, "")
+}
+
+func TestDeleteForms(t *testing.T) {
+	s := newSite(t, "westus")
+	for _, c := range []struct {
+		mode             string
+		location, status bool
+	}{{"location", true, false}, {"azure-async", true, true}, {"azure-async-only", false, true}, {"no-url", false, false}} {
+		s.do(201, "PUT", vm+version, westVM)
+		s.do(201, "PUT", vm+"/disks/d"+version, `{}`)
+		a := s.do(202, "DELETE", vm+version, "", "x-contoso-async: "+c.mode)
+		if a.body != "" || (a.header.Get("Location") != "") != c.location || (a.header.Get("Azure-AsyncOperation") != "") != c.status {
+			t.Errorf("%s: %q %v", c.mode, a.body, a.header)
+		}
+		s.get(vm+version).want("Deleting", "properties", "provisioningState")
+		s.refused(409, "ResourceBeingDeleted", "PUT", vm+version, westVM)
+		s.refused(409, "AnotherOperationInProgress", "PATCH", vm+version, `{}`)
+		s.refused(409, "ParentResourceBeingDeleted", "PUT", vm+"/disks/e"+version, `{}`)
+		s.advance(time.Second)
+		if c.location {
+			if b := s.do(200, "GET", a.local(a.header.Get("Location")), ""); b.body != "" || b.header.Get("Content-Length") != "0" {
+				t.Errorf("the poll's end: %q %v", b.body, b.header)
+			}
+		}
+		if c.status {
+			s.get(a.local(a.header.Get("Azure-AsyncOperation"))).want("Succeeded", "status")
+		}
+		s.refused(404, "ResourceNotFound", "GET", vm+version, "")
+		if len(s.state.resources) != 0 {
+			t.Errorf("%s: children are left", c.mode)
+		}
+	}
+	s.do(204, "DELETE", vm+version, "", "x-contoso-async: location")
+}
+
+func TestPatchAndPostForms(t *testing.T) {
+	s := newSite(t, "westus")
+	s.do(201, "PUT", vm+version, westVM)
+	a := s.do(202, "PATCH", vm+version, `{"tags":{"a":"b"}}`, "x-contoso-async: azure-async")
+	s.get(vm+version).want("Updating", "properties", "provisioningState")
+	s.refused(409, "AnotherOperationInProgress", "PATCH", vm+version, `{}`)
+	s.advance(time.Second)
+	s.do(200, "GET", a.local(a.header.Get("Location")), "").want("b", "tags", "a")
+	s.get(a.local(a.header.Get("Azure-AsyncOperation"))).want(nil, "properties")
+
+	a = s.do(202, "POST", vm+"/listKeys"+version, "", "x-contoso-async: azure-async")
+	want := s.do(200, "POST", vm+"/listKeys"+version, "")
+	status := a.local(a.header.Get("Azure-AsyncOperation"))
+	s.get(status).want("Running", "status")
+	s.get(status).want(nil, "properties")
+	s.advance(time.Second)
+	if got := s.do(200, "GET", a.local(a.header.Get("Location")), ""); got.body != want.body {
+		t.Errorf("the poll's end: %s", got.body)
+	}
+	s.get(status).want(want.at(), "properties")
+
+	a = s.do(202, "POST", vm+"/restart"+version, "", canceling, "x-contoso-async: azure-async-only")
+	s.advance(time.Second)
+	b := s.get(a.local(a.header.Get("Azure-AsyncOperation")))
+	b.want("Canceled", "status")
+	b.want("OperationCanceled", "error", "code")
+}
+
+func TestPlacesOfPollingURLs(t *testing.T) {
+	s := newSite(t, "westus")
+	s.do(201, "PUT", compute+"/virtualMachines/a%20b"+version, westVM)
+	for place, want := range map[string]string{
+		"locations": sub + "/providers/Contoso.Compute/locations/westus/operationResults/",
+		"provider":  sub + "/providers/Contoso.Compute/operationResults/",
+		"resource":  compute + "/virtualMachines/a%20b/operationResults/",
+	} {
+		a := s.do(202, "POST", compute+"/virtualMachines/a%20b/restart"+version, "", "x-contoso-operation-path: "+place, "x-contoso-async: azure-async")
+		poll := a.local(a.header.Get("Location"))
+		if !strings.HasPrefix(poll, want) {
+			t.Errorf("%s: %s", place, poll)
+		}
+		id := poll[len(want):strings.Index(poll, "?")]
+		s.do(202, "GET", strings.ToLower(want)+id, "") // no api-version
+		s.get(a.local(a.header.Get("Azure-AsyncOperation"))).want(id, "name")
+	}
+}
+
+func TestOperationsAreSeenByTheirCallerAlone(t *testing.T) {
+	s := newSite(t, "westus")
+	const tenant, ann = "x-ms-home-tenant-id: T", "x-ms-client-object-id: Ann"
+	a := s.do(202, "PUT", vm+version, westVM, "x-contoso-async: accepted-async", tenant, ann)
+	poll, status := a.local(a.header.Get("Location")), a.local(a.header.Get("Azure-AsyncOperation"))
+	for _, target := range []string{poll, status} {
+		for _, who := range [][]string{{tenant}, {ann}, {tenant, "x-ms-client-object-id: bob"}, {"x-ms-home-tenant-id: U", ann}, {tenant, "x-ms-client-object-id: bob", "x-ms-client-puid: Ann"}} {
+			s.refused(404, "OperationNotFound", "GET", target, "", who...)
+		}
+		s.refused(404, "OperationNotFound", "GET", strings.Replace(target, sub, otherSub, 1), "", tenant, ann)
+		s.refused(404, "OperationNotFound", "GET", strings.Replace(target, "Compute", "Insight", 1), "", tenant, ann)
+	}
+	s.do(202, "GET", poll, "", tenant, "x-ms-client-object-id: ann")
+	a = s.do(202, "POST", strings.Replace(vm, "vm1", "vm2", 1)+"/restart"+version, "", s.with("vm2"), tenant, "x-ms-client-puid: Ann")
+	s.do(202, "GET", a.local(a.header.Get("Location")), "", tenant, "x-ms-client-puid: ANN")
+	s.refused(405, "MethodNotAllowed", "DELETE", poll, "")
+}
+
+// with makes a machine and gives a header that changes nothing.
+func (s *site) with(name string) string {
+	s.do(201, "PUT", compute+"/virtualMachines/"+name+version, westVM)
+	return "Accept: */*"
+}
+
+func TestLaterWritesOvertakeEarlierOnes(t *testing.T) {
+	s := newSite(t, "westus")
+	first := s.do(202, "PUT", vm+version, westVM, "x-contoso-async: accepted-async", inASecond)
+	s.do(204, "DELETE", vm+version, "")
+	s.advance(time.Second)
+	s.refused(404, "ResourceNotFound", "GET", vm+version, "")
+	b := s.get(first.local(first.header.Get("Azure-AsyncOperation")))
+	b.want("Canceled", "status")
+	b.want("OperationPreempted", "error", "code")
+	s.refused(409, "OperationPreempted", "GET", first.local(first.header.Get("Location")), "")
+
+	s.do(201, "PUT", vm+version, `{"location":"westus","properties":{"n":1}}`)
+	s.do(200, "PUT", vm+version, `{"location":"westus","properties":{"n":2}}`, asyncState, inASecond)
+	s.do(200, "PUT", vm+version, `{"location":"westus","properties":{"n":3}}`, asyncState, failing, "x-contoso-duration: 2s")
+	s.advance(time.Second)
+	s.get(vm+version).want(map[string]any{"provisioningState": "Updating", "n": 3}, "properties")
+	s.advance(time.Second)
+	s.get(vm+version).want(map[string]any{"provisioningState": "Failed", "n": 1}, "properties")
+
+	a := s.do(202, "DELETE", vm+version, "", "x-contoso-async: location", inASecond)
+	b = s.do(202, "DELETE", vm+version, "", "x-contoso-async: location", "x-contoso-duration: 2s")
+	s.advance(time.Second)
+	s.do(200, "GET", a.local(a.header.Get("Location")), "")
+	s.get(vm+version).want("Deleting", "properties", "provisioningState")
+	s.do(200, "DELETE", vm+version, "")
+	s.do(201, "PUT", vm+version, westVM)
+	s.advance(time.Second)
+	s.do(200, "GET", b.local(b.header.Get("Location")), "")
+	s.get(vm + version) // the one made since
+}
+
+func TestOperationsOutliveADayAndAreForgottenThen(t *testing.T) {
+	s := newSite(t, "westus")
+	a := s.do(202, "PUT", vm+version, westVM, "x-contoso-async: accepted", "x-contoso-duration: 30h")
+	poll := a.local(a.header.Get("Location"))
+	s.advance(29 * time.Hour)
+	s.do(202, "GET", poll, "")
+	s.advance(25 * time.Hour)
+	s.do(201, "GET", poll, "")
+	s.advance(25 * time.Hour)
+	s.do(202, "POST", vm+"/restart"+version, "")
+	s.refused(404, "OperationNotFound", "GET", poll, "")
+}
+
+func TestSteeringHeadersAreJudged(t *testing.T) {
+	s := newSite(t, "westus")
+	for _, c := range [][2]string{
+		{"PUT", "x-contoso-async: location"}, {"DELETE", "x-contoso-async: state"}, {"PUT", "x-contoso-duration: soon"},
+		{"PUT", "x-contoso-duration: -1s"}, {"PUT", "x-contoso-outcome: Great"}, {"PUT", "x-contoso-operation-path: moon"}, {"GET", "x-contoso-fault: flood"},
+	} {
+		s.refused(400, "InvalidContosoHeader", c[0], vm+version, westVM, c[1])
+	}
+}

@@ -1,0 +1,105 @@
+package contoso
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Ways of carrying out a write, by the header x-contoso-async.
+const (
+	modeSynchronous    = ""
+	modeState          = "state"            // PUT: 201 or 200, the state tells
+	modeAzureAsync     = "azure-async"      // the same with Azure-AsyncOperation; else 202 with both headers
+	modeAccepted       = "accepted"         // PUT: 202 with Location
+	modeAcceptedAsync  = "accepted-async"   // PUT: 202 with both headers
+	modeLocation       = "location"         // 202 with Location
+	modeAzureAsyncOnly = "azure-async-only" // 202 with Azure-AsyncOperation
+	modeNoURL          = "no-url"           // 202 without either
+)
+
+// Places of polling URLs, by the header x-contoso-operation-path.
+const (
+	placeLocations = "locations"
+	placeProvider  = "provider"
+	placeResource  = "resource"
+)
+
+const defaultDuration = 200 * time.Millisecond
+
+// order is how the client wants its write carried out.
+type order struct {
+	mode       string
+	duration   time.Duration
+	outcome    string
+	retryAfter string
+	place      string
+}
+
+func readOrder(method string, h http.Header, f fault) (order, error) {
+	o := order{duration: defaultDuration, outcome: stateSucceeded, place: placeLocations, retryAfter: h.Get("x-contoso-retry-after")}
+	modes := []string{modeLocation, modeAzureAsync, modeAzureAsyncOnly, modeNoURL}
+	switch method {
+	case http.MethodPut:
+		modes = []string{modeState, modeAzureAsync, modeAccepted, modeAcceptedAsync}
+	case http.MethodPatch, http.MethodDelete, http.MethodPost:
+	default:
+		return o, nil
+	}
+	fallback := modeSynchronous
+	if f.name == foreignLocation || f.name == ownLocation {
+		fallback = modeLocation
+		if method == http.MethodPut {
+			fallback = modeAccepted
+		}
+	}
+	var err error
+	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {
+		return o, err
+	}
+	if o.outcome, err = choice(h, "x-contoso-outcome", stateSucceeded, stateSucceeded, stateFailed, stateCanceled); err != nil {
+		return o, err
+	}
+	if o.place, err = choice(h, "x-contoso-operation-path", placeLocations, placeLocations, placeProvider, placeResource); err != nil {
+		return o, err
+	}
+	if v := h.Get("x-contoso-duration"); v != "" {
+		if o.duration, err = time.ParseDuration(v); err != nil || o.duration < 0 {
+			return o, badHeader("x-contoso-duration", "a Go duration from 0s")
+		}
+	}
+	return o, nil
+}
+
+func choice(h http.Header, name, fallback string, allowed ...string) (string, error) {
+	v := h.Get(name)
+	if v == "" {
+		return fallback, nil
+	}
+	if !slices.Contains(allowed, v) {
+		return "", badHeader(name, strings.Join(allowed, ", "))
+	}
+	return v, nil
+}
+
+// links says which headers the first answer carries. Only a PUT that shows its
+// state has none of Location.
+func (o order) links(method string) (location, status bool) {
+	switch o.mode {
+	case modeAccepted, modeLocation:
+		return true, false
+	case modeAcceptedAsync:
+		return true, true
+	case modeAzureAsync:
+		return method != http.MethodPut, true
+	case modeAzureAsyncOnly:
+		return false, true
+	}
+	return false, false
+}
+
+// accepted says whether the first answer is a bodiless 202.
+func (o order) accepted(method string) bool {
+	return method != http.MethodPut || o.mode == modeAccepted || o.mode == modeAcceptedAsync
+}

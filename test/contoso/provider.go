@@ -1,0 +1,202 @@
+package contoso
+
+import (
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+)
+
+// Options says what a provider is. Region alone is required.
+type Options struct {
+	// Region is the one region that the endpoint serves; "global" makes it the
+	// endpoint of the global types.
+	Region string
+	// StateFile keeps the state across restarts; empty keeps it in memory. A
+	// write is on disk before it is acknowledged. The file belongs to one
+	// provider at a time.
+	StateFile string
+	// PageSize is the most resources on a page of a list, 50 if zero.
+	PageSize int
+	// Log gets one entry per request, at level info; nil logs nothing.
+	Log *zap.Logger
+	// Now is the clock by which asynchronous operations end, time.Now if nil.
+	Now func() time.Time
+}
+
+// Provider is one isolated regional endpoint. It is an http.Handler for any
+// number of requests at once, and may be mounted on several servers.
+type Provider struct {
+	region   string
+	pageSize int
+	log      *zap.Logger
+	now      func() time.Time
+	catalog  catalog
+	faults   faultTable
+	requests recorder
+
+	// closing, once closed, ends waits that a fault has a request make; active
+	// counts requests under way, which may outlive their connections.
+	closing chan struct{}
+	active  sync.WaitGroup
+
+	mu      sync.Mutex // guards what follows
+	state   *state
+	journal *journal // nil without a state file
+	closed  bool
+}
+
+// New opens the state file, if any, and gives the provider that continues from
+// it. Close gives up what New took.
+func New(o Options) (*Provider, error) {
+	if location(o.Region) == "" {
+		return nil, errors.New("a region is required")
+	}
+	if o.PageSize < 0 {
+		return nil, errors.New("the page size must not be negative")
+	}
+	p := &Provider{region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now, catalog: newCatalog(), state: newState(), closing: make(chan struct{})}
+	if p.pageSize == 0 {
+		p.pageSize = 50
+	}
+	if p.log == nil {
+		p.log = zap.NewNop()
+	}
+	if p.now == nil {
+		p.now = time.Now
+	}
+	if o.StateFile != "" {
+		j, s, err := openJournal(o.StateFile, p.region)
+		if err != nil {
+			return nil, err
+		}
+		p.journal, p.state = j, s
+	}
+	return p, nil
+}
+
+// Close ends the waits of requests under way, lets these requests finish, and
+// closes the state file. Later requests are answered with 503.
+func (p *Provider) Close() error {
+	p.mu.Lock()
+	was := p.closed
+	p.closed = true
+	p.mu.Unlock()
+	if was {
+		return nil
+	}
+	close(p.closing)
+	p.active.Wait()
+	if p.journal == nil {
+		return nil
+	}
+	return p.journal.close()
+}
+
+// enter counts a request as active unless the provider is closed.
+func (p *Provider) enter() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !p.closed {
+		p.active.Add(1)
+	}
+	return !p.closed
+}
+
+// ServeHTTP answers one request of the front door, or of contoso's own
+// administration.
+func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	if !p.enter() {
+		failed(fail(http.StatusServiceUnavailable, "ServiceUnavailable", "The provider is closed.")).send(w)
+		return
+	}
+	defer p.active.Done()
+	if isAdmin(r) {
+		p.admin(w, r)
+		return
+	}
+	p.requests.add(p.now(), r)
+	w.Header().Set("x-ms-request-id", uuid.NewString())
+	status, fault := p.serve(w, r)
+	p.log.Info("request",
+		zap.String("method", r.Method),
+		zap.String("path", r.URL.EscapedPath()),
+		zap.Int("status", status),
+		zap.String("fault", fault),
+		zap.String("correlationId", r.Header.Get("x-ms-correlation-request-id")),
+		zap.String("clientRequestId", r.Header.Get("x-ms-client-request-id")))
+}
+
+// serve answers, with the fault that the request drew, and gives the status and
+// the fault for the log.
+func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
+	f, err := p.faults.draw(r)
+	if err != nil {
+		a := failed(err)
+		a.send(w)
+		return a.status, ""
+	}
+	c, err := p.read(r, f)
+	if err != nil {
+		a := failed(err)
+		a.send(w)
+		return a.status, f.name
+	}
+	return p.misbehave(w, r, c), f.name
+}
+
+// answer is the contract's answer to the call.
+func (p *Provider) answer(c *call) answer {
+	a, err := p.route(c)
+	if err != nil {
+		var f *failure
+		if !errors.As(err, &f) {
+			p.log.Error("request failed", zap.Error(err))
+		}
+		return failed(err)
+	}
+	return a
+}
+
+// transact runs f on the state as it is now: with every operation settled that
+// has fallen due. What f changes is durable and visible when transact returns
+// without an error, else nothing of it is.
+func (p *Provider) transact(f func(*tx) (answer, error)) (answer, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	now := p.now()
+	if err := p.settle(now); err != nil {
+		return answer{}, err
+	}
+	t := &tx{state: p.state, now: now}
+	a, err := f(t)
+	if err != nil {
+		return answer{}, err
+	}
+	return a, p.commit(&t.change)
+}
+
+func (p *Provider) commit(c *change) error {
+	if c.empty() {
+		return nil
+	}
+	if p.journal == nil {
+		p.state.apply(c)
+		return nil
+	}
+	if err := p.journal.append(c); err != nil {
+		return err
+	}
+	p.state.apply(c)
+	if p.journal.size > p.journal.rewriteAt {
+		if err := p.journal.rewrite(p.state); err != nil {
+			// The change itself is safe in the old journal.
+			p.log.Error("state file not rewritten", zap.Error(err))
+			p.journal.rewriteAt *= 2
+		}
+	}
+	return nil
+}

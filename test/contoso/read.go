@@ -1,0 +1,58 @@
+package contoso
+
+import "net/http"
+
+// get answers GET and HEAD of one resource (resource reference, Get Resource).
+func (p *Provider) get(c *call, t *resourceType) (answer, error) {
+	return p.transact(func(x *tx) (answer, error) {
+		r, err := x.find(c.address, t)
+		if err != nil {
+			return answer{}, err
+		}
+		if noneMatch := parseTags(c.header.Values("If-None-Match")); c.etags && noneMatch.has(r) {
+			a := emptyAnswer(http.StatusNotModified)
+			a.header.Set("ETag", r.ETag)
+			return a, nil
+		}
+		return r.answer(http.StatusOK, c.etags), nil
+	})
+}
+
+// find gives a resource that must be there.
+func (t *tx) find(a address, kind *resourceType) (*resource, error) {
+	if err := t.checkParent(a, kind); err != nil {
+		return nil, err
+	}
+	r := t.resource(a.key())
+	if r == nil {
+		return nil, resourceNotFound(a)
+	}
+	return r, nil
+}
+
+// checkParent refuses what hangs below a parent that is not there (addendum,
+// Nested Resources).
+func (t *tx) checkParent(a address, kind *resourceType) error {
+	if !kind.nested() {
+		return nil
+	}
+	parent, _ := a.above()
+	if t.resource(parent.key()) == nil {
+		return notFound("ParentResourceNotFound", "Can not perform requested operation on nested resource. Parent resource '%s' not found.", parent.name())
+	}
+	return nil
+}
+
+// listSkus answers which SKUs an existing resource may have.
+func (p *Provider) listSkus(host address) (answer, error) {
+	t, err := p.served(host)
+	if err != nil {
+		return answer{}, err
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		if _, err := x.find(host, t); err != nil {
+			return answer{}, err
+		}
+		return jsonAnswer(http.StatusOK, map[string]any{"value": append([]sku{}, t.skus...)}), nil
+	})
+}

@@ -1,0 +1,172 @@
+package contoso
+
+import (
+	"net/url"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/google/uuid"
+)
+
+// address is a request path taken apart by position (resource reference,
+// Arguments for CRUD on Resource). Its texts are decoded and in the casing in
+// which the client wrote them.
+//
+// A path whose last provider part has as many names as types names an
+// instance; with one type more than names it names a collection or an action.
+type address struct {
+	segments     []string
+	subscription string
+	group        string
+	scope        []string // what stands before the last "providers"
+	namespace    string
+	types, names []string
+	extends      bool // the scope is itself a resource
+}
+
+func parseAddress(escaped string) (address, error) {
+	var a address
+	text := strings.TrimSuffix(strings.TrimPrefix(escaped, "/"), "/")
+	if text == "" {
+		return a, notFound("NotFound", "There is nothing at this path.")
+	}
+	for _, raw := range strings.Split(text, "/") {
+		s, err := url.PathUnescape(raw)
+		if err != nil || !validName(s) {
+			return a, badRequest("InvalidResourceName", "The path has an invalid segment.")
+		}
+		a.segments = append(a.segments, s)
+	}
+	at, err := a.parseScope()
+	if err != nil {
+		return a, err
+	}
+	err = a.parseProviders(at)
+	return a, err
+}
+
+func (a *address) parseScope() (int, error) {
+	s := a.segments
+	if !same(s[0], "subscriptions") || len(s) < 2 {
+		return 0, nil
+	}
+	a.subscription = s[1]
+	if len(s[1]) != 36 || uuid.Validate(s[1]) != nil {
+		return 0, badRequest("InvalidSubscriptionId", "The provided subscription identifier '%s' is malformed or invalid.", s[1])
+	}
+	if len(s) < 4 || !same(s[2], "resourceGroups") {
+		return 2, nil
+	}
+	a.group = s[3]
+	if !validGroup(s[3]) {
+		return 0, badRequest("InvalidResourceGroup", "The provided resource group name '%s' is invalid.", s[3])
+	}
+	return 4, nil
+}
+
+func (a *address) parseProviders(at int) error {
+	for at < len(a.segments) {
+		hangs := a.namespace == "" || a.isInstance()
+		if !hangs || !same(a.segments[at], "providers") || at+1 == len(a.segments) {
+			return notFound("NotFound", "There is nothing at this path.")
+		}
+		a.extends = a.namespace != ""
+		a.scope = a.segments[:at]
+		a.namespace = a.segments[at+1]
+		a.types, a.names = nil, nil
+		// A name may be "providers"; only where a type must stand does the word
+		// begin another provider part.
+		for at += 2; at < len(a.segments) && !same(a.segments[at], "providers"); at += 2 {
+			a.types = append(a.types, a.segments[at])
+			if at+1 < len(a.segments) {
+				a.names = append(a.names, a.segments[at+1])
+			}
+		}
+	}
+	return nil
+}
+
+func (a address) id() string { return "/" + strings.Join(a.segments, "/") }
+
+// key is the form in which ids are compared, stored and ordered.
+func (a address) key() string { return fold(a.id()) }
+
+func (a address) scopeKey() string { return fold("/" + strings.Join(a.scope, "/")) }
+
+func (a address) name() string { return a.names[len(a.names)-1] }
+
+func (a address) isInstance() bool { return len(a.types) > 0 && len(a.types) == len(a.names) }
+
+// tail is the last type of a path that names no instance: a collection or an
+// action.
+func (a address) tail() string { return a.types[len(a.types)-1] }
+
+// typePath is the path's type below its namespace, such as
+// "virtualMachines/disks".
+func (a address) typePath() string { return strings.Join(a.types, "/") }
+
+// above is the instance that a collection, an action or a nested resource
+// hangs below. It is false for top-level ones.
+func (a address) above() (address, bool) {
+	n, drop := len(a.types)-1, 1
+	if a.isInstance() {
+		drop = 2
+	}
+	if n < 1 {
+		return address{}, false
+	}
+	a.segments = a.segments[:len(a.segments)-drop]
+	a.types, a.names = a.types[:n], a.names[:n]
+	return a, true
+}
+
+// escaped is the path in the form in which it may stand in a URL.
+func escaped(segments ...string) string {
+	var b strings.Builder
+	for _, s := range segments {
+		b.WriteByte('/')
+		b.WriteString(url.PathEscape(s))
+	}
+	return b.String()
+}
+
+func validName(s string) bool {
+	if s == "" || s == "." || s == ".." || !utf8.ValidString(s) || utf8.RuneCountInString(s) > 260 {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return strings.ContainsRune(`<>%&:\?/`, r) || unicode.IsControl(r)
+	})
+}
+
+func validGroup(s string) bool {
+	if utf8.RuneCountInString(s) > 90 || strings.HasSuffix(s, ".") {
+		return false
+	}
+	return !strings.ContainsFunc(s, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.Is(unicode.Nd, r) && !strings.ContainsRune("-_().", r)
+	})
+}
+
+// fold maps names that are the same without case to equal text. Letters beyond
+// ASCII never become ASCII ones.
+func fold(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r < utf8.RuneSelf {
+			return unicode.ToLower(r)
+		}
+		if f := unicode.ToLower(unicode.ToUpper(r)); f >= utf8.RuneSelf {
+			return f
+		}
+		return r
+	}, s)
+}
+
+func same(a, b string) bool { return a == b || fold(a) == fold(b) }
+
+// location gives regions in the form in which they are compared: without case
+// and white space.
+func location(s string) string {
+	return strings.ToLower(strings.Join(strings.Fields(s), ""))
+}

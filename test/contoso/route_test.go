@@ -1,0 +1,184 @@
+package contoso
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestPathsAndVersions(t *testing.T) {
+	s := newSite(t, "westus")
+	long := strings.Repeat("n", 261)
+	for _, c := range []struct {
+		status               int
+		code, method, target string
+	}{
+		{400, "MissingApiVersionParameter", "GET", vm},
+		{400, "InvalidApiVersionParameter", "GET", vm + "?api-version=2024-01-02"},
+		{400, "InvalidApiVersionParameter", "GET", vm + "?api-version="},
+		{400, "InvalidApiVersionParameter", "GET", vm + version + "&API-version=2024-01-01"},
+		{400, "InvalidQuery", "GET", vm + "?api-version=1;a=1"},
+		{400, "InvalidSubscriptionId", "GET", "/subscriptions/x/resourceGroups/rg/providers/Contoso.Compute/virtualMachines/v" + version},
+		{400, "InvalidSubscriptionId", "GET", "/subscriptions/%7B00000000-0000-0000-0000-00000000001%7D/providers/Contoso.Compute/virtualMachines" + version},
+		{400, "InvalidResourceGroup", "GET", sub + "/resourceGroups/rg./providers/Contoso.Compute/virtualMachines" + version},
+		{400, "InvalidResourceGroup", "GET", sub + "/resourceGroups/a%20b/providers/Contoso.Compute/virtualMachines" + version},
+		{400, "InvalidResourceName", "GET", compute + "/virtualMachines/a%2Fb" + version},
+		{400, "InvalidResourceName", "GET", compute + "/virtualMachines/%2e%2e" + version},
+		{400, "InvalidResourceName", "GET", compute + "/virtualMachines/a%3Ab" + version},
+		{400, "InvalidResourceName", "GET", compute + "/virtualMachines/" + long + version},
+		{400, "InvalidResourceName", "GET", compute + "//virtualMachines" + version},
+		{404, "InvalidResourceNamespace", "GET", sub + "/providers/Contoso.Other/virtualMachines" + version},
+		{404, "InvalidResourceType", "GET", compute + "/nothings/n" + version},
+		{404, "InvalidResourceType", "GET", compute + "/nothings" + version},
+		{404, "InvalidResourceType", "GET", sub + "/providers/Contoso.Compute/virtualMachines/v" + version},
+		{404, "InvalidResourceType", "GET", vm + "/providers/Contoso.Compute/networkInterfaces/n" + version},
+		{404, "ResourceTypeNotServed", "GET", sub + "/resourceGroups/rg/providers/Contoso.Insight/profiles/p" + version},
+		{404, "ResourceTypeNotServed", "GET", vm + "/providers/Contoso.Insight/annotations/a" + version},
+		{404, "NotFound", "GET", "/" + version},
+		{404, "NotFound", "GET", "/subscriptions" + version},
+		{404, "NotFound", "GET", sub + "/resourceGroups/rg" + version},
+		{404, "NotFound", "GET", sub + "/providers" + version},
+		{404, "NotFound", "GET", sub + "/providers/Contoso.Compute" + version},
+		{404, "NotFound", "GET", sub + "/providers/Contoso.Compute/providers/Contoso.Insight/diagnosticSettings" + version},
+		{404, "NotFound", "GET", "/providers/Contoso.Compute/virtualMachines" + version},
+		{404, "NotFound", "POST", compute + "/start" + version},
+		{405, "MethodNotAllowed", "POST", vm + version},
+		{405, "MethodNotAllowed", "PUT", compute + "/virtualMachines" + version},
+		{405, "MethodNotAllowed", "DELETE", sub + "?api-version=2.0"},
+		{405, "MethodNotAllowed", "GET", sub + "/providers/Contoso.Compute/checkNameAvailability" + version},
+		{405, "MethodNotAllowed", "POST", sub + "/providers/Contoso.Compute/locations/westus/usages" + version},
+		{405, "MethodNotAllowed", "POST", "/providers/Contoso.Compute/operations" + version},
+		{404, "NotFound", "GET", sub + "/providers/Contoso.Compute/locations/westus/others" + version},
+		{404, "NotFound", "GET", sub + "/providers/Contoso.Compute/locations" + version},
+	} {
+		s.refused(c.status, c.code, c.method, c.target, "")
+	}
+	s.get(compute + "/virtualMachines/?Api-Version=2024-06-01-PREVIEW").wantIDs()
+}
+
+func TestEveryTypeIsServedWhereItBelongs(t *testing.T) {
+	west, global := newSite(t, "West US"), newSite(t, "global")
+	insight := "/providers/Contoso.Insight"
+	for _, c := range []struct {
+		at           *site
+		target, body string
+	}{
+		{west, compute + "/networkInterfaces/n", westVM},
+		{west, sub + "/resourceGroups/rg" + insight + "/workspaces/w", westVM},
+		{west, sub + insight + "/diagnosticSettings/d", `{}`},
+		{west, sub + "/resourceGroups/rg" + insight + "/diagnosticSettings/d", `{}`},
+		{west, sub + "/resourceGroups/rg/providers/Other.Namespace/t/n" + insight + "/diagnosticSettings/d", `{}`},
+		{global, sub + "/resourceGroups/rg" + insight + "/profiles/p", `{"location":"global"}`},
+		{global, vm + insight + "/annotations/a", `{}`},
+	} {
+		c.at.do(201, "PUT", c.target+version, c.body).want(c.target, "id")
+		c.at.get(c.target + version)
+		c.at.get(c.target[:strings.LastIndex(c.target, "/")] + version).wantIDs(c.target)
+	}
+	global.refused(404, "ResourceTypeNotServed", "PUT", vm+version, westVM)
+}
+
+func TestHead(t *testing.T) {
+	s := newSite(t, "westus")
+	if a := s.do(404, "HEAD", vm+version, ""); a.body != "" {
+		t.Error("a body")
+	}
+	s.do(201, "PUT", vm+version, westVM)
+	if a := s.do(200, "HEAD", vm+version, ""); a.body != "" || a.header.Get("ETag") == "" {
+		t.Errorf("body %q, header %v", a.body, a.header)
+	}
+}
+
+func TestActions(t *testing.T) {
+	s := newSite(t, "westus")
+	s.refused(404, "ResourceNotFound", "POST", vm+"/start"+version, "")
+	s.do(201, "PUT", vm+version, westVM)
+	s.do(200, "POST", vm+"/START"+version, "").want("started", "status")
+	first := s.do(200, "POST", vm+"/listKeys"+version, "")
+	if keys, _ := first.at("keys").([]any); len(keys) != 2 {
+		t.Errorf("keys: %s", first.body)
+	}
+	if again := s.do(200, "POST", vm+"/listKeys"+version, ""); again.body != first.body {
+		t.Error("the keys changed")
+	}
+	s.refused(404, "ActionNotFound", "POST", vm+"/explode"+version, "")
+	a := s.do(202, "POST", vm+"/restart"+version, "")
+	poll := a.local(a.header.Get("Location"))
+	s.do(202, "GET", poll, "")
+	s.advance(defaultDuration)
+	s.do(204, "GET", poll, "")
+}
+
+func TestSkus(t *testing.T) {
+	s := newSite(t, "westus")
+	s.refused(404, "ResourceNotFound", "GET", vm+"/skus"+version, "")
+	s.do(201, "PUT", vm+version, westVM)
+	a := s.get(vm + "/skus" + version)
+	first := a.at("value").([]any)[0].(map[string]any)
+	if first["resourceType"] != "Contoso.Compute/virtualMachines" || first["sku"].(map[string]any)["name"] != "F0" || first["capacity"].(map[string]any)["scaleType"] != "manual" {
+		t.Errorf("skus: %s", a.body)
+	}
+	s.do(201, "PUT", compute+"/networkInterfaces/n"+version, westVM)
+	s.get(compute+"/networkInterfaces/n/skus"+version).want([]any{}, "value")
+}
+
+func TestNamesUsagesAndOperations(t *testing.T) {
+	s := newSite(t, "westus")
+	s.do(201, "PUT", vm+version, westVM)
+	check := func(path, name, kind string) reply {
+		return s.do(200, "POST", sub+"/providers/Contoso.Compute/"+path+version, `{"name":"`+name+`","type":"`+kind+`"}`)
+	}
+	const machines = "contoso.compute/virtualMachines"
+	check("checkNameAvailability", "VM1", machines).want("AlreadyExists", "reason")
+	check("locations/West%20US/checkNameAvailability", "vm2", machines).want(true, "nameAvailable")
+	check("checkNameAvailability", "a/b", machines).want("Invalid", "reason")
+	s.refused(400, "InvalidResourceType", "POST", sub+"/providers/Contoso.Compute/checkNameAvailability"+version, `{"name":"x","type":"Contoso.Insight/workspaces"}`)
+	s.refused(404, "LocationNotServed", "POST", sub+"/providers/Contoso.Compute/locations/eastus/checkNameAvailability"+version, `{}`)
+
+	a := s.get(sub + "/providers/Contoso.Compute/locations/westus/usages" + version)
+	first := a.at("value").([]any)[0].(map[string]any)
+	if first["name"].(map[string]any)["value"] != "virtualMachines" || first["currentValue"].(interface{ String() string }).String() != "1" {
+		t.Errorf("usages: %s", a.body)
+	}
+
+	a = s.get("/providers/contoso.compute/operations" + version)
+	for _, name := range []string{"virtualMachines/restart/action", "virtualMachines/disks/write", "networkInterfaces/delete"} {
+		if !strings.Contains(a.body, `"Contoso.Compute/`+name+`","isDataAction":false,"display":{"provider":"Contoso.Compute"`) {
+			t.Errorf("no operation %s: %s", name, a.body)
+		}
+	}
+	if strings.Contains(a.body, "Contoso.Insight") {
+		t.Error("another namespace's operations")
+	}
+}
+
+func TestSubscriptionNotices(t *testing.T) {
+	s := newSite(t, "westus")
+	const notice = "?api-version=2.0"
+	s.do(201, "PUT", vm+version, westVM)
+	s.do(201, "PUT", strings.Replace(vm, sub, otherSub, 1)+version, westVM)
+	s.do(200, "PUT", sub+notice, `{"state":"Registered","registrationDate":"x","properties":{"tenantId":"t"}}`).want("t", "properties", "tenantId")
+	s.refused(400, "InvalidApiVersionParameter", "PUT", sub+version, `{"state":"Registered"}`)
+	s.refused(400, "InvalidRequestContent", "PUT", sub+notice, `{"state":"Lost"}`)
+	s.do(200, "PUT", sub+notice, `{"state":"Unregistered"}`)
+	s.get(compute + "/virtualMachines" + version).wantIDs(vm)
+	s.do(200, "PUT", vm+version, westVM)
+	s.do(200, "PUT", sub+notice, `{"state":"Suspended"}`)
+	s.refused(409, "InvalidSubscriptionState", "PUT", vm+version, westVM)
+	s.refused(409, "InvalidSubscriptionState", "POST", vm+"/start"+version, "")
+	s.do(204, "DELETE", vm+"x"+version, "")
+	s.get(vm + version)
+	s.do(200, "PUT", sub+notice, `{"state":"Deleted"}`)
+	s.get(compute + "/virtualMachines" + version).wantIDs()
+	s.refused(409, "InvalidSubscriptionState", "PUT", vm+version, westVM)
+	s.get(strings.Replace(vm, sub, otherSub, 1) + version)
+}
+
+func TestRequestIDs(t *testing.T) {
+	s := newSite(t, "westus")
+	const routing = "x-ms-routing-request-id: WESTUS:20240101T000000Z:00000000-0000-0000-0000-000000000009"
+	a, b := s.do(404, "GET", vm+version, "", routing), s.do(404, "GET", vm+version, "", routing)
+	one, two := a.header.Get("x-ms-request-id"), b.header.Get("x-ms-request-id")
+	if len(one) != 36 || one == two || strings.Contains(routing, one) {
+		t.Errorf("request ids %q and %q", one, two)
+	}
+}

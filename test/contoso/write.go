@@ -1,0 +1,197 @@
+package contoso
+
+import (
+	"encoding/json"
+	"net/http"
+)
+
+// put creates or replaces a resource (resource reference, Put Resource).
+func (p *Provider) put(c *call, t *resourceType) (answer, error) {
+	body, err := c.object()
+	if err != nil {
+		return answer{}, err
+	}
+	condition, err := c.preconditions()
+	if err != nil {
+		return answer{}, err
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		if err := x.mayWrite(c, t); err != nil {
+			return answer{}, err
+		}
+		current := x.resource(c.address.key())
+		if err := condition.allows(current); err != nil {
+			return answer{}, err
+		}
+		if beingDeleted(current) {
+			return answer{}, fail(http.StatusConflict, "ResourceBeingDeleted", "The resource '%s' is being deleted.", c.address.id())
+		}
+		next, err := p.replacement(c, x, t, body, current)
+		if err != nil {
+			return answer{}, err
+		}
+		return p.carryOut(c, x, current, next)
+	})
+}
+
+// patch updates a resource (resource reference, Patch Resource).
+func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
+	body, err := c.object()
+	if err != nil {
+		return answer{}, err
+	}
+	condition, err := c.preconditions()
+	if err != nil {
+		return answer{}, err
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		if err := x.mayWrite(c, t); err != nil {
+			return answer{}, err
+		}
+		current, err := x.find(c.address, t)
+		if err != nil {
+			return answer{}, err
+		}
+		if err := condition.allows(current); err != nil {
+			return answer{}, err
+		}
+		if current.Operation != "" {
+			return answer{}, fail(http.StatusConflict, "AnotherOperationInProgress", "Another operation on the resource '%s' is in progress.", current.ID)
+		}
+		next, err := patched(c, t, body, current)
+		if err != nil {
+			return answer{}, err
+		}
+		return p.carryOut(c, x, current, next)
+	})
+}
+
+// remove deletes a resource and all below it (resource reference, Delete
+// Resource).
+func (p *Provider) remove(c *call) (answer, error) {
+	condition, err := c.preconditions()
+	if err != nil {
+		return answer{}, err
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		if err := x.subscriptions[fold(c.address.subscription)].writable(c.method); err != nil {
+			return answer{}, err
+		}
+		key := c.address.key()
+		current := x.resource(key)
+		if current == nil {
+			x.overtake(key) // what has not appeared yet never will
+			return emptyAnswer(http.StatusNoContent), nil
+		}
+		if err := condition.allows(current); err != nil {
+			return answer{}, err
+		}
+		if c.order.mode == modeSynchronous {
+			if c.order.outcome != stateSucceeded {
+				return answer{}, outcomeFailure(c.order.outcome)
+			}
+			x.removeTree(key)
+			return emptyAnswer(http.StatusOK), nil
+		}
+		o, links, err := p.begin(c, x, deleteOperation, stateDeleting, c.address)
+		if err != nil {
+			return answer{}, err
+		}
+		o.Result = &result{Status: http.StatusOK}
+		x.overtake(key)
+		x.put(current.in(stateDeleting, o.ID))
+		return answer{status: http.StatusAccepted, header: links}, nil
+	})
+}
+
+// carryOut makes next the resource, at once or by an operation. current is nil
+// where there was none.
+func (p *Provider) carryOut(c *call, x *tx, current, next *resource) (answer, error) {
+	key := next.key()
+	status, running := http.StatusOK, stateUpdating
+	if current == nil {
+		status, running = http.StatusCreated, stateCreating
+	}
+	if c.order.mode == modeSynchronous {
+		if c.order.outcome != stateSucceeded {
+			return answer{}, outcomeFailure(c.order.outcome)
+		}
+		x.overtake(key)
+		next = next.in(stateSucceeded, "")
+		x.put(next)
+		return next.answer(status, c.etags), nil
+	}
+	o, links, err := p.begin(c, x, writeOperation, running, c.address)
+	if err != nil {
+		return answer{}, err
+	}
+	o.Result = &result{Status: status}
+	o.Previous = x.lastSettled(current)
+	x.overtake(key)
+	accepted := c.order.accepted(c.method)
+	if accepted && current == nil {
+		o.Hidden = next
+		return answer{status: http.StatusAccepted, header: links}, nil
+	}
+	next = next.in(running, o.ID)
+	x.put(next)
+	if accepted {
+		return answer{status: http.StatusAccepted, header: links}, nil
+	}
+	a := next.answer(status, c.etags)
+	for k, v := range links {
+		a.header[k] = v
+	}
+	return a, nil
+}
+
+// overtake ends earlier writes of the resource that still run: the latest
+// write counts.
+func (t *tx) overtake(key string) {
+	t.cancel(func(o *operation) bool { return o.Kind == writeOperation && o.Key == key })
+}
+
+// lastSettled is the resource as it was before the write that is under way.
+func (t *tx) lastSettled(r *resource) *resource {
+	if r == nil || r.Operation == "" {
+		return r
+	}
+	return t.operation(r.Operation).Previous
+}
+
+// mayWrite judges what does not depend on the resource itself.
+func (t *tx) mayWrite(c *call, kind *resourceType) error {
+	if err := t.subscriptions[fold(c.address.subscription)].writable(c.method); err != nil {
+		return err
+	}
+	if err := t.checkParent(c.address, kind); err != nil {
+		return err
+	}
+	if parent, ok := c.address.above(); ok && beingDeleted(t.resource(parent.key())) {
+		return fail(http.StatusConflict, "ParentResourceBeingDeleted", "The parent resource '%s' is being deleted.", parent.name())
+	}
+	return nil
+}
+
+func beingDeleted(r *resource) bool { return r != nil && r.State == stateDeleting }
+
+// mergeSystemData lays what the front door sent over what is kept, so that a
+// header without the creation's members does not forget them.
+func mergeSystemData(kept json.RawMessage, header string) (json.RawMessage, error) {
+	if header == "" {
+		return kept, nil
+	}
+	var sent, old object
+	if json.Unmarshal([]byte(header), &sent) != nil {
+		return nil, badRequest("InvalidSystemData", "The header x-ms-arm-resource-system-data must be a JSON object.")
+	}
+	if kept != nil {
+		if err := json.Unmarshal(kept, &old); err != nil {
+			return nil, err
+		}
+	}
+	for _, m := range sent {
+		old = old.with(m.key, m.value)
+	}
+	return old.bytes(), nil
+}

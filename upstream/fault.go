@@ -1,0 +1,50 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"net"
+	"net/http"
+
+	"portico/arm"
+)
+
+// Fault is a call that brought no answer.
+type Fault struct {
+	// Sent tells whether a byte of the request may have left. A write that was
+	// not sent has changed nothing; of any other that is unknown.
+	Sent bool
+	Err  error
+}
+
+func (f *Fault) Error() string { return "the provider gave no answer: " + f.Err.Error() }
+
+func (f *Fault) Unwrap() error { return f.Err }
+
+// Timeout reports whether the time ran out.
+func (f *Fault) Timeout() bool {
+	var timeout net.Error
+	return errors.Is(f.Err, context.DeadlineExceeded) || errors.As(f.Err, &timeout) && timeout.Timeout()
+}
+
+// TooLate reports that a write stayed unsent because the time in which it could
+// be sent was over.
+func (f *Fault) TooLate() bool { return !f.Sent && errors.Is(f.Err, errTooLate) }
+
+// ARM returns the fault as clients see it, for a call to namespace.
+func (f *Fault) ARM(namespace string) *arm.Error {
+	var dns *net.DNSError
+	switch {
+	case errors.As(f.Err, &dns):
+		return arm.NewError(arm.InvalidGatewayHost, namespace).Because(f)
+	case f.Timeout() && f.Sent:
+		return arm.NewError(arm.GatewayTimeout, namespace).Because(f)
+	}
+	return arm.NewError(arm.BadGatewayConnection, namespace).Because(f)
+}
+
+// statusIsTransient holds for answers that a later attempt of a read may not
+// get.
+func statusIsTransient(status int) bool {
+	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
+}
