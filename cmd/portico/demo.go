@@ -1,0 +1,194 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"path/filepath"
+	"text/template"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/config"
+	"portico/test/contoso"
+)
+
+//go:embed demo.yaml
+var demoConfig string
+
+// demoRegions are the regional endpoints of contoso that the demo runs.
+var demoRegions = []string{"westus", "eastus", "northeurope", arm.GlobalLocation}
+
+func demoCommand(stdout, stderr io.Writer) *cobra.Command {
+	var d demo
+	c := &cobra.Command{
+		Use:   "demo",
+		Short: "Run a gateway with three regions of a reference provider, and print requests to try",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			log, err := logger("warn", stderr)
+			if err != nil {
+				return err
+			}
+			d.log, d.out = log, stdout
+			return d.run(c.Context())
+		},
+	}
+	c.Flags().StringVar(&d.listen, "listen", "127.0.0.1:8080", "address of the gateway")
+	c.Flags().StringVar(&d.admin, "admin", "127.0.0.1:8081", "address of the admin listener")
+	c.Flags().StringVar(&d.data, "data", "portico-demo", "folder that keeps the gateway's store and the provider's state")
+	return c
+}
+
+// demo is one process with everything in it.
+type demo struct {
+	listen, admin, data string
+	log                 *zap.Logger
+	out                 io.Writer
+}
+
+func (d *demo) run(ctx context.Context) (err error) {
+	if err := os.MkdirAll(d.data, 0o700); err != nil {
+		return err
+	}
+	public, admin, err := listen(ctx, &config.Config{Server: config.Server{Listen: d.listen, Admin: d.admin}})
+	if err != nil {
+		return err
+	}
+	endpoints := map[string]string{}
+	for _, region := range demoRegions {
+		provider, err := d.startProvider(ctx, region)
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, provider.stop()) }()
+		endpoints[region] = provider.url
+	}
+	cfg, err := d.configure(public.Addr(), admin.Addr(), endpoints)
+	if err != nil {
+		return err
+	}
+	s, err := newService(ctx, cfg, d.log)
+	if err != nil {
+		return err
+	}
+	d.explain(cfg)
+	return s.run(ctx, public, admin)
+}
+
+// configure writes the configuration into the data folder, where it can be
+// read and checked, and loads it.
+func (d *demo) configure(public, admin net.Addr, endpoints map[string]string) (*config.Config, error) {
+	folder, err := filepath.Abs(d.data)
+	if err != nil {
+		return nil, err
+	}
+	t, err := template.New("demo.yaml").Parse(demoConfig)
+	if err != nil {
+		return nil, err
+	}
+	var text bytes.Buffer
+	if err := t.Execute(&text, map[string]any{
+		"Public": "http://" + public.String(), "Listen": public.String(), "Admin": admin.String(),
+		"Store": fmt.Sprintf("%q", filepath.Join(folder, "portico.db")), "Endpoints": endpoints,
+	}); err != nil {
+		return nil, err
+	}
+	path := filepath.Join(folder, "portico.yaml")
+	if err := os.WriteFile(path, text.Bytes(), 0o600); err != nil {
+		return nil, err
+	}
+	return config.Load(path)
+}
+
+// provider is one regional endpoint of contoso.
+type provider struct {
+	url     string
+	contoso *contoso.Provider
+	server  *http.Server
+	ended   chan error
+}
+
+func (d *demo) startProvider(ctx context.Context, region string) (*provider, error) {
+	c, err := contoso.New(contoso.Options{Region: region, StateFile: filepath.Join(d.data, "contoso-"+region+".journal"), Log: d.log})
+	if err != nil {
+		return nil, err
+	}
+	l, err := new(net.ListenConfig).Listen(ctx, "tcp", "127.0.0.1:0")
+	if err != nil {
+		return nil, errors.Join(err, c.Close())
+	}
+	p := &provider{
+		url: "http://" + l.Addr().String(), contoso: c, ended: make(chan error, 1),
+		server: &http.Server{Handler: c, ReadHeaderTimeout: headerTime, ErrorLog: zap.NewStdLog(d.log)},
+	}
+	go func() { p.ended <- p.server.Serve(l) }()
+	return p, nil
+}
+
+// providerStopTime is what the requests at a provider get to end.
+const providerStopTime = 5 * time.Second
+
+func (p *provider) stop() error {
+	ctx, cancel := context.WithTimeout(context.Background(), providerStopTime)
+	defer cancel()
+	err := p.server.Shutdown(ctx)
+	if err != nil {
+		err = p.server.Close()
+	}
+	<-p.ended
+	return errors.Join(err, p.contoso.Close())
+}
+
+// explain prints what runs, and requests to try in the order in which they are
+// printed, each on a line of its own.
+func (d *demo) explain(cfg *config.Config) {
+	url := cfg.Server.PublicURL.String()
+	group := url + "/subscriptions/" + cfg.Subscriptions[0].ID + "/resourceGroups/demo"
+	machines := "/providers/Contoso.Compute/virtualMachines"
+	const groupVersion, version = "?api-version=2021-04-01", "?api-version=2024-01-01"
+	send := func(method, url, body string, options ...string) string {
+		line := "curl -sS -X " + method
+		for _, o := range options {
+			line += " " + o
+		}
+		return line + " -H 'Content-Type: application/json' -d '" + body + "' '" + url + "'"
+	}
+	machine := func(name, location string) string {
+		return send("PUT", group+machines+"/"+name+version, `{"location":"`+location+`","tags":{"made":"by hand"},"properties":{"size":"small"}}`)
+	}
+	fmt.Fprintf(d.out, `Portico's demo is at %s, its admin listener at http://%s.
+Its data is in %s: the gateway's store, contoso's state, and portico.yaml, the configuration. Ctrl-C ends it.
+
+Create a group, and a resource in each of three regions:
+`, url, cfg.Server.Admin, d.data)
+	for _, line := range []string{
+		send("PUT", group+groupVersion, `{"location":"westus"}`),
+		machine("alpha", "West US"),
+		machine("beta", "eastus"),
+		machine("gamma", "North Europe"),
+		"",
+		"Read one: the gateway knows its region. List all three as one collection:",
+		"curl -sS '" + group + machines + "/beta" + version + "'",
+		"curl -sS '" + url + "/subscriptions/" + cfg.Subscriptions[0].ID + machines + version + "'",
+		"",
+		"See the headers by which a request is traced:",
+		"curl -sS -D - -o /dev/null -H 'x-ms-client-request-id: my-own-id' -H 'x-ms-return-client-request-id: true' '" + group + machines + "/gamma" + version + "'",
+		"",
+		"Read the group's ETag, and be refused with a stale one (412):",
+		"curl -sS -D - -o /dev/null '" + group + groupVersion + "'",
+		send("PATCH", group+groupVersion, `{"tags":{"stage":"test"}}`, "-i", `-H 'If-Match: W/"stale"'`),
+		"",
+	} {
+		fmt.Fprintln(d.out, line)
+	}
+}

@@ -1,0 +1,79 @@
+// Command portico is the front door of a cloud whose services speak the Azure
+// Resource Manager resource-provider contract.
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/signal"
+	"runtime/debug"
+	"syscall"
+
+	"github.com/spf13/cobra"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+)
+
+func main() {
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	err := root(os.Stdout, os.Stderr).ExecuteContext(ctx)
+	stop()
+	if err == nil {
+		return
+	}
+	if !errors.Is(err, errReported) {
+		fmt.Fprintln(os.Stderr, "portico:", err)
+	}
+	os.Exit(1)
+}
+
+// errReported is the error of a command that has said what is wrong.
+var errReported = errors.New("reported")
+
+func root(stdout, stderr io.Writer) *cobra.Command {
+	c := &cobra.Command{
+		Use:           "portico",
+		Short:         "The front door of a cloud that speaks the Azure Resource Manager contract",
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), versionCommand(stdout))
+	return c
+}
+
+func versionCommand(stdout io.Writer) *cobra.Command {
+	return &cobra.Command{
+		Use:   "version",
+		Short: "Say which build this is",
+		Args:  cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			info, ok := debug.ReadBuildInfo()
+			if !ok {
+				return errors.New("this build does not say which one it is")
+			}
+			version := info.Main.Version
+			for _, s := range info.Settings {
+				if s.Key == "vcs.revision" {
+					version += " " + s.Value
+				}
+			}
+			_, err := fmt.Fprintln(stdout, "portico", version, info.GoVersion)
+			return err
+		},
+	}
+}
+
+// logger writes one JSON object per line.
+func logger(level string, to io.Writer) (*zap.Logger, error) {
+	l, err := zapcore.ParseLevel(level)
+	if err != nil {
+		return nil, err
+	}
+	encoder := zap.NewProductionEncoderConfig()
+	encoder.EncodeTime = zapcore.RFC3339NanoTimeEncoder
+	encoder.EncodeDuration = zapcore.SecondsDurationEncoder
+	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.Lock(zapcore.AddSync(to)), l)), nil
+}

@@ -1,0 +1,56 @@
+package main
+
+import (
+	"context"
+	"io"
+	"net"
+
+	"github.com/spf13/cobra"
+
+	"portico/config"
+)
+
+func serveCommand(stderr io.Writer) *cobra.Command {
+	var path, level string
+	c := &cobra.Command{
+		Use:   "serve --config FILE",
+		Short: "Serve the public and the admin listener until SIGINT or SIGTERM",
+		Args:  cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := load(path, stderr)
+			if err != nil {
+				return err
+			}
+			log, err := logger(level, stderr)
+			if err != nil {
+				return err
+			}
+			public, admin, err := listen(c.Context(), cfg)
+			if err != nil {
+				return err
+			}
+			s, err := newService(c.Context(), cfg, log)
+			if err != nil {
+				return err
+			}
+			return s.run(c.Context(), public, admin)
+		},
+	}
+	configFlag(c, &path)
+	c.Flags().StringVar(&level, "log-level", "info", "least level to log: debug, info, warn, error")
+	return c
+}
+
+// listen opens both listeners, before anything else is begun: an address in use
+// is the commonest fault of a start.
+func listen(ctx context.Context, cfg *config.Config) (public, admin net.Listener, err error) {
+	var lc net.ListenConfig
+	if public, err = lc.Listen(ctx, "tcp", cfg.Server.Listen); err != nil {
+		return nil, nil, err
+	}
+	if admin, err = lc.Listen(ctx, "tcp", cfg.Server.Admin); err != nil {
+		_ = public.Close()
+		return nil, nil, err
+	}
+	return public, admin, nil
+}

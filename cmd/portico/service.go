@@ -1,0 +1,221 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"net"
+	"net/http"
+	"os"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/config"
+	"portico/gateway"
+	"portico/inventory"
+	"portico/upstream"
+)
+
+// Bounds of the listeners.
+const (
+	headerTime = 10 * time.Second // to send the headers of a request
+	idleTime   = 2 * time.Minute
+	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
+	// its own to the number it is given.
+	headerBytes  = 16<<10 - 4<<10
+	cacheEntries = 1 << 18
+	startTime    = 30 * time.Second // to open the store
+)
+
+// service is a gateway with the parts that it owns.
+type service struct {
+	config   *config.Config
+	log      *zap.Logger
+	store    *inventory.Store
+	upstream *upstream.Client
+	gateway  *gateway.Gateway
+	tls      *tls.Config // of the public listener; nil for plain HTTP
+}
+
+func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*service, error) {
+	s := &service{config: cfg, log: log}
+	var err error
+	if cert := cfg.Server.TLS.Cert; cert != "" {
+		if s.tls, err = serverTLS(cert, cfg.Server.TLS.Key); err != nil {
+			return nil, err
+		}
+	}
+	upstreamTLS, err := clientTLS(cfg.Upstream.TLS)
+	if err != nil {
+		return nil, err
+	}
+	authenticator, err := authenticatorOf(cfg)
+	if err != nil {
+		return nil, err
+	}
+	if s.store, err = openStore(ctx, cfg); err != nil {
+		return nil, err
+	}
+	s.upstream = upstream.New(upstream.Options{
+		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, TLS: upstreamTLS,
+	})
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	s.gateway = gateway.New(gateway.Options{
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry,
+	})
+	return s, nil
+}
+
+func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error) {
+	if cfg.Store.Driver != config.SQLite {
+		return nil, fmt.Errorf("store.driver %q: this build has the engine %q alone", cfg.Store.Driver, config.SQLite)
+	}
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
+	store, err := inventory.Open(ctx, inventory.Options{
+		DSN: cfg.Store.DSN,
+		Limits: inventory.Limits{
+			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
+			GroupsPerSubscription:    cfg.Limits.GroupsPerSubscription,
+		},
+		SendWithin:      cfg.Index.SendWithin,
+		CallLimit:       cfg.Upstream.CallTimeout,
+		CallMargin:      cfg.Index.CallMargin,
+		LateWriteWindow: cfg.Index.LateWriteWindow,
+		TombstoneAge:    cfg.Index.Tombstones,
+		CacheTTL:        cfg.Index.CacheTTL,
+		CacheEntries:    cacheEntries,
+	})
+	if err != nil {
+		return nil, err
+	}
+	seeds := make([]inventory.Subscription, 0, len(cfg.Subscriptions))
+	for _, seed := range cfg.Subscriptions {
+		state, err := inventory.ParseSubscriptionState(seed.State)
+		if err != nil {
+			return nil, errors.Join(err, store.Close())
+		}
+		seeds = append(seeds, inventory.Subscription{
+			ID: seed.ID, TenantID: seed.TenantID, DisplayName: seed.DisplayName, State: state, Covered: seed.Covered,
+		})
+	}
+	if err := store.SeedSubscriptions(ctx, seeds); err != nil {
+		return nil, errors.Join(err, store.Close())
+	}
+	return store, nil
+}
+
+func authenticatorOf(cfg *config.Config) (access.Authenticator, error) {
+	if cfg.Auth.Mode == config.AuthNone {
+		return access.Anyone{}, nil
+	}
+	principals := make(map[string]access.Principal, len(cfg.Auth.Tokens))
+	for _, t := range cfg.Auth.Tokens {
+		principals[t.SHA256] = access.Principal{TenantID: t.TenantID, ObjectID: t.ObjectID, Name: t.Name, AppID: t.AppID}
+	}
+	authority := cfg.Metadata.LoginEndpoint
+	if authority == "" {
+		authority = cfg.Server.PublicURL.String()
+	}
+	if tenant := cfg.Metadata.Tenant; tenant != "" {
+		authority += "/" + tenant
+	}
+	return access.NewTokens(principals, authority)
+}
+
+func serverTLS(cert, key string) (*tls.Config, error) {
+	pair, err := tls.LoadX509KeyPair(cert, key)
+	if err != nil {
+		return nil, err
+	}
+	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
+}
+
+// clientTLS returns how providers are spoken to, nil for the system's defaults.
+func clientTLS(o config.UpstreamTLS) (*tls.Config, error) {
+	if o.CA == "" && o.Cert == "" {
+		return nil, nil //nolint:nilnil // no configuration is a valid one
+	}
+	c := &tls.Config{MinVersion: tls.VersionTLS12}
+	if o.CA != "" {
+		pem, err := os.ReadFile(o.CA)
+		if err != nil {
+			return nil, err
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return nil, fmt.Errorf("%s holds no certificate", o.CA)
+		}
+	}
+	if o.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err != nil {
+			return nil, err
+		}
+		c.Certificates = []tls.Certificate{pair}
+	}
+	return c, nil
+}
+
+// run serves until ctx ends or a listener fails, then drains: unready first,
+// requests under way to their end, the store last.
+func (s *service) run(ctx context.Context, public, admin net.Listener) error {
+	servers := []*http.Server{s.server(s.gateway.Public()), s.server(s.gateway.Admin())}
+	if s.tls != nil {
+		public = tls.NewListener(public, s.tls)
+		servers[0].TLSConfig = s.tls
+	}
+	ended := make(chan error, len(servers))
+	for i, l := range []net.Listener{public, admin} {
+		go func() { ended <- servers[i].Serve(l) }()
+	}
+	s.log.Info("serving", zap.Stringer("public", public.Addr()), zap.Stringer("admin", admin.Addr()), zap.Stringer("publicURL", s.config.Server.PublicURL))
+
+	var failure error
+	select {
+	case failure = <-ended:
+		ended <- failure
+	case <-ctx.Done():
+		s.gateway.Drain()
+		pause(context.WithoutCancel(ctx), s.config.Server.Drain.Delay)
+	}
+	failure = errors.Join(failure, s.stop(context.WithoutCancel(ctx), servers))
+	for range servers {
+		<-ended
+	}
+	s.upstream.Close()
+	return errors.Join(failure, s.store.Close())
+}
+
+func (s *service) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		DisableGeneralOptionsHandler: true, ErrorLog: zap.NewStdLog(s.log),
+	}
+}
+
+func (s *service) stop(ctx context.Context, servers []*http.Server) error {
+	ctx, cancel := context.WithTimeout(ctx, s.config.Server.Drain.Limit)
+	defer cancel()
+	var failure error
+	for _, server := range servers {
+		if err := server.Shutdown(ctx); err != nil {
+			s.log.Warn("requests were cut off at the end of the drain", zap.Error(err))
+			failure = errors.Join(failure, server.Close())
+		}
+	}
+	return failure
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}

@@ -1,0 +1,206 @@
+package gateway
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/subtle"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+// readyTime bounds how long a readiness probe may take.
+const readyTime = 3 * time.Second
+
+// Admin returns the handler of the admin listener: health, metrics, profiles,
+// and the lifecycle of subscriptions. It must not be reachable for web pages,
+// so foreign hosts and origins are refused whatever is asked for.
+func (g *Gateway) Admin() http.Handler {
+	m := mux.NewRouter()
+	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
+	m.Methods(http.MethodGet).Path("/readyz").HandlerFunc(g.ready)
+	m.Methods(http.MethodGet).Path("/metrics").Handler(promhttp.HandlerFor(g.registry, promhttp.HandlerOpts{}))
+
+	guarded := m.NewRoute().Subrouter()
+	guarded.Use(g.adminToken)
+	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(adminRoute(g.adminList))
+	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminGet))
+	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminPut))
+	guarded.Path("/debug/pprof/cmdline").HandlerFunc(pprof.Cmdline)
+	guarded.Path("/debug/pprof/profile").HandlerFunc(pprof.Profile)
+	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
+	guarded.Path("/debug/pprof/trace").HandlerFunc(pprof.Trace)
+	guarded.PathPrefix("/debug/pprof/").HandlerFunc(pprof.Index)
+	return g.adminHost(m)
+}
+
+// adminHost refuses what a browser could be made to send: a host name that
+// somebody else's DNS may point here, and any origin.
+func (g *Gateway) adminHost(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		host := r.Host
+		if h, _, err := net.SplitHostPort(host); err == nil {
+			host = h
+		}
+		host = strings.ToLower(strings.Trim(host, "[]"))
+		_, err := netip.ParseAddr(host)
+		known := err == nil || host == "localhost" || slices.Contains(g.config.Server.AdminHosts, host)
+		if !known || len(r.Header["Origin"]) > 0 {
+			adminFault(w, arm.NewError(arm.Forbidden, "The admin listener answers neither web pages nor foreign host names."))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// adminToken asks for the admin token where one is configured.
+func (g *Gateway) adminToken(next http.Handler) http.Handler {
+	want := g.config.Server.AdminToken
+	if want == "" {
+		return next
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
+		got := hex.EncodeToString(sum[:])
+		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
+			w.Header().Set("WWW-Authenticate", `Bearer realm="portico admin"`)
+			adminFault(w, arm.NewError(arm.AuthenticationFailed))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	_, _ = io.WriteString(w, text) // the prober may be gone
+}
+
+func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
+	if g.draining.Load() {
+		plain(w, http.StatusServiceUnavailable, "draining\n")
+		return
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
+	defer cancel()
+	if err := g.store.Ready(ctx); err != nil {
+		g.log.Sugar().Warnw("not ready", "error", err)
+		plain(w, http.StatusServiceUnavailable, "the store does not answer\n")
+		return
+	}
+	plain(w, http.StatusOK, "ready\n")
+}
+
+// adminRoute renders what an admin handler returns.
+func adminRoute(handle func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, body, err := handle(w, r)
+		if err != nil {
+			var fault *arm.Error
+			if !errors.As(err, &fault) {
+				fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.").Because(err)
+			}
+			adminFault(w, fault)
+			return
+		}
+		text, err := json.Marshal(body)
+		if err != nil {
+			adminFault(w, arm.NewError(arm.Conflict).WithStatus(http.StatusInternalServerError).Saying("The answer could not be written.").Because(err))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write(text) // the client may be gone
+	})
+}
+
+func adminFault(w http.ResponseWriter, fault *arm.Error) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	w.WriteHeader(fault.Status)
+	_, _ = w.Write(fault.Body()) // the client may be gone
+}
+
+// adminSubscription is a subscription as operators see it.
+type adminSubscription struct {
+	ID          string `json:"id"`
+	TenantID    string `json:"tenantId"`
+	DisplayName string `json:"displayName"`
+	State       string `json:"state"`
+}
+
+func adminOf(s inventory.Subscription) adminSubscription {
+	return adminSubscription{s.ID, s.TenantID, s.DisplayName, s.State.String()}
+}
+
+func (g *Gateway) adminList(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	all, err := g.store.Subscriptions(r.Context(), "", "", 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	l := list{Value: make([]any, 0, len(all))}
+	for _, s := range all {
+		l.Value = append(l.Value, adminOf(s))
+	}
+	return http.StatusOK, l, nil
+}
+
+func (g *Gateway) adminGet(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	id := mux.Vars(r)["id"]
+	s, err := g.store.Subscription(r.Context(), id)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
+	}
+	return http.StatusOK, adminOf(s), err
+}
+
+func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	id := mux.Vars(r)["id"]
+	if !arm.ValidGUID(id) {
+		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, id)
+	}
+	var sent adminSubscription
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&sent); err != nil {
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, err.Error())
+	}
+	if sent.State == "" {
+		sent.State = inventory.Enabled.String()
+	}
+	state, err := inventory.ParseSubscriptionState(sent.State)
+	switch {
+	case err != nil:
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, err.Error()).About("state")
+	case !arm.ValidGUID(sent.TenantID):
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "tenantId is a GUID").About("tenantId")
+	case sent.ID != "" && !arm.EqualFold(sent.ID, id):
+		return 0, nil, arm.NewError(arm.InvalidRequestContent, "id is that of the URL").About("id")
+	}
+	if sent.DisplayName == "" {
+		sent.DisplayName = id
+	}
+	stored, created, err := g.store.PutSubscription(r.Context(), inventory.Subscription{
+		ID: id, TenantID: arm.Fold(sent.TenantID), DisplayName: sent.DisplayName, State: state, Covered: true,
+	})
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return status, adminOf(stored), err
+}

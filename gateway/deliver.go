@@ -1,0 +1,154 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/jsonscan"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// deliver sends a provider's answer to the client, guarded: its ids and polling
+// URLs are the front door's, its size is bounded, its pages link to the front
+// door.
+func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchange, p proxied, answer *http.Response) error {
+	namespace := x.request.Provider.Namespace
+	limit := g.config.Limits.AnswerBody
+	if answer.ContentLength > limit {
+		return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(limit))
+	}
+	if paged(x.request, answer) {
+		if err := g.guardPage(x, p, answer); err != nil {
+			return err
+		}
+	}
+	h := w.Header()
+	g.answerHeaders(h, x, answer)
+	g.guardLinks(ctx, h, x, p, answer.StatusCode)
+	w.WriteHeader(answer.StatusCode)
+	if _, err := io.Copy(w, answer.Body); err != nil {
+		// What has gone out cannot be taken back: the message must end broken,
+		// not short.
+		x.failure = err
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// answerHeaders copies the headers of a provider's answer, less those that
+// concern its own connection or are the front door's to set.
+func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Response) {
+	upstream.RemoveHopByHop(answer.Header)
+	for name, values := range answer.Header {
+		switch name {
+		case "Server", "X-Powered-By", tracing.RoutingHeader, tracing.CorrelationHeader, tracing.FailureCauseHeader:
+			continue
+		}
+		h[name] = values
+	}
+	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
+		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
+	}
+	g.ownHeaders(h, x)
+	if answer.StatusCode >= http.StatusBadRequest {
+		x.cause = "service"
+		h[tracing.FailureCauseHeader] = []string{x.cause}
+	}
+}
+
+// hold reads an answer whole, decompressed, and puts it back as its body.
+func (g *Gateway) hold(answer *http.Response, namespace string) ([]byte, error) {
+	text, err := upstream.ReadAll(answer.Header, answer.Body, g.config.Limits.AnswerBody)
+	switch {
+	case errors.Is(err, upstream.ErrTooLarge):
+		return nil, arm.NewError(arm.ResponseTooLarge, namespace, megabytes(g.config.Limits.AnswerBody))
+	case err != nil:
+		return nil, (&upstream.Fault{Sent: true, Err: err}).ARM(namespace)
+	}
+	putBack(answer, text)
+	return text, nil
+}
+
+func putBack(answer *http.Response, text []byte) {
+	answer.Body = readCloser{bytes.NewReader(text), answer.Body}
+	answer.ContentLength = int64(len(text))
+	delete(answer.Header, "Content-Encoding")
+	delete(answer.Header, "Content-Length")
+}
+
+// readCloser reads from one and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+// paged holds for answers that may be a page of a list.
+func paged(q *routing.Request, answer *http.Response) bool {
+	if answer.StatusCode != http.StatusOK || q.Method == http.MethodHead {
+		return false
+	}
+	switch q.Class {
+	case routing.Collection, routing.Below, routing.AtProvider, routing.Located:
+		return true
+	case routing.Own, routing.NoRoute, routing.Instance, routing.Poll:
+	}
+	return false
+}
+
+// guardPage makes the nextLink of a page lead to the front door; a page that
+// leads anywhere else is not sent.
+func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error {
+	namespace := x.request.Provider.Namespace
+	text, err := g.hold(answer, namespace)
+	if err != nil {
+		return err
+	}
+	page, err := linkOf(text)
+	if err != nil {
+		if x.request.Class != routing.Collection {
+			return nil // the answer of an action need be no JSON
+		}
+		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error())
+	}
+	if page.NextLink == nil {
+		return nil
+	}
+	links := fanout.Links{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
+	query, err := links.Query(page.NextLink)
+	if err != nil {
+		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error()).About("nextLink")
+	}
+	link := []byte("null")
+	if query != "" {
+		link = quote(fanout.PublicLink(g.public, x.request.Path.Escaped(), query))
+	}
+	putBack(answer, page.WithNextLink(link))
+	return nil
+}
+
+// linkOf finds the nextLink of what may be a page.
+func linkOf(text []byte) (fanout.Page, error) {
+	page := fanout.Page{Text: text}
+	err := jsonscan.Object(text, func(m jsonscan.Member) error {
+		if string(m.Key) == "nextLink" {
+			page.NextLink, page.NextAt = m.Value, m.Offset
+		}
+		return nil
+	})
+	return page, err
+}
+
+// note logs what did not work without being the client's affair.
+func (g *Gateway) note(x *exchange, what string, err error) {
+	g.log.Warn(what, zap.Error(err), zap.String("correlationId", x.identity.Correlation))
+}

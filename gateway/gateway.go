@@ -1,0 +1,112 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"os"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/config"
+	"portico/inventory"
+	"portico/routing"
+	"portico/upstream"
+)
+
+// Options are what a gateway is made of. The caller owns the parts and closes
+// them after the listeners have ended.
+type Options struct {
+	Config        *config.Config
+	Store         *inventory.Store
+	Upstream      *upstream.Client
+	Authenticator access.Authenticator
+	Log           *zap.Logger
+	Metrics       *prometheus.Registry
+}
+
+// Gateway answers the requests of both listeners. It is safe for concurrent
+// use and holds no goroutines of its own.
+type Gateway struct {
+	config        *config.Config
+	store         *inventory.Store
+	locations     *inventory.Locations
+	upstream      *upstream.Client
+	authenticator access.Authenticator
+	router        *routing.Router
+	log           *zap.Logger
+	metrics       *metrics
+	registry      *prometheus.Registry
+	public        *url.URL
+	sender        string
+	own           http.Handler
+	draining      atomic.Bool
+}
+
+// New assembles a gateway.
+func New(o Options) *Gateway {
+	locations := o.Store.Locations()
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	g := &Gateway{
+		config:        o.Config,
+		store:         o.Store,
+		locations:     locations,
+		upstream:      o.Upstream,
+		authenticator: o.Authenticator,
+		router:        &routing.Router{Map: o.Config.Map, Index: index{o.Store, locations}},
+		log:           o.Log,
+		metrics:       newMetrics(o.Metrics),
+		registry:      o.Metrics,
+		public:        o.Config.Server.PublicURL,
+		sender:        host,
+	}
+	g.own = g.ownRoutes()
+	return g
+}
+
+// index is the inventory as routing asks it: locations by way of the cache.
+type index struct {
+	*inventory.Store
+	locations *inventory.Locations
+}
+
+func (i index) Locate(ctx context.Context, subscription string, key []byte) (inventory.Located, error) {
+	return i.locations.Locate(ctx, subscription, key)
+}
+
+// Public returns the handler of the public listener.
+func (g *Gateway) Public() http.Handler {
+	return chain(http.HandlerFunc(g.dispatch),
+		g.begin,    // an exchange for every request, whatever becomes of it
+		g.recover,  // a panic is a 500, and the log's affair
+		g.observe,  // access log and metrics, of refusals too
+		g.identify, // ids, then no reserved header is left
+		g.guardHost,
+		g.authenticate,
+		g.classify,
+	)
+}
+
+// middleware wraps a handler in one concern.
+type middleware func(http.Handler) http.Handler
+
+// chain composes middlewares in the order in which a request meets them.
+func chain(last http.Handler, links ...middleware) http.Handler {
+	for i := len(links) - 1; i >= 0; i-- {
+		last = links[i](last)
+	}
+	return last
+}
+
+// now is the time that requests are stamped with.
+func (g *Gateway) now() time.Time { return time.Now() }
+
+// Drain makes the gateway report itself unready. It goes on answering.
+func (g *Gateway) Drain() { g.draining.Store(true) }

@@ -1,0 +1,376 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/jsonscan"
+	"portico/routing"
+)
+
+const groupType = "Microsoft.Resources/resourceGroups"
+
+// groupBody is a resource group as clients see it.
+type groupBody struct {
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Type       string            `json:"type"`
+	Location   string            `json:"location"`
+	ManagedBy  string            `json:"managedBy,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+	Properties *groupProperties  `json:"properties,omitempty"`
+	ETag       string            `json:"etag,omitempty"`
+}
+
+type groupProperties struct {
+	ProvisioningState string `json:"provisioningState"`
+}
+
+func groupState(s inventory.GroupState) string {
+	switch s {
+	case inventory.GroupDeleting:
+		return "Deleting"
+	case inventory.GroupMoving:
+		return "MovingResources"
+	case inventory.GroupActive:
+	}
+	return "Succeeded"
+}
+
+// stable is the representation without what changes by itself, of which the
+// entity tag is made.
+func stable(g inventory.Group) groupBody {
+	return groupBody{
+		ID: routing.GroupID(g.Subscription, g.Name), Name: g.Name, Type: groupType,
+		Location: g.Location, ManagedBy: g.ManagedBy, Tags: g.Tags,
+	}
+}
+
+func represent(g inventory.Group) groupBody {
+	body := stable(g)
+	body.Properties = &groupProperties{groupState(g.State)}
+	body.ETag = g.ETag
+	return body
+}
+
+// groupRequest is what a client sends for a group. Members that only the
+// service sets may come back from a GET: they are compared, not taken.
+type groupRequest struct {
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Type       string            `json:"type"`
+	Location   string            `json:"location"`
+	ManagedBy  *string           `json:"managedBy"`
+	Tags       map[string]string `json:"tags"`
+	Properties groupProperties   `json:"properties"`
+	ETag       string            `json:"etag"`
+
+	hasTags, hasManagedBy bool
+}
+
+func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) {
+	var sent groupRequest
+	if len(content) == 0 {
+		content = []byte("{}")
+	}
+	body, fault := routing.ReadObject(content)
+	if fault != nil {
+		return sent, fault
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&sent); err != nil {
+		return sent, arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
+		sent.hasTags = sent.hasTags || string(m.Key) == "tags"
+		sent.hasManagedBy = sent.hasManagedBy || string(m.Key) == "managedBy"
+		return nil
+	})
+	if body.HasTags {
+		if fault := arm.CheckTags(sent.Tags, tagLimit); fault != nil {
+			return sent, fault
+		}
+	}
+	return sent, sent.matchesURL(x)
+}
+
+// matchesURL holds the read-only members to the URL, which decides.
+func (sent groupRequest) matchesURL(x *exchange) error {
+	subscription, name := x.request.Path.Subscription(), x.request.Path.Group()
+	for _, c := range []struct{ member, got, want string }{
+		{"id", sent.ID, routing.GroupID(subscription, name)},
+		{"name", sent.Name, name},
+		{"type", sent.Type, groupType},
+	} {
+		if c.got != "" && !arm.EqualFold(c.got, c.want) {
+			return arm.NewError(arm.InvalidRequestContent, "The member '"+c.member+"' is not that of the request URI. Path '"+c.member+"'").About(c.member)
+		}
+	}
+	return nil
+}
+
+// checkState compares the provisioningState that came back from a GET.
+func (sent groupRequest) checkState(state inventory.GroupState) error {
+	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, groupState(state)) {
+		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").About("properties.provisioningState")
+	}
+	return nil
+}
+
+func (g *Gateway) putGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	sent, contentErr := readGroup(x, c.content, g.config.Limits.TagsPerResource)
+	conditions := arm.ParsePreconditions(r.Header)
+	name := x.request.Path.Group()
+	location := arm.Location(sent.Location)
+	group, created, err := g.store.EditGroup(r.Context(), c.Subscription.ID, name, func(current *inventory.Group) (*inventory.Group, error) {
+		next := inventory.Group{Subscription: c.Subscription.ID, Location: location}
+		etag := ""
+		if current != nil {
+			next, etag = *current, current.ETag
+		}
+		if fault := conditions.Write(etag, x.request.Path.String()); fault != nil {
+			return nil, fault
+		}
+		if contentErr != nil {
+			return nil, contentErr
+		}
+		if err := g.checkGroup(sent, current, location); err != nil {
+			return nil, err
+		}
+		next.Name, next.Tags, next.ManagedBy = name, sent.Tags, ""
+		if sent.ManagedBy != nil {
+			next.ManagedBy = *sent.ManagedBy
+		}
+		next.ETag = arm.WeakETag(stable(next))
+		return &next, nil
+	})
+	if err != nil {
+		return groupRefusal(name, err)
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return g.answerGroup(w, x, status, group)
+}
+
+func (g *Gateway) checkGroup(sent groupRequest, current *inventory.Group, location string) error {
+	state := inventory.GroupActive
+	if current != nil {
+		state = current.State
+		if state == inventory.GroupDeleting {
+			return arm.NewError(arm.ResourceGroupBeingDeleted, current.Name).About("resourceGroupName")
+		}
+	}
+	if location == "" {
+		return arm.NewError(arm.LocationRequired).About("location")
+	}
+	if _, known := g.router.Map.Region(location); !known {
+		var names []string
+		for _, region := range g.router.Map.Regions() {
+			names = append(names, region.Name)
+		}
+		return arm.NewError(arm.LocationNotAvailableForGroup, sent.Location, strings.Join(names, ",")).About("location")
+	}
+	if current != nil && current.Location != location {
+		return arm.NewError(arm.InvalidResourceGroupLocation, location, current.Location).About("location")
+	}
+	return sent.checkState(state)
+}
+
+func groupRefusal(name string, err error) error {
+	var quota *inventory.QuotaError
+	switch {
+	case errors.As(err, &quota):
+		return arm.NewError(arm.ResourceGroupQuotaExceeded, name, quota.Limit, quota.Current)
+	case errors.Is(err, inventory.ErrNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
+	}
+	return err
+}
+
+func (g *Gateway) patchGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	sent, contentErr := readGroup(x, c.content, g.config.Limits.TagsPerResource)
+	conditions := arm.ParsePreconditions(r.Header)
+	name := x.request.Path.Group()
+	group, _, err := g.store.EditGroup(r.Context(), c.Subscription.ID, name, func(current *inventory.Group) (*inventory.Group, error) {
+		if current == nil {
+			return nil, inventory.ErrNotFound
+		}
+		if fault := conditions.Write(current.ETag, x.request.Path.String()); fault != nil {
+			return nil, fault
+		}
+		if contentErr != nil {
+			return nil, contentErr
+		}
+		location := current.Location
+		if sent.Location != "" {
+			location = arm.Location(sent.Location)
+		}
+		if err := g.checkGroup(sent, current, location); err != nil {
+			return nil, err
+		}
+		next := *current
+		next.Name = name
+		if sent.hasTags {
+			next.Tags = maps.Clone(sent.Tags)
+		}
+		if sent.hasManagedBy {
+			next.ManagedBy = ""
+			if sent.ManagedBy != nil {
+				next.ManagedBy = *sent.ManagedBy
+			}
+		}
+		next.ETag = arm.WeakETag(stable(next))
+		return &next, nil
+	})
+	if err != nil {
+		return groupRefusal(name, err)
+	}
+	return g.answerGroup(w, x, http.StatusOK, group)
+}
+
+func (g *Gateway) answerGroup(w http.ResponseWriter, x *exchange, status int, group inventory.Group) error {
+	w.Header()["ETag"] = []string{group.ETag}
+	return g.answer(w, x, status, represent(group))
+}
+
+func (g *Gateway) getGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	group, err := g.store.Group(r.Context(), c.Subscription.ID, x.request.Path.Group())
+	if err != nil {
+		return groupRefusal(x.request.Path.Group(), err)
+	}
+	if arm.ParsePreconditions(r.Header).NotModified(group.ETag) {
+		w.Header()["ETag"] = []string{group.ETag}
+		return g.answer(w, x, http.StatusNotModified, nil)
+	}
+	return g.answerGroup(w, x, http.StatusOK, group)
+}
+
+func (g *Gateway) headGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	if _, err := g.store.Group(r.Context(), c.Subscription.ID, x.request.Path.Group()); err != nil {
+		return groupRefusal(x.request.Path.Group(), err)
+	}
+	return g.answer(w, x, http.StatusNoContent, nil)
+}
+
+func (g *Gateway) listGroups(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	if err := refuseFilter(x.request.Query, "$filter"); err != nil {
+		return err
+	}
+	p, err := pageOf(x.request.Query)
+	if err != nil {
+		return err
+	}
+	groups, err := g.store.Groups(r.Context(), inventory.GroupQuery{Subscription: c.Subscription.ID, After: p.after, Limit: p.top + 1})
+	if err != nil {
+		return err
+	}
+	l := list{Value: make([]any, 0, len(groups))}
+	for _, group := range groups {
+		l.Value = append(l.Value, represent(group))
+	}
+	if len(groups) > p.top {
+		g.cut(&l, x, p, groups[p.top-1].Key)
+	}
+	return g.answer(w, x, http.StatusOK, l)
+}
+
+// deleteGroup deletes a group that is empty. Rows of which the index is not
+// sure are asked for first, so that a client that has deleted everything is not
+// told otherwise.
+func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	conditions := arm.ParsePreconditions(r.Header)
+	name := x.request.Path.Group()
+	check := func(group inventory.Group) error {
+		if fault := conditions.Write(group.ETag, x.request.Path.String()); fault != nil {
+			return fault
+		}
+		if group.State != inventory.GroupActive {
+			return arm.NewError(arm.ResourceGroupBeingDeleted, group.Name).About("resourceGroupName")
+		}
+		return nil
+	}
+	var notEmpty *inventory.GroupNotEmptyError
+	err := g.store.DeleteGroup(r.Context(), c.Subscription.ID, name, check)
+	if errors.As(err, &notEmpty) && g.askDoubtful(r.Context(), x, c, name) {
+		err = g.store.DeleteGroup(r.Context(), c.Subscription.ID, name, check)
+	}
+	switch {
+	case errors.As(err, &notEmpty) && len(notEmpty.Resources) == 0:
+		fault := arm.NewError(arm.Conflict).About(x.request.Path.String()).Because(err)
+		fault.RetryAfter = conflictRetry
+		return fault
+	case errors.As(err, &notEmpty):
+		return deletionBlocked(name, notEmpty.Resources)
+	case err != nil:
+		return groupRefusal(name, err)
+	}
+	return g.answer(w, x, http.StatusOK, nil)
+}
+
+func deletionBlocked(name string, ids []string) *arm.Error {
+	short := make([]string, 0, len(ids))
+	details := make([]arm.Error, 0, len(ids))
+	for _, id := range ids {
+		if i := strings.Index(strings.ToLower(id), "/providers/"); i >= 0 {
+			short = append(short, id[i+len("/providers/"):])
+		}
+		details = append(details, arm.Error{Code: arm.Conflict, Message: "The resource still exists. Delete it first.", Target: id})
+	}
+	slices.Sort(short)
+	fault := arm.NewError(arm.ResourceGroupDeletionBlocked, name, strings.Join(short, ","), uuid.NewString())
+	fault.Details = details
+	return fault
+}
+
+// askedAtOnce bounds the questions to providers on behalf of one group delete.
+const askedAtOnce = 8
+
+// askDoubtful asks for the group's rows that are not plainly alive, and reports
+// whether any of them is gone.
+func (g *Gateway) askDoubtful(ctx context.Context, x *exchange, c ownCall, name string) bool {
+	ctx, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
+	defer cancel()
+	rows, err := g.store.Resources(ctx, inventory.ResourceQuery{Subscription: c.Subscription.ID, Group: name, Limit: g.config.Limits.ResourcesPerTypeAndGroup})
+	if err != nil {
+		g.note(x, "the resources of a group could not be listed", err)
+		return false
+	}
+	var (
+		wait  sync.WaitGroup
+		mu    sync.Mutex
+		any   bool
+		slots = make(chan struct{}, askedAtOnce)
+	)
+	for _, row := range rows {
+		if row.Phase == inventory.Live && !row.Verify {
+			continue
+		}
+		slots <- struct{}{}
+		wait.Go(func() {
+			defer func() { <-slots }()
+			gone, err := g.ask(ctx, x, c.Subscription.TenantID, row, true)
+			if err != nil {
+				g.note(x, "a resource could not be asked for", err)
+			}
+			mu.Lock()
+			defer mu.Unlock()
+			any = any || gone
+		})
+	}
+	wait.Wait()
+	return any
+}

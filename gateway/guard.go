@@ -1,0 +1,131 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/routing"
+)
+
+// pollingHeaders are the headers whose URLs clients follow with their token
+// attached (async reference, 202 Accepted and Location Headers).
+var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Location"}
+
+// guardLinks makes the polling URLs of an answer lead to the front door, and
+// remembers where polls of them go. A URL on a foreign host never reaches a
+// client, but for the Location of a redirect, which is not followed blindly.
+func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p proxied, status int) {
+	redirect := status >= 300 && status < 400
+	for _, name := range pollingHeaders {
+		values, sent := h[name]
+		if !sent {
+			continue
+		}
+		public, own := g.publicForm(values[0], p)
+		switch {
+		case own:
+			h[name] = []string{public.String()}
+			if !redirect {
+				g.remember(ctx, x, p, public)
+			}
+		case !redirect || name != "Location":
+			delete(h, name)
+			g.log.Warn("a polling URL on a foreign host was removed")
+		default:
+			h[name] = values[:1]
+		}
+	}
+	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
+		g.clampRetryAfter(h)
+	}
+}
+
+// publicForm returns a polling URL as it is on the front door, and whether it
+// may be: it names the front door, the provider's own endpoint, or no host.
+func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
+	target, err := url.Parse(link)
+	if err != nil || target.User != nil || target.Opaque != "" || !strings.HasPrefix(target.EscapedPath(), "/") {
+		return nil, false
+	}
+	own := target.Scheme == "" && target.Host == "" || fanout.SameOrigin(target, g.public)
+	for _, address := range p.Endpoint.URLs {
+		own = own || fanout.SameOrigin(target, address)
+	}
+	if !own {
+		return nil, false
+	}
+	return &url.URL{Scheme: g.public.Scheme, Host: g.public.Host, Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}, true
+}
+
+// remember records which endpoint a polling URL was issued by, and on whose
+// behalf. Where that fails the URL's own path must do.
+func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *url.URL) {
+	var path arm.Path
+	if x.subscription() == "" || path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
+		return
+	}
+	query, fault := routing.ParseQuery(link.RawQuery)
+	if fault != nil {
+		return
+	}
+	principal := x.principal.In(p.Subscription.TenantID)
+	record := inventory.Operation{
+		Subscription: x.subscription(),
+		Token:        routing.PollToken(path.String(), query),
+		Method:       x.request.Method,
+		Namespace:    x.request.Provider.Namespace,
+		Region:       p.Region,
+		APIVersion:   x.request.Query.APIVersion,
+		TenantID:     principal.TenantID,
+		ObjectID:     principal.ObjectID,
+		Until:        g.now().Add(g.config.Operations.Records),
+	}
+	if x.request.Type != nil {
+		record.Type = x.request.Type.Name
+	}
+	switch {
+	case p.Operation != nil: // a poll that names a further URL of the same operation
+		record.Resource, record.Method, record.Type, record.APIVersion = p.Operation.Resource, p.Operation.Method, p.Operation.Type, p.Operation.APIVersion
+	case p.Row != nil || p.Location != "":
+		record.Resource = x.request.Key()
+	}
+	if err := g.store.RecordOperation(ctx, record); err != nil {
+		g.note(x, "a polling URL was not recorded", err)
+	}
+}
+
+// clampRetryAfter makes Retry-After of an accepted or finished operation an
+// integer within the contract's bounds; absent stays absent.
+func (g *Gateway) clampRetryAfter(h http.Header) {
+	sent := h.Get("Retry-After")
+	if sent == "" {
+		return
+	}
+	var pause time.Duration
+	if seconds, err := strconv.Atoi(strings.TrimSpace(sent)); err == nil {
+		pause = time.Duration(max(0, min(seconds, 1<<20))) * time.Second
+	} else if at, err := http.ParseTime(sent); err == nil {
+		pause = at.Sub(g.now())
+	} else {
+		delete(h, "Retry-After")
+		return
+	}
+	pause = max(g.config.Operations.RetryAfterMin, min(pause, g.config.Operations.RetryAfterMax))
+	h.Set("Retry-After", strconv.FormatInt(int64(pause/time.Second), 10))
+}
+
+func quote(s string) []byte {
+	text, err := json.Marshal(s)
+	if err != nil { // a string always has a JSON form
+		return []byte(`""`)
+	}
+	return text
+}

@@ -1,0 +1,201 @@
+package gateway
+
+import (
+	"errors"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"runtime/debug"
+	"strings"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/config"
+	"portico/routing"
+	"portico/tracing"
+)
+
+// maxHeaderLines bounds the headers of a request beside their size.
+const maxHeaderLines = 200
+
+// recover turns a panic into a 500. An aborted answer stays aborted: the client
+// must see a broken message, not a short one.
+func (g *Gateway) recover(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer func() {
+			failure := recover()
+			if failure == nil {
+				return
+			}
+			if err, ok := failure.(error); ok && errors.Is(err, http.ErrAbortHandler) {
+				panic(failure)
+			}
+			x := of(r)
+			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.identity.Correlation))
+			g.fail(w, r, errors.New("a handler panicked"))
+		}()
+		next.ServeHTTP(w, r)
+	})
+}
+
+// identify mints the request's ids and strips what a client may not say. From
+// here on no reserved header is left on the request.
+func (g *Gateway) identify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := of(r)
+		var fault *arm.Error
+		x.identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.started)
+		x.client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+		x.path, x.query = target(r)
+
+		lines := 0
+		for _, values := range r.Header {
+			lines += len(values)
+		}
+		switch {
+		case fault != nil:
+			g.fail(w, r, fault)
+			return
+		case lines > maxHeaderLines:
+			g.fail(w, r, arm.NewError(arm.InvalidRequestHeader, "*", "there are too many header lines").WithStatus(http.StatusRequestHeaderFieldsTooLarge))
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// target returns path and query of the request as they came over the wire:
+// net/url has decoded and re-encoded its own copy.
+func target(r *http.Request) (path, query string) {
+	path, query, _ = strings.Cut(r.RequestURI, "?")
+	if !strings.HasPrefix(path, "/") {
+		// The absolute form names a host as well, which is not asked for here.
+		if _, rest, ok := strings.Cut(path, "://"); ok {
+			path = "/"
+			if i := strings.IndexByte(rest, '/'); i >= 0 {
+				path = rest[i:]
+			}
+		}
+	}
+	return path, query
+}
+
+// guardHost protects a gateway without authentication from web pages: a
+// browser must not reach it under a name that a page's owner chose, nor on
+// behalf of a page at all.
+func (g *Gateway) guardHost(next http.Handler) http.Handler {
+	if g.config.Auth.Mode != config.AuthNone {
+		return next
+	}
+	hosts := allowedHosts(g.public, g.config.Server.Listen)
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch {
+		case len(r.Header["Origin"]) > 0:
+			g.fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
+		case !hosts[strings.ToLower(r.Host)]:
+			g.fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
+		default:
+			next.ServeHTTP(w, r)
+		}
+	})
+}
+
+// allowedHosts are the values of Host under which a gateway without
+// authentication may be called: the public URL's, and the listener's port on
+// localhost and loopback addresses.
+func allowedHosts(public *url.URL, listen string) map[string]bool {
+	hosts := map[string]bool{strings.ToLower(public.Host): true}
+	if public.Port() == "" {
+		port := "80"
+		if public.Scheme == "https" {
+			port = "443"
+		}
+		hosts[net.JoinHostPort(strings.ToLower(public.Hostname()), port)] = true
+	}
+	host, port, err := net.SplitHostPort(listen)
+	if err != nil {
+		return hosts
+	}
+	names := []string{"localhost", "127.0.0.1", "::1"}
+	if address, err := netip.ParseAddr(host); err == nil && address.IsLoopback() {
+		names = append(names, address.String())
+	}
+	for _, name := range names {
+		hosts[net.JoinHostPort(name, port)] = true
+		if port == "80" {
+			hosts[name] = true
+		}
+	}
+	return hosts
+}
+
+// authenticate finds the caller. Clients ask for the metadata before they know
+// where to get a token.
+func (g *Gateway) authenticate(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := of(r)
+		principal, refusal := g.authenticator.Authenticate(r)
+		if refusal != nil && !isMetadata(x.path) {
+			w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
+			g.fail(w, r, refusal)
+			return
+		}
+		x.principal = principal
+		g.metrics.spoofed.Add(float64(tracing.Strip(r.Header)))
+		next.ServeHTTP(w, r)
+	})
+}
+
+func isMetadata(path string) bool {
+	return arm.EqualFold(strings.Trim(path, "/"), "metadata/endpoints")
+}
+
+// classify finds out what the request addresses.
+func (g *Gateway) classify(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := of(r)
+		if fault := checkMethod(r.Method); fault != nil {
+			g.fail(w, r, fault)
+			return
+		}
+		if strings.Contains(x.query, "#") {
+			g.fail(w, r, arm.NewError(arm.InvalidRequestURI, "a request has no fragment"))
+			return
+		}
+		var fault *arm.Error
+		x.request, fault = routing.Classify(g.router.Map, r.Method, x.path, x.query)
+		if fault != nil {
+			g.fail(w, r, fault)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+var knownMethods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete}
+
+func checkMethod(method string) *arm.Error {
+	switch method {
+	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete:
+		return nil
+	case http.MethodOptions, http.MethodTrace, http.MethodConnect:
+		fault := arm.NewError(arm.MethodNotAllowed, method)
+		fault.Allow = knownMethods
+		return fault
+	}
+	return arm.NewError(arm.NotImplemented)
+}
+
+// dispatch answers a classified request.
+func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
+	x := of(r)
+	if x.request.Class == routing.Own {
+		g.own.ServeHTTP(w, r)
+		return
+	}
+	if err := g.proxy(w, r, x); err != nil {
+		g.fail(w, r, err)
+	}
+}

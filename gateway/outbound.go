@@ -1,0 +1,87 @@
+package gateway
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"portico/access"
+	"portico/inventory"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// outbound builds the call to a provider: what the client sent, less what
+// concerns its own connection, plus what only the front door may say. Reserved
+// headers were stripped when the request came in.
+func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method string) upstream.Call {
+	h := r.Header.Clone()
+	upstream.RemoveHopByHop(h)
+	delete(h, "Content-Length")
+	if looksInside(x.request, method) {
+		delete(h, "Accept-Encoding")
+	}
+	principal := x.principal.In(p.Subscription.TenantID)
+	g.stamp(h, x, principal, g.publicURI(x.request))
+	if method != http.MethodGet && method != http.MethodHead {
+		h[tracing.SystemDataHeader] = []string{systemData(principal, x.request, p.Row, x.started)}
+	}
+	return upstream.Call{
+		Endpoint: p.Endpoint, Method: method,
+		Path: x.request.Path.Escaped(), Query: x.request.Query.Raw,
+		Header: h, Content: p.content,
+	}
+}
+
+// stamp writes ids, caller and referer onto a call.
+func (g *Gateway) stamp(h http.Header, x *exchange, principal access.Principal, referer string) {
+	x.identity.Stamp(h)
+	principal.Stamp(h)
+	h["Referer"] = []string{referer}
+	if address := x.clientAddress(); address != "" {
+		h["X-Ms-Client-Ip-Address"] = []string{address}
+		h["X-Forwarded-For"] = []string{x.client.Forwarded}
+	}
+	h["X-Forwarded-Proto"] = []string{g.public.Scheme}
+	h["X-Forwarded-Host"] = []string{g.public.Host}
+}
+
+// looksInside holds for calls whose answers the front door reads: they must
+// come uncompressed.
+func looksInside(q *routing.Request, method string) bool {
+	return q.Class != routing.Instance || method != http.MethodGet
+}
+
+// publicURI is the URI by which a client reaches what q names, whatever host it
+// used: providers build the links in their answers from it.
+func (g *Gateway) publicURI(q *routing.Request) string {
+	uri := g.public.Scheme + "://" + g.public.Host + q.Path.Escaped()
+	if q.Query.Raw != "" {
+		uri += "?" + q.Query.Raw
+	}
+	return uri
+}
+
+// systemData is who writes and when, as providers store it with a resource: in
+// full where a resource is made, the modification alone for anything else.
+func systemData(p access.Principal, q *routing.Request, row *inventory.Resource, now time.Time) string {
+	type stamps struct {
+		CreatedBy          string `json:"createdBy,omitempty"`
+		CreatedByType      string `json:"createdByType,omitempty"`
+		CreatedAt          string `json:"createdAt,omitempty"`
+		LastModifiedBy     string `json:"lastModifiedBy"`
+		LastModifiedByType string `json:"lastModifiedByType"`
+		LastModifiedAt     string `json:"lastModifiedAt"`
+	}
+	at := now.UTC().Format("2006-01-02T15:04:05.0000000Z")
+	s := stamps{LastModifiedBy: p.Signature(), LastModifiedByType: p.Kind(), LastModifiedAt: at}
+	if q.Method == http.MethodPut && q.Class == routing.Instance && row == nil {
+		s.CreatedBy, s.CreatedByType, s.CreatedAt = s.LastModifiedBy, s.LastModifiedByType, at
+	}
+	text, err := json.Marshal(s)
+	if err != nil { // strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}

@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"encoding/base64"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/routing"
+)
+
+// ownHandler answers one of Portico's own routes: the request is checked, its
+// subscription and group are resolved, its content is read.
+type ownHandler func(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error
+
+// ownCall is what an own route is called with.
+type ownCall struct {
+	routing.Decision
+	content []byte
+}
+
+// ownRoutes returns the routes that Portico answers itself. They are matched on
+// the folded path; names are taken from the request's own, unfolded one.
+func (g *Gateway) ownRoutes() http.Handler {
+	m := mux.NewRouter().SkipClean(true)
+	get := []string{http.MethodGet}
+	for _, route := range []struct {
+		path    string
+		methods []string
+		handler ownHandler
+	}{
+		{"/metadata/endpoints", get, g.metadata},
+		{"/tenants", get, g.listTenants},
+		{"/subscriptions", get, g.listSubscriptions},
+		{"/subscriptions/{s}", get, g.getSubscription},
+		{"/subscriptions/{s}/locations", get, g.listLocations},
+		{"/subscriptions/{s}/resourcegroups", get, g.listGroups},
+		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodPut}, g.putGroup},
+		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodPatch}, g.patchGroup},
+		{"/subscriptions/{s}/resourcegroups/{g}", get, g.getGroup},
+		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodHead}, g.headGroup},
+		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodDelete}, g.deleteGroup},
+		{"/subscriptions/{s}/resourcegroups/{g}/resources", get, g.listResources},
+		{"/subscriptions/{s}/resources", get, g.listResources},
+		{"/subscriptions/{s}/providers", get, g.listProviders},
+		{"/subscriptions/{s}/providers/{ns}", get, g.getProvider},
+		{"/subscriptions/{s}/providers/{ns}/register", []string{http.MethodPost}, g.register},
+		{"/subscriptions/{s}/providers/{ns}/unregister", []string{http.MethodPost}, g.unregister},
+		{"/providers", get, g.listProviders},
+		{"/providers/{ns}", get, g.getProvider},
+	} {
+		m.Methods(route.methods...).Path(route.path).Handler(g.ownRoute(route.handler))
+	}
+	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
+		return noOwnRoute(x.request)
+	})
+	m.MethodNotAllowedHandler = g.ownRoute(func(_ http.ResponseWriter, r *http.Request, _ *exchange, _ ownCall) error {
+		return methodNotAllowed(m, r)
+	})
+	return folding(m)
+}
+
+// folding hands a router the path in the form in which routes are written.
+func folding(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		folded := *r
+		folded.URL = &url.URL{Path: arm.Fold(of(r).request.Path.String())}
+		next.ServeHTTP(w, &folded)
+	})
+}
+
+func (g *Gateway) ownRoute(handle ownHandler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if err := g.ownAnswer(w, r, handle); err != nil {
+			g.fail(w, r, err)
+		}
+	})
+}
+
+func (g *Gateway) ownAnswer(w http.ResponseWriter, r *http.Request, handle ownHandler) error {
+	x := of(r)
+	content, err := g.content(w, r)
+	if err != nil {
+		return err
+	}
+	if fault := x.request.Check(g.router.Map, ""); fault != nil {
+		return fault
+	}
+	if fault := routing.CheckJSON(content); fault != nil {
+		return fault
+	}
+	d, err := g.router.ResolveOwn(r.Context(), x.request, x.principal)
+	if err != nil {
+		return err
+	}
+	return handle(w, r, x, ownCall{d, content})
+}
+
+// noOwnRoute tells what is missing: a type of one of Portico's own namespaces,
+// or a route altogether.
+func noOwnRoute(q *routing.Request) *arm.Error {
+	if q.Path.Hops() > 0 {
+		if hop := q.Path.LastHop(); hop.Len() > 0 && routing.OwnNamespace(hop.Namespace()) {
+			return arm.NewError(arm.InvalidResourceType, hop.Namespace(), q.Query.APIVersion).About("resourceType")
+		}
+	}
+	return q.Unroutable()
+}
+
+func methodNotAllowed(m *mux.Router, r *http.Request) *arm.Error {
+	fault := arm.NewError(arm.MethodNotAllowed, r.Method)
+	for _, method := range knownMethods {
+		probe := *r
+		probe.Method = method
+		var match mux.RouteMatch
+		if m.Match(&probe, &match) && match.MatchErr == nil {
+			fault.Allow = append(fault.Allow, method)
+		}
+	}
+	return fault
+}
+
+// page is what a client asks of one of Portico's own lists.
+type page struct {
+	top   int
+	after string
+}
+
+// Sizes of the pages of own lists.
+const (
+	defaultPage = 1000
+	largestPage = 1000
+)
+
+// pageOf reads $top and $skipToken. The token is where the page before ended.
+func pageOf(q routing.Query) (page, error) {
+	p := page{top: defaultPage}
+	if text, ok := q.Get("$top"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
+		}
+		p.top = min(n, largestPage)
+	}
+	if text, ok := q.Get("$skipToken"); ok && text != "" {
+		after, err := base64.RawURLEncoding.DecodeString(text)
+		if err != nil || len(after) == 0 {
+			return p, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
+		}
+		p.after = string(after)
+	}
+	return p, nil
+}
+
+// list is the body of an own list.
+type list struct {
+	Value    []any  `json:"value"`
+	NextLink string `json:"nextLink,omitempty"`
+}
+
+// add appends an element unless the page is full, in which case it makes the
+// link to the next page, which begins behind last.
+func (g *Gateway) cut(l *list, x *exchange, p page, last string) {
+	if len(l.Value) <= p.top {
+		return
+	}
+	l.Value = l.Value[:p.top]
+	query := x.request.Query.Without("$skipToken")
+	if query != "" {
+		query += "&"
+	}
+	query += "%24skipToken=" + base64.RawURLEncoding.EncodeToString([]byte(last))
+	l.NextLink = fanout.PublicLink(g.public, x.request.Path.Escaped(), query)
+}
+
+// refuseFilter refuses what a list does not understand: to ignore it would
+// return what was not asked for.
+func refuseFilter(q routing.Query, names ...string) error {
+	for _, name := range names {
+		if text, ok := q.Get(name); ok && strings.TrimSpace(text) != "" {
+			return arm.NewError(arm.InvalidQueryParameter, name, "this list does not support it").About(name)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+	"portico/upstream"
+)
+
+// proxy is the way of a request for a resource provider: content, common
+// arguments, decision, and then one of a handful of ways to answer.
+func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) error {
+	content, err := g.content(w, r)
+	if err != nil {
+		return err
+	}
+	body, contentFault := readContent(x.request, content)
+	if fault := x.request.Check(g.router.Map, arm.Location(body.Location)); fault != nil {
+		return fault
+	}
+	if contentFault != nil {
+		return contentFault
+	}
+	if body.HasTags && x.request.Type != nil && x.request.Type.Kind == regions.Tracked {
+		if fault := arm.CheckTags(body.Tags, g.config.Limits.TagsPerResource); fault != nil {
+			return fault
+		}
+	}
+	d, err := g.router.Resolve(r.Context(), x.request, x.principal, body)
+	if err != nil {
+		return err
+	}
+	x.region = d.Region
+	return g.carry(w, r, x, proxied{d, body, content})
+}
+
+// proxied is a resolved request with its content.
+type proxied struct {
+	routing.Decision
+	body    routing.Body
+	content []byte
+}
+
+// readContent checks content as far as the front door understands it: a
+// resource is an object, anything else is any JSON.
+func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) {
+	if len(content) == 0 {
+		return routing.Body{}, nil
+	}
+	if q.Class == routing.Instance && (q.Method == http.MethodPut || q.Method == http.MethodPatch) {
+		return routing.ReadObject(content)
+	}
+	return routing.Body{}, routing.CheckJSON(content)
+}
+
+// carry answers a resolved request in the way that its kind asks for.
+func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	switch p.Answer {
+	case routing.EmptyList:
+		return g.emptyList(w, x)
+	case routing.Merge:
+		return g.mergedList(w, r, x, p)
+	case routing.Absent, routing.Present:
+		x.region = ""
+		return g.answer(w, x, http.StatusNoContent, nil)
+	case routing.Forward:
+	}
+	if x.request.Class == routing.Poll {
+		return g.poll(w, r, x, p)
+	}
+	if x.request.Class == routing.Instance {
+		tracked := x.request.Type.Kind == regions.Tracked
+		switch {
+		case r.Method == http.MethodHead:
+			return g.head(w, r, x, p)
+		case tracked && r.Method == http.MethodGet:
+			return g.read(w, r, x, p)
+		case tracked && r.Method == http.MethodPatch:
+			return g.patch(w, r, x, p)
+		case tracked:
+			return g.write(w, r, x, p)
+		}
+	}
+	return g.relay(w, r, x, p)
+}
+
+// relay carries a call that the index has no part in.
+func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	answer, err := g.call(r.Context(), r, x, p, r.Method)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() //nolint:errcheck // read or given up
+	return g.deliver(r.Context(), w, x, p, answer)
+}
+
+// head answers whether a resource is there, by asking its provider with GET,
+// the verb that every provider has.
+func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() //nolint:errcheck // not read
+	if p.Row != nil {
+		if err := g.learn(r.Context(), x, p, answer); err != nil {
+			return err
+		}
+	}
+	switch {
+	case answer.StatusCode < 300:
+		return g.answer(w, x, http.StatusNoContent, nil)
+	case answer.StatusCode == http.StatusNotFound:
+		return x.request.NotFound()
+	}
+	g.answerHeaders(w.Header(), x, answer)
+	w.WriteHeader(answer.StatusCode)
+	return nil
+}
+
+// read carries a GET of a tracked resource. A 404 from a place that a cache
+// named is checked once against the store before it is believed.
+func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
+	if err != nil {
+		return err
+	}
+	if answer.StatusCode == http.StatusNotFound && p.Cached {
+		located, err := g.locations.Refresh(r.Context(), x.subscription(), x.request.Key())
+		if err != nil {
+			answer.Body.Close() //nolint:errcheck // not read
+			return err
+		}
+		if !located.Found {
+			answer.Body.Close() //nolint:errcheck // not read
+			return x.request.NotFound()
+		}
+		if located.Region != p.Region {
+			answer.Body.Close() //nolint:errcheck // not read
+			return g.readElsewhere(w, r, x, p, located)
+		}
+		p.Generation, p.Doubtful = located.Generation, false
+	}
+	defer answer.Body.Close() //nolint:errcheck // read or given up
+	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && p.Doubtful {
+		if err := g.learn(r.Context(), x, p, answer); err != nil {
+			return err
+		}
+	}
+	return g.deliver(r.Context(), w, x, p, answer)
+}
+
+// readElsewhere reads from the region that the store names, where the cache was
+// behind.
+func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, located inventory.Located) error {
+	endpoint := x.request.Type.Endpoint(located.Region)
+	if endpoint == nil {
+		return x.request.NotFound()
+	}
+	p.Region, p.Endpoint, p.Cached = located.Region, endpoint, false
+	p.Generation, p.Doubtful = located.Generation, located.Phase != inventory.Live
+	x.region = p.Region
+	return g.read(w, r, x, p)
+}
+
+// learn tells the inventory what a GET of a tracked resource said, before the
+// client has it. The answer's body, once read, is put back.
+func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
+	observation := inventory.Observation{ID: x.request.ID()}
+	switch answer.StatusCode {
+	case http.StatusNotFound:
+	case http.StatusOK:
+		text, err := g.hold(answer, x.request.Provider.Namespace)
+		if err != nil {
+			return err
+		}
+		observation.Found = true
+		observation.ProvisioningState, observation.Details = resourceDetails(text)
+	default:
+		return nil
+	}
+	if _, err := g.store.Observe(ctx, x.subscription(), x.request.Key(), p.Generation, observation); err != nil {
+		g.note(x, "what a read said was not recorded", err)
+	}
+	return nil
+}
+
+// patch carries a PATCH of a tracked resource: it cannot change existence, but
+// what the index shows of it.
+func (g *Gateway) patch(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	ctx := context.WithoutCancel(r.Context())
+	answer, err := g.call(ctx, r, x, p, http.MethodPatch)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close() //nolint:errcheck // held whole, or given up
+	if answer.StatusCode == http.StatusOK && p.Row != nil {
+		text, err := g.hold(answer, x.request.Provider.Namespace)
+		if err != nil {
+			return err
+		}
+		state, details := resourceDetails(text)
+		if err := g.store.Patched(ctx, x.subscription(), p.Row.Key, p.Row.Generation, x.request.ID(), details, state); err != nil {
+			g.note(x, "a PATCH was not recorded", err)
+		}
+	}
+	return g.deliver(ctx, w, x, p, answer)
+}
+
+// call sends the request to the endpoint that was decided on, once.
+func (g *Gateway) call(ctx context.Context, r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
+	call := g.outbound(r, x, p, method)
+	begun := time.Now()
+	answer, err := g.upstream.Do(ctx, call)
+	x.providerTime += time.Since(begun)
+	if err != nil {
+		return nil, providerFault(err, p.Endpoint, x)
+	}
+	return answer, nil
+}
+
+func providerFault(err error, _ *regions.Endpoint, x *exchange) error {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		return err
+	}
+	return fault.ARM(x.request.Provider.Namespace)
+}
+
+// resourceDetails reads from a resource's JSON what the index keeps of it. A
+// body that is no such JSON says nothing.
+func resourceDetails(text []byte) (provisioningState string, _ *inventory.Details) {
+	var resource struct {
+		inventory.Details
+		Properties struct {
+			ProvisioningState string `json:"provisioningState"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(text, &resource) != nil {
+		return "", nil
+	}
+	return resource.Properties.ProvisioningState, &resource.Details
+}

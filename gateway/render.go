@@ -1,0 +1,101 @@
+package gateway
+
+import (
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+// fail answers a request with the error that a handler returned: an *arm.Error
+// as it is, an outage of the store as 503, anything else as a 500 whose cause
+// only the log learns.
+func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
+	x := of(r)
+	fault := g.faultOf(x, err)
+	x.cause, x.failure = "gateway", err
+	h := w.Header()
+	g.ownHeaders(h, x)
+	h.Set("X-Ms-Failure-Cause", "gateway")
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	if fault.RetryAfter > 0 {
+		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(fault.RetryAfter.Seconds()))))
+	}
+	if len(fault.Allow) > 0 {
+		h.Set("Allow", strings.Join(fault.Allow, ", "))
+	}
+	body := fault.Body()
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(fault.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client may be gone
+	}
+}
+
+// outageRetry is when a client may ask again while the store is down.
+const outageRetry = 5 * time.Second
+
+func (g *Gateway) faultOf(x *exchange, err error) *arm.Error {
+	var fault *arm.Error
+	if errors.As(err, &fault) {
+		return fault
+	}
+	code := arm.InternalServerError
+	if errors.Is(err, inventory.ErrUnavailable) {
+		code = arm.ServerTimeout
+	}
+	subscription := ""
+	if x.request != nil {
+		subscription = x.request.Path.Subscription()
+	}
+	fault = arm.NewError(code, x.started.UTC().Format("20060102T150405Z"), subscription, x.identity.Request, x.identity.Correlation).Because(err)
+	if code == arm.ServerTimeout {
+		fault.RetryAfter = outageRetry
+	}
+	return fault
+}
+
+// ownHeaders sets what every answer of the front door's own carries.
+func (g *Gateway) ownHeaders(h http.Header, x *exchange) {
+	h["Cache-Control"] = []string{"no-cache"}
+	h["Pragma"] = []string{"no-cache"}
+	h["Expires"] = []string{"-1"}
+	g.everyAnswer(h, x)
+}
+
+// everyAnswer sets what proxied answers carry as well.
+func (g *Gateway) everyAnswer(h http.Header, x *exchange) {
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	if g.public.Scheme == "https" {
+		h["Strict-Transport-Security"] = []string{"max-age=31536000; includeSubDomains"}
+	}
+	x.identity.StampAnswer(h)
+}
+
+// answer writes an own answer: body as JSON, or without a body when it is nil.
+func (g *Gateway) answer(w http.ResponseWriter, x *exchange, status int, body any) error {
+	h := w.Header()
+	g.ownHeaders(h, x)
+	if body == nil {
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			h.Set("Content-Length", "0")
+		}
+		w.WriteHeader(status)
+		return nil
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", "application/json; charset=utf-8")
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the client may be gone
+	return nil
+}

@@ -1,0 +1,130 @@
+package gateway
+
+import (
+	"net/http"
+	"slices"
+
+	"portico/inventory"
+	"portico/regions"
+)
+
+// subscriptionBody is a subscription as clients see it.
+type subscriptionBody struct {
+	ID                  string   `json:"id"`
+	SubscriptionID      string   `json:"subscriptionId"`
+	TenantID            string   `json:"tenantId"`
+	DisplayName         string   `json:"displayName"`
+	State               string   `json:"state"`
+	AuthorizationSource string   `json:"authorizationSource"`
+	ManagedByTenants    []string `json:"managedByTenants"`
+}
+
+func subscriptionOf(s inventory.Subscription) subscriptionBody {
+	return subscriptionBody{
+		ID: "/subscriptions/" + s.ID, SubscriptionID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName,
+		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{},
+	}
+}
+
+func (g *Gateway) getSubscription(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+	return g.answer(w, x, http.StatusOK, subscriptionOf(c.Subscription))
+}
+
+func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
+	p, err := pageOf(x.request.Query)
+	if err != nil {
+		return err
+	}
+	all, err := g.store.Subscriptions(r.Context(), x.principal.TenantID, p.after, p.top+1)
+	if err != nil {
+		return err
+	}
+	l := list{Value: make([]any, 0, len(all))}
+	for _, s := range all {
+		l.Value = append(l.Value, subscriptionOf(s))
+	}
+	if len(all) > p.top {
+		g.cut(&l, x, p, all[p.top-1].ID)
+	}
+	l.Value = slices.DeleteFunc(l.Value, func(s any) bool {
+		body, ok := s.(subscriptionBody)
+		return ok && body.State == inventory.Deleted.String()
+	})
+	return g.answer(w, x, http.StatusOK, l)
+}
+
+// listTenants names the caller's tenant; without authentication, every tenant
+// that has a subscription.
+func (g *Gateway) listTenants(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
+	tenants := []string{x.principal.TenantID}
+	if x.principal.TenantID == "" {
+		all, err := g.store.Subscriptions(r.Context(), "", "", 0)
+		if err != nil {
+			return err
+		}
+		tenants = nil
+		for _, s := range all {
+			tenants = append(tenants, s.TenantID)
+		}
+		slices.Sort(tenants)
+		tenants = slices.Compact(tenants)
+	}
+	l := list{Value: []any{}}
+	for _, t := range tenants {
+		l.Value = append(l.Value, map[string]string{"id": "/tenants/" + t, "tenantId": t, "tenantCategory": "Home"})
+	}
+	return g.answer(w, x, http.StatusOK, l)
+}
+
+// locationBody is a region as clients see it.
+type locationBody struct {
+	ID                  string           `json:"id"`
+	Name                string           `json:"name"`
+	Type                string           `json:"type"`
+	DisplayName         string           `json:"displayName"`
+	RegionalDisplayName string           `json:"regionalDisplayName"`
+	Metadata            locationMetadata `json:"metadata"`
+}
+
+type locationMetadata struct {
+	RegionType       string         `json:"regionType"`
+	RegionCategory   string         `json:"regionCategory"`
+	Geography        string         `json:"geography,omitempty"`
+	GeographyGroup   string         `json:"geographyGroup,omitempty"`
+	Latitude         string         `json:"latitude,omitempty"`
+	Longitude        string         `json:"longitude,omitempty"`
+	PhysicalLocation string         `json:"physicalLocation,omitempty"`
+	PairedRegion     []pairedRegion `json:"pairedRegion"`
+}
+
+type pairedRegion struct {
+	Name string `json:"name"`
+	ID   string `json:"id"`
+}
+
+func (g *Gateway) listLocations(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+	l := list{Value: []any{}}
+	for _, region := range g.router.Map.Regions() {
+		l.Value = append(l.Value, locationOf(c.Subscription.ID, region))
+	}
+	return g.answer(w, x, http.StatusOK, l)
+}
+
+func locationOf(subscription string, region regions.Region) locationBody {
+	prefix := "/subscriptions/" + subscription + "/locations/"
+	body := locationBody{
+		ID: prefix + region.Name, Name: region.Name, Type: "Region", DisplayName: region.DisplayName, RegionalDisplayName: region.DisplayName,
+		Metadata: locationMetadata{
+			RegionType: "Physical", RegionCategory: "Recommended",
+			Geography: region.Geography, GeographyGroup: region.GeographyGroup, PhysicalLocation: region.PhysicalLocation,
+			Latitude: region.Latitude, Longitude: region.Longitude, PairedRegion: []pairedRegion{},
+		},
+	}
+	if region.GeographyGroup != "" {
+		body.RegionalDisplayName = "(" + region.GeographyGroup + ") " + region.DisplayName
+	}
+	if region.PairedRegion != "" {
+		body.Metadata.PairedRegion = append(body.Metadata.PairedRegion, pairedRegion{region.PairedRegion, prefix + region.PairedRegion})
+	}
+	return body
+}

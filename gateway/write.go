@@ -1,0 +1,238 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+	"portico/upstream"
+)
+
+// write carries a PUT or DELETE of a tracked resource. The inventory records
+// the intent before the first byte leaves, and what the answer means before the
+// client has it. Once recorded, a write is seen to its end even when the client
+// has gone.
+func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	ctx := context.WithoutCancel(r.Context())
+	begun := time.Now()
+	ticket, p, err := g.intend(ctx, x, p)
+	if err != nil {
+		return err
+	}
+	if p.Answer == routing.Absent {
+		return g.answer(w, x, http.StatusNoContent, nil)
+	}
+	x.region = p.Region
+	call := g.outbound(r, x, p, r.Method)
+	call.Since, call.SendWithin = begun, g.config.Index.SendWithin
+	sent := time.Now()
+	answer, err := g.upstream.Do(ctx, call)
+	x.providerTime = time.Since(sent)
+	if err != nil {
+		return g.unanswered(ctx, x, ticket, err)
+	}
+	defer answer.Body.Close() //nolint:errcheck // held whole, or given up
+
+	outcome := outcomeOf(r.Method, answer.StatusCode)
+	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
+	text, err := g.hold(answer, x.request.Provider.Namespace)
+	switch {
+	case err == nil:
+		if outcome == inventory.Succeeded {
+			settled.ProvisioningState, settled.Details = resourceDetails(text)
+		}
+	case !tooLarge(err): // broken off: what the status promised is not known
+		settled.Outcome = inventory.Ambiguous
+	}
+	g.settle(ctx, x, ticket, settled)
+	if err != nil {
+		return err
+	}
+	return g.deliver(ctx, w, x, p, answer)
+}
+
+func tooLarge(err error) bool {
+	var fault *arm.Error
+	return errors.As(err, &fault) && fault.Code == arm.ResponseTooLarge
+}
+
+// unanswered settles a write that brought no answer.
+func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.Ticket, err error) error {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		fault = &upstream.Fault{Sent: true, Err: err}
+	}
+	outcome := inventory.Ambiguous
+	if !fault.Sent {
+		outcome = inventory.NotSent
+	}
+	g.settle(ctx, x, ticket, inventory.Answer{Outcome: outcome, ID: x.request.ID()})
+	if fault.TooLate() {
+		return arm.NewError(arm.ServerTimeout, x.started.UTC().Format("20060102T150405Z"), x.subscription(), x.identity.Request, x.identity.Correlation).Because(fault)
+	}
+	return fault.ARM(x.request.Provider.Namespace)
+}
+
+// settle tells the inventory what became of a write. When the store fails at
+// that moment the answer still goes out: the intent stays, and ends by time.
+func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) {
+	if _, err := g.store.Settle(ctx, ticket, answer); err != nil {
+		g.note(x, "a write's outcome was not recorded; it will be asked for", err)
+	}
+}
+
+// outcomeOf tells what a status means for the existence of a resource.
+func outcomeOf(method string, status int) inventory.Outcome {
+	switch {
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
+		return inventory.Ambiguous
+	case status == http.StatusAccepted:
+		return inventory.Accepted
+	case method == http.MethodDelete && (status < http.StatusMultipleChoices || status == http.StatusNotFound):
+		return inventory.Gone
+	case status < http.StatusMultipleChoices:
+		return inventory.Succeeded
+	}
+	return inventory.Refused
+}
+
+// intend records the intent of a write. Where the index knows the resource in
+// another place, but is not sure of it, its provider is asked once, and the
+// write decided anew.
+func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory.Ticket, proxied, error) {
+	for attempt := 0; ; attempt++ {
+		ticket, err := g.store.Begin(ctx, g.intent(x, p))
+		var conflict *inventory.LocationConflictError
+		if !errors.As(err, &conflict) {
+			return ticket, p, g.refusal(x, p, err)
+		}
+		row := conflict.Row
+		elsewhere := x.request.Method == http.MethodDelete && attempt == 0
+		if !elsewhere {
+			if row.Phase == inventory.Live && !row.Verify {
+				return ticket, p, locationConflict(x, row, p.Location)
+			}
+			gone, err := g.ask(ctx, x, p.Subscription.TenantID, row, false)
+			if err != nil || !gone || attempt > 0 {
+				return ticket, p, g.stillThere(ctx, x, p, row, err)
+			}
+		}
+		p.Decision, err = g.router.Resolve(ctx, x.request, x.principal, p.body)
+		if err != nil || p.Answer == routing.Absent {
+			return ticket, p, err
+		}
+	}
+}
+
+func (g *Gateway) intent(x *exchange, p proxied) inventory.Write {
+	q := x.request
+	intent := inventory.Write{
+		Kind:            inventory.Put,
+		Subscription:    p.Subscription.ID,
+		Group:           p.Group.Key,
+		Key:             q.Key(),
+		ID:              q.ID(),
+		Type:            q.Type.Key,
+		TypeName:        q.Type.FullName,
+		Name:            q.Name(),
+		Parent:          p.Parent,
+		Region:          p.Region,
+		Location:        p.Location,
+		APIVersion:      q.Query.APIVersion,
+		Sender:          g.sender,
+		Incarnation:     p.Group.Incarnation,
+		LateWriteWindow: q.Type.LateWriteWindow,
+	}
+	if q.Method == http.MethodDelete {
+		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
+	}
+	return intent
+}
+
+// conflictRetry is when a client may try again what waits for a provider's word.
+const conflictRetry = 10 * time.Second
+
+// stillThere answers a write to another place than the index names after the
+// provider was asked: refused when it stands there, to be tried later while
+// that is not known.
+func (g *Gateway) stillThere(ctx context.Context, x *exchange, p proxied, asked inventory.Resource, err error) error {
+	row, lookupErr := g.store.Resource(ctx, asked.Subscription, asked.Key)
+	if err == nil && lookupErr == nil && row.Phase == inventory.Live && !row.Verify {
+		return locationConflict(x, row, p.Location)
+	}
+	fault := arm.NewError(arm.Conflict).About(asked.ID).Because(err)
+	fault.RetryAfter = conflictRetry
+	return fault
+}
+
+func locationConflict(x *exchange, row inventory.Resource, wanted string) *arm.Error {
+	return arm.NewError(arm.InvalidResourceLocation, x.request.Name(), row.Location, x.request.Path.Group(), wanted).About("location")
+}
+
+// refusal turns the inventory's refusal of a write into ARM's; nil stays nil.
+func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
+	var state *inventory.GroupStateError
+	var quota *inventory.QuotaError
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, inventory.ErrGroupNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
+	case errors.Is(err, inventory.ErrParentNotFound):
+		hop := x.request.Path.LastHop()
+		return arm.NewError(arm.ParentResourceNotFound, hop.Segment(hop.Len()-3)).About(x.request.Path.Prefix(hop.End() - 2))
+	case errors.As(err, &state):
+		return arm.NewError(arm.ResourceGroupBeingDeleted, p.Group.Name).About("resourceGroupName")
+	case errors.As(err, &quota):
+		return arm.NewError(arm.ResourceQuotaExceeded, x.request.Type.FullName, quota.Limit, quota.Current).About(x.request.Type.FullName)
+	}
+	return err
+}
+
+// ask asks the provider whether the resource of a row is there, on a client's
+// time and so within the bound for that, and tells the inventory. gone reports
+// that the row is removed. followed tells that the operation that the row was
+// followed for has ended.
+func (g *Gateway) ask(ctx context.Context, x *exchange, tenant string, row inventory.Resource, followed bool) (gone bool, err error) {
+	q, endpoint := g.locate(row)
+	if endpoint == nil {
+		return false, errors.New("the map has no endpoint for " + row.TypeName + " in " + row.Region)
+	}
+	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	defer cancel()
+	h := http.Header{}
+	g.stamp(h, x, x.principal.In(tenant), g.publicURI(q))
+	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: h})
+	if err != nil {
+		return false, err
+	}
+	observation := inventory.Observation{Followed: followed}
+	switch answer.Status {
+	case http.StatusOK:
+		observation.Found, observation.ID = true, row.ID
+		observation.ProvisioningState, observation.Details = resourceDetails(answer.Body)
+	case http.StatusNotFound:
+	default:
+		return false, errors.New("the provider answered " + http.StatusText(answer.Status))
+	}
+	settled, err := g.store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
+	return settled && !observation.Found, err
+}
+
+// locate builds the GET of a row's resource, with the api-version by which it
+// was written, and finds the endpoint that holds it.
+func (g *Gateway) locate(row inventory.Resource) (*routing.Request, *regions.Endpoint) {
+	q, fault := routing.Classify(g.router.Map, http.MethodGet, row.ID, "api-version="+row.APIVersion)
+	if fault != nil || q.Type == nil {
+		return q, nil
+	}
+	if row.APIVersion == "" {
+		q.Query.Raw = "api-version=" + q.Type.APIVersions[0]
+	}
+	return q, q.Type.Endpoint(row.Region)
+}
