@@ -14,6 +14,7 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/inventory"
+	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -42,6 +43,7 @@ type Gateway struct {
 	metrics       *metrics
 	registry      *prometheus.Registry
 	public        *url.URL
+	asker         operations.Asker
 	sender        string
 	own           http.Handler
 	draining      atomic.Bool
@@ -66,6 +68,9 @@ func New(o Options) *Gateway {
 		registry:      o.Metrics,
 		public:        o.Config.Server.PublicURL,
 		sender:        host,
+	}
+	g.asker = operations.Asker{
+		Map: o.Config.Map, Upstream: o.Upstream, Store: o.Store, Public: g.public, Timeout: o.Config.Index.AskTimeout,
 	}
 	g.own = g.ownRoutes()
 	return g
@@ -110,3 +115,9 @@ func (g *Gateway) now() time.Time { return time.Now() }
 
 // Drain makes the gateway report itself unready. It goes on answering.
 func (g *Gateway) Drain() { g.draining.Store(true) }
+
+// Keeper returns what keeps the index true beside the requests. The caller runs
+// it, and ends it before it closes the store.
+func (g *Gateway) Keeper() *operations.Keeper {
+	return &operations.Keeper{Asker: g.asker, Region: g.config.Server.Region, Log: g.log}
+}

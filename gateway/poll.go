@@ -72,7 +72,7 @@ func operationState(text []byte) string {
 	if status != "" {
 		return status
 	}
-	state, _ := resourceDetails(text)
+	state, _ := inventory.ReadDetails(text)
 	return state
 }
 

@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"time"
@@ -165,7 +164,7 @@ func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *excha
 		return x.request.NotFound()
 	}
 	p.Region, p.Endpoint, p.Cached = located.Region, endpoint, false
-	p.Generation, p.Doubtful = located.Generation, located.Phase != inventory.Live
+	p.Generation, p.Doubtful = located.Generation, located.Doubtful()
 	x.region = p.Region
 	return g.read(w, r, x, p)
 }
@@ -182,7 +181,7 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 			return err
 		}
 		observation.Found = true
-		observation.ProvisioningState, observation.Details = resourceDetails(text)
+		observation.ProvisioningState, observation.Details = inventory.ReadDetails(text)
 	default:
 		return nil
 	}
@@ -206,7 +205,7 @@ func (g *Gateway) patch(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		if err != nil {
 			return err
 		}
-		state, details := resourceDetails(text)
+		state, details := inventory.ReadDetails(text)
 		if err := g.store.Patched(ctx, x.subscription(), p.Row.Key, p.Row.Generation, x.request.ID(), details, state); err != nil {
 			g.note(x, "a PATCH was not recorded", err)
 		}
@@ -232,19 +231,4 @@ func providerFault(err error, _ *regions.Endpoint, x *exchange) error {
 		return err
 	}
 	return fault.ARM(x.request.Provider.Namespace)
-}
-
-// resourceDetails reads from a resource's JSON what the index keeps of it. A
-// body that is no such JSON says nothing.
-func resourceDetails(text []byte) (provisioningState string, _ *inventory.Details) {
-	var resource struct {
-		inventory.Details
-		Properties struct {
-			ProvisioningState string `json:"provisioningState"`
-		} `json:"properties"`
-	}
-	if json.Unmarshal(text, &resource) != nil {
-		return "", nil
-	}
-	return resource.Properties.ProvisioningState, &resource.Details
 }

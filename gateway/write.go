@@ -8,7 +8,6 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -44,7 +43,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	switch {
 	case err == nil:
 		if outcome == inventory.Succeeded {
-			settled.ProvisioningState, settled.Details = resourceDetails(text)
+			settled.ProvisioningState, settled.Details = inventory.ReadDetails(text)
 		}
 	case !tooLarge(err): // broken off: what the status promised is not known
 		settled.Outcome = inventory.Ambiguous
@@ -194,45 +193,10 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	return err
 }
 
-// ask asks the provider whether the resource of a row is there, on a client's
-// time and so within the bound for that, and tells the inventory. gone reports
-// that the row is removed. followed tells that the operation that the row was
-// followed for has ended.
+// ask asks the provider, on a client's time, whether the resource of a row is
+// there, and tells the inventory; see [operations.Asker.Ask].
 func (g *Gateway) ask(ctx context.Context, x *exchange, tenant string, row inventory.Resource, followed bool) (gone bool, err error) {
-	q, endpoint := g.locate(row)
-	if endpoint == nil {
-		return false, errors.New("the map has no endpoint for " + row.TypeName + " in " + row.Region)
-	}
-	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
-	defer cancel()
 	h := http.Header{}
-	g.stamp(h, x, x.principal.In(tenant), g.publicURI(q))
-	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: h})
-	if err != nil {
-		return false, err
-	}
-	observation := inventory.Observation{Followed: followed}
-	switch answer.Status {
-	case http.StatusOK:
-		observation.Found, observation.ID = true, row.ID
-		observation.ProvisioningState, observation.Details = resourceDetails(answer.Body)
-	case http.StatusNotFound:
-	default:
-		return false, errors.New("the provider answered " + http.StatusText(answer.Status))
-	}
-	settled, err := g.store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
-	return settled && !observation.Found, err
-}
-
-// locate builds the GET of a row's resource, with the api-version by which it
-// was written, and finds the endpoint that holds it.
-func (g *Gateway) locate(row inventory.Resource) (*routing.Request, *regions.Endpoint) {
-	q, fault := routing.Classify(g.router.Map, http.MethodGet, row.ID, "api-version="+row.APIVersion)
-	if fault != nil || q.Type == nil {
-		return q, nil
-	}
-	if row.APIVersion == "" {
-		q.Query.Raw = "api-version=" + q.Type.APIVersions[0]
-	}
-	return q, q.Type.Endpoint(row.Region)
+	g.stamp(h, x, x.principal.In(tenant), "")
+	return g.asker.Ask(ctx, h, row, followed)
 }

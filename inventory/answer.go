@@ -82,8 +82,8 @@ func (r *Resource) learn(details *Details) {
 type Observation struct {
 	Found             bool
 	ProvisioningState string
-	// ID is the provider's spelling. Reads change no casing, so it counts only
-	// for a row that was never confirmed.
+	// ID is how the answer spells it. Reads change no casing, so it counts only
+	// where the row has no spelling of its own.
 	ID      string
 	Details *Details
 	// Followed: the operation that the row was followed for is over, by what
@@ -107,7 +107,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			generation: generation, found: o.Found, provisioningState: o.ProvisioningState, followed: o.Followed,
 		})
 		return did.settled, h.store(t, after, did, func(row *Resource) {
-			if row.Phase == Pending {
+			if row.ID == "" {
 				row.respell(o.ID)
 			}
 			row.ProvisioningState = o.ProvisioningState

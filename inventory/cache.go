@@ -37,9 +37,13 @@ type Located struct {
 	Type       string // folded full type
 	Generation [16]byte
 	Phase      Phase
+	Verify     bool // something ambiguous happened
 	Found      bool // the index has the resource, in whatever phase
 	Cached     bool // from memory, so possibly out of date
 }
+
+// Doubtful reports whether a GET may settle something about the resource.
+func (l Located) Doubtful() bool { return l.Phase != Live || l.Verify }
 
 // entry is what memory holds of a place.
 type entry struct {
@@ -160,12 +164,12 @@ func (l *Locations) keep(at place, row Located, changes uint64) {
 // close ends the readings under way.
 func (l *Locations) close() { l.flights.close() }
 
-const selectLocation = `SELECT region, type, generation, phase FROM resources WHERE subscription = ? AND key = ?`
+const selectLocation = `SELECT region, type, generation, phase, verify FROM resources WHERE subscription = ? AND key = ?`
 
 func (s *Store) location(ctx context.Context, sub, key string) (Located, error) {
 	found := Located{Found: true}
 	var generation []byte
-	err := s.read(ctx).one(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase)
+	err := s.read(ctx).one(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify)
 	if err != nil {
 		return Located{}, orNotFound(err)
 	}

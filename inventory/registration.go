@@ -99,8 +99,8 @@ func (s *Store) EditRegistration(ctx context.Context, sub, namespace string, edi
 // HasResources tells whether the index holds any resource of a namespace, in
 // any phase.
 func (s *Store) HasResources(ctx context.Context, sub, namespace string) (bool, error) {
-	var any bool
+	var holds bool
 	namespace = arm.Fold(namespace)
-	err := s.read(ctx).one(anyOfNamespace, arm.Fold(sub), namespace+"/", namespace+"0")(&any)
-	return any, err
+	err := s.read(ctx).one(anyOfNamespace, arm.Fold(sub), namespace+"/", namespace+"0")(&holds)
+	return holds, err
 }

@@ -136,7 +136,7 @@ func settle(before state, event any, fresh [16]byte) (state, actions) {
 	case passed:
 		s.pass(e)
 	}
-	if s.row != nil && before.row != nil && (did.learn || s.touched(before, event)) {
+	if s.row != nil && before.row != nil && (did.learn || s.touched(before)) {
 		s.row.generation = fresh
 	}
 	return s, did
@@ -153,9 +153,8 @@ func (s state) clone() state {
 
 // touched tells whether the event is one that gives the row a new generation:
 // every intent, the end of one, and whatever changed the row.
-func (s state) touched(before state, event any) bool {
-	_, isIntent := event.(intended)
-	return isIntent || len(s.open) != len(before.open) || *s.row != *before.row
+func (s state) touched(before state) bool {
+	return len(s.open) != len(before.open) || *s.row != *before.row
 }
 
 func (s *state) intend(e intended, fresh [16]byte) {

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"mime"
@@ -34,7 +35,7 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 	err := jsonscan.Object(content, func(m jsonscan.Member) error {
 		key, value := m.Key, m.Value
 		switch {
-		case foldsTo(key, "location"):
+		case bytes.EqualFold(key, []byte("location")):
 			if fault = ambiguous(key, "location", seenLocation); fault != nil {
 				return fault
 			}
@@ -48,7 +49,7 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 				return fault
 			}
 			body.Location, body.HasLocation = text, true
-		case foldsTo(key, "tags"):
+		case bytes.EqualFold(key, []byte("tags")):
 			if fault = ambiguous(key, "tags", seenTags); fault != nil {
 				return fault
 			}
@@ -69,11 +70,6 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 		return body, badContent(err.Error())
 	}
 	return body, nil
-}
-
-// foldsTo reports whether key is name, lower-case ASCII, in any casing.
-func foldsTo(key []byte, name string) bool {
-	return len(key) == len(name) && strings.EqualFold(string(key), name)
 }
 
 func ambiguous(key []byte, name string, seen bool) *arm.Error {
@@ -129,17 +125,17 @@ func CheckJSON(content []byte) *arm.Error {
 	return nil
 }
 
-// CheckContentType refuses content that is not declared to be JSON. Without
+// CheckContentType refuses content that is not declared, once, to be JSON. Without
 // content no declaration is asked for. The result is an error value, so that
 // nil stays nil.
 func CheckContentType(h http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil
 	}
-	sent := h.Get("Content-Type")
-	media, _, err := mime.ParseMediaType(sent)
-	if err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !jsonMedia(media) {
-		return arm.NewError(arm.UnsupportedMediaType, sent).About("Content-Type")
+	sent := h["Content-Type"]
+	media, _, err := mime.ParseMediaType(strings.Join(sent, ", "))
+	if len(sent) != 1 || err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !jsonMedia(media) {
+		return arm.NewError(arm.UnsupportedMediaType, strings.Join(sent, ", ")).About("Content-Type")
 	}
 	return nil
 }

@@ -122,17 +122,11 @@ func (r *Request) checkMethod() *arm.Error {
 
 func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 	v := r.Query.APIVersion
-	if r.Class == NoRoute {
+	if r.Class == NoRoute || r.Class == Poll { // a polling URL is the provider's to shape
 		return nil
 	}
 	if v == "" {
-		if r.Class == Poll { // a polling URL is the provider's to shape
-			return nil
-		}
 		return arm.NewError(arm.MissingAPIVersionParameter).About("api-version")
-	}
-	if r.Class == Poll {
-		return nil
 	}
 	if !arm.ValidAPIVersion(v) {
 		supported := ownVersions

@@ -21,13 +21,25 @@ func (s *resolution) instance() error {
 	case s.d.Group.Key == "":
 		return s.r.Unroutable() // tracked resources live in groups
 	}
-	if t.Parent != nil {
-		s.d.Parent = arm.Fold(s.r.Path.Prefix(s.r.Path.LastHop().End() - 2))
+	if n := s.r.trackedAbove(); n > 0 {
+		s.d.Parent = arm.Fold(s.r.Path.Prefix(s.r.Path.LastHop().Start() + 2 + n))
 	}
 	if s.r.Method == http.MethodGet {
 		return s.read(t)
 	}
 	return s.stored(t)
+}
+
+// trackedAbove returns how many segments of the last hop name the nearest
+// tracked resource above the instance that r names, 0 where there is none.
+func (r *Request) trackedAbove() int {
+	n := r.Path.LastHop().Len()
+	for t := r.Type.Parent; t != nil; t = t.Parent {
+		if n -= 2; t.Kind == regions.Tracked {
+			return n
+		}
+	}
+	return 0
 }
 
 // read routes a GET by the cache: the index's row, wherever the row is from.
@@ -40,7 +52,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	if !located.Found {
 		return s.absent()
 	}
-	s.d.Cached, s.d.Generation, s.d.Doubtful = located.Cached, located.Generation, located.Phase != inventory.Live
+	s.d.Cached, s.d.Generation, s.d.Doubtful = located.Cached, located.Generation, located.Doubtful()
 	return s.serve(t, located.Region)
 }
 
@@ -101,25 +113,11 @@ func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resour
 	return nil
 }
 
-// placeNew finds the region of a resource that is not there yet: a nested one
-// goes to its parent, any other to the location in its body.
+// placeNew finds the region of a resource that is not there yet: the location
+// in its body names it.
 func (s *resolution) placeNew(t *regions.ResourceType) error {
 	if t.Parent != nil {
-		region, err := s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len()-2)
-		if err != nil {
-			return err
-		}
-		if t.Parent.Kind == regions.Tracked {
-			parent, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.d.Parent)
-			if err != nil {
-				return s.parentMissing(err)
-			}
-			region, s.d.Location = parent.Region, parent.Location
-		}
-		if s.body.HasLocation && s.d.Location != "" && arm.Location(s.body.Location) != s.d.Location {
-			return s.locationUnavailable(t, []string{s.d.Location})
-		}
-		return s.serve(t, region)
+		return s.placeNested(t)
 	}
 	if !s.body.HasLocation || strings.TrimSpace(s.body.Location) == "" {
 		return arm.NewError(arm.LocationRequired).About("location")
@@ -131,6 +129,29 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 	region := s.d.Location
 	if t.Routing == regions.Global {
 		region = arm.GlobalLocation
+	}
+	return s.serve(t, region)
+}
+
+// placeNested puts a new nested resource where the nearest tracked resource
+// above it lies. Where none is tracked, the types above have one region only.
+func (s *resolution) placeNested(t *regions.ResourceType) error {
+	var region string
+	if s.d.Parent == "" {
+		var err error
+		if region, err = s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len()-2); err != nil {
+			return err
+		}
+		s.d.Location = region
+	} else {
+		parent, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.d.Parent)
+		if err != nil {
+			return s.parentMissing(err)
+		}
+		region, s.d.Location = parent.Region, parent.Location
+	}
+	if s.body.HasLocation && arm.Location(s.body.Location) != s.d.Location {
+		return s.locationUnavailable(t, []string{s.d.Location})
 	}
 	return s.serve(t, region)
 }
@@ -169,12 +190,18 @@ func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
 	return arm.NewError(arm.ResourceNotFound, name, group).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
+// parentMissing turns the absence of the tracked parent into ARM's answer.
 func (s *resolution) parentMissing(err error) error {
 	if !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
-	hop := s.r.Path.LastHop()
-	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(max(1, hop.Len()-3))).About(s.r.Path.Prefix(hop.End() - 2))
+	return s.r.parentNotFound(s.r.Path.LastHop(), s.r.trackedAbove())
+}
+
+// parentNotFound is ARM's answer where the resource that the first n segments
+// of hop name does not exist, and the request is about one below it.
+func (r *Request) parentNotFound(hop arm.Hop, n int) *arm.Error {
+	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
 
 // untracked serves proxy-only resources: at the top level they have one
@@ -225,15 +252,25 @@ func (s *resolution) anchor(hopIndex, segments int) (string, error) {
 		case t.Kind == regions.Tracked:
 			return s.tracked(hop, n, segments)
 		case t.Kind == regions.Extension:
-			if hopIndex == 0 {
-				return arm.GlobalLocation, nil
-			}
-			return s.anchor(hopIndex-1, s.r.Path.Hop(hopIndex-1).Len())
+			return s.beside(t, hopIndex)
 		case t.Parent == nil:
 			return t.EffectiveRegions()[0], nil
 		}
 	}
 	return arm.GlobalLocation, nil
+}
+
+// beside returns the region of extensions of type t at a hop: that of their
+// host, or "global" where the host has none or t has no endpoint there.
+func (s *resolution) beside(t *regions.ResourceType, hopIndex int) (string, error) {
+	if t.Routing == regions.Global || hopIndex == 0 {
+		return arm.GlobalLocation, nil
+	}
+	region, err := s.anchor(hopIndex-1, s.r.Path.Hop(hopIndex-1).Len())
+	if err == nil && t.Endpoint(region) == nil {
+		region = arm.GlobalLocation
+	}
+	return region, err
 }
 
 // tracked returns the region of the tracked resource that the first n segments
@@ -267,7 +304,7 @@ func (s *resolution) missing(hop arm.Hop, n, segments int) error {
 		if s.r.Method == http.MethodDelete {
 			s.d.Answer = Absent
 		}
-		return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(s.r.Path.Prefix(hop.Start() + 2 + n))
+		return s.r.parentNotFound(hop, n)
 	}
 	return s.r.notFound(hop, n)
 }

@@ -2,6 +2,7 @@ package routing
 
 import (
 	"net/http"
+	"strings"
 
 	"portico/arm"
 	"portico/regions"
@@ -194,21 +195,17 @@ func (r *Request) Key() string { return arm.Fold(r.Path.String()) }
 // ID returns the ID of the resource that the path names: literals, namespace
 // and type as they are declared, subscription, group and names as the client
 // wrote them.
-func (r *Request) ID() string { return displayID(&r.Path, r.Type, r.Path.LastHop().Len()) }
-
-// displayID writes the first segments segments behind the last namespace.
-func displayID(p *arm.Path, t *regions.ResourceType, segments int) string {
-	hop := p.LastHop()
-	id := scopeID(p, hop.Start()) + "/providers/"
+func (r *Request) ID() string {
+	hop := r.Path.LastHop()
 	namespace := hop.Namespace()
-	if t != nil {
-		namespace = t.Provider.Namespace
+	if r.Provider != nil {
+		namespace = r.Provider.Namespace
 	}
-	id += namespace
-	for i := range segments {
+	id := scopeID(&r.Path, hop.Start()) + "/providers/" + namespace
+	for i := range hop.Len() {
 		segment := hop.Segment(i)
-		if i%2 == 0 && t != nil {
-			if declared := typeOf(t.Provider, hop, i/2+1); declared != nil {
+		if i%2 == 0 {
+			if declared := r.typeOf(hop, i/2+1); declared != nil {
 				segment = lastSegment(declared.Name)
 			}
 		}
@@ -233,12 +230,7 @@ func GroupID(subscription, group string) string {
 }
 
 func lastSegment(s string) string {
-	for i := len(s) - 1; i >= 0; i-- {
-		if s[i] == '/' {
-			return s[i+1:]
-		}
-	}
-	return s
+	return s[strings.LastIndexByte(s, '/')+1:]
 }
 
 // Name returns the name of the resource as lists show it: nested names joined

@@ -55,7 +55,8 @@ type Decision struct {
 	// that a read may settle something about it.
 	Generation [16]byte
 	Doubtful   bool
-	// Parent is the key of the tracked parent of a nested instance.
+	// Parent is the key of the nearest tracked resource above a nested tracked
+	// instance, "" where there is none.
 	Parent string
 	// Location is the location that a new row gets.
 	Location string
@@ -80,12 +81,15 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	if r.Class == NoRoute || r.Class == Own {
 		return d, r.Unroutable()
 	}
-	if unregistered, err := rt.registration(ctx, r, d); err != nil || unregistered {
-		d.Answer = EmptyList
+	unregistered, err := rt.registration(ctx, r, d)
+	switch {
+	case err != nil:
 		return d, err
+	case unregistered:
+		d.Answer = EmptyList
+		return d, nil
 	}
 	s := resolution{rt, ctx, r, body, &d}
-	var err error
 	switch r.Class {
 	case Instance:
 		err = s.instance()
@@ -288,6 +292,11 @@ func (s *resolution) collection() error {
 
 // fan finds the regions that hold resources of t in the request's scope.
 func (s *resolution) fan(t *regions.ResourceType) error {
+	if s.r.Method != http.MethodGet { // nothing can be posted to several regions
+		fault := arm.NewError(arm.MethodNotAllowed, s.r.Method)
+		fault.Allow = []string{http.MethodGet}
+		return fault
+	}
 	names, err := s.Index.Regions(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key)
 	if err != nil {
 		return err
@@ -310,19 +319,11 @@ func (s *resolution) fan(t *regions.ResourceType) error {
 	return nil
 }
 
-// extension serves extension resources and their collections where their host
-// lies; hosts without a region, and regions that the extension's provider does
-// not have, are served by its global endpoint.
+// extension serves extension resources and their collections.
 func (s *resolution) extension(t *regions.ResourceType) error {
-	region := arm.GlobalLocation
-	if host := s.r.Path.Hops() - 2; t.Routing == regions.Regional && host >= 0 {
-		var err error
-		if region, err = s.anchor(host, s.r.Path.Hop(host).Len()); err != nil {
-			return err
-		}
-	}
-	if t.Endpoint(region) == nil {
-		region = arm.GlobalLocation
+	region, err := s.beside(t, s.r.Path.Hops()-1)
+	if err != nil {
+		return err
 	}
 	return s.serve(t, region)
 }
@@ -347,14 +348,15 @@ func (s *resolution) poll() error {
 	}
 	hop := s.r.Path.LastHop()
 	above := hop.Len() - 2
-	if above == 0 || typeOf(s.r.Provider, hop, above/2) == nil {
+	t := s.r.typeOf(hop, above/2)
+	if t == nil {
 		return s.atGlobal()
 	}
 	region, err := s.anchor(s.r.Path.Hops()-1, above)
 	if err != nil {
 		return err
 	}
-	return s.serve(typeOf(s.r.Provider, hop, above/2), region)
+	return s.serve(t, region)
 }
 
 func (s *resolution) recorded(record inventory.Operation) error {

@@ -172,6 +172,9 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		public = tls.NewListener(public, s.tls)
 		servers[0].TLSConfig = s.tls
 	}
+	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
+	kept := make(chan struct{})
+	go func() { defer close(kept); s.gateway.Keeper().Run(keeping) }()
 	ended := make(chan error, len(servers))
 	for i, l := range []net.Listener{public, admin} {
 		go func() { ended <- servers[i].Serve(l) }()
@@ -190,6 +193,8 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	for range servers {
 		<-ended
 	}
+	stopKeeping()
+	<-kept
 	s.upstream.Close()
 	return errors.Join(failure, s.store.Close())
 }

@@ -65,6 +65,7 @@ CREATE TABLE resources (
 CREATE INDEX resources_by_group ON resources (subscription, grp, key);
 CREATE INDEX resources_by_type ON resources (subscription, type, key);
 CREATE INDEX resources_by_region ON resources (subscription, type, region, grp);
+CREATE INDEX resources_in_doubt ON resources (subscription, phase, verify, key);
 
 -- A write that may be on its way. It ends by knowledge, or when the time in
 -- ends has passed (not_after and the provider's late-write window).

@@ -28,7 +28,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		equal(b, left.Total, 0)
 		equal(b, left.Intents, 1)
 		b.settle(ticket, inventory.Ambiguous) // still open
-		as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
 		b.clock.Pass(intentLife)
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", nil))
 	})
@@ -75,7 +75,7 @@ func testGroupDelete(t *testing.T, database Database) {
 			_, groupErr := b.Group(b.ctx, Sub, group)
 			_, rowErr := b.Resource(b.ctx, Sub, id(group, "vm"))
 			if begun == nil {
-				as[*inventory.GroupNotEmptyError](b, deleted)
+				refuses[*inventory.GroupNotEmptyError](b, deleted)
 				b.ok(groupErr)
 				b.ok(rowErr)
 				continue
@@ -101,7 +101,7 @@ func testQuota(t *testing.T, database Database) {
 		}
 		_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "vm5"))
 		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaResources, Limit: 5, Current: 5})
-		b.absent("rg", "vm5")
+		b.absent("vm5")
 		b.live("rg", "vm1")    // an update needs no room
 		b.live("other", "vm5") // nor does another group
 		b.settle(b.begin(disk(inventory.Put, "rg", "vm1", "d")), inventory.Succeeded)
@@ -115,7 +115,7 @@ func testQuota(t *testing.T, database Database) {
 		equal(b, settled, true)
 		b.live("rg", "vm6")
 		_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm7"))
-		as[*inventory.QuotaError](b, err)
+		refuses[*inventory.QuotaError](b, err)
 	})
 	t.Run("groups of a subscription", func(t *testing.T) {
 		b := newBench(t, database, limited)
@@ -132,7 +132,7 @@ func testQuota(t *testing.T, database Database) {
 		b.ok(create("RG1"))
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", nil))
 		b.ok(create("rg3"))
-		as[*inventory.QuotaError](b, create("rg1"))
+		refuses[*inventory.QuotaError](b, create("rg1"))
 	})
 	t.Run("exact under concurrency, and a refusal harms no neighbour", func(t *testing.T) {
 		b := newBench(t, database, func(o *inventory.Options) {

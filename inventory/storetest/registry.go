@@ -233,15 +233,15 @@ func testRegistrations(t *testing.T, database Database) {
 	b.group("rg")
 	w := write(inventory.Put, "rg", "vm")
 	for namespace, want := range map[string]bool{"Contoso.Compute": false, "Contoso": false, "Contoso.Compute2": false} {
-		any, err := b.HasResources(b.ctx, Sub, namespace)
+		holds, err := b.HasResources(b.ctx, Sub, namespace)
 		b.ok(err)
-		equal(b, any, want)
+		equal(b, holds, want)
 	}
 	b.begin(w)
 	for namespace, want := range map[string]bool{"CONTOSO.compute": true, "Contoso": false, "Contoso.Comput": false, "Contoso.Compute2": false} {
-		any, err := b.HasResources(b.ctx, Sub, namespace)
+		holds, err := b.HasResources(b.ctx, Sub, namespace)
 		b.ok(err)
-		equal(b, any, want)
+		equal(b, holds, want)
 	}
 }
 

@@ -134,6 +134,12 @@ func as[E error](b *bench, err error) E {
 	return want
 }
 
+// refuses asserts the type of an error.
+func refuses[E error](b *bench, err error) {
+	b.Helper()
+	_ = as[E](b, err)
+}
+
 func (b *bench) group(name string) inventory.Group {
 	b.Helper()
 	g, _, err := b.EditGroup(b.ctx, Sub, name, func(current *inventory.Group) (*inventory.Group, error) {
@@ -196,16 +202,16 @@ func (b *bench) row(group, name string) inventory.Resource {
 	return row
 }
 
-func (b *bench) absent(group, name string) {
+func (b *bench) absent(name string) {
 	b.Helper()
-	_, err := b.Resource(b.ctx, Sub, id(group, name))
+	_, err := b.Resource(b.ctx, Sub, id("rg", name))
 	b.is(err, inventory.ErrNotFound)
 }
 
-// stands asserts phase and flag of a row.
-func (b *bench) stands(group, name string, phase inventory.Phase, verify bool) {
+// stands asserts phase and flag of a row in the group rg.
+func (b *bench) stands(name string, phase inventory.Phase, verify bool) {
 	b.Helper()
-	if row := b.row(group, name); row.Phase != phase || row.Verify != verify {
+	if row := b.row("rg", name); row.Phase != phase || row.Verify != verify {
 		b.Fatalf("the row is %s, verify %v; want %s, %v", row.Phase, row.Verify, phase, verify)
 	}
 }

@@ -1,0 +1,306 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+)
+
+func testOptions(t *testing.T) Options {
+	return Options{
+		DSN:        filepath.Join(t.TempDir(), "test.db"),
+		SendWithin: 5 * time.Second, CallLimit: time.Minute, CallMargin: 10 * time.Second, LateWriteWindow: 5 * time.Minute,
+		TombstoneAge: 24 * time.Hour, CacheTTL: time.Minute, CacheEntries: 1000,
+	}
+}
+
+func openTest(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func makeGroup(t *testing.T, s *Store, name string) {
+	t.Helper()
+	_, _, err := s.EditGroup(t.Context(), "s", name, func(*Group) (*Group, error) { return &Group{Location: "westus"}, nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func vmWrite(group, name string) Write {
+	id := "/subscriptions/s/resourceGroups/" + group + "/providers/Contoso.Compute/virtualMachines/" + name
+	return Write{Subscription: "s", Group: group, Key: id, ID: id, Type: "contoso.compute/virtualmachines", Region: "westus"}
+}
+
+// blocked keeps the writer busy with a write of its own until release is
+// called, and waits until so many others are queued.
+func blocked(t *testing.T, s *Store) (release func(), queued func(n int)) {
+	t.Helper()
+	begun, stop := make(chan struct{}), make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		err := s.writer.do(t.Context(), flushed, func(*tx) error {
+			close(begun)
+			<-stop
+			return nil
+		})
+		if err != nil {
+			t.Errorf("the blocking write: %v", err)
+		}
+	})
+	<-begun
+	release = sync.OnceFunc(func() {
+		close(stop)
+		wait.Wait()
+	})
+	t.Cleanup(release)
+	return release, func(n int) {
+		t.Helper()
+		for deadline := time.Now().Add(time.Minute); s.Stats().Waiting != n; {
+			if time.Now().After(deadline) {
+				t.Fatalf("%d writes wait, want %d", s.Stats().Waiting, n)
+			}
+			time.Sleep(time.Millisecond)
+		}
+	}
+}
+
+func TestWaitingWritesShareACommit(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	makeGroup(t, s, "rg")
+	release, queued := blocked(t, s)
+	before := s.Stats()
+	var wait sync.WaitGroup
+	for i := range 150 {
+		wait.Go(func() {
+			if _, err := s.Begin(t.Context(), vmWrite("rg", fmt.Sprint("vm", i))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	queued(150)
+	release()
+	wait.Wait()
+	after := s.Stats()
+	// The one that blocked, then 64, 64 and 22.
+	if commits := after.Commits - before.Commits; commits != 4 {
+		t.Errorf("%d commits for 151 writes, want 4", commits)
+	}
+	if flushes := after.Flushes - before.Flushes; flushes != 4 {
+		t.Errorf("%d flushes, want 4", flushes)
+	}
+	if writes := after.Writes - before.Writes; writes != 151 {
+		t.Errorf("%d writes, want 151", writes)
+	}
+}
+
+func TestARefusalHarmsNoNeighbour(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	release, queued := blocked(t, s)
+	refusal := errors.New("refused")
+	errs := make([]error, 60)
+	var wait sync.WaitGroup
+	for i := range errs {
+		wait.Go(func() {
+			_, errs[i] = s.EditRegistration(t.Context(), "s", fmt.Sprint("ns", i), func(r Registration) (Registration, error) {
+				r.State = Registered
+				return r, nil
+			})
+			if i%3 == 0 {
+				errs[i] = s.writer.do(t.Context(), flushed, func(tx *tx) error {
+					if _, err := tx.exec(putRegistration, "s", fmt.Sprint("bad", i), 1, "", 1); err != nil {
+						return err
+					}
+					return refusal
+				})
+			}
+		})
+	}
+	queued(60)
+	release()
+	wait.Wait()
+	for i, err := range errs {
+		if want := map[bool]error{true: refusal}[i%3 == 0]; !errors.Is(err, want) {
+			t.Errorf("write %d: %v, want %v", i, err, want)
+		}
+	}
+	all, err := s.Registrations(t.Context(), "s")
+	if err != nil || len(all) != 60 {
+		t.Errorf("%d registrations were kept, want 60: %v", len(all), err)
+	}
+}
+
+func TestSettlesAloneAreNotFlushed(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	makeGroup(t, s, "rg")
+	synchronous := func() (level int) {
+		t.Helper()
+		if err := s.writer.do(t.Context(), unflushed, func(tx *tx) error { return tx.one("PRAGMA synchronous")(&level) }); err != nil {
+			t.Fatal(err)
+		}
+		return level
+	}
+	ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := s.Stats()
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded}); err != nil {
+		t.Fatal(err)
+	}
+	if after := s.Stats(); after.Commits != before.Commits+1 || after.Flushes != before.Flushes {
+		t.Errorf("before %+v, after %+v", before, after)
+	}
+	if level := synchronous(); level != 1 {
+		t.Errorf("synchronous is %d after a settle, want NORMAL", level)
+	}
+	var level int
+	if err := s.writer.do(t.Context(), flushed, func(tx *tx) error { return tx.one("PRAGMA synchronous")(&level) }); err != nil || level != 2 {
+		t.Errorf("synchronous is %d for any other write, want FULL: %v", level, err)
+	}
+	// One write that needs the disk is enough for its whole batch.
+	release, queued := blocked(t, s)
+	before = s.Stats()
+	var wait sync.WaitGroup
+	for _, d := range []durability{unflushed, flushed, unflushed} {
+		wait.Go(func() {
+			if err := s.writer.do(t.Context(), d, func(*tx) error { return nil }); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	queued(3)
+	release()
+	wait.Wait()
+	if after := s.Stats(); after.Flushes != before.Flushes+2 {
+		t.Errorf("%d flushes, want 2", after.Flushes-before.Flushes)
+	}
+}
+
+func TestAWriteWhoseCallerGaveUpIsNotRun(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	release, queued := blocked(t, s)
+	ctx, cancel := context.WithCancel(t.Context())
+	result := make(chan error)
+	go func() {
+		result <- s.writer.do(ctx, flushed, func(*tx) error {
+			t.Error("it ran")
+			return nil
+		})
+	}()
+	queued(1)
+	cancel()
+	if err := <-result; !errors.Is(err, context.Canceled) || errors.Is(err, ErrUnavailable) {
+		t.Errorf("error is %v, want only that the context was cancelled", err)
+	}
+	release()
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestAPanicIsItsCallersAlone(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	func() {
+		defer func() {
+			if got := recover(); got != "mine" {
+				t.Errorf("recovered %v", got)
+			}
+		}()
+		_, _, _ = s.EditGroup(t.Context(), "s", "rg", func(*Group) (*Group, error) { panic("mine") })
+		t.Error("it did not panic")
+	}()
+	makeGroup(t, s, "rg")
+}
+
+func TestCloseAnswersWhatWaits(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	makeGroup(t, s, "rg")
+	release, queued := blocked(t, s)
+	var wait sync.WaitGroup
+	errs := make([]error, 20)
+	for i := range errs {
+		wait.Go(func() { _, errs[i] = s.Begin(t.Context(), vmWrite("rg", fmt.Sprint("vm", i))) })
+	}
+	queued(20)
+	wait.Go(func() {
+		if err := s.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	release()
+	wait.Wait()
+	for i, err := range errs {
+		if err != nil {
+			t.Errorf("write %d: %v", i, err)
+		}
+	}
+}
+
+func TestAFullDiskIsUnavailableAndPasses(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	makeGroup(t, s, "rg")
+	pages := func(limit string) {
+		t.Helper()
+		var n int
+		if err := s.writer.do(t.Context(), flushed, func(tx *tx) error { return tx.one("PRAGMA max_page_count = " + limit)(&n) }); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages("1") // no more than there are
+	var full error
+	for i := 0; i < 1000 && full == nil; i++ {
+		_, full = s.Begin(t.Context(), vmWrite("rg", fmt.Sprint("vm", i)))
+	}
+	if !errors.Is(full, ErrUnavailable) {
+		t.Fatalf("error is %v, want one that is ErrUnavailable", full)
+	}
+	// The writer left the broken connection, and the limit with it.
+	if _, err := s.Begin(t.Context(), vmWrite("rg", "after")); err != nil {
+		t.Errorf("after that: %v", err)
+	}
+}
+
+func TestALockedFileIsUnavailable(t *testing.T) {
+	o := testOptions(t)
+	s := openTest(t, o)
+	makeGroup(t, s, "rg")
+	other, err := openSQLite(o.DSN, 1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer other.Close()
+	conn, err := other.Conn(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close()
+	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.writer.do(t.Context(), flushed, func(*tx) error { return nil }); !errors.Is(err, ErrUnavailable) {
+		t.Errorf("error is %v, want one that is ErrUnavailable", err)
+	}
+	if _, err := s.Group(t.Context(), "s", "rg"); err != nil {
+		t.Errorf("a read meanwhile: %v", err)
+	}
+	if _, err := conn.ExecContext(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Ready(t.Context()); err != nil {
+		t.Error(err)
+	}
+}
