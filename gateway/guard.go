@@ -33,7 +33,8 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 		switch {
 		case own:
 			h[name] = []string{public.String()}
-			if !redirect {
+			// The Location of a 201 is the resource's own.
+			if status == http.StatusAccepted || name != "Location" {
 				g.remember(ctx, x, p, public)
 			}
 		case !redirect || name != "Location":

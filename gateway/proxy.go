@@ -220,12 +220,12 @@ func (g *Gateway) call(ctx context.Context, r *http.Request, x *exchange, p prox
 	answer, err := g.upstream.Do(ctx, call)
 	x.providerTime += time.Since(begun)
 	if err != nil {
-		return nil, providerFault(err, p.Endpoint, x)
+		return nil, providerFault(err, x)
 	}
 	return answer, nil
 }
 
-func providerFault(err error, _ *regions.Endpoint, x *exchange) error {
+func providerFault(err error, x *exchange) error {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
 		return err
