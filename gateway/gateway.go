@@ -119,5 +119,5 @@ func (g *Gateway) Drain() { g.draining.Store(true) }
 // Keeper returns what keeps the index true beside the requests. The caller runs
 // it, and ends it before it closes the store.
 func (g *Gateway) Keeper() *operations.Keeper {
-	return &operations.Keeper{Asker: g.asker, Region: g.config.Server.Region, Log: g.log}
+	return &operations.Keeper{Asker: g.asker, Floor: g.config.Index.PollFloor, Region: g.config.Server.Region, Log: g.log}
 }

@@ -352,7 +352,7 @@ func (g *Gateway) askDoubtful(ctx context.Context, x *exchange, c ownCall, name 
 	var (
 		wait  sync.WaitGroup
 		mu    sync.Mutex
-		any   bool
+		fewer bool
 		slots = make(chan struct{}, askedAtOnce)
 	)
 	for _, row := range rows {
@@ -368,9 +368,9 @@ func (g *Gateway) askDoubtful(ctx context.Context, x *exchange, c ownCall, name 
 			}
 			mu.Lock()
 			defer mu.Unlock()
-			any = any || gone
+			fewer = fewer || gone
 		})
 	}
 	wait.Wait()
-	return any
+	return fewer
 }

@@ -25,7 +25,7 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // held whole, or given up
+	defer answer.Body.Close()
 	if p.Operation != nil && p.Operation.Resource != "" {
 		ended, err := g.ended(answer, x.request.Provider.Namespace)
 		if err != nil {

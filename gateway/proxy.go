@@ -96,7 +96,7 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // read or given up
+	defer answer.Body.Close()
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
@@ -107,7 +107,7 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // not read
+	defer answer.Body.Close()
 	if p.Row != nil {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err
@@ -133,21 +133,13 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	}
 	if answer.StatusCode == http.StatusNotFound && p.Cached {
 		located, err := g.locations.Refresh(r.Context(), x.subscription(), x.request.Key())
-		if err != nil {
-			answer.Body.Close() //nolint:errcheck // not read
-			return err
-		}
-		if !located.Found {
-			answer.Body.Close() //nolint:errcheck // not read
-			return x.request.NotFound()
-		}
-		if located.Region != p.Region {
-			answer.Body.Close() //nolint:errcheck // not read
-			return g.readElsewhere(w, r, x, p, located)
+		if err != nil || located.Region != p.Region {
+			_ = answer.Body.Close() // not read
+			return g.readElsewhere(w, r, x, p, located, err)
 		}
 		p.Generation, p.Doubtful = located.Generation, false
 	}
-	defer answer.Body.Close() //nolint:errcheck // read or given up
+	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && p.Doubtful {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err
@@ -156,11 +148,14 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// readElsewhere reads from the region that the store names, where the cache was
-// behind.
-func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, located inventory.Located) error {
+// readElsewhere reads from where the store says that the resource lies, if it
+// does, after the cache turned out to be behind.
+func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, located inventory.Located, err error) error {
+	if err != nil {
+		return err
+	}
 	endpoint := x.request.Type.Endpoint(located.Region)
-	if endpoint == nil {
+	if !located.Found || endpoint == nil {
 		return x.request.NotFound()
 	}
 	p.Region, p.Endpoint, p.Cached = located.Region, endpoint, false
@@ -199,7 +194,7 @@ func (g *Gateway) patch(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if err != nil {
 		return err
 	}
-	defer answer.Body.Close() //nolint:errcheck // held whole, or given up
+	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusOK && p.Row != nil {
 		text, err := g.hold(answer, x.request.Provider.Namespace)
 		if err != nil {

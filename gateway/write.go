@@ -35,7 +35,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if err != nil {
 		return g.unanswered(ctx, x, ticket, err)
 	}
-	defer answer.Body.Close() //nolint:errcheck // held whole, or given up
+	defer answer.Body.Close()
 
 	outcome := outcomeOf(r.Method, answer.StatusCode)
 	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}

@@ -14,13 +14,11 @@ import (
 
 // Pace of a [Keeper].
 const (
-	passInterval = 2 * time.Second
-	firstPause   = 2 * time.Second // after a question that settled nothing
-	longestPause = time.Minute
-	rowsPerPass  = 200 // of one subscription
-	subsPerPage  = 500
-	askedAtOnce  = 8
-	cleanUp      = 1000 // expired records removed in one pass
+	longestPauses = 60  // of Floor: between two questions about one row
+	rowsPerPass   = 200 // of one subscription
+	subsPerPage   = 500
+	askedAtOnce   = 8
+	cleanUp       = 1000 // expired records removed in one pass
 )
 
 // Keeper asks for the rows that are in doubt until none is left. Doubt is
@@ -28,7 +26,8 @@ const (
 // its patience with each row begins afresh.
 type Keeper struct {
 	Asker  Asker
-	Region string // of the front door, for the ids of its calls
+	Floor  time.Duration // the least time between two questions about one row
+	Region string        // of the front door, for the ids of its calls
 	Log    *zap.Logger
 
 	patience map[rowVersion]patience
@@ -49,7 +48,7 @@ type patience struct {
 // Run works until ctx ends. It must not be called twice at a time.
 func (k *Keeper) Run(ctx context.Context) {
 	k.patience = map[rowVersion]patience{}
-	ticker := time.NewTicker(passInterval)
+	ticker := time.NewTicker(k.Floor)
 	defer ticker.Stop()
 	for {
 		select {
@@ -106,13 +105,13 @@ func (k *Keeper) askAll(ctx context.Context, rows []inventory.Resource, seen map
 		if !known {
 			// A row that was just written is most often settled by its own
 			// request: let that have its say first.
-			p = patience{now.Add(firstPause), firstPause}
+			p = patience{now.Add(k.Floor), k.Floor}
 		}
 		if now.Before(p.due) {
 			seen[version] = p
 			continue
 		}
-		p.pause = min(2*p.pause, longestPause)
+		p.pause = min(2*p.pause, longestPauses*k.Floor)
 		p.due = now.Add(p.pause)
 		seen[version] = p
 		slots <- struct{}{}

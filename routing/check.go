@@ -81,7 +81,7 @@ func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
 // declared; a host of an extension must be of a declared type.
 func (r *Request) typeKnown(provider *regions.Provider, hop arm.Hop, last bool) bool {
 	if !last {
-		return hop.Len() > 0 && hop.Len()%2 == 0 && typeOf(provider, hop, hop.Len()/2) != nil
+		return typeOf(provider, hop, hop.Len()/2) != nil // a further hop begins behind a name only
 	}
 	switch r.Class {
 	case Instance, Collection, Below:

@@ -112,7 +112,8 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 // scope: subscription and group exist, are visible and take the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
-	return d, rt.scope(ctx, r, p, &d)
+	err := rt.scope(ctx, r, p, &d)
+	return d, err
 }
 
 func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *Decision) error {

@@ -65,13 +65,19 @@ func (d *demo) run(ctx context.Context) (err error) {
 		return err
 	}
 	endpoints := map[string]string{}
+	var providers []*provider
+	defer func() {
+		for _, p := range providers {
+			err = errors.Join(err, p.stop())
+		}
+	}()
 	for _, region := range demoRegions {
-		provider, err := d.startProvider(ctx, region)
+		p, err := d.startProvider(ctx, region)
 		if err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, provider.stop()) }()
-		endpoints[region] = provider.url
+		providers = append(providers, p)
+		endpoints[region] = p.url
 	}
 	cfg, err := d.configure(public.Addr(), admin.Addr(), endpoints)
 	if err != nil {
@@ -145,7 +151,9 @@ func (p *provider) stop() error {
 	if err != nil {
 		err = p.server.Close()
 	}
-	<-p.ended
+	if ended := <-p.ended; !errors.Is(ended, http.ErrServerClosed) {
+		err = errors.Join(err, ended)
+	}
 	return errors.Join(err, p.contoso.Close())
 }
 

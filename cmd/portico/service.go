@@ -181,17 +181,18 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	}
 	s.log.Info("serving", zap.Stringer("public", public.Addr()), zap.Stringer("admin", admin.Addr()), zap.Stringer("publicURL", s.config.Server.PublicURL))
 
-	var failure error
 	select {
-	case failure = <-ended:
-		ended <- failure
+	case err := <-ended:
+		ended <- err // counted below
 	case <-ctx.Done():
 		s.gateway.Drain()
 		pause(context.WithoutCancel(ctx), s.config.Server.Drain.Delay)
 	}
-	failure = errors.Join(failure, s.stop(context.WithoutCancel(ctx), servers))
+	failure := s.stop(context.WithoutCancel(ctx), servers)
 	for range servers {
-		<-ended
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			failure = errors.Join(failure, err)
+		}
 	}
 	stopKeeping()
 	<-kept

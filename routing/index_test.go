@@ -1,0 +1,147 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"maps"
+	"slices"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+// memory is an index that is a few maps.
+type memory struct {
+	subscriptions map[string]inventory.Subscription
+	groups        map[string]inventory.Group // by folded name
+	registrations map[string]inventory.RegistrationState
+	rows          map[string]inventory.Resource
+	cached        map[string]inventory.Located
+	operations    map[string]inventory.Operation
+	// failing names the method that fails.
+	failing string
+}
+
+var errDown = errors.New("the store is down")
+
+const (
+	tenant  = "11111111-0000-0000-0000-000000000001"
+	subID   = "00000000-0000-0000-0000-00000000000a"
+	moonSub = "00000000-0000-0000-0000-00000000000b"
+)
+
+// newMemory has a registered subscription with a group of two regions.
+func newMemory() *memory {
+	m := &memory{
+		subscriptions: map[string]inventory.Subscription{
+			subID:   {ID: subID, TenantID: tenant},
+			moonSub: {ID: moonSub, TenantID: tenant},
+		},
+		groups: map[string]inventory.Group{
+			"rg":    {Subscription: subID, Name: "rG", Key: "rg"},
+			"empty": {Subscription: subID, Name: "empty", Key: "empty"},
+		},
+		registrations: map[string]inventory.RegistrationState{"contoso.compute": inventory.Registered},
+		rows:          map[string]inventory.Resource{},
+		cached:        map[string]inventory.Located{},
+		operations:    map[string]inventory.Operation{},
+	}
+	m.add(vms+"/west", "contoso.compute/virtualmachines", "westus")
+	m.add(vms+"/west/disks/d", "contoso.compute/virtualmachines/disks", "westus")
+	m.add(vms+"/west/agents/a/snapshots/s", "contoso.compute/virtualmachines/agents/snapshots", "westus")
+	m.add(vms+"/east", "contoso.compute/virtualmachines", "eastus")
+	m.add(rg+compute+"/zones/z", "contoso.compute/zones", arm.GlobalLocation)
+	return m
+}
+
+// add enters a row whose location is its region.
+func (m *memory) add(id, typeKey, region string) {
+	var p arm.Path
+	if err := p.Parse(id); err != nil {
+		panic(err)
+	}
+	key := arm.Fold(p.String())
+	m.rows[key] = inventory.Resource{
+		Subscription: arm.Fold(p.Subscription()), Key: key, ID: id, Group: arm.Fold(p.Group()), Type: typeKey,
+		Region: region, Location: region, Phase: inventory.Live, Generation: [16]byte{byte(len(m.rows) + 1)},
+	}
+}
+
+// change edits the row of id.
+func (m *memory) change(id string, edit func(*inventory.Resource)) {
+	row := m.rows[arm.Fold(id)]
+	edit(&row)
+	m.rows[row.Key] = row
+}
+
+// cache makes memory say that id lies in region.
+func (m *memory) cache(id, region string) {
+	m.cached[arm.Fold(id)] = inventory.Located{Region: region, Found: true, Cached: true, Phase: inventory.Live, Generation: [16]byte{99}}
+}
+
+func lookup[V any](m *memory, method string, from map[string]V, key string) (V, error) {
+	value, ok := from[key]
+	switch {
+	case m.failing == method:
+		return value, errDown
+	case !ok:
+		return value, inventory.ErrNotFound
+	}
+	return value, nil
+}
+
+func (m *memory) Subscription(_ context.Context, id string) (inventory.Subscription, error) {
+	return lookup(m, "Subscription", m.subscriptions, id)
+}
+
+func (m *memory) Group(_ context.Context, subscription, name string) (inventory.Group, error) {
+	group, err := lookup(m, "Group", m.groups, arm.Fold(name))
+	if err == nil && group.Subscription != subscription {
+		return inventory.Group{}, inventory.ErrNotFound
+	}
+	return group, err
+}
+
+func (m *memory) Registration(_ context.Context, _, namespace string) (inventory.Registration, error) {
+	state, err := lookup(m, "Registration", m.registrations, namespace)
+	if errors.Is(err, inventory.ErrNotFound) {
+		err = nil
+	}
+	return inventory.Registration{Namespace: namespace, State: state}, err
+}
+
+func (m *memory) Resource(_ context.Context, subscription, key string) (inventory.Resource, error) {
+	row, err := lookup(m, "Resource", m.rows, key)
+	if err == nil && row.Subscription != subscription {
+		return inventory.Resource{}, inventory.ErrNotFound
+	}
+	return row, err
+}
+
+func (m *memory) Locate(_ context.Context, _ string, key []byte) (inventory.Located, error) {
+	if m.failing == "Locate" {
+		return inventory.Located{}, errDown
+	}
+	if located, ok := m.cached[string(key)]; ok {
+		return located, nil
+	}
+	row, ok := m.rows[string(key)]
+	return inventory.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
+}
+
+func (m *memory) Regions(_ context.Context, subscription, group, typeKey string) ([]string, error) {
+	if m.failing == "Regions" {
+		return nil, errDown
+	}
+	regions := map[string]bool{}
+	for _, row := range m.rows {
+		if row.Subscription == subscription && (group == "" || row.Group == group) && row.Type == typeKey {
+			regions[row.Region] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(regions)), nil
+}
+
+func (m *memory) Operation(_ context.Context, _, token string) (inventory.Operation, error) {
+	return lookup(m, "Operation", m.operations, token)
+}

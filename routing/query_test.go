@@ -1,0 +1,114 @@
+package routing
+
+import (
+	"testing"
+
+	"portico/arm"
+)
+
+func TestParseQuery(t *testing.T) {
+	for _, c := range []struct{ raw, version string }{
+		{"", ""},
+		{"api-version=2024-01-01", "2024-01-01"},
+		{"API-Version=2024-01-01", "2024-01-01"},
+		{"%61pi-version=2024%2D01-01", "2024-01-01"},
+		{"&&a=b&api-version=v&", "v"},
+		{"a=b+c&api-version=x+y", "x y"},
+		{"api-version=a=b", "a=b"},
+		{"$filter=a%3Bb%20eq%20'c'&flag", ""},
+		{"apiversion=1&api-version2=3", ""},
+	} {
+		q, fault := ParseQuery(c.raw)
+		if fault != nil || q.Raw != c.raw || q.APIVersion != c.version {
+			t.Errorf("%q: got %q, %v; want %q", c.raw, q.APIVersion, fault, c.version)
+		}
+	}
+	for _, c := range []struct {
+		raw    string
+		code   arm.Code
+		target string
+	}{
+		{"api-version=", arm.InvalidAPIVersionParameter, "api-version"},
+		{"api-version", arm.InvalidAPIVersionParameter, "api-version"},
+		{"api-version=%zz", arm.InvalidAPIVersionParameter, "api-version"},
+		{"api-version=1;admin=1", arm.InvalidAPIVersionParameter, "api-version"},
+		{"api-version=1&api-version=1", arm.InvalidAPIVersionParameter, "api-version"},
+		{"api-version=1&x=2&API%2dVERSION=2", arm.InvalidAPIVersionParameter, "api-version"},
+		{"api-version=1&x;y=2", arm.InvalidQueryParameter, "x;y"},
+		{"x=1;api-version=2", arm.InvalidQueryParameter, "x"},
+		{"x=%", arm.InvalidQueryParameter, "x"},
+		{"%=1", arm.InvalidQueryParameter, "%"},
+		{"a=b&%zzapi-version=1", arm.InvalidQueryParameter, "%zzapi-version"},
+	} {
+		_, fault := ParseQuery(c.raw)
+		if fault == nil || fault.Code != c.code || fault.Target != c.target || fault.Status != 400 {
+			t.Errorf("%q: got %+v, want %s about %q", c.raw, fault, c.code, c.target)
+		}
+	}
+}
+
+func TestQueryGet(t *testing.T) {
+	for _, c := range []struct {
+		raw, name, value string
+		there            bool
+	}{
+		{"$skiptoken=a", "$skipToken", "a", true},
+		{"x=1&$SkipToken=a%2Bb", "$skipToken", "a+b", true},
+		{"%24skipToken=a", "$skipToken", "a", true},
+		{"%24SKIPTOKEN=a&$skiptoken=b", "$skipToken", "a", true},
+		{"$skipToken", "$skipToken", "", true},
+		{"$skipToken=", "$skipToken", "", true},
+		{"$skipTokens=a&skipToken=b", "$skipToken", "", false},
+		{"%zz=1&$top=5", "$top", "5", true},
+		{"$top=%zz", "$top", "", false},
+		{"", "$top", "", false},
+	} {
+		value, there := (Query{Raw: c.raw}).Get(c.name)
+		if value != c.value || there != c.there {
+			t.Errorf("%q: got %q, %v", c.raw, value, there)
+		}
+	}
+}
+
+func TestQueryWithout(t *testing.T) {
+	for _, c := range []struct{ raw, name, rest string }{
+		{"", "a", ""},
+		{"a=1", "a", ""},
+		{"a=1&b=%2f+'&A=2&%61&c", "a", "b=%2f+'&c"},
+		{"&&b=1&&", "a", "b=1"},
+		{"%zz=1&a=2", "a", "%zz=1"},
+		{"%24skiptoken=x&$top=1", "$skipToken", "$top=1"},
+	} {
+		if rest := (Query{Raw: c.raw}).Without(c.name); rest != c.rest {
+			t.Errorf("%q without %s: got %q, want %q", c.raw, c.name, rest, c.rest)
+		}
+	}
+}
+
+func TestPollToken(t *testing.T) {
+	token := func(path, raw string) string { return PollToken(path, Query{Raw: raw}) }
+	base := token("/a/operationResults/X", "api-version=1&t=Abc")
+	if len(base) != 64 {
+		t.Errorf("token %q", base)
+	}
+	for name, same := range map[string]string{
+		"other casing of the path": token("/A/OPERATIONRESULTS/x", "api-version=1&t=Abc"),
+		"other api-version":        token("/a/operationResults/X", "t=Abc&API-version=2"),
+		"no api-version":           token("/a/operationResults/X", "t=Abc"),
+	} {
+		if same != base {
+			t.Errorf("%s: another token", name)
+		}
+	}
+	for name, other := range map[string]string{
+		"other path":           token("/a/operationResults/Y", "t=Abc"),
+		"other value":          token("/a/operationResults/X", "t=abc"),
+		"no value":             token("/a/operationResults/X", ""),
+		"boundary moved":       token("/a/operationResults/X?t=Abc", ""),
+		"one more of the same": token("/a/operationResults/X", "t=Abc&t=Abc"),
+	} {
+		if other == base {
+			t.Errorf("%s: the same token", name)
+		}
+	}
+}

@@ -1,0 +1,540 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+)
+
+// resolve takes a request, with an api-version, the whole way through.
+func resolve(t *testing.T, index *memory, method, path, content string) (Decision, error) {
+	t.Helper()
+	m := sample(t)
+	path, query, _ := strings.Cut(path, "?")
+	r, fault := Classify(m, method, path, query+"&api-version=2024-01-01")
+	if fault == nil {
+		fault = r.Check(m, "")
+	}
+	if fault != nil {
+		t.Fatalf("%s %s: %v", method, path, fault)
+	}
+	body := Body{}
+	if content != "" {
+		if body, fault = ReadObject([]byte(content)); fault != nil {
+			t.Fatalf("%s: %v", content, fault)
+		}
+	}
+	rt := Router{Map: m, Index: index}
+	return rt.Resolve(context.Background(), r, access.Principal{TenantID: tenant}, body)
+}
+
+// told puts a decision into words.
+func told(d Decision, err error) string {
+	var fault *arm.Error
+	switch {
+	case errors.As(err, &fault):
+		return fmt.Sprintf("%d %s", fault.Status, fault.Code)
+	case err != nil:
+		return err.Error()
+	}
+	switch d.Answer {
+	case Merge:
+		var all []string
+		for _, e := range d.Endpoints {
+			all = append(all, e.String())
+		}
+		return "merge " + strings.Join(all, " ")
+	case EmptyList:
+		return "empty"
+	case Absent:
+		return "absent"
+	case Present:
+		return "present"
+	case Forward:
+	}
+	if d.Endpoint == nil || d.Endpoint.Region != d.Region {
+		return fmt.Sprintf("%q is served by %+v", d.Region, d.Endpoint)
+	}
+	return d.Endpoint.String()
+}
+
+const (
+	westCompute   = "https://westus.compute"
+	eastCompute   = "https://eastus.compute"
+	northCompute  = "https://northeurope.compute"
+	globalCompute = "https://global.compute"
+	westGuard     = "https://westus.guard"
+	globalGuard   = "https://global.guard"
+)
+
+type route struct{ method, path, content, want string }
+
+func checkRoutes(t *testing.T, index *memory, routes []route) {
+	t.Helper()
+	for _, c := range routes {
+		if got := told(resolve(t, index, c.method, c.path, c.content)); got != c.want {
+			t.Errorf("%s %s %s\n got %s\nwant %s", c.method, c.path, c.content, got, c.want)
+		}
+	}
+}
+
+func TestTrackedInstances(t *testing.T) {
+	index := newMemory()
+	index.add(vms+"/doubtful", "contoso.compute/virtualmachines", "eastus")
+	index.change(vms+"/doubtful", func(r *inventory.Resource) { r.Verify = true })
+	index.add(vms+"/pending", "contoso.compute/virtualmachines", "eastus")
+	index.change(vms+"/pending", func(r *inventory.Resource) { r.Phase = inventory.Pending })
+	checkRoutes(t, index, []route{
+		// The region is that of the row, in whatever casing it is named.
+		{"GET", vms + "/west", "", westCompute},
+		{"GET", strings.ToUpper(vms + "/east"), "", eastCompute},
+		{"PATCH", vms + "/east", `{"location":"westus"}`, eastCompute},
+		{"DELETE", vms + "/east", "", eastCompute},
+		{"GET", rg + compute + "/zones/z", "", globalCompute},
+
+		// HEAD is answered by a row that is beyond doubt, else by the provider.
+		{"HEAD", vms + "/east", "", "present"},
+		{"HEAD", vms + "/doubtful", "", eastCompute},
+		{"HEAD", vms + "/pending", "", eastCompute},
+
+		// What is not there.
+		{"GET", vms + "/none", "", "404 ResourceNotFound"},
+		{"HEAD", vms + "/none", "", "404 ResourceNotFound"},
+		{"PATCH", vms + "/none", "{}", "404 ResourceNotFound"},
+		{"DELETE", vms + "/none", "", "absent"},
+		{"DELETE", vms + "/none/disks/d", "", "absent"},
+		{"GET", vms + "/west/disks/none", "", "404 ResourceNotFound"},
+		{"GET", vms + "/none/disks/d", "", "404 ParentResourceNotFound"},
+		{"HEAD", vms + "/none/disks/d", "", "404 ParentResourceNotFound"},
+		{"PATCH", vms + "/none/disks/d", "{}", "404 ParentResourceNotFound"},
+		{"GET", sub + compute + "/virtualMachines/a", "", "404 HttpResourceNotFound"}, // in no group
+
+		// A PUT of what is there.
+		{"PUT", vms + "/west", `{"location":"West US"}`, westCompute},
+		{"PUT", vms + "/west", `{}`, "400 LocationRequired"},
+		{"PUT", vms + "/west", `{"location":"mars"}`, "400 LocationNotAvailableForResourceType"},
+		{"PUT", vms + "/west", `{"location":"eastus"}`, westCompute}, // for the writer of the intent to refuse
+		{"PUT", vms + "/west/disks/d", `{}`, westCompute},
+		{"PUT", vms + "/west/disks/d", `{"location":"WEST us"}`, westCompute},
+		{"PUT", vms + "/west/disks/d", `{"location":"eastus"}`, "400 LocationNotAvailableForResourceType"},
+
+		// A PUT of what is new.
+		{"PUT", vms + "/new", `{"location":"East US"}`, eastCompute},
+		{"PUT", vms + "/new", ``, "400 LocationRequired"},
+		{"PUT", vms + "/new", `{"location":null}`, "400 LocationRequired"},
+		{"PUT", vms + "/new", `{"location":" \t"}`, "400 LocationRequired"},
+		{"PUT", vms + "/new", `{"location":"northeurope"}`, "400 LocationNotAvailableForResourceType"},
+		{"PUT", rg + compute + "/zones/new", `{"location":"Global"}`, globalCompute},
+		{"PUT", rg + compute + "/zones/new", `{"location":"westus"}`, "400 LocationNotAvailableForResourceType"},
+		{"PUT", rg + compute + "/zones/z/records/new", `{}`, globalCompute},
+		{"PUT", rg + compute + "/zones/none/records/new", `{}`, "404 ParentResourceNotFound"},
+		{"PUT", vms + "/east/disks/new", `{}`, eastCompute},
+		{"PUT", vms + "/east/disks/new", `{"location":"eastus"}`, eastCompute},
+		{"PUT", vms + "/east/disks/new", `{"location":"westus"}`, "400 LocationNotAvailableForResourceType"},
+		{"PUT", vms + "/none/disks/new", `{"location":"westus"}`, "404 ParentResourceNotFound"},
+
+		// Below a proxy-only resource, the nearest tracked one decides.
+		{"GET", vms + "/west/agents/a/snapshots/s", "", westCompute},
+		{"PUT", vms + "/east/agents/a/snapshots/new", `{"location":"eastus"}`, eastCompute},
+		{"PUT", vms + "/east/agents/a/snapshots/new", `{"location":"westus"}`, "400 LocationNotAvailableForResourceType"},
+		{"PUT", vms + "/none/agents/a/snapshots/new", `{}`, "404 ParentResourceNotFound"},
+		{"GET", vms + "/east/agents/a/snapshots/none", "", "404 ResourceNotFound"},
+		{"GET", vms + "/none/agents/a/snapshots/none", "", "404 ParentResourceNotFound"},
+		{"PUT", rg + compute + "/catalogs/c/items/new", `{"location":"North Europe"}`, northCompute},
+		{"PUT", rg + compute + "/catalogs/c/items/new", `{}`, northCompute},
+		{"PUT", rg + compute + "/catalogs/c/items/new", `{"location":"westus"}`, "400 LocationNotAvailableForResourceType"},
+		{"GET", rg + compute + "/catalogs/c/items/none", "", "404 ResourceNotFound"},
+	})
+}
+
+func TestDecisionsOfInstances(t *testing.T) {
+	index := newMemory()
+	index.cache(vms+"/east", "westus")
+	decide := func(method, path, content string) Decision {
+		t.Helper()
+		d, err := resolve(t, index, method, path, content)
+		if err != nil {
+			t.Fatalf("%s %s: %v", method, path, err)
+		}
+		return d
+	}
+	if d := decide("GET", vms+"/west", ""); d.Cached || d.Doubtful || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
+		t.Errorf("read: %+v", d)
+	}
+	// Memory may be wrong, and says so; nothing but reads goes by it.
+	if d := decide("GET", vms+"/east", ""); !d.Cached || d.Region != "westus" || d.Generation != [16]byte{99} {
+		t.Errorf("cached: %+v", d)
+	}
+	for _, method := range []string{"PUT", "PATCH", "DELETE"} {
+		if d := decide(method, vms+"/east", `{"location":"eastus"}`); d.Cached || d.Region != "eastus" || d.Row == nil || d.Generation != d.Row.Generation {
+			t.Errorf("%s: %+v", method, d)
+		}
+	}
+	index.change(vms+"/west", func(r *inventory.Resource) { r.Phase = inventory.Deleting })
+	if d := decide("GET", vms+"/west", ""); !d.Doubtful {
+		t.Errorf("a resource that is being deleted: %+v", d)
+	}
+	// What a new row gets.
+	if d := decide("PUT", vms+"/new", `{"location":"East US"}`); d.Location != "eastus" || d.Row != nil || d.Parent != "" || d.Group.Name != "rG" || d.Subscription.ID != subID {
+		t.Errorf("new: %+v", d)
+	}
+	if d := decide("PUT", vms+"/East/disks/New", `{}`); d.Location != "eastus" || d.Parent != arm.Fold(vms+"/east") {
+		t.Errorf("nested: %+v", d)
+	}
+	if d := decide("PUT", vms+"/east/agents/a/snapshots/new", `{}`); d.Location != "eastus" || d.Parent != arm.Fold(vms+"/east") {
+		t.Errorf("below a proxy-only resource: %+v", d)
+	}
+	if d := decide("PUT", rg+compute+"/catalogs/c/items/new", `{}`); d.Location != "northeurope" || d.Parent != "" {
+		t.Errorf("below a proxy-only resource at the top: %+v", d)
+	}
+	if d := decide("PUT", vms+"/west", `{"location":"eastus"}`); d.Location != "eastus" || d.Row.Location != "westus" {
+		t.Errorf("another location: %+v", d)
+	}
+}
+
+func TestUntrackedInstances(t *testing.T) {
+	index := newMemory()
+	index.cache(vms+"/east", "westus")
+	checkRoutes(t, index, []route{
+		{"GET", rg + compute + "/catalogs/c", "", northCompute},
+		{"PUT", sub + compute + "/catalogs/c", `{"location":"westus"}`, northCompute},
+		{"GET", sub + compute + "/quotas/q", "", globalCompute},
+		{"GET", compute + "/quotas/q", "", globalCompute},
+		{"PUT", compute + "/quotas/q/steps/s", "", globalCompute},
+		{"GET", vms + "/west/agents/a", "", westCompute},
+		{"GET", vms + "/east/agents/a", "", westCompute}, // by memory
+		{"PUT", vms + "/east/agents/a", "{}", eastCompute},
+		{"GET", vms + "/none/agents/a", "", "404 ParentResourceNotFound"},
+		{"PUT", vms + "/none/agents/a", "{}", "404 ParentResourceNotFound"},
+		{"DELETE", vms + "/none/agents/a", "", "absent"},
+	})
+	if d, err := resolve(t, index, "GET", vms+"/east/agents/a", ""); err != nil || !d.Cached {
+		t.Errorf("got %+v, %v: the region came from memory", d, err)
+	}
+}
+
+func TestExtensions(t *testing.T) {
+	index := newMemory()
+	const lock = rg + "/providers/Microsoft.Authorization/locks/l"
+	checkRoutes(t, index, []route{
+		{"PUT", vms + "/west" + guard + "/guards/g", "{}", westGuard},
+		{"GET", vms + "/west" + guard + "/guards", "", westGuard},
+		{"GET", vms + "/west/disks/d" + guard + "/guards/g", "", westGuard},
+		{"GET", vms + "/west/agents/a" + guard + "/guards/g", "", westGuard},
+		{"GET", vms + "/east" + guard + "/guards/g", "", globalGuard}, // no endpoint in eastus
+		{"GET", vms + "/east" + guard + "/stamps/s", "", "https://eastus.stamps"},
+		{"GET", vms + "/west" + guard + "/marks/m", "", globalGuard}, // a global type
+		{"GET", rg + guard + "/guards/g", "", globalGuard},
+		{"GET", sub + guard + "/guards/g", "", globalGuard},
+		{"GET", guard + "/guards/g", "", globalGuard},
+		{"GET", rg + compute + "/zones/z" + guard + "/guards/g", "", globalGuard},
+		{"GET", compute + "/quotas/q" + guard + "/stamps/g", "", globalGuard},
+		{"GET", lock + guard + "/guards/g", "", globalGuard}, // the front door's own lie in no region
+		{"GET", rg + compute + "/catalogs/c" + guard + "/guards/g", "", globalGuard},
+
+		// The host of an extension may be an extension.
+		{"GET", vms + "/west" + guard + "/guards/g" + guard + "/stamps/s", "", "https://westus.stamps"},
+		{"GET", vms + "/east" + guard + "/stamps/s" + guard + "/stamps/t", "", "https://eastus.stamps"},
+		{"GET", vms + "/east" + guard + "/guards/g" + guard + "/stamps/s", "", globalGuard}, // that host lies in global
+		{"GET", vms + "/west" + guard + "/marks/m" + guard + "/guards/g", "", globalGuard},
+
+		// Actions go where the extension lies.
+		{"POST", vms + "/west" + guard + "/guards/g/raise", "", westGuard},
+		{"POST", vms + "/east" + guard + "/guards/g/raise", "", globalGuard},
+		{"POST", rg + guard + "/guards/g/raise", "", globalGuard},
+
+		{"GET", vms + "/none" + guard + "/guards/g", "", "404 ResourceNotFound"},
+		{"DELETE", vms + "/none" + guard + "/guards/g", "", "404 ResourceNotFound"},
+		{"GET", vms + "/none/disks/d" + guard + "/guards", "", "404 ResourceNotFound"},
+		{"GET", rg + lonely + "/charms/c", "", "400 NoRegisteredProviderFound"}, // a scope without region, no global endpoint
+	})
+}
+
+func TestBelowAndBeside(t *testing.T) {
+	index := newMemory()
+	index.cache(vms+"/east", "westus")
+	checkRoutes(t, index, []route{
+		{"POST", vms + "/east/start", "", eastCompute}, // actions go by the store
+		{"GET", vms + "/east/skus", "", westCompute},   // reads by memory
+		{"POST", vms + "/west/agents/a/restart", "", westCompute},
+		{"POST", vms + "/none/start", "", "404 ResourceNotFound"},
+		{"POST", vms + "/none/disks/d/start", "", "404 ResourceNotFound"},
+		{"POST", vms + "/none/agents/a/restart", "", "404 ParentResourceNotFound"},
+		{"POST", rg + compute + "/catalogs/c/refresh", "", northCompute},
+		{"POST", compute + "/quotas/q/raise", "", globalCompute},
+
+		{"GET", compute + "/operations", "", globalCompute},
+		{"POST", sub + compute + "/checkQuota", "", globalCompute},
+		{"POST", sub + compute + "/checkNames", "", globalCompute},
+		{"GET", lonely + "/operations", "", "400 NoRegisteredProviderFound"},
+
+		{"GET", sub + compute + "/locations/westus/usages", "", westCompute},
+		{"POST", sub + compute + "/locations/North%20Europe/checkName", "", northCompute},
+		{"GET", compute + "/locations/eastus", "", eastCompute},
+		{"GET", sub + compute + "/locations/global/x", "", globalCompute},
+		{"GET", sub + guard + "/locations/eastus/x", "", "https://eastus.stamps"}, // of a type, where the provider has none
+		{"GET", sub + compute + "/locations/mars/usages", "", "400 NoRegisteredProviderFound"},
+		{"GET", rg + compute, "", "404 HttpResourceNotFound"},
+		{"GET", rg + "/resources", "", "404 HttpResourceNotFound"}, // own routes are not resolved here
+	})
+	_, err := resolve(t, index, "GET", sub+compute+"/locations/mars/orchestrators/o", "")
+	if err == nil || !strings.Contains(err.Error(), "for location 'mars' and API version '2024-01-01' for type 'locations/orchestrators'. The supported api-versions are '2024-01-01, 2023-01-01-preview'. The supported locations are 'westus, eastus, northeurope, global'.") {
+		t.Errorf("got %v", err)
+	}
+}
+
+func TestCollections(t *testing.T) {
+	index := newMemory()
+	index.groups["one"] = inventory.Group{Subscription: subID, Name: "one", Key: "one"}
+	index.add(sub+"/resourceGroups/one"+compute+"/virtualMachines/a", "contoso.compute/virtualmachines", "eastus")
+	index.cache(vms+"/east", "westus")
+	checkRoutes(t, index, []route{
+		{"GET", vms, "", "merge " + eastCompute + " " + westCompute},
+		{"GET", sub + compute + "/virtualMachines", "", "merge " + eastCompute + " " + westCompute},
+		{"GET", sub + "/resourceGroups/ONE" + compute + "/virtualMachines", "", eastCompute},
+		{"GET", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "empty"},
+		{"GET", "/subscriptions/" + moonSub + compute + "/virtualMachines", "", "empty"},
+		{"GET", compute + "/virtualMachines", "", globalCompute}, // a tenant's call
+		{"GET", rg + compute + "/zones", "", globalCompute},
+		{"GET", rg + compute + "/catalogs", "", northCompute},
+		{"GET", sub + compute + "/quotas", "", globalCompute},
+		{"GET", vms + "/east/disks", "", westCompute}, // by memory
+		{"GET", vms + "/west/agents", "", westCompute},
+		{"GET", vms + "/west/agents/a/snapshots", "", westCompute},
+		{"GET", rg + compute + "/catalogs/c/items", "", northCompute},
+		{"GET", vms + "/none/disks", "", "404 ParentResourceNotFound"},
+		{"GET", vms + "/none/agents/a/snapshots", "", "404 ParentResourceNotFound"},
+		{"POST", vms, "", "405 MethodNotAllowed"},
+		{"POST", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "405 MethodNotAllowed"},
+	})
+	if d, err := resolve(t, index, "GET", vms+"/east/disks", ""); err != nil || !d.Cached {
+		t.Errorf("got %+v, %v: the region came from memory", d, err)
+	}
+	if d, err := resolve(t, index, "GET", vms, ""); err != nil || d.Region != "" || d.Endpoint != nil {
+		t.Errorf("a merge has one endpoint of its own: %+v, %v", d, err)
+	}
+}
+
+// Rows in a region without endpoint are an outage, never an absence.
+func TestRegionThatLeftTheMap(t *testing.T) {
+	index := newMemory()
+	index.add(vms+"/moon", "contoso.compute/virtualmachines", "moon")
+	checkRoutes(t, index, []route{
+		{"GET", vms + "/moon", "", "503 NoRegisteredProviderFound"},
+		{"PUT", vms + "/moon", `{"location":"westus"}`, "503 NoRegisteredProviderFound"},
+		{"DELETE", vms + "/moon", "", "503 NoRegisteredProviderFound"},
+		{"GET", vms + "/moon/disks", "", "503 NoRegisteredProviderFound"},
+		{"POST", vms + "/moon/start", "", "503 NoRegisteredProviderFound"},
+		{"GET", vms, "", "503 NoRegisteredProviderFound"},
+		{"GET", vms + "/moon" + guard + "/guards/g", "", globalGuard},
+		{"HEAD", vms + "/moon", "", "present"},
+	})
+}
+
+func TestScopes(t *testing.T) {
+	other := sub[:len(sub)-1] + "C"
+	const group = "/resourceGroups/Rg"
+	for _, c := range []struct {
+		state inventory.SubscriptionState
+		reads string
+		wipes string
+		write string
+	}{
+		{inventory.Enabled, westCompute, westCompute, westCompute},
+		{inventory.PastDue, westCompute, westCompute, westCompute},
+		{inventory.Warned, westCompute, westCompute, "409 ReadOnlyDisabledSubscription"},
+		{inventory.Disabled, westCompute, westCompute, "409 ReadOnlyDisabledSubscription"},
+		{inventory.Deleted, "404 SubscriptionNotFound", "404 SubscriptionNotFound", "404 SubscriptionNotFound"},
+	} {
+		t.Run(c.state.String(), func(t *testing.T) {
+			index := newMemory()
+			index.subscriptions[subID] = inventory.Subscription{ID: subID, TenantID: tenant, State: c.state}
+			checkRoutes(t, index, []route{
+				{"GET", vms + "/west", "", c.reads},
+				{"DELETE", vms + "/west", "", c.wipes},
+				{"PUT", vms + "/west", `{"location":"westus"}`, c.write},
+				{"PATCH", vms + "/west", `{}`, c.write},
+				{"POST", vms + "/west/start", "", c.write},
+			})
+		})
+	}
+	t.Run("tenants", func(t *testing.T) {
+		index := newMemory()
+		index.subscriptions[arm.Fold(other[len("/subscriptions/"):])] = inventory.Subscription{TenantID: "another"}
+		checkRoutes(t, index, []route{
+			{"GET", other + compute + "/virtualMachines", "", "404 SubscriptionNotFound"},
+			{"GET", sub[:len(sub)-1] + "D" + group, "", "404 SubscriptionNotFound"},
+		})
+	})
+	t.Run("groups", func(t *testing.T) {
+		index := newMemory()
+		index.groups["rg"] = inventory.Group{Subscription: subID, Name: "rG", Key: "rg", State: inventory.GroupDeleting}
+		checkRoutes(t, index, []route{
+			{"GET", sub + "/resourceGroups/none" + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
+			{"GET", "/subscriptions/" + moonSub + group + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
+			{"GET", vms + "/west", "", westCompute},
+			{"GET", vms + "/west/operationResults/o", "", westCompute},
+			{"PUT", vms + "/west", `{"location":"westus"}`, "409 ResourceGroupBeingDeleted"},
+			{"DELETE", vms + "/west", "", "409 ResourceGroupBeingDeleted"},
+			{"POST", vms + "/west/start", "", "409 ResourceGroupBeingDeleted"},
+			{"PUT", rg + guard + "/guards/g", "{}", "409 ResourceGroupBeingDeleted"},
+		})
+	})
+	t.Run("own routes", func(t *testing.T) {
+		rt := Router{Map: sample(t), Index: newMemory()}
+		for path, want := range map[string]string{
+			rg:                                    "",
+			sub + "/resourceGroups/none":          "", // whether it must exist is for its handler to say
+			rg + "/resources":                     "",
+			sub + "/resourceGroups/none/x":        "404 ResourceGroupNotFound",
+			other:                                 "404 SubscriptionNotFound",
+			rg + "/providers/Microsoft.X":         "",
+			sub + "/resourceGroups/nil" + compute: "404 ResourceGroupNotFound",
+		} {
+			r, fault := Classify(rt.Map, "GET", path, "")
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			d, err := rt.ResolveOwn(context.Background(), r, access.Principal{})
+			if got := told(d, err); err != nil && got != want || err == nil && (want != "" || d.Subscription.ID != subID) {
+				t.Errorf("%s: got %s, want %s", path, got, want)
+			}
+		}
+	})
+}
+
+func TestRegistrations(t *testing.T) {
+	list := route{"GET", vms, "", "merge " + eastCompute + " " + westCompute}
+	for _, c := range []struct {
+		state  inventory.RegistrationState
+		writes bool
+		list   string
+	}{
+		{inventory.NotRegistered, false, "empty"},
+		{inventory.Registering, true, list.want},
+		{inventory.Registered, true, list.want},
+		{inventory.Unregistering, false, list.want},
+		{inventory.Unregistered, false, list.want},
+	} {
+		t.Run(c.state.String(), func(t *testing.T) {
+			index := newMemory()
+			index.registrations["contoso.compute"] = c.state
+			write, remove := westCompute, westCompute
+			if !c.writes {
+				write, remove = "409 MissingSubscriptionRegistration", "409 MissingSubscriptionRegistration"
+			}
+			list.want = c.list
+			checkRoutes(t, index, []route{
+				list,
+				{"GET", vms + "/west", "", westCompute},
+				{"HEAD", vms + "/west", "", "present"},
+				{"PUT", vms + "/west", `{"location":"westus"}`, write},
+				{"POST", vms + "/west/start", "", write},
+				{"DELETE", vms + "/west", "", remove},
+				{"GET", vms + "/west/operationResults/o", "", westCompute},
+				{"PUT", vms + "/west" + guard + "/guards/g", "{}", westGuard}, // registers by itself
+				{"PUT", compute + "/quotas/q", "{}", globalCompute},           // a tenant registers nothing
+			})
+		})
+	}
+}
+
+func TestPolls(t *testing.T) {
+	index := newMemory()
+	record := func(path, query string, o inventory.Operation) {
+		index.operations[PollToken(path, Query{Raw: query})] = o
+	}
+	record(vms+"/gone/operationResults/o", "t=1", inventory.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
+	record(sub+compute+"/locations/westus/operationStatuses/o", "", inventory.Operation{Namespace: "contoso.compute", Type: "left/the/map", Region: "northeurope"})
+	record(sub+guard+"/operationResults/o", "", inventory.Operation{Namespace: "Contoso.Guard", Type: "stamps", Region: "eastus"})
+	record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon"})
+	record(sub+compute+"/operationResults/nobody", "", inventory.Operation{Namespace: "nobody.knows", Region: "westus"})
+	checkRoutes(t, index, []route{
+		// By the record, whatever became of the resource and of the path's location.
+		{"GET", vms + "/gone/operationResults/o?t=1", "", eastCompute},
+		{"GET", strings.ToUpper(vms) + "/gone/OPERATIONRESULTS/o?t=1", "", eastCompute},
+		{"GET", sub + compute + "/locations/westus/operationStatuses/o", "", northCompute},
+		{"GET", sub + guard + "/operationResults/o", "", "https://eastus.stamps"},
+		{"GET", sub + compute + "/operationResults/moon", "", "404 HttpResourceNotFound"},
+		{"GET", sub + compute + "/operationResults/nobody", "", globalCompute},
+
+		// Without one: by the location, the resource, or the global endpoint.
+		{"GET", sub + compute + "/locations/East%20US/operationResults/x", "", eastCompute},
+		{"GET", sub + compute + "/locations/mars/operationResults/x", "", "400 NoRegisteredProviderFound"},
+		{"GET", vms + "/west/operationsStatus/x", "", westCompute},
+		{"GET", vms + "/west/agents/a/operationStatus/x", "", westCompute},
+		{"GET", vms + "/gone/operationResults/o?t=2", "", "404 ResourceNotFound"},
+		{"GET", vms + "/gone/agents/a/operationResults/o", "", "404 ParentResourceNotFound"},
+		{"GET", vms + "/east" + guard + "/guards/g/operationResults/x", "", globalGuard},
+		{"GET", rg + compute + "/nothings/n/operationResults/x", "", globalCompute},
+		{"GET", sub + compute + "/operationResults/x", "", globalCompute},
+		{"GET", compute + "/operationResults/x", "", globalCompute},
+		{"GET", lonely + "/operationResults/x", "", "400 NoRegisteredProviderFound"},
+	})
+	d, err := resolve(t, index, "GET", vms+"/gone/operationResults/o?t=1", "")
+	if err != nil || d.Operation == nil || d.Operation.Region != "eastus" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	if d, err := resolve(t, index, "GET", vms+"/west/operationResults/x", ""); err != nil || d.Operation != nil {
+		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// A store that is down is never taken for an absence.
+func TestIndexFailures(t *testing.T) {
+	for failing, c := range map[string]route{
+		"Subscription": {"GET", vms + "/west", "", ""},
+		"Group":        {"GET", vms + "/west", "", ""},
+		"Registration": {"GET", vms + "/west", "", ""},
+		"Locate":       {"GET", vms + "/west", "", ""},
+		"Resource":     {"DELETE", vms + "/west", "", ""},
+		"Regions":      {"GET", vms, "", ""},
+		"Operation":    {"GET", vms + "/west/operationResults/o", "", ""},
+	} {
+		index := newMemory()
+		index.failing = failing
+		c.want = errDown.Error()
+		checkRoutes(t, index, []route{c})
+	}
+	index := newMemory()
+	index.failing = "Resource"
+	checkRoutes(t, index, []route{
+		{"PUT", vms + "/west/disks/new", "{}", errDown.Error()},
+		{"PUT", vms + "/west/agents/a", "{}", errDown.Error()},
+		{"GET", vms + "/none/disks/d", "", errDown.Error()}, // whether the parent is there
+		{"POST", vms + "/west/start", "", errDown.Error()},
+	})
+	index.failing = "Locate"
+	checkRoutes(t, index, []route{
+		{"GET", vms + "/west/agents/a", "", errDown.Error()},
+		{"GET", vms + "/west/disks", "", errDown.Error()},
+		{"GET", vms + "/west" + guard + "/guards/g", "", errDown.Error()},
+	})
+}
+
+func TestNotFoundWordings(t *testing.T) {
+	for _, c := range []struct{ method, path, content, message, target string }{
+		{"GET", vms + "/None", "", "The Resource 'Contoso.Compute/virtualMachines/None' under resource group 'Rg' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix", vms + "/None"},
+		{"GET", vms + "/None/disks/d", "", "Can not perform requested operation on nested resource. Parent resource 'None' not found.", vms + "/None"},
+		{"PUT", vms + "/None/agents/a/snapshots/s", "{}", "Can not perform requested operation on nested resource. Parent resource 'None' not found.", vms + "/None"},
+		{"GET", vms + "/None/agents/a", "", "Can not perform requested operation on nested resource. Parent resource 'None' not found.", vms + "/None"},
+		{"POST", vms + "/None/disks/d/start", "", "The Resource 'Contoso.Compute/virtualMachines/None/disks/d' under resource group 'Rg' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix", vms + "/None/disks/d"},
+		{"GET", vms + "/None" + guard + "/guards/g", "", "The Resource 'Contoso.Compute/virtualMachines/None' under resource group 'Rg' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix", vms + "/None"},
+	} {
+		_, err := resolve(t, newMemory(), c.method, c.path, c.content)
+		var fault *arm.Error
+		if !errors.As(err, &fault) || fault.Message != c.message || fault.Target != c.target {
+			t.Errorf("%s %s:\n got %+v\nwant %s about %s", c.method, c.path, fault, c.message, c.target)
+		}
+	}
+	r, _ := Classify(sample(t), "GET", sub+compute+"/quotas/q", "")
+	if fault := r.NotFound(); !strings.Contains(fault.Message, "under resource group '<null>'") {
+		t.Errorf("got %v", fault)
+	}
+}
