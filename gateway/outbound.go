@@ -64,7 +64,8 @@ func (g *Gateway) publicURI(q *routing.Request) string {
 }
 
 // systemData is who writes and when, as providers store it with a resource: in
-// full where a resource is made, the modification alone for anything else.
+// full for the writes of tracked resources, and where one is made; the
+// modification alone where the creator is not known.
 func systemData(p access.Principal, q *routing.Request, row *inventory.Resource, now time.Time) string {
 	type stamps struct {
 		CreatedBy          string `json:"createdBy,omitempty"`
@@ -74,10 +75,13 @@ func systemData(p access.Principal, q *routing.Request, row *inventory.Resource,
 		LastModifiedByType string `json:"lastModifiedByType"`
 		LastModifiedAt     string `json:"lastModifiedAt"`
 	}
-	at := now.UTC().Format("2006-01-02T15:04:05.0000000Z")
-	s := stamps{LastModifiedBy: p.Signature(), LastModifiedByType: p.Kind(), LastModifiedAt: at}
-	if q.Method == http.MethodPut && q.Class == routing.Instance && row == nil {
-		s.CreatedBy, s.CreatedByType, s.CreatedAt = s.LastModifiedBy, s.LastModifiedByType, at
+	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }
+	s := stamps{LastModifiedBy: p.Signature(), LastModifiedByType: p.Kind(), LastModifiedAt: stamp(now)}
+	switch {
+	case row != nil && row.Creator.Name != "":
+		s.CreatedBy, s.CreatedByType, s.CreatedAt = row.Creator.Name, row.Creator.Kind, stamp(row.Created)
+	case row == nil && q.Method == http.MethodPut && q.Class == routing.Instance:
+		s.CreatedBy, s.CreatedByType, s.CreatedAt = s.LastModifiedBy, s.LastModifiedByType, s.LastModifiedAt
 	}
 	text, err := json.Marshal(s)
 	if err != nil { // strings always have a JSON form

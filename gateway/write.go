@@ -144,6 +144,7 @@ func (g *Gateway) intent(x *exchange, p proxied) inventory.Write {
 		Location:        p.Location,
 		APIVersion:      q.Query.APIVersion,
 		Sender:          g.sender,
+		Creator:         inventory.Creator{Name: x.principal.Signature(), Kind: x.principal.Kind()},
 		Incarnation:     p.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 	}

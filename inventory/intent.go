@@ -22,7 +22,8 @@ type Write struct {
 	Region       string // whose endpoint it goes to
 	Location     string // normalised; empty: the row's is not compared
 	APIVersion   string
-	Sender       string // which replica sends it
+	Sender       string  // which replica sends it
+	Creator      Creator // for a row that this write makes
 
 	// Incarnation, when set, is the group's that the write is meant for.
 	Incarnation [16]byte
@@ -184,6 +185,6 @@ func (w *Write) row(now time.Time) *Resource {
 	return &Resource{
 		Subscription: w.Subscription, Key: w.Key, ID: w.ID, Group: w.Group, Type: w.Type, TypeName: w.TypeName,
 		Name: w.Name, Parent: w.Parent, Region: w.Region, Location: w.Location, APIVersion: w.APIVersion,
-		Created: now, Changed: now,
+		Creator: w.Creator, Created: now, Changed: now,
 	}
 }

@@ -55,8 +55,15 @@ type Resource struct {
 	ProvisioningState string
 	APIVersion        string // of the latest PUT
 	Details           Details
+	Creator           Creator
 	Created           time.Time // when its first PUT was recorded
 	Changed           time.Time // when the latest PUT or PATCH succeeded
+}
+
+// Creator is who sent a resource's first PUT; empty where nobody knows.
+type Creator struct {
+	Name string // as systemData signs it
+	Kind string // User, Application, …
 }
 
 // Details are what a list of resources shows beyond the row: as they passed
@@ -84,7 +91,7 @@ type ResourceQuery struct {
 
 const (
 	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
-		phase, verify, following, generation, provisioning_state, api_version, details, created, changed`
+		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed`
 
 	selectResource = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
 	lockResource   = selectResource + lockSuffix
@@ -96,7 +103,7 @@ const (
 	groupInRegion = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type = ? AND region = ? AND grp = ?)`
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
 	updateResource = `UPDATE resources
 		SET id = ?, name = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
@@ -123,7 +130,7 @@ func scanResource(scan scanner) (Resource, error) {
 	)
 	err := scan(&r.Subscription, &r.Key, &r.ID, &r.Group, &r.Type, &r.TypeName, &r.Name, &r.Parent, &r.Region,
 		&r.Location, &r.Phase, &r.Verify, &following, &generation, &r.ProvisioningState, &r.APIVersion, &details,
-		&created, &changed)
+		&r.Creator.Name, &r.Creator.Kind, &created, &changed)
 	if err != nil {
 		return Resource{}, err
 	}
@@ -150,7 +157,7 @@ func (r *Resource) insert(t *tx) error {
 	}
 	_, err = t.exec(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		micros(r.Created), micros(r.Changed))
+		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed))
 	return err
 }
 

@@ -58,6 +58,8 @@ CREATE TABLE resources (
     provisioning_state TEXT     NOT NULL,
     api_version        TEXT     NOT NULL,
     details            TEXT     NOT NULL,
+    creator            TEXT     NOT NULL,
+    creator_kind       TEXT     NOT NULL,
     created            BIGINT   NOT NULL,
     changed            BIGINT   NOT NULL,
     PRIMARY KEY (subscription, key)
