@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"portico/arm"
@@ -44,8 +45,8 @@ type List struct {
 
 // Merged is the union of what the regions hold.
 type Merged struct {
-	// Elements are in the order of the regions, each id once (as the first
-	// region had it), as the bytes they came in.
+	// Elements are in the order of the regions, each id once (as it came
+	// first), as the bytes they came in.
 	Elements [][]byte
 	// RequestIDs are the providers' ids of the calls, in the same order.
 	RequestIDs []string
@@ -56,17 +57,16 @@ type Merged struct {
 // Collect reads every page of every region. It returns all of it or an error:
 // an *arm.Error with a detail for each region that failed.
 func (l List) Collect(ctx context.Context) (Merged, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
 	results := make([]regionResult, len(l.Endpoints))
-	budget := newBudget(maxListBytes)
+	var left atomic.Int64
+	left.Store(maxListBytes)
 	slots := make(chan struct{}, maxRegionsAtOnce)
 	var wait sync.WaitGroup
 	for i, endpoint := range l.Endpoints {
 		wait.Go(func() {
 			slots <- struct{}{}
 			defer func() { <-slots }()
-			results[i] = l.region(ctx, endpoint, budget)
+			results[i] = l.region(ctx, endpoint, &left)
 		})
 	}
 	wait.Wait()
@@ -84,7 +84,7 @@ type regionResult struct {
 	fault      *arm.Error // nil when the region answered to its end
 }
 
-func (l List) region(ctx context.Context, endpoint *regions.Endpoint, budget *budget) regionResult {
+func (l List) region(ctx context.Context, endpoint *regions.Endpoint, left *atomic.Int64) regionResult {
 	result := regionResult{region: endpoint.Region}
 	links := Links{Public: l.Public, Endpoint: endpoint, Path: l.Path.String()}
 	query, seen := l.Query, map[string]bool{}
@@ -102,27 +102,27 @@ func (l List) region(ctx context.Context, endpoint *regions.Endpoint, budget *bu
 		if id := answer.Header.Get(tracing.RequestHeader); id != "" {
 			result.requestIDs = append(result.requestIDs, id)
 		}
-		if answer.Status == http.StatusNotFound {
+		if answer.Status == http.StatusNotFound && page == 0 {
 			return result // a provider that does not know the subscription
 		}
 		if answer.Status != http.StatusOK {
 			result.fault = l.statusFault(answer)
 			return result
 		}
-		if query, result.fault = l.take(&result, answer.Body, links, budget); query == "" {
+		if query, result.fault = l.take(&result, answer.Body, links, left); query == "" {
 			return result
 		}
 	}
 }
 
 // take adds a page to the result and returns the query of the next, "" at the
-// end or on a fault.
-func (l List) take(result *regionResult, text []byte, links Links, budget *budget) (string, *arm.Error) {
+// end or on a fault. left counts down the bytes that the list may hold.
+func (l List) take(result *regionResult, text []byte, links Links, left *atomic.Int64) (string, *arm.Error) {
 	page, err := ParsePage(text)
 	if err != nil {
 		return "", l.invalid(err.Error())
 	}
-	if !budget.take(len(text)) {
+	if left.Add(-int64(len(text))) < 0 {
 		return "", arm.NewError(arm.ResponseTooLarge, l.Namespace, "256 MB")
 	}
 	result.elements = append(result.elements, page.Elements...)
@@ -213,16 +213,18 @@ func (l List) failure(results []regionResult) *arm.Error {
 
 func merge(results []regionResult) Merged {
 	var merged Merged
-	seen := map[string]bool{}
+	regionOf := map[string]string{}
 	for _, r := range results {
 		merged.RequestIDs = append(merged.RequestIDs, r.requestIDs...)
 		for _, element := range r.elements {
 			if id := idOf(element); id != "" {
-				if seen[id] {
-					merged.Strays++
+				if first, seen := regionOf[id]; seen {
+					if first != r.region {
+						merged.Strays++
+					}
 					continue
 				}
-				seen[id] = true
+				regionOf[id] = r.region
 			}
 			merged.Elements = append(merged.Elements, element)
 		}
@@ -247,18 +249,3 @@ func idOf(element []byte) (id string) {
 }
 
 var errFound = errors.New("found")
-
-// budget counts down the bytes that a list may hold.
-type budget struct {
-	mu   sync.Mutex
-	left int
-}
-
-func newBudget(n int) *budget { return &budget{left: n} }
-
-func (b *budget) take(n int) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.left -= n
-	return b.left >= 0
-}

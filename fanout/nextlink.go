@@ -49,7 +49,21 @@ func (l Links) Query(link []byte) (string, error) {
 	if target.RawQuery == "" {
 		return "", fmt.Errorf("its nextLink has no query")
 	}
-	return target.RawQuery, nil
+	return onTheWire(target.RawQuery), nil
+}
+
+// onTheWire encodes what cannot stand in a request line: providers are seen to
+// send links with bare spaces.
+func onTheWire(query string) string {
+	var b strings.Builder
+	for i := 0; i < len(query); i++ {
+		if c := query[i]; c <= ' ' || c >= 0x7f {
+			fmt.Fprintf(&b, "%%%02X", c)
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
 }
 
 func (l Links) known(target *url.URL) bool {

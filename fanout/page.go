@@ -3,6 +3,7 @@ package fanout
 import (
 	"bytes"
 	"errors"
+	"strings"
 
 	"portico/jsonscan"
 )
@@ -18,19 +19,14 @@ type Page struct {
 
 var errNoValue = errors.New("it has no member 'value' that is an array")
 
-// ParsePage checks that text is a well-formed page and finds its elements.
+// ErrAmbiguous tells that two readers of a page could see different elements or
+// links in it.
+var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or in another casing")
+
+// ParsePage checks that text is a well-formed page and finds its elements. A
+// page of which two readers could see different elements or links is refused.
 func ParsePage(text []byte) (Page, error) {
-	page := Page{Text: text}
-	var value []byte
-	err := jsonscan.Object(text, func(m jsonscan.Member) error {
-		switch string(m.Key) {
-		case "value":
-			value = m.Value
-		case "nextLink":
-			page.NextLink, page.NextAt = m.Value, m.Offset
-		}
-		return nil
-	})
+	page, value, err := scanPage(text)
 	if err != nil {
 		return page, err
 	}
@@ -41,6 +37,29 @@ func ParsePage(text []byte) (Page, error) {
 		page.Elements = append(page.Elements, element)
 		return nil
 	})
+}
+
+// ParseLink checks that text is a well-formed JSON object and finds the link in
+// it, whatever else it holds. Its elements are not looked for.
+func ParseLink(text []byte) (Page, error) {
+	page, _, err := scanPage(text)
+	return page, err
+}
+
+func scanPage(text []byte) (page Page, value []byte, err error) {
+	page.Text = text
+	err = jsonscan.Object(text, func(m jsonscan.Member) error {
+		switch key := string(m.Key); {
+		case key == "value" && value == nil:
+			value = m.Value
+		case key == "nextLink" && page.NextLink == nil:
+			page.NextLink, page.NextAt = m.Value, m.Offset
+		case strings.EqualFold(key, "value") || strings.EqualFold(key, "nextLink"):
+			return ErrAmbiguous
+		}
+		return nil
+	})
+	return page, value, err
 }
 
 // WithNextLink returns the page's text with link, a JSON value, in place of its

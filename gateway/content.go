@@ -18,9 +18,26 @@ const (
 	slowestPace = 64 << 10 // bytes per second
 )
 
-// content reads a request's content whole, within the bound on its size and on
-// the time it may take. Methods without content have theirs dropped: GET, HEAD
-// and DELETE mean the same with any.
+// boundContent sets the time in which a request's content must have arrived,
+// whether it is read by a handler or, after a refusal, by the server that
+// clears the connection for the next request.
+func (g *Gateway) boundContent(next http.Handler) http.Handler {
+	most := g.config.Limits.RequestBody
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if size := r.ContentLength; size != 0 {
+			if size < 0 || size > most {
+				size = most
+			}
+			deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
+			_ = http.NewResponseController(w).SetReadDeadline(deadline) // not every writer has a connection
+		}
+		next.ServeHTTP(w, r)
+	})
+}
+
+// content reads a request's content whole, within the bound on its size.
+// Methods without content have theirs dropped: GET, HEAD and DELETE mean the
+// same with any.
 func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPatch, http.MethodPost:
@@ -32,11 +49,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	deadline := time.Now().Add(contentTime + time.Duration(limit/slowestPace)*time.Second)
-	control := http.NewResponseController(w)
-	_ = control.SetReadDeadline(deadline) // not every writer has a connection
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
-	_ = control.SetReadDeadline(time.Time{})
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
@@ -44,6 +57,8 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	case err != nil:
 		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
 	}
+	// All is here: what follows may take its time.
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return text, routing.CheckContentType(r.Header, text)
 }
 

@@ -12,7 +12,6 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
-	"portico/jsonscan"
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
@@ -113,9 +112,9 @@ func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error
 	if err != nil {
 		return err
 	}
-	page, err := linkOf(text)
+	page, err := fanout.ParseLink(text)
 	if err != nil {
-		if x.request.Class != routing.Collection {
+		if x.request.Class != routing.Collection && !errors.Is(err, fanout.ErrAmbiguous) {
 			return nil // the answer of an action need be no JSON
 		}
 		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error())
@@ -134,18 +133,6 @@ func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error
 	}
 	putBack(answer, page.WithNextLink(link))
 	return nil
-}
-
-// linkOf finds the nextLink of what may be a page.
-func linkOf(text []byte) (fanout.Page, error) {
-	page := fanout.Page{Text: text}
-	err := jsonscan.Object(text, func(m jsonscan.Member) error {
-		if string(m.Key) == "nextLink" {
-			page.NextLink, page.NextAt = m.Value, m.Offset
-		}
-		return nil
-	})
-	return page, err
 }
 
 // note logs what did not work without being the client's affair.

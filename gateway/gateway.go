@@ -89,9 +89,10 @@ func (i index) Locate(ctx context.Context, subscription string, key []byte) (inv
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
-		g.begin,    // an exchange for every request, whatever becomes of it
-		g.recover,  // a panic is a 500, and the log's affair
-		g.observe,  // access log and metrics, of refusals too
+		g.begin,   // an exchange for every request, whatever becomes of it
+		g.recover, // a panic is a 500, and the log's affair
+		g.observe, // access log and metrics, of refusals too
+		g.boundContent,
 		g.identify, // ids, then no reserved header is left
 		g.guardHost,
 		g.authenticate,

@@ -54,7 +54,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
 	} {
-		m.Methods(route.methods...).Path(route.path).Handler(g.ownRoute(route.handler))
+		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(route.handler))
 	}
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)

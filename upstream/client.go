@@ -109,9 +109,9 @@ func (c *Client) transport(forWrites bool) *http.Transport {
 type Call struct {
 	Endpoint *regions.Endpoint
 	Method   string
-	Path     string // as in a request target
-	Query    string // raw
-	Header   http.Header
+	Path     string      // as in a request target
+	Query    string      // raw
+	Header   http.Header // Do may change it
 	Content  []byte
 	// Since and SendWithin bound when the first byte of a write may leave; it
 	// stays unsent when the time is over. Without them there is no such bound.
@@ -133,9 +133,17 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		cancel()
 		return nil, &Fault{Sent: sent, Err: err}
 	}
+	if response.StatusCode == http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		cancel()
+		return nil, &Fault{Sent: sent, Err: errSwitched}
+	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	return response, nil
 }
+
+// errSwitched: no call asks for another protocol.
+var errSwitched = errors.New("the provider switched to another protocol")
 
 func (p *pool) roundTrip(ctx context.Context, call Call) (response *http.Response, sent bool, err error) {
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
@@ -145,8 +153,15 @@ func (p *pool) roundTrip(ctx context.Context, call Call) (response *http.Respons
 		return response, got.Load(), err
 	}
 	s := &send{started: call.Since, within: call.SendWithin}
-	response, err = p.writes.RoundTrip(p.request(s.trace(ctx), call))
-	return response, s.sent(), err
+	ctx = s.trace(ctx)
+	for {
+		// The transport itself replaces a dead connection only when the
+		// content fits its buffer.
+		response, err = p.writes.RoundTrip(p.request(ctx, call))
+		if err == nil || !s.again() {
+			return response, s.sent(), err
+		}
+	}
 }
 
 // request builds the message byte for byte: net/url would write some paths in

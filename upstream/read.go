@@ -8,7 +8,9 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/url"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
@@ -44,19 +46,24 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
-	p := c.pool(call.Endpoint)
-	attempt := &attempts{pool: p, call: call}
-	request, err := retryablehttp.FromRequest(p.request(ctx, call))
+	attempt := &attempts{pool: c.pool(call.Endpoint), call: call}
+	// What is sent is for each attempt to say: only context and method count.
+	request, err := retryablehttp.NewRequestWithContext(ctx, call.Method, call.Endpoint.URLs[0].String(), nil)
 	if err != nil {
 		return Answer{}, &Fault{Err: err}
 	}
 	response, err := c.retrying(attempt).Do(request)
 	if err != nil {
+		var wrapped *url.Error
+		if errors.As(err, &wrapped) {
+			err = wrapped.Err // its address is not that of the attempt
+		}
 		if cause := ctx.Err(); cause != nil {
 			err = errors.Join(cause, err)
 		}
 		return Answer{}, &Fault{Sent: attempt.sent, Err: err}
 	}
+	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	defer response.Body.Close() //nolint:errcheck // nothing was written
 	body, err := ReadAll(response.Header, response.Body, c.options.MaxAnswer)
 	if err != nil {
@@ -96,7 +103,7 @@ type attempts struct {
 
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	response, sent, err := a.pool.roundTrip(r.Context(), a.call)
-	a.sent = sent
+	a.sent = a.sent || sent
 	return response, err
 }
 
@@ -110,7 +117,11 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 	if !statusIsTransient(response.StatusCode) {
 		return false, nil
 	}
-	return retryAfter(response) <= longestAsked, nil
+	asked := retryAfter(response)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < asked {
+		return false, nil // the answer at hand is better than none
+	}
+	return asked <= longestAsked, nil
 }
 
 func wait(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
@@ -138,7 +149,7 @@ func retryAfter(response *http.Response) time.Duration {
 // it fails with [ErrTooLarge]), and undoes its compression, after which the
 // same limit holds.
 func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
-	switch encoding := h.Get("Content-Encoding"); encoding {
+	switch encoding := h.Get("Content-Encoding"); strings.ToLower(encoding) {
 	case "", "identity":
 	case "gzip":
 		unzipped, err := gzip.NewReader(body)

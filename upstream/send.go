@@ -17,6 +17,8 @@ import (
 type send struct {
 	mu      sync.Mutex
 	carrier *guardedConn // the connection that took the first byte
+	reused  bool         // the connection at hand has carried others before
+	stale   bool         // it had, and was dead before it took a byte
 	started time.Time
 	within  time.Duration // 0: no bound
 }
@@ -26,20 +28,44 @@ var (
 	errSecondSend = errors.New("the request was sent before")
 )
 
-// begin allows or refuses bytes of the request on connection c.
-func (s *send) begin(c *guardedConn) error {
+// arm notes which kind of connection the request got.
+func (s *send) arm(reused bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.reused, s.stale = reused, false
+}
+
+// begin allows or refuses bytes of the request on connection c, and tells
+// whether they are its first.
+func (s *send) begin(c *guardedConn) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {
 	case s.carrier == c:
-		return nil
+		return false, nil
 	case s.carrier != nil:
-		return errSecondSend
+		return false, errSecondSend
 	case s.within > 0 && elapsed(s.started, time.Now()) > s.within:
-		return errTooLate
+		return false, errTooLate
 	}
 	s.carrier = c
-	return nil
+	return true, nil
+}
+
+// withdraw takes the first begin back: no byte has left after all.
+func (s *send) withdraw() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.carrier, s.stale = nil, s.reused
+}
+
+// again reports, once, that the request may go out on another connection.
+func (s *send) again() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	again := s.stale
+	s.stale = false
+	return again
 }
 
 // sent reports whether a byte of the request may have left.
@@ -64,6 +90,7 @@ func (s *send) trace(ctx context.Context) context.Context {
 				conn = secured.NetConn()
 			}
 			if guarded, ok := conn.(*guardedConn); ok {
+				s.arm(info.Reused)
 				guarded.send.Store(s)
 			}
 		},
@@ -78,14 +105,22 @@ type guardedConn struct {
 }
 
 // Write refuses bytes that the request may not send. Before any request has
-// the connection (a TLS handshake) everything passes.
+// the connection (a TLS handshake) everything passes. A connection that took
+// no byte, having died while it was idle, leaves the request to another one.
 func (c *guardedConn) Write(p []byte) (int, error) {
-	if s := c.send.Load(); s != nil {
-		if err := s.begin(c); err != nil {
-			return 0, err
-		}
+	s := c.send.Load()
+	if s == nil {
+		return c.Conn.Write(p)
 	}
-	return c.Conn.Write(p)
+	first, err := s.begin(c)
+	if err != nil {
+		return 0, err
+	}
+	n, err := c.Conn.Write(p)
+	if first && n == 0 && err != nil {
+		s.withdraw()
+	}
+	return n, err
 }
 
 func guardedDial(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
