@@ -1,0 +1,84 @@
+# Building, trying and testing Portico. `make test` is everything that must pass
+# before a change is taken in; it provides what it lacks and says so.
+
+SHELL := bash
+.SHELLFLAGS := -euo pipefail -c
+.DEFAULT_GOAL := build
+
+# The modules of this repository that hold code: the program, and the tests
+# whose dependencies nobody else should have to fetch.
+MODULES := . test/sdk
+
+# Packages that run the programs as processes. The go command cannot see that
+# their results depend on the programs, so they are never taken from its cache.
+OUTSIDE := ./test/e2e/... ./test/wire/...
+
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit outside sdk fuzz-short vuln bench clean
+
+build: ## both programs, into .bin
+	go build -o .bin/ ./cmd/...
+
+demo: build ## the gateway and three regions of the reference provider, in one process
+	.bin/portico demo
+
+test: ## everything, in the order of the time until it can fail
+	@$(MAKE) --no-print-directory prepare
+	@$(MAKE) --no-print-directory lint
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory outside
+	@$(MAKE) --no-print-directory sdk
+	@$(MAKE) --no-print-directory fuzz-short
+	@$(MAKE) --no-print-directory vuln
+	@echo 'test: everything passed'
+
+prepare: ## what is needed beside the Go modules: a C compiler, curl
+	test/prepare.sh
+
+lint: format-check tidy-check vet staticcheck golangci ## all that reads the code without running it
+
+format-check:
+	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
+
+# With -e, as tidying also wants the tests of dependencies, and not every module
+# that only those use can be had everywhere; what it would change counts alone.
+tidy-check:
+	@for m in $(MODULES); do \
+		diff=$$(go mod tidy -C $$m -e -diff 2>/dev/null || true); \
+		test -z "$$diff" || { echo "$$m: go mod tidy would change this:"; echo "$$diff"; exit 1; }; \
+	done
+
+vet:
+	for m in $(MODULES); do go vet -C $$m ./...; done
+
+staticcheck: .bin/.tools
+	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/staticcheck ./...); done
+
+golangci: .bin/.tools
+	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
+
+unit: ## the packages' own tests, with the race detector
+	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire)(/|$$)'); go test -race -timeout 15m $$packages
+
+outside: ## the programs as their users meet them, built with the race detector
+	PORTICO_TEST_RACE=1 go test -count=1 -timeout 20m $(OUTSIDE)
+
+sdk: ## the Azure SDK for Go as the client
+	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
+
+fuzz-short: ## ten seconds of each fuzz target; longer: test/fuzz.sh 10m
+	test/fuzz.sh 10s
+
+vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
+	test/vuln.sh
+
+bench:
+	go test -run '^$$' -bench . -benchmem ./...
+
+clean:
+	rm -rf .bin
+
+# One build for all of them, with the versions that tools/go.mod pins.
+.bin/.tools: tools/go.mod tools/go.sum
+	@echo 'building the linters into .bin (some minutes the first time)'
+	go build -C tools -o ../.bin/ tool
+	@touch $@

@@ -1,0 +1,208 @@
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os/exec"
+	"regexp"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// The demonstration works as its user sees it: the printed lines, pasted in
+// order, show what they promise, and a second start finds everything again.
+func TestDemo(t *testing.T) {
+	dir := t.TempDir()
+	d := startDemo(t, dir)
+	shown := map[string][]string{}
+	for _, line := range d.lines {
+		kind := kindOf(line)
+		output := run(t, dir, line)
+		t.Logf("[%s] %s\n%s", kind, line, output)
+		shown[kind] = append(shown[kind], output)
+	}
+
+	wantShown(t, shown, "put group", 1, `"provisioningState":"Succeeded"`)
+	wantShown(t, shown, "put resource", 3, `"location":"`)
+	wantRegions(t, shown, "put resource")
+	wantShown(t, shown, "read resource", 1, `"location":"`)
+	wantShown(t, shown, "list resources", 1, `"value":[`)
+	wantRegions(t, shown, "list resources")
+	wantShown(t, shown, "headers", 1, "x-ms-routing-request-id", "x-ms-correlation-request-id", "x-ms-request-id")
+	if !slices.ContainsFunc(shown["conditional write"], func(s string) bool {
+		return strings.Contains(s, "412") || strings.Contains(s, "PreconditionFailed")
+	}) {
+		t.Errorf("no write is refused for its ETag: %q", shown["conditional write"])
+	}
+
+	reads := map[string]string{}
+	for _, line := range d.lines {
+		if kind := kindOf(line); kind == "read resource" || kind == "list resources" {
+			reads[line] = body200(t, run(t, dir, line))
+		}
+	}
+	d.process.Stop(t, syscall.SIGINT)
+
+	again := startDemo(t, dir)
+	for line, before := range reads {
+		after := body200(t, run(t, dir, strings.ReplaceAll(line, d.address, again.address)))
+		if strings.ReplaceAll(after, again.address, d.address) != before {
+			t.Errorf("after the second start, %s\nshows  %s\nbefore %s", line, after, before)
+		}
+	}
+	again.process.Stop(t, syscall.SIGINT)
+}
+
+// demo is a running `portico demo` and the lines that it printed.
+type demo struct {
+	address string
+	process *harness.Process
+	lines   []string
+}
+
+func startDemo(t *testing.T, dir string) demo {
+	t.Helper()
+	d := demo{address: harness.FreeAddress(t)}
+	admin := harness.FreeAddress(t)
+	d.process = harness.Start(t, "portico demo", dir, harness.Build(t).Portico,
+		"demo", "--listen", d.address, "--admin", admin, "--data", "data")
+	d.process.WaitLine(t, "curl")
+	eventually(t, "a ready demo", func() (struct{}, bool) {
+		status, err := get(t, "http://"+admin+"/readyz")
+		return struct{}{}, err == nil && status == http.StatusOK
+	})
+	// The refused write is the last thing to try.
+	d.lines = eventually(t, "a curl line with If-Match", func() ([]string, bool) {
+		lines := curlLines(d.process.Stdout())
+		return lines, slices.ContainsFunc(lines, func(l string) bool { return kindOf(l) == "conditional write" })
+	})
+	return d
+}
+
+func curlLines(stdout string) []string {
+	var lines []string
+	for line := range strings.Lines(stdout) {
+		if strings.HasPrefix(line, "curl") && strings.HasSuffix(line, "\n") {
+			lines = append(lines, strings.TrimSuffix(line, "\n"))
+		}
+	}
+	return lines
+}
+
+var (
+	groupURL    = regexp.MustCompile(`(?i)/resourcegroups/[^/?"' ]+\?`)
+	resourceURL = regexp.MustCompile(`(?i)/providers/contoso\.[a-z]+/[a-z]+/[^/?"' ]+\?`)
+	isPut       = regexp.MustCompile(`-X ?PUT|--request[ =]PUT`)
+	showsHead   = regexp.MustCompile(` -[a-zA-Z]*[iIv][a-zA-Z]*( |$)| -D ?-| --(include|head|verbose|dump-header)`)
+)
+
+// kindOf tells what a printed line is there to show.
+func kindOf(line string) string {
+	switch {
+	case strings.Contains(strings.ToLower(line), "if-match"):
+		return "conditional write"
+	case isPut.MatchString(line) && resourceURL.MatchString(line):
+		return "put resource"
+	case isPut.MatchString(line) && groupURL.MatchString(line):
+		return "put group"
+	case showsHead.MatchString(line):
+		return "headers"
+	case resourceURL.MatchString(line):
+		return "read resource"
+	case groupURL.MatchString(line):
+		return "read group"
+	default:
+		return "list resources"
+	}
+}
+
+// run gives a line to a shell, as pasting it would.
+func run(t *testing.T, dir, line string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	cmd := exec.CommandContext(ctx, "sh", "-c", line)
+	cmd.Dir = dir
+	output, err := cmd.CombinedOutput()
+	if err != nil {
+		t.Errorf("%s\n%v\n%s", line, err, output)
+	}
+	return string(output)
+}
+
+// wantShown fails the test unless lines of this kind were printed, at least so
+// many, and each showed these texts; white space and case do not count.
+func wantShown(t *testing.T, shown map[string][]string, kind string, least int, texts ...string) {
+	t.Helper()
+	if len(shown[kind]) < least {
+		t.Errorf("%d lines of kind %q, want %d or more", len(shown[kind]), kind, least)
+	}
+	for _, output := range shown[kind] {
+		for _, text := range texts {
+			if !strings.Contains(squeeze(output), squeeze(text)) {
+				t.Errorf("%s: no %q in\n%s", kind, text, output)
+			}
+		}
+	}
+}
+
+// wantRegions fails the test unless what lines of this kind showed has a
+// resource in each region.
+func wantRegions(t *testing.T, shown map[string][]string, kind string) {
+	t.Helper()
+	all := squeeze(strings.Join(shown[kind], ""))
+	for _, region := range harness.RegionNames() {
+		if !strings.Contains(all, `"location":"`+region+`"`) {
+			t.Errorf("%s: nothing in %s", kind, region)
+		}
+	}
+}
+
+// squeeze takes white space and case out of JSON text: neither matters to what
+// it shows, nor to a location.
+func squeeze(s string) string { return strings.ToLower(strings.Join(strings.Fields(s), "")) }
+
+// body200 is what a read showed, which must not be an error.
+func body200(t *testing.T, output string) string {
+	t.Helper()
+	if strings.Contains(squeeze(output), `"error":{`) {
+		t.Errorf("an error: %s", output)
+	}
+	return output
+}
+
+// eventually waits, within a bound, for a condition to hold.
+func eventually[T any](t *testing.T, what string, check func() (T, bool)) T {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	for {
+		if value, ok := check(); ok {
+			return value
+		}
+		select {
+		case <-ctx.Done():
+			t.Fatalf("waited in vain for %s", what)
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+func get(t *testing.T, url string) (status int, err error) {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+	if err != nil {
+		return 0, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0, fmt.Errorf("not yet: %w", err)
+	}
+	return resp.StatusCode, resp.Body.Close()
+}

@@ -1,0 +1,177 @@
+package harness
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"testing"
+	"text/template"
+)
+
+// API versions that every type of the test configuration knows.
+const (
+	Version        = "2024-01-01"
+	VersionPreview = "2024-06-01-preview"
+	VersionOld     = "2023-01-01" // before ETags
+)
+
+// The subscription and tenant that the test configuration declares unless a
+// test says otherwise.
+const (
+	SubscriptionID = "00000000-0000-0000-0000-000000000001"
+	TenantID       = "00000000-0000-0000-0000-0000000000aa"
+)
+
+// Token is a static bearer token with its principal.
+type Token struct {
+	Raw      string // what the client sends; the file holds its SHA-256 alone
+	TenantID string
+	ObjectID string
+	Name     string
+}
+
+// SHA256 is the form in which the configuration keeps the token.
+func (t Token) SHA256() string {
+	sum := sha256.Sum256([]byte(t.Raw))
+	return hex.EncodeToString(sum[:])
+}
+
+// Subscription is one that the configuration declares.
+type Subscription struct {
+	ID          string
+	TenantID    string
+	DisplayName string
+	State       string
+}
+
+// Config is what a test may vary in the configuration file of a Portico. The
+// zero value, with Endpoints, is a complete one: plain HTTP, no
+// authentication, one subscription.
+type Config struct {
+	// Endpoints are base URLs by region name, "global" among them.
+	Endpoints map[string]string
+	// Tokens turns on static tokens; without any, auth is none.
+	Tokens []Token
+	// TLS has the public listener speak TLS with a certificate made for it.
+	TLS bool
+	// PublicURL is what Portico calls itself; its own address by default.
+	PublicURL string
+	// ComputeRegistration and InsightRegistration are "automatic" by default.
+	ComputeRegistration string
+	InsightRegistration string
+	// Subscriptions replace the default one.
+	Subscriptions []Subscription
+	// Providers is YAML added to the list of providers, its items indented by
+	// two spaces.
+	Providers string
+	// Server is YAML added to the server section, indented by two spaces.
+	Server string
+	// Extra is YAML added at the end: whole sections, such as limits or index.
+	Extra string
+}
+
+// RegionNames are the regions of the test configuration, in its order.
+func RegionNames() []string { return []string{"westus", "eastus", "northeurope"} }
+
+// file is what the template sees: the test's wishes and the addresses.
+type file struct {
+	Config
+	Listen, Admin string
+	Certificate   Certificate
+	Database      string
+}
+
+func (f file) render(t testing.TB) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := configTemplate.Execute(&out, f); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// withDefaults fills in what a test left open, given Portico's own address.
+func (c Config) withDefaults(listen string) Config {
+	if c.PublicURL == "" {
+		c.PublicURL = "http://" + listen
+		if c.TLS {
+			c.PublicURL = "https://" + listen
+		}
+	}
+	if c.ComputeRegistration == "" {
+		c.ComputeRegistration = "automatic"
+	}
+	if c.InsightRegistration == "" {
+		c.InsightRegistration = "automatic"
+	}
+	if len(c.Subscriptions) == 0 {
+		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
+	}
+	return c
+}
+
+var configTemplate = template.Must(template.New("config").Parse(`server:
+  publicURL: {{.PublicURL}}
+  listen: {{.Listen}}
+  admin: {{.Admin}}
+  region: westus
+  drain: {delay: 10ms, limit: 20s}
+{{- if .TLS}}
+  tls: {cert: {{printf "%q" .Certificate.CertFile}}, key: {{printf "%q" .Certificate.KeyFile}}}
+{{- end}}
+{{- if .Server}}
+{{.Server}}
+{{- end}}
+metadata:
+  name: Portico test
+  loginEndpoint: https://login.example/
+  audiences: ["https://management.example/"]
+{{- if .Tokens}}
+auth:
+  mode: tokens
+  tokens:
+{{- range .Tokens}}
+    - {sha256: "{{.SHA256}}", tenantId: {{.TenantID}}, objectId: {{.ObjectID}}, name: {{printf "%q" .Name}}}
+{{- end}}
+{{- else}}
+auth: {mode: none}
+{{- end}}
+store: {driver: sqlite, dsn: {{printf "%q" .Database}}}
+regions:
+  - {name: westus, displayName: West US, pairedRegion: eastus}
+  - {name: eastus, displayName: East US, pairedRegion: westus}
+  - {name: northeurope, displayName: North Europe}
+providers:
+  - namespace: Contoso.Compute
+    registration: {{.ComputeRegistration}}
+    endpoints:
+{{- range $region, $url := .Endpoints}}
+      {{$region}}: ["{{$url}}"]
+{{- end}}
+    resourceTypes:
+      - name: virtualMachines
+        kind: tracked
+        apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]
+        capabilities: {move: true, tags: true, etags: true}
+      - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
+      - {name: networkInterfaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+  - namespace: Contoso.Insight
+    registration: {{.InsightRegistration}}
+    endpoints:
+{{- range $region, $url := .Endpoints}}
+      {{$region}}: ["{{$url}}"]
+{{- end}}
+    resourceTypes:
+      - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: profiles, kind: tracked, routing: global, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: diagnosticSettings, kind: extension, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
+      - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
+{{- if .Providers}}
+{{.Providers}}
+{{- end}}
+subscriptions:
+{{- range .Subscriptions}}
+  - {id: {{.ID}}, tenantId: {{.TenantID}}, displayName: {{printf "%q" .DisplayName}}, state: {{.State}}, covered: true}
+{{- end}}
+{{.Extra}}`))

@@ -1,0 +1,145 @@
+package harness
+
+import (
+	"encoding/json"
+	"net/http"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// ContosoOptions vary a provider endpoint. The zero value keeps its state in
+// a file of the test's folder, so that it survives [Contoso.Kill].
+type ContosoOptions struct {
+	StateFile string
+	Args      []string // further arguments of the program
+}
+
+// Contoso is a running reference provider: one regional endpoint of both of
+// its namespaces, or the global one.
+type Contoso struct {
+	Region string
+	URL    string
+
+	address string
+	dir     string
+	args    []string
+	program string
+	process *Process
+	client  *http.Client
+}
+
+// StartContoso runs a provider endpoint for region until the test ends.
+func StartContoso(t testing.TB, region string, options ContosoOptions) *Contoso {
+	t.Helper()
+	dir := t.TempDir()
+	if options.StateFile == "" {
+		options.StateFile = filepath.Join(dir, region+".state")
+	}
+	c := &Contoso{
+		Region:  region,
+		address: FreeAddress(t),
+		dir:     dir,
+		program: Build(t).Contoso,
+		client:  newClient(&http.Transport{}),
+	}
+	c.args = append([]string{"--region", region, "--listen", c.address, "--state", options.StateFile}, options.Args...)
+	c.start(t)
+	return c
+}
+
+func (c *Contoso) start(t testing.TB) {
+	t.Helper()
+	c.process = Start(t, "contoso "+c.Region, c.dir, c.program, c.args...)
+	t.Cleanup(c.client.CloseIdleConnections)
+	prefix := "contoso: serving " + c.Region + " on "
+	c.URL = strings.TrimPrefix(c.process.WaitLine(t, prefix), prefix)
+	if want := "http://" + c.address; c.URL != want {
+		t.Fatalf("contoso %s serves %s, want %s", c.Region, c.URL, want)
+	}
+}
+
+// Kill ends the endpoint by SIGKILL.
+func (c *Contoso) Kill(t testing.TB) { t.Helper(); c.process.Kill(t) }
+
+// Stop ends the endpoint by SIGTERM and expects it to exit cleanly.
+func (c *Contoso) Stop(t testing.TB) { t.Helper(); c.process.Stop(t, syscall.SIGTERM) }
+
+// Restart runs the endpoint again, after [Contoso.Kill] or [Contoso.Stop], on
+// the same address with the same state.
+func (c *Contoso) Restart(t testing.TB) {
+	t.Helper()
+	c.client.CloseIdleConnections()
+	c.start(t)
+}
+
+// Try makes a call of the endpoint itself, past Portico.
+func (c *Contoso) Try(t testing.TB, r Request) (Answer, error) {
+	return send(t.Context(), c.client, c.URL, "", r)
+}
+
+// Do is [Contoso.Try] for calls whose failure ends the test.
+func (c *Contoso) Do(t testing.TB, r Request) Answer {
+	t.Helper()
+	a, err := c.Try(t, r)
+	if err != nil {
+		t.Fatalf("contoso %s: %v", c.Region, err)
+	}
+	return a
+}
+
+// Received is one request as the provider received it, its path and query as
+// they stood on the wire.
+type Received struct {
+	Method  string      `json:"method"`
+	Path    string      `json:"path"`
+	Query   string      `json:"query"`
+	Headers http.Header `json:"headers"`
+}
+
+// Requests are the last requests received, oldest first.
+func (c *Contoso) Requests(t testing.TB) []Received {
+	t.Helper()
+	var received []Received
+	c.record(t, "/contoso/requests", &received)
+	return received
+}
+
+// ForgetRequests empties the record of requests.
+func (c *Contoso) ForgetRequests(t testing.TB) {
+	t.Helper()
+	c.Do(t, Request{Method: http.MethodDelete, Path: "/contoso/requests"}).Want(t, 200, 204)
+}
+
+// Resources are the ids of all resources that the endpoint holds, in lower
+// case and sorted.
+func (c *Contoso) Resources(t testing.TB) []string {
+	t.Helper()
+	var ids []string
+	c.record(t, "/contoso/resources", &ids)
+	for i, id := range ids {
+		ids[i] = strings.ToLower(id)
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// Holds tells whether the endpoint holds the resource of this id.
+func (c *Contoso) Holds(t testing.TB, id string) bool {
+	t.Helper()
+	return slices.Contains(c.Resources(t), strings.ToLower(id))
+}
+
+// record reads one of the provider's own lists into a slice.
+func (c *Contoso) record(t testing.TB, path string, into any) {
+	t.Helper()
+	body := c.Do(t, Request{Method: http.MethodGet, Path: path}).Want(t, 200).Body
+	list := struct {
+		Value any `json:"value"`
+	}{into}
+	if err := json.Unmarshal(body, &list); err != nil {
+		t.Fatalf("contoso %s, %s: %v; body: %s", c.Region, path, err, body)
+	}
+}

@@ -1,0 +1,21 @@
+// Package harness runs Portico the way its users do: as processes. It builds
+// the two programs, starts a `portico serve` and as many `contoso` endpoints
+// as a test wants on free loopback ports, waits for them within bounds, and
+// ends what it started, whatever becomes of the test.
+//
+// A test usually asks for a [World] and speaks HTTP to it:
+//
+//	w := harness.NewWorld(t, harness.WorldOptions{})
+//	w.Portico.Do(t, harness.Request{Method: "PUT", Path: w.GroupPath("rg") + "?api-version=2021-04-01",
+//		Body: `{"location":"westus"}`}).Want(t, 201)
+//	w.Contoso("eastus").Resources(t) // what that provider really holds
+//
+// The package knows neither program's packages: what it proves, it proves from
+// outside. A program that reports a data race or a panic on its standard error
+// fails the test that started it.
+//
+// Environment:
+//
+//	PORTICO_BIN, CONTOSO_BIN   programs to use instead of building them
+//	PORTICO_TEST_RACE=1        build the programs with the race detector
+package harness

@@ -1,0 +1,152 @@
+package harness
+
+import (
+	"context"
+	"crypto/tls"
+	"net/http"
+	"os"
+	"path/filepath"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Portico is a running `portico serve`.
+type Portico struct {
+	// URL is the public listener's address, AdminURL the admin listener's,
+	// both without a final slash.
+	URL      string
+	AdminURL string
+	// ConfigFile is the configuration that it was started with; a test may
+	// change it before [Portico.Restart].
+	ConfigFile string
+	// Client trusts the public listener's certificate.
+	Client *http.Client
+	// Token is the raw token that Do and Try send, "" when auth is none.
+	Token string
+
+	dir     string
+	program string
+	process *Process
+}
+
+// StartPortico writes a configuration file, runs `portico serve` with it until
+// the test ends, and returns once it is ready.
+func StartPortico(t testing.TB, config Config) *Portico {
+	t.Helper()
+	dir := t.TempDir()
+	listen, admin := FreeAddress(t), FreeAddress(t)
+	f := file{
+		Config:   config.withDefaults(listen),
+		Listen:   listen,
+		Admin:    admin,
+		Database: filepath.Join(dir, "portico.db"),
+	}
+	transport := &http.Transport{MaxIdleConnsPerHost: 32}
+	scheme := "http://"
+	if config.TLS {
+		scheme = "https://"
+		f.Certificate = NewCertificate(t, dir)
+		transport.TLSClientConfig = &tls.Config{RootCAs: f.Certificate.Pool, MinVersion: tls.VersionTLS12}
+		transport.ForceAttemptHTTP2 = true
+	}
+	p := &Portico{
+		URL:        scheme + listen,
+		AdminURL:   "http://" + admin,
+		ConfigFile: filepath.Join(dir, "portico.yaml"),
+		Client:     newClient(transport),
+		dir:        dir,
+		program:    Build(t).Portico,
+	}
+	if len(config.Tokens) > 0 {
+		p.Token = config.Tokens[0].Raw
+	}
+	if err := os.WriteFile(p.ConfigFile, f.render(t), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.start(t)
+	return p
+}
+
+func (p *Portico) start(t testing.TB) {
+	t.Helper()
+	p.process = Start(t, "portico serve", p.dir, p.program, "serve", "--config", p.ConfigFile)
+	t.Cleanup(p.Client.CloseIdleConnections)
+	p.waitReady(t)
+}
+
+// waitReady asks /readyz until it answers 200, the process ends or the bound
+// passes.
+func (p *Portico) waitReady(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), startBound)
+	defer cancel()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	var last string
+	for {
+		a, err := send(ctx, p.Client, p.AdminURL, "", Request{Method: http.MethodGet, Path: "/readyz"})
+		switch {
+		case err != nil:
+			last = err.Error()
+		case a.Status == http.StatusOK:
+			return
+		default:
+			last = string(a.Body)
+		}
+		select {
+		case <-p.process.ended:
+			t.Fatalf("portico serve ended before it was ready: %v\n%s", p.process.err, p.process.stderr.tail(8<<10))
+		case <-ctx.Done():
+			t.Fatalf("portico serve is not ready after %v: %s\n%s", startBound, last, p.process.stderr.tail(8<<10))
+		case <-tick.C:
+		}
+	}
+}
+
+// Kill ends Portico by SIGKILL.
+func (p *Portico) Kill(t testing.TB) { t.Helper(); p.process.Kill(t) }
+
+// Stop ends Portico by SIGTERM and expects it to exit cleanly.
+func (p *Portico) Stop(t testing.TB) {
+	t.Helper()
+	p.Client.CloseIdleConnections()
+	p.process.Stop(t, syscall.SIGTERM)
+}
+
+// Restart runs Portico again, after [Portico.Kill] or [Portico.Stop], with the
+// same configuration file, addresses and store, and returns once it is ready.
+func (p *Portico) Restart(t testing.TB) {
+	t.Helper()
+	p.Client.CloseIdleConnections()
+	p.start(t)
+}
+
+// Log is what the running process has logged so far.
+func (p *Portico) Log() string { return p.process.Stderr() }
+
+// Try makes a call of the public listener. Unlike [Portico.Do] it may be used
+// from any goroutine.
+func (p *Portico) Try(ctx context.Context, r Request) (Answer, error) {
+	return send(ctx, p.Client, p.URL, p.Token, r)
+}
+
+// Do makes a call of the public listener; no answer ends the test.
+func (p *Portico) Do(t testing.TB, r Request) Answer {
+	t.Helper()
+	a, err := p.Try(t.Context(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}
+
+// Admin makes a call of the admin listener; no answer ends the test.
+func (p *Portico) Admin(t testing.TB, r Request) Answer {
+	t.Helper()
+	a, err := send(t.Context(), p.Client, p.AdminURL, "", r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return a
+}

@@ -1,0 +1,176 @@
+package harness
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// Bounds of every wait for a process. They are generous because the programs
+// may be built with the race detector and share two cores with other tests;
+// no test measures time by them.
+const (
+	startBound = 60 * time.Second
+	stopBound  = 40 * time.Second
+)
+
+// Process is a program that a test started. It ends with the test at the
+// latest.
+type Process struct {
+	name   string
+	cmd    *exec.Cmd
+	stdout *transcript
+	stderr *transcript
+	ended  chan struct{} // closed after Wait returned
+	err    error         // of Wait; read only after ended
+}
+
+// Start runs a program in folder dir, with args, until the test ends. name
+// stands for it in messages. Prefer [StartPortico] and [StartContoso].
+func Start(t testing.TB, name, dir, program string, args ...string) *Process {
+	t.Helper()
+	p := &Process{
+		name:   name,
+		cmd:    exec.Command(program, args...),
+		stdout: newTranscript(),
+		stderr: newTranscript(),
+		ended:  make(chan struct{}),
+	}
+	p.cmd.Dir = dir
+	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	// The race detector would hold each process back for a second at its end,
+	// in wait for races yet to come; with five processes a test that is long.
+	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=10")
+	dieWithParent(p.cmd)
+	if err := p.cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", name, err)
+	}
+	go func() {
+		p.err = p.cmd.Wait()
+		close(p.ended)
+	}()
+	t.Cleanup(func() { p.cleanUp(t) })
+	return p
+}
+
+// WaitLine returns the first line of standard output that begins with prefix,
+// or ends the test when the process ends or a minute passes without one.
+func (p *Process) WaitLine(t testing.TB, prefix string) string {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startBound)
+	defer cancel()
+	line, err := p.stdout.waitLine(ctx, prefix, p.ended)
+	if err != nil {
+		t.Fatalf("%s: %v\nstandard output:\n%s\nstandard error:\n%s", p.name, err, p.stdout.tail(4096), p.stderr.tail(4096))
+	}
+	return line
+}
+
+// Stdout is what the process has printed on its standard output so far.
+func (p *Process) Stdout() string { return p.stdout.String() }
+
+// Stderr is what the process has printed on its standard error so far.
+func (p *Process) Stderr() string { return p.stderr.String() }
+
+// Kill ends the process by SIGKILL and returns when it is gone.
+func (p *Process) Kill(t testing.TB) {
+	t.Helper()
+	p.end(t, syscall.SIGKILL)
+}
+
+// Stop asks the process to end by sig (SIGINT or SIGTERM) and fails the test
+// when it does not exit with code 0 within the bound.
+func (p *Process) Stop(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	p.end(t, sig)
+	if p.err != nil {
+		t.Errorf("%s, after %v: %v\nstandard error:\n%s", p.name, sig, p.err, p.stderr.tail(4096))
+	}
+}
+
+// Ended tells whether the process has ended.
+func (p *Process) Ended() bool {
+	select {
+	case <-p.ended:
+		return true
+	default:
+		return false
+	}
+}
+
+// ExitCode waits for the process to end by itself and returns its exit code,
+// or -1 if a signal ended it.
+func (p *Process) ExitCode(t testing.TB) int {
+	t.Helper()
+	if !p.waitEnd(stopBound) {
+		t.Fatalf("%s has not ended within %v", p.name, stopBound)
+	}
+	var exit *exec.ExitError
+	if p.err != nil && !errors.As(p.err, &exit) {
+		t.Fatalf("%s: %v", p.name, p.err)
+	}
+	return p.cmd.ProcessState.ExitCode()
+}
+
+func (p *Process) end(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	if err := p.signal(sig); err != nil {
+		t.Fatalf("%s: %v", p.name, err)
+	}
+	if !p.waitEnd(stopBound) {
+		_ = p.signal(syscall.SIGQUIT) // for the goroutines, on standard error
+		if !p.waitEnd(5 * time.Second) {
+			_ = p.signal(syscall.SIGKILL)
+		}
+		t.Fatalf("%s has not ended within %v of %v", p.name, stopBound, sig)
+	}
+}
+
+var errEnded = errors.New("exit code 0")
+
+// signal sends sig unless the process has been waited for: its number may
+// belong to another process by then.
+func (p *Process) signal(sig syscall.Signal) error {
+	if p.Ended() {
+		return fmt.Errorf("has ended before: %w", cmp.Or(p.err, errEnded))
+	}
+	return p.cmd.Process.Signal(sig)
+}
+
+func (p *Process) waitEnd(bound time.Duration) bool {
+	timer := time.NewTimer(bound)
+	defer timer.Stop()
+	select {
+	case <-p.ended:
+		return true
+	case <-timer.C:
+		return false
+	}
+}
+
+func (p *Process) cleanUp(t testing.TB) {
+	if !p.Ended() {
+		_ = p.signal(syscall.SIGTERM)
+		if !p.waitEnd(stopBound) {
+			_ = p.signal(syscall.SIGKILL)
+			p.waitEnd(stopBound)
+			t.Errorf("%s did not end within %v of SIGTERM and was killed", p.name, stopBound)
+		}
+	}
+	text := p.stderr.String()
+	for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "http: panic serving"} {
+		if strings.Contains(text, sign) {
+			t.Errorf("%s reported %q", p.name, sign)
+		}
+	}
+	if t.Failed() {
+		t.Logf("%s, standard error:\n%s", p.name, p.stderr.tail(16<<10))
+	}
+}

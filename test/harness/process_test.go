@@ -1,0 +1,82 @@
+package harness
+
+import (
+	"strings"
+	"syscall"
+	"testing"
+)
+
+func shell(t *testing.T, script string) *Process {
+	t.Helper()
+	return Start(t, "sh", t.TempDir(), "/bin/sh", "-c", script)
+}
+
+func TestProcessLinesAndExitCode(t *testing.T) {
+	p := shell(t, `echo first; echo "ready: 1"; echo "ready: 2"; echo oops >&2; exit 3`)
+	if line := p.WaitLine(t, "ready: "); line != "ready: 1" {
+		t.Errorf("line %q", line)
+	}
+	if code := p.ExitCode(t); code != 3 {
+		t.Errorf("exit code %d", code)
+	}
+	if p.Stdout() != "first\nready: 1\nready: 2\n" || p.Stderr() != "oops\n" {
+		t.Errorf("stdout %q, stderr %q", p.Stdout(), p.Stderr())
+	}
+}
+
+func TestProcessKillAndStop(t *testing.T) {
+	killed := shell(t, `trap '' TERM; echo up; while :; do sleep 1; done`)
+	killed.WaitLine(t, "up")
+	killed.Kill(t)
+	if !killed.Ended() || killed.ExitCode(t) != -1 {
+		t.Errorf("after Kill: ended %v", killed.Ended())
+	}
+
+	stopped := shell(t, `trap 'exit 0' INT; echo up; while :; do sleep 0.05; done`)
+	stopped.WaitLine(t, "up")
+	stopped.Stop(t, syscall.SIGINT)
+	if code := stopped.ExitCode(t); code != 0 {
+		t.Errorf("exit code %d after SIGINT", code)
+	}
+}
+
+// recorder is a test that notes its failure instead of failing.
+type recorder struct {
+	testing.TB
+	errors []string
+}
+
+func (r *recorder) Helper()                   {}
+func (r *recorder) Failed() bool              { return len(r.errors) > 0 }
+func (r *recorder) Logf(string, ...any)       {}
+func (r *recorder) Errorf(f string, _ ...any) { r.errors = append(r.errors, f) }
+
+// A program's own report of a race or a panic must fail the test, though its
+// answers were right.
+func TestProcessReportsRacesAndPanics(t *testing.T) {
+	for _, sign := range []string{"WARNING: DATA RACE", "panic: x", "http: panic serving 1"} {
+		r := &recorder{TB: t}
+		p := &Process{stdout: newTranscript(), stderr: newTranscript(), ended: make(chan struct{})}
+		close(p.ended)
+		if _, err := p.stderr.Write([]byte("line\n" + sign + "\n")); err != nil {
+			t.Fatal(err)
+		}
+		p.cleanUp(r)
+		if len(r.errors) == 0 {
+			t.Errorf("%q passed unnoticed", sign)
+		}
+	}
+}
+
+func TestTranscriptTail(t *testing.T) {
+	s := newTranscript()
+	if _, err := s.Write([]byte("a long first line\nsecond\nthird\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.tail(10); got != "[…]\nthird\n" {
+		t.Errorf("tail %q", got)
+	}
+	if got := s.tail(1000); !strings.HasPrefix(got, "a long") {
+		t.Errorf("tail %q", got)
+	}
+}

@@ -1,0 +1,196 @@
+package sdk
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
+
+	"portico/test/harness"
+)
+
+func TestResourcesLieInTheirRegions(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+
+	regionOf := map[string]string{
+		c.ResourcePath("rg", "Contoso.Compute/virtualMachines/west"):     "westus",
+		c.ResourcePath("rg", "Contoso.Compute/virtualMachines/east"):     "eastus",
+		c.ResourcePath("rg", "Contoso.Compute/networkInterfaces/nic"):    "northeurope",
+		c.ResourcePath("rg", "Contoso.Insight/workspaces/logs"):          "eastus",
+		c.ResourcePath("rg", "Contoso.Insight/profiles/everywhere"):      "global",
+		c.ResourcePath("rg", "Contoso.Compute/virtualMachines/nördlich"): "northeurope",
+	}
+	for id, region := range regionOf {
+		got := c.put(t, t.Context(), id, armresources.GenericResource{
+			Location:   to.Ptr(region),
+			Tags:       map[string]*string{"of": to.Ptr(region)},
+			Properties: map[string]any{"size": "large"},
+		})
+		if value(got.ID) != id || value(got.Location) != region {
+			t.Errorf("PUT %s: id %q, location %q", id, value(got.ID), value(got.Location))
+		}
+		c.WantOnlyIn(t, region, id)
+	}
+
+	for id, region := range regionOf {
+		read, err := c.resources.GetByID(t.Context(), strings.ToUpper(id), harness.Version, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value(read.ID) != id || value(read.Tags["of"]) != region {
+			t.Errorf("GET %s: id %q, tags %v", id, value(read.ID), read.Tags)
+		}
+		if !c.exists(t, id) {
+			t.Errorf("HEAD %s: absent", id)
+		}
+	}
+	if c.exists(t, c.ResourcePath("rg", "Contoso.Compute/virtualMachines/none")) {
+		t.Error("HEAD finds what is not there")
+	}
+
+	for id := range regionOf {
+		c.delete(t, t.Context(), id)
+		c.WantOnlyIn(t, "", id)
+		if c.exists(t, id) {
+			t.Errorf("HEAD %s: present after its delete", id)
+		}
+	}
+	deleteGroup(t, c, "rg")
+}
+
+func TestUpdateGoesToTheResourcesRegion(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("eastus"), Properties: map[string]any{"a": "1", "b": "2"}})
+
+	poller, err := c.resources.BeginUpdateByID(t.Context(), id, harness.Version, armresources.GenericResource{
+		Tags:       map[string]*string{"t": to.Ptr("v")},
+		Properties: map[string]any{"a": "3"},
+	}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, poller)
+	read, err := c.resources.GetByID(t.Context(), id, harness.Version, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	properties, _ := read.Properties.(map[string]any)
+	if properties["a"] != "3" || properties["b"] != "2" || value(read.Tags["t"]) != "v" {
+		t.Errorf("after PATCH: properties %v, tags %v", properties, read.Tags)
+	}
+	c.WantOnlyIn(t, "eastus", id)
+}
+
+func TestNestedResourceFollowsItsParent(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+	parent := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	disk := parent + "/disks/data"
+	command := parent + "/runCommands/script"
+
+	poller, err := c.resources.BeginCreateOrUpdateByID(t.Context(), disk, harness.Version, armresources.GenericResource{}, nil)
+	if err == nil {
+		_, err = poller.PollUntilDone(t.Context(), nil)
+	}
+	wantError(t, err, 404, "ParentResourceNotFound")
+
+	c.put(t, t.Context(), parent, armresources.GenericResource{Location: to.Ptr("northeurope")})
+	c.put(t, t.Context(), disk, armresources.GenericResource{Properties: map[string]any{"sizeGB": 8}})
+	c.put(t, t.Context(), command, armresources.GenericResource{Properties: map[string]any{"script": "true"}})
+	c.WantOnlyIn(t, "northeurope", parent)
+	c.WantOnlyIn(t, "northeurope", disk)
+	c.WantOnlyIn(t, "northeurope", command)
+
+	for _, id := range []string{disk, command} {
+		if _, err := c.resources.GetByID(t.Context(), id, harness.Version, nil); err != nil {
+			t.Error(err)
+		}
+	}
+	c.delete(t, t.Context(), disk)
+	c.WantOnlyIn(t, "", disk)
+	c.WantOnlyIn(t, "northeurope", parent)
+}
+
+func TestResourcesList(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "one")
+	c.createGroup(t, "two")
+	put := func(group, typeAndName, location string) string {
+		id := c.ResourcePath(group, typeAndName)
+		c.put(t, t.Context(), id, armresources.GenericResource{
+			Location:   to.Ptr(location),
+			Kind:       to.Ptr("fast"),
+			Tags:       map[string]*string{"at": to.Ptr(location)},
+			Properties: map[string]any{"secret": "kept by the provider"},
+		})
+		return id
+	}
+	one := []string{
+		put("one", "Contoso.Compute/virtualMachines/a", "westus"),
+		put("one", "Contoso.Compute/virtualMachines/b", "eastus"),
+		put("one", "Contoso.Insight/profiles/p", "global"),
+	}
+	two := []string{put("two", "Contoso.Insight/workspaces/w", "northeurope")}
+
+	check := func(what string, got []*armresources.GenericResourceExpanded, want []string) {
+		t.Helper()
+		var ids []string
+		for _, r := range got {
+			ids = append(ids, value(r.ID))
+			if value(r.Location) == "" || value(r.Tags["at"]) != value(r.Location) || value(r.Kind) != "fast" || r.Properties != nil {
+				t.Errorf("%s: item %s: location %q, tags %v, kind %q, properties %v",
+					what, value(r.ID), value(r.Location), r.Tags, value(r.Kind), r.Properties)
+			}
+		}
+		slices.Sort(ids)
+		want = slices.Clone(want)
+		slices.Sort(want)
+		if !slices.Equal(ids, want) {
+			t.Errorf("%s: %v, want %v", what, ids, want)
+		}
+	}
+	bySubscription := func(top *int32) ([]*armresources.GenericResourceExpanded, int) {
+		return collect(t, c.resources.NewListPager(&armresources.ClientListOptions{Top: top}),
+			func(p armresources.ClientListResponse) []*armresources.GenericResourceExpanded { return p.Value })
+	}
+	got, _ := bySubscription(nil)
+	check("subscription", got, append(slices.Clone(one), two...))
+	got, pages := bySubscription(to.Ptr(int32(1)))
+	check("subscription, one by one", got, append(slices.Clone(one), two...))
+	if pages < 4 {
+		t.Errorf("4 resources came in %d pages of 1", pages)
+	}
+	got, _ = collect(t, c.resources.NewListByResourceGroupPager("ONE", nil),
+		func(p armresources.ClientListByResourceGroupResponse) []*armresources.GenericResourceExpanded {
+			return p.Value
+		})
+	check("group", got, one)
+}
+
+func TestProvidersPreconditionsPassBothWays(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	resource := armresources.GenericResource{Location: to.Ptr("eastus"), Properties: map[string]any{"n": "1"}}
+	c.put(t, t.Context(), id, resource)
+
+	var raw *http.Response
+	if _, err := c.resources.GetByID(policy.WithCaptureResponse(t.Context(), &raw), id, harness.Version, nil); err != nil {
+		t.Fatal(err)
+	}
+	etag := raw.Header.Get("ETag")
+	if etag == "" {
+		t.Fatal("the provider's ETag does not reach the client")
+	}
+	resource.Properties = map[string]any{"n": "2"}
+	c.put(t, withHeader(t, "If-Match", etag), id, resource)
+	_, err := c.resources.BeginCreateOrUpdateByID(withHeader(t, "If-Match", etag), id, harness.Version, resource, nil)
+	wantError(t, err, 412, "PreconditionFailed")
+}
