@@ -98,7 +98,7 @@ func (s *scanner) locate(err error) error {
 	}
 	var path strings.Builder
 	for i := len(s.path) - 1; i >= 0; i-- {
-		if step := s.path[i]; path.Len() > 0 && step[0] != '[' {
+		if path.Len() > 0 && !strings.HasPrefix(s.path[i], "[") { // a name may be empty
 			path.WriteByte('.')
 		}
 		path.WriteString(s.path[i])

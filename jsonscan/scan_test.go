@@ -32,6 +32,7 @@ func TestFaultsAreLocated(t *testing.T) {
 		``:                                  "Unexpected end of content, where an object should stand. Path '', line 1, position 0.",
 		`[]`:                                "Unexpected character '[', where an object should stand. Path '', line 1, position 0.",
 		"{\n  \"a\": {\"b\": [1, x]}\n}":    "Unexpected character 'x', where a value should stand. Path 'a.b[1]', line 2, position 17.",
+		`{"a":{"":[x]}}`:                    "Unexpected character 'x', where a value should stand. Path 'a.[0]', line 1, position 10.",
 		`{"a":1,}`:                          "Unexpected character '}', where a property name should stand. Path '', line 1, position 7.",
 		`{"a":01}`:                          "Unexpected character '1', where a comma or a closing brace should stand. Path '', line 1, position 6.",
 		`{"a":"` + "\x01" + `"}`:            "A string holds a bare control character. Path 'a', line 1, position 6.",

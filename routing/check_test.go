@@ -17,7 +17,8 @@ func check(t *testing.T, method, target string) (*Request, *arm.Error) {
 	if fault != nil {
 		t.Fatalf("%s %s: %v", method, target, fault)
 	}
-	return r, r.Check(m, "westus")
+	fault = r.Check(m, "westus")
+	return r, fault
 }
 
 func TestCheckAccepts(t *testing.T) {

@@ -153,7 +153,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 	if err != nil {
 		return err
 	}
-	if !r.Reads() && r.Class != Poll && g.State == inventory.GroupDeleting {
+	if !r.Reads() && g.State == inventory.GroupDeleting {
 		return arm.NewError(arm.ResourceGroupBeingDeleted, g.Name).About("resourceGroupName")
 	}
 	d.Group = g
@@ -163,7 +163,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 // registration refuses writes into a namespace for which the subscription is
 // not registered, and tells whether a list of it is empty for that reason.
 func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (unregistered bool, err error) {
-	if r.Provider.Registration != regions.Required || d.Subscription.ID == "" || r.Class == Poll {
+	if r.Provider.Registration != regions.Required || d.Subscription.ID == "" {
 		return false, nil
 	}
 	registration, err := rt.Index.Registration(ctx, d.Subscription.ID, r.Provider.Key)

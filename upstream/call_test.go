@@ -170,7 +170,10 @@ func TestCallerWhoGoes(t *testing.T) {
 	defer cancel()
 	p := newPeer(t, func(int, net.Conn) bool { cancel(); return true })
 	client := newClient(t, Options{})
-	_, err := client.Do(ctx, Call{Endpoint: p.endpoint(), Method: "PUT", Path: "/"})
+	answer, err := client.Do(ctx, Call{Endpoint: p.endpoint(), Method: "PUT", Path: "/"})
+	if err == nil {
+		answer.Body.Close()
+	}
 	if fault := faultOf(t, err); !fault.Sent || fault.Timeout() || !errors.Is(err, context.Canceled) {
 		t.Errorf("got %+v", fault)
 	}

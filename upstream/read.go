@@ -64,7 +64,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 		return Answer{}, &Fault{Sent: attempt.sent, Err: err}
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
-	defer response.Body.Close() //nolint:errcheck // nothing was written
+	defer response.Body.Close()
 	body, err := ReadAll(response.Header, response.Body, c.options.MaxAnswer)
 	if err != nil {
 		return Answer{}, &Fault{Sent: true, Err: err}

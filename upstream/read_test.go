@@ -82,26 +82,31 @@ func TestReadRetries(t *testing.T) {
 }
 
 func TestPauses(t *testing.T) {
-	asking := func(value string) *http.Response {
-		return &http.Response{StatusCode: 503, Header: http.Header{"Retry-After": {value}}}
+	asking := func(value string) http.Header { return http.Header{"Retry-After": {value}} }
+	pause := func(attempt int, h http.Header) time.Duration {
+		return wait(0, 0, attempt, &http.Response{StatusCode: 503, Header: h})
+	}
+	again := func(value string) bool {
+		again, err := retryRead(context.Background(), &http.Response{StatusCode: 503, Header: asking(value)}, nil)
+		return again && err == nil
 	}
 	for value, want := range map[string]time.Duration{"1": time.Second, "5": 5 * time.Second} {
-		if got := wait(0, 0, 0, asking(value)); got != want {
-			t.Errorf("Retry-After %q: %v", value, got)
-		}
-		if again, err := retryRead(context.Background(), asking(value), nil); !again || err != nil {
-			t.Errorf("Retry-After %q: %v, %v", value, again, err)
+		if got := pause(0, asking(value)); got != want || !again(value) {
+			t.Errorf("Retry-After %q: %v, %v", value, got, again(value))
 		}
 	}
-	if again, _ := retryRead(context.Background(), asking("6"), nil); again {
+	if again("6") {
 		t.Error("6 s are for the caller to wait")
 	}
 	for attempt := range 10 {
-		for _, response := range []*http.Response{nil, asking(""), asking("0"), asking("-5"), asking("soon")} {
-			if got := wait(0, 0, attempt, response); got < 0 || got > longestWait || got > shortestWait<<attempt {
+		for _, h := range []http.Header{{}, asking(""), asking("0"), asking("-5"), asking("soon")} {
+			if got := pause(attempt, h); got < 0 || got > longestWait || got > shortestWait<<attempt {
 				t.Errorf("attempt %d: %v", attempt, got)
 			}
 		}
+	}
+	if got := wait(0, 0, 0, nil); got < 0 || got > shortestWait { // after a fault
+		t.Errorf("got %v", got)
 	}
 }
 
