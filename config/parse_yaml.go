@@ -45,7 +45,8 @@ func (r *report) parseYAML(file string, data []byte) *node {
 	}
 	parsed, err := parser.Parse(joinPlainScalars(tokens), 0, parser.AllowDuplicateMapKey())
 	if err != nil {
-		r.fault(syntaxFault(top, err))
+		at, what := syntaxFault(top, err)
+		r.fault(at, what, "")
 		return nil
 	}
 	return r.root(top, parsed)
@@ -163,15 +164,15 @@ func place(file string, t *token.Token) *node {
 
 // syntaxFault takes the message alone from a parser's error: its text as a
 // whole would quote the file, secrets included.
-func syntaxFault(top *node, err error) (at *node, what, allowed string) {
+func syntaxFault(top *node, err error) (at *node, what string) {
 	var placed interface {
 		GetMessage() string
 		GetToken() *token.Token
 	}
 	if errors.As(err, &placed) {
-		return place(top.file, placed.GetToken()), noYAML(placed.GetMessage()), ""
+		return place(top.file, placed.GetToken()), noYAML(placed.GetMessage())
 	}
-	return top, "no YAML", ""
+	return top, "no YAML"
 }
 
 // noYAML words the parser's complaint on one line.
