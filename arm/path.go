@@ -142,8 +142,8 @@ func expandScope(raw string) (string, error) {
 	if !more || !EqualFold(word, "subscriptions") {
 		return raw, nil
 	}
-	if strings.Contains(scope, "%") {
-		return "", &PathError{InvalidRequestURI, "a path is encoded once"}
+	if err := checkDecoded(scope); err != nil {
+		return "", err
 	}
 	return "/" + scope + rest, nil
 }
@@ -266,26 +266,35 @@ func decodeSegment(segment string) (string, error) {
 		if segment, err = unescape(segment); err != nil {
 			return "", err
 		}
-		for i := 0; i < len(segment); i++ {
-			switch c := segment[i]; {
-			case c == '/':
-				return "", &PathError{InvalidRequestURI, "a segment holds no encoded slash"}
-			case c == '\\':
-				return "", &PathError{InvalidRequestURI, "a path holds no backslash"}
-			case c == '%':
-				return "", &PathError{InvalidRequestURI, "a path is encoded once"}
-			case c < ' ' || c == 0x7f:
-				return "", &PathError{InvalidRequestURI, "a path holds no control character"}
-			}
+		if strings.IndexByte(segment, '/') >= 0 {
+			return "", &PathError{InvalidRequestURI, "a segment holds no encoded slash"}
 		}
-		if !utf8.ValidString(segment) {
-			return "", &PathError{InvalidRequestURI, "a path is UTF-8"}
+		if err := checkDecoded(segment); err != nil {
+			return "", err
 		}
 	}
 	if segment == "." || segment == ".." {
 		return "", &PathError{InvalidRequestURI, "a path has no dot segments"}
 	}
 	return segment, nil
+}
+
+// checkDecoded refuses what must not come out of an escape.
+func checkDecoded(s string) error {
+	for i := 0; i < len(s); i++ {
+		switch c := s[i]; {
+		case c == '\\':
+			return &PathError{InvalidRequestURI, "a path holds no backslash"}
+		case c == '%':
+			return &PathError{InvalidRequestURI, "a path is encoded once"}
+		case c < ' ' || c == 0x7f:
+			return &PathError{InvalidRequestURI, "a path holds no control character"}
+		}
+	}
+	if !utf8.ValidString(s) {
+		return &PathError{InvalidRequestURI, "a path is UTF-8"}
+	}
+	return nil
 }
 
 func unescape(s string) (string, error) {

@@ -80,6 +80,10 @@ func TestPathRefusals(t *testing.T) {
 		"/a" + strings.Repeat("/a", 64):               InvalidRequestURI,
 		strings.Repeat("/providers/N/t/n", 9):         InvalidRequestURI,
 		"/subscriptions%2Fx%2F..%2Fy/providers/N/t/n": InvalidRequestURI,
+		"/subscriptions%2Fx%00":                       InvalidRequestURI,
+		"/subscriptions%2Fx%0d%0ay":                   InvalidRequestURI,
+		"/subscriptions%2Fx%5cy":                      InvalidRequestURI,
+		"/subscriptions%2Fx%2Fa%C0%AF":                InvalidRequestURI,
 	} {
 		var p Path
 		err := p.Parse(raw)
@@ -113,6 +117,7 @@ func FuzzPath(f *testing.F) {
 		"/providers/N/t/n/providers/N2/e", sub + "/resourceGroups/%2e", "/a%", "/é/\xff"} {
 		f.Add(seed)
 	}
+	f.Add("/suBsCriptions%2F0%00")
 	f.Fuzz(func(t *testing.T, raw string) {
 		var p Path
 		if p.Parse(raw) != nil {

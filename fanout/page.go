@@ -26,7 +26,16 @@ var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or 
 // ParsePage checks that text is a well-formed page and finds its elements. A
 // page of which two readers could see different elements or links is refused.
 func ParsePage(text []byte) (Page, error) {
-	page, value, err := scanPage(text)
+	var value []byte
+	page, err := scanPage(text, func(m jsonscan.Member) error {
+		switch {
+		case string(m.Key) == "value" && value == nil:
+			value = m.Value
+		case strings.EqualFold(string(m.Key), "value"):
+			return ErrAmbiguous
+		}
+		return nil
+	})
 	if err != nil {
 		return page, err
 	}
@@ -42,24 +51,24 @@ func ParsePage(text []byte) (Page, error) {
 // ParseLink checks that text is a well-formed JSON object and finds the link in
 // it, whatever else it holds. Its elements are not looked for.
 func ParseLink(text []byte) (Page, error) {
-	page, _, err := scanPage(text)
-	return page, err
+	return scanPage(text, func(jsonscan.Member) error { return nil })
 }
 
-func scanPage(text []byte) (page Page, value []byte, err error) {
-	page.Text = text
-	err = jsonscan.Object(text, func(m jsonscan.Member) error {
+// scanPage finds the link, and hands every other member to visit.
+func scanPage(text []byte, visit func(jsonscan.Member) error) (Page, error) {
+	page := Page{Text: text}
+	err := jsonscan.Object(text, func(m jsonscan.Member) error {
 		switch key := string(m.Key); {
-		case key == "value" && value == nil:
-			value = m.Value
 		case key == "nextLink" && page.NextLink == nil:
 			page.NextLink, page.NextAt = m.Value, m.Offset
-		case strings.EqualFold(key, "value") || strings.EqualFold(key, "nextLink"):
+		case strings.EqualFold(key, "nextLink"):
 			return ErrAmbiguous
+		default:
+			return visit(m)
 		}
 		return nil
 	})
-	return page, value, err
+	return page, err
 }
 
 // WithNextLink returns the page's text with link, a JSON value, in place of its

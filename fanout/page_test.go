@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"bytes"
+	"errors"
 	"strings"
 	"testing"
 )
@@ -30,6 +31,28 @@ func TestParsePage(t *testing.T) {
 	} {
 		if page, err := ParsePage([]byte(text)); err == nil {
 			t.Errorf("%s: got %+v", text, page)
+		}
+	}
+}
+
+func TestParseLink(t *testing.T) {
+	for _, c := range []struct{ text, link string }{
+		{`{}`, ""},
+		{`{"Value":1,"value":{},"VALUE":2}`, ""}, // an answer that is no list
+		{` {"a":{"NextLink":"x"},"nextLink" : "y" } `, `"y"`},
+		{`{"nextLink":null}`, "null"},
+	} {
+		page, err := ParseLink([]byte(c.text))
+		if err != nil || string(page.NextLink) != c.link || string(page.Text) != c.text || page.NextLink != nil && !strings.HasPrefix(c.text[page.NextAt:], c.link) {
+			t.Errorf("%s: got %+v, %v", c.text, page, err)
+		}
+	}
+	for text, ambiguous := range map[string]bool{
+		`{"nextLink":"a","nextLink":"b"}`: true, `{"NEXTLINK":"a"}`: true, `{"nextLink":null,"nextlink":"b"}`: true,
+		"": false, `[{"nextLink":"a"}]`: false, `{"nextLink":"a"`: false,
+	} {
+		if page, err := ParseLink([]byte(text)); err == nil || errors.Is(err, ErrAmbiguous) != ambiguous {
+			t.Errorf("%s: got %+v, %v", text, page, err)
 		}
 	}
 }

@@ -101,6 +101,9 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 		if _, err := t.exec(deleteResource, h.subscription, h.key); err != nil {
 			return err
 		}
+		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
+			return err
+		}
 		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
 	case h.row == nil:
 		row := *h.made
@@ -116,6 +119,9 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 		}
 	}
 	now.give(&row)
+	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
+		return err
+	}
 	h.row = &row
 	return row.update(t)
 }

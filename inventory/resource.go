@@ -84,28 +84,37 @@ type ResourceQuery struct {
 	Subscription string
 	Group        string
 	Type         string // full type
-	After        string // the key before the first one wanted
-	Limit        int    // 0: all
-	Visible      bool   // only what clients are shown: Live and Deleting
+	Name         string // of a nested resource "parent/child"
+	Location     string
+	// Tag is the name of a tag. It narrows a query that nothing but a type or
+	// location narrows; otherwise it is for the caller to look at.
+	Tag     string
+	After   string // the key before the first one wanted
+	Limit   int    // 0: all
+	Visible bool   // only what clients are shown: Live and Deleting
 }
 
 const (
-	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
+	resourceColumns = `subscription, ` + furtherColumns
+	furtherColumns  = `key, id, grp, type, type_name, name, parent, region, location,
 		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed`
 
 	selectResource = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
 	lockResource   = selectResource + lockSuffix
 	listResources  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
-	listChildren   = `SELECT ` + resourceColumns + ` FROM resources
+	listTagged     = `SELECT resources.subscription, ` + furtherColumns + ` FROM resource_tags
+		JOIN resources ON resources.subscription = resource_tags.subscription AND key = resource
+		WHERE resource_tags.subscription = ? AND resource > ? AND tag = ?`
+	listChildren = `SELECT ` + resourceColumns + ` FROM resources
 		WHERE subscription = ? AND key >= ? AND key < ? ORDER BY key`
 	nextRegion = `SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > ?
 		ORDER BY region LIMIT 1`
 	groupInRegion = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type = ? AND region = ? AND grp = ?)`
 
-	insertResource = `INSERT INTO resources (` + resourceColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
+	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
 	updateResource = `UPDATE resources
-		SET id = ?, name = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
+		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
 	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ?`
@@ -157,7 +166,7 @@ func (r *Resource) insert(t *tx) error {
 	}
 	_, err = t.exec(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed))
+		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed), arm.Fold(r.Name))
 	return err
 }
 
@@ -166,7 +175,7 @@ func (r *Resource) update(t *tx) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(updateResource, r.ID, r.Name, r.Phase, flag(r.Verify), r.following(), r.Generation[:],
+	_, err = t.exec(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
 		r.ProvisioningState, r.APIVersion, details, micros(r.Changed), r.Subscription, r.Key)
 	return err
 }
@@ -187,20 +196,26 @@ func loadResource(from source, statement, sub, key string) (Resource, error) {
 // Resources lists rows.
 func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
 	statement, args := listResources, []any{arm.Fold(q.Subscription), arm.Fold(q.After)}
-	if q.Group != "" {
-		statement, args = statement+` AND grp = ?`, append(args, arm.Fold(q.Group))
+	led := false // by an index beyond the primary key
+	if q.Tag != "" && q.Name == "" && q.Group == "" {
+		statement, args, led = listTagged, append(args, arm.Fold(q.Tag)), true
 	}
-	if q.Type != "" {
-		column := `type`
-		if q.Group != "" {
-			// An expression, so that the engine takes the group's index and not
-			// the type's: a group is small, a type may be large.
-			column = `type || ''`
+	// From what selects few rows to what selects many. The engine is to take
+	// the first one's index: the others it sees as expressions.
+	for _, c := range []struct{ column, value string }{
+		{"name_key", arm.Fold(q.Name)}, {"grp", arm.Fold(q.Group)}, {"type", arm.Fold(q.Type)}, {"location", arm.Location(q.Location)},
+	} {
+		if c.value == "" {
+			continue
 		}
-		statement, args = statement+` AND `+column+` = ?`, append(args, arm.Fold(q.Type))
+		if led {
+			c.column += ` || ''`
+		}
+		led = true
+		statement, args = statement+` AND `+c.column+` = ?`, append(args, c.value)
 	}
 	if q.Visible {
-		statement, args = statement+` AND phase <> ?`, append(args, Pending)
+		statement, args = statement+` AND phase + 0 <> ?`, append(args, Pending)
 	}
 	return collect(s.read(ctx), scanResource, statement+` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))...)
 }

@@ -129,6 +129,23 @@ func TestBrokenAnswers(t *testing.T) {
 	}
 }
 
+// The connection is the other protocol's then: nothing that comes over it is an
+// answer.
+func TestSwitchOfProtocols(t *testing.T) {
+	p := newPeer(t, reply("HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\nevil"))
+	client := newClient(t, Options{})
+	for _, method := range []string{"GET", "PUT"} {
+		_, _, err := do(client, Call{Endpoint: p.endpoint(), Method: method, Path: "/"})
+		if fault := faultOf(t, err); !fault.Sent || fault.ARM("N").Code != arm.BadGatewayConnection {
+			t.Errorf("%s: got %+v", method, fault)
+		}
+	}
+	_, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"})
+	if fault := faultOf(t, err); !fault.Sent || !errors.Is(fault, errSwitched) {
+		t.Errorf("read: got %+v", fault)
+	}
+}
+
 func TestTimeouts(t *testing.T) {
 	for name, answer := range map[string]script{
 		"no answer": func(int, net.Conn) bool { return true },

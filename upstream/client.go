@@ -133,11 +133,6 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		cancel()
 		return nil, &Fault{Sent: sent, Err: err}
 	}
-	if response.StatusCode == http.StatusSwitchingProtocols {
-		_ = response.Body.Close()
-		cancel()
-		return nil, &Fault{Sent: sent, Err: errSwitched}
-	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	return response, nil
 }
@@ -146,6 +141,15 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 var errSwitched = errors.New("the provider switched to another protocol")
 
 func (p *pool) roundTrip(ctx context.Context, call Call) (response *http.Response, sent bool, err error) {
+	response, sent, err = p.exchange(ctx, call)
+	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
+		_ = response.Body.Close()
+		return nil, sent, errSwitched
+	}
+	return response, sent, err
+}
+
+func (p *pool) exchange(ctx context.Context, call Call) (response *http.Response, sent bool, err error) {
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
 		var got atomic.Bool
 		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})

@@ -48,6 +48,7 @@ CREATE TABLE resources (
     type               TEXT     NOT NULL,
     type_name          TEXT     NOT NULL,
     name               TEXT     NOT NULL,
+    name_key           TEXT     NOT NULL,
     parent             TEXT     NOT NULL,
     region             TEXT     NOT NULL,
     location           TEXT     NOT NULL,
@@ -67,7 +68,17 @@ CREATE TABLE resources (
 CREATE INDEX resources_by_group ON resources (subscription, grp, key);
 CREATE INDEX resources_by_type ON resources (subscription, type, key);
 CREATE INDEX resources_by_region ON resources (subscription, type, region, grp);
+CREATE INDEX resources_by_name ON resources (subscription, name_key, key);
+CREATE INDEX resources_by_location ON resources (subscription, location, key);
 CREATE INDEX resources_in_doubt ON resources (subscription, phase, verify, key);
+
+-- The folded names of the tags of each resource.
+CREATE TABLE resource_tags (
+    subscription TEXT NOT NULL,
+    tag          TEXT NOT NULL,
+    resource     TEXT NOT NULL,
+    PRIMARY KEY (subscription, tag, resource)
+);
 
 -- A write that may be on its way. It ends by knowledge, or when the time in
 -- ends has passed (not_after and the provider's late-write window).
@@ -202,6 +213,7 @@ DROP TABLE tombstones;
 DROP TABLE touched;
 DROP TABLE usage;
 DROP TABLE intents;
+DROP TABLE resource_tags;
 DROP TABLE resources;
 DROP TABLE registrations;
 DROP TABLE resource_groups;

@@ -1,0 +1,230 @@
+package filter
+
+import (
+	"strings"
+
+	"portico/arm"
+)
+
+// Field is what a filter can ask about.
+type Field uint8
+
+// The fields.
+const (
+	Location Field = iota
+	ResourceType
+	Name
+	ResourceGroup
+	Identity
+	IdentityPrincipalID
+	PlanPublisher
+	PlanProduct
+	PlanName
+	PlanVersion
+	PlanPromotionCode
+	TagName
+	TagValue
+)
+
+// fields are the names of the fields in a filter; they match without case.
+var fields = map[string]Field{
+	"location":             Location,
+	"resourcetype":         ResourceType,
+	"name":                 Name,
+	"resourcegroup":        ResourceGroup,
+	"identity":             Identity,
+	"identity/principalid": IdentityPrincipalID,
+	"plan":                 PlanName,
+	"plan/publisher":       PlanPublisher,
+	"plan/product":         PlanProduct,
+	"plan/name":            PlanName,
+	"plan/version":         PlanVersion,
+	"plan/promotioncode":   PlanPromotionCode,
+	"tagname":              TagName,
+	"tagvalue":             TagValue,
+}
+
+// Item is something that a filter is applied to.
+type Item interface {
+	// Value returns a field's text, "" where the item has none. It is not
+	// asked for tags.
+	Value(Field) string
+	// Tags returns the item's tags.
+	Tags() map[string]string
+}
+
+// Filter is a filter that was read. The zero Filter matches everything.
+type Filter struct {
+	root node
+}
+
+// Match reports whether item passes.
+func (f Filter) Match(item Item) bool { return f.root == nil || f.root.match(item) }
+
+// Everything reports whether there is nothing to filter by.
+func (f Filter) Everything() bool { return f.root == nil }
+
+// Needs returns the text that the field of every match must equal, folded, and
+// whether there is such a text. It speaks of tags by their name alone.
+func (f Filter) Needs(field Field) (string, bool) {
+	if f.root == nil {
+		return "", false
+	}
+	return f.root.needs(field)
+}
+
+// AsksForTags reports whether the filter is about tags; lists then leave the
+// tags out of what they show, as ARM does.
+func (f Filter) AsksForTags() bool { return f.root != nil && f.root.asksForTags() }
+
+// node is a part of a filter.
+type node interface {
+	match(Item) bool
+	needs(Field) (string, bool)
+	asksForTags() bool
+}
+
+// comparison compares a field that is no tag.
+type comparison struct {
+	field  Field
+	verb   verb
+	folded string // what it is compared with
+}
+
+type verb uint8
+
+const (
+	equal verb = iota
+	notEqual
+	contains
+	begins
+)
+
+func foldFor(field Field, s string) string {
+	if field == Location {
+		return arm.Location(s)
+	}
+	return arm.Fold(s)
+}
+
+func (c comparison) match(item Item) bool {
+	return c.verb.holds(foldFor(c.field, item.Value(c.field)), c.folded)
+}
+
+func (v verb) holds(have, want string) bool {
+	switch v {
+	case equal:
+		return have == want
+	case notEqual:
+		return have != want
+	case contains:
+		return strings.Contains(have, want)
+	case begins:
+		return strings.HasPrefix(have, want)
+	}
+	return false
+}
+
+func (c comparison) needs(field Field) (string, bool) {
+	return c.folded, c.field == field && c.verb == equal
+}
+
+func (comparison) asksForTags() bool { return false }
+
+// tag asks for one tag of which all of its parts hold: a name and a value in
+// one conjunction mean the same tag.
+type tag struct {
+	name  *part // folded
+	value *part // as it is
+}
+
+type part struct {
+	verb verb
+	text string
+}
+
+func (p *part) holds(have string) bool { return p == nil || p.verb.holds(have, p.text) }
+
+func (t tag) match(item Item) bool {
+	if t.name != nil && t.name.verb == notEqual {
+		_, there := tagNamed(item, t.name.text)
+		return !there
+	}
+	for name, value := range item.Tags() {
+		if t.name.holds(arm.Fold(name)) && t.value.holds(value) {
+			return true
+		}
+	}
+	return false
+}
+
+func tagNamed(item Item, folded string) (string, bool) {
+	for name, value := range item.Tags() {
+		if arm.Fold(name) == folded {
+			return value, true
+		}
+	}
+	return "", false
+}
+
+func (t tag) needs(field Field) (string, bool) {
+	if field == TagName && t.name != nil && t.name.verb == equal {
+		return t.name.text, true
+	}
+	return "", false
+}
+
+func (tag) asksForTags() bool { return true }
+
+// all holds when each of its parts does, either when one does.
+type (
+	all    []node
+	either []node
+	not    struct{ node }
+)
+
+func (a all) match(item Item) bool {
+	for _, n := range a {
+		if !n.match(item) {
+			return false
+		}
+	}
+	return true
+}
+
+func (a all) needs(field Field) (string, bool) {
+	for _, n := range a {
+		if text, ok := n.needs(field); ok {
+			return text, true
+		}
+	}
+	return "", false
+}
+
+func (a all) asksForTags() bool { return asksForTags(a) }
+
+func (a either) match(item Item) bool {
+	for _, n := range a {
+		if n.match(item) {
+			return true
+		}
+	}
+	return false
+}
+
+func (either) needs(Field) (string, bool) { return "", false }
+
+func (a either) asksForTags() bool { return asksForTags(a) }
+
+func asksForTags(nodes []node) bool {
+	for _, n := range nodes {
+		if n.asksForTags() {
+			return true
+		}
+	}
+	return false
+}
+
+func (n not) match(item Item) bool { return !n.node.match(item) }
+
+func (not) needs(Field) (string, bool) { return "", false }

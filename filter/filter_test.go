@@ -1,0 +1,143 @@
+package filter
+
+import (
+	"strings"
+	"testing"
+)
+
+type item struct {
+	values map[Field]string
+	tags   map[string]string
+}
+
+func (i item) Value(f Field) string    { return i.values[f] }
+func (i item) Tags() map[string]string { return i.tags }
+
+var machine = item{
+	values: map[Field]string{
+		Location: "westus", ResourceType: "Contoso.Compute/virtualMachines", Name: "Web-01", ResourceGroup: "Shop",
+		Identity: "SystemAssigned", IdentityPrincipalID: "abc", PlanPublisher: "Fabrikam",
+	},
+	tags: map[string]string{"Env": "Prod", "owner": "it's me"},
+}
+
+func TestMatch(t *testing.T) {
+	for filter, want := range map[string]bool{
+		"": true, "  ": true,
+		"resourceType eq 'contoso.compute/VIRTUALMACHINES'":                      true,
+		"resourceType eq 'Contoso.Compute/disks'":                                false,
+		"RESOURCETYPE EQ 'contoso.compute/virtualmachines'":                      true,
+		"resourceType ne 'Contoso.Compute/disks'":                                true,
+		"location eq 'West US'":                                                  true,
+		"location ne 'West US'":                                                  false,
+		"name eq 'web-01' and resourceGroup eq 'SHOP'":                           true,
+		"name eq 'web-02' or resourceGroup eq 'shop'":                            true,
+		"name eq 'web-02' or resourceGroup eq 'shop' and location eq 'eastus'":   false,
+		"(name eq 'web-02' or resourceGroup eq 'shop') and location eq 'westus'": true,
+		"substringof('EB-', name)":                                               true,
+		"substringof('xx', resourceGroup)":                                       false,
+		"startswith(name, 'web')":                                                true,
+		"not name eq 'x'":                                                        true,
+		"not (name eq 'web-01')":                                                 false,
+		"tagName eq 'env'":                                                       true,
+		"tagName eq 'env' and tagValue eq 'Prod'":                                true,
+		"tagName eq 'env' and tagValue eq 'prod'":                                false,
+		"tagName eq 'env' and tagValue eq 'it''s me'":                            false,
+		"tagValue eq 'it''s me' and tagName eq 'OWNER'":                          true,
+		"startswith(tagName, 'OW')":                                              true,
+		"startswith(tagName,'ow') and tagValue eq 'Prod'":                        false,
+		"tagName ne 'env'":                                                       false,
+		"tagName ne 'other'":                                                     true,
+		"tagName eq 'env' and tagName eq 'owner'":                                true,
+		"identity eq 'systemassigned'":                                           true,
+		"identity/principalId eq 'ABC'":                                          true,
+		"plan/publisher eq 'fabrikam'":                                           true,
+		"plan/product eq ''":                                                     true,
+	} {
+		f, err := Parse(filter)
+		if err != nil {
+			t.Errorf("%s: %v", filter, err)
+			continue
+		}
+		if got := f.Match(machine); got != want {
+			t.Errorf("%s: %v", filter, got)
+		}
+	}
+}
+
+func TestFaultsSayWhere(t *testing.T) {
+	for filter, want := range map[string]string{
+		"name":                               "the end at position 4 stands where eq or ne should",
+		"name eq":                            "the end at position 7 stands where a quoted text should",
+		"name eq web":                        "web at position 8 stands where a quoted text should",
+		"name eq 'web":                       "the text that begins at position 8 has no closing quote",
+		"size eq 'x'":                        "this list has no field 'size'",
+		"name gt 'x'":                        "gt at position 5 stands where eq or ne should",
+		"(name eq 'x'":                       "the end at position 12 stands where a closing parenthesis should",
+		"name eq 'x' name eq 'y'":            "name at position 12 stands where and, or or the end should",
+		"name eq 'x' and":                    "the end at position 15 stands where a condition should",
+		"tagValue eq 'x'":                    "tagValue stands beside tagName only",
+		"not tagValue eq 'x'":                "tagValue stands beside tagName only",
+		"tagName ne 'a' and tagValue eq 'x'": "tagValue stands beside tagName only",
+		"substringof(name, 'x')":             "name at position 12 stands where a quoted text should",
+		"name eq 'x' & 1":                    "the character at position 12 has no meaning there",
+		strings.Repeat("not ", 50):           "it is nested too deep",
+		strings.Repeat("(", 50):              "it is nested too deep",
+		strings.Repeat(" x", 10000):          "it is longer than 8192 bytes",
+	} {
+		if _, err := Parse(filter); err == nil || err.Error() != want {
+			t.Errorf("%.40s: %v", filter, err)
+		}
+	}
+	if _, err := Parse("name eq 'x'", TagName, TagValue); err == nil {
+		t.Error("a field that the list does not have is accepted")
+	}
+}
+
+func TestNeeds(t *testing.T) {
+	for _, c := range []struct {
+		filter string
+		field  Field
+		want   string
+		ok     bool
+	}{
+		{"resourceType eq 'A.B/C' and name eq 'x'", ResourceType, "a.b/c", true},
+		{"resourceType eq 'A.B/C' and name eq 'x'", Name, "x", true},
+		{"resourceType eq 'a' or name eq 'x'", Name, "", false},
+		{"not name eq 'x'", Name, "", false},
+		{"name ne 'x'", Name, "", false},
+		{"substringof('x', name)", Name, "", false},
+		{"name eq 'x' and tagName eq 'Env' and tagValue eq 'v'", TagName, "env", true},
+		{"startswith(tagName, 'e')", TagName, "", false},
+		{"(name eq 'X') and (location eq 'West US' or location eq 'eastus')", Name, "x", true},
+	} {
+		f, err := Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := f.Needs(c.field); ok != c.ok || ok && got != c.want {
+			t.Errorf("%s: %q %v", c.filter, got, ok)
+		}
+	}
+	if f, _ := Parse("name eq 'x' or tagName eq 'y'"); !f.AsksForTags() {
+		t.Error("the filter asks for tags")
+	}
+}
+
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{"name eq 'x' and (tagName eq 'y' or not startswith(name,'z'))", "substringof('', location)", "tagName eq 'a' and tagValue eq ''''", "((", "'"} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		filter, err := Parse(s)
+		if err != nil {
+			return
+		}
+		// What every match needs, a match has.
+		for field := Location; field < TagName; field++ {
+			if want, ok := filter.Needs(field); ok && filter.Match(machine) && foldFor(field, machine.Value(field)) != want {
+				t.Fatalf("%q matches without %q", s, want)
+			}
+		}
+	})
+}

@@ -1,0 +1,118 @@
+package routing
+
+import (
+	"context"
+	"testing"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+)
+
+func TestScopes(t *testing.T) {
+	other := sub[:len(sub)-1] + "C"
+	const group = "/resourceGroups/Rg"
+	for _, c := range []struct {
+		state inventory.SubscriptionState
+		reads string
+		wipes string
+		write string
+	}{
+		{inventory.Enabled, westCompute, westCompute, westCompute},
+		{inventory.PastDue, westCompute, westCompute, westCompute},
+		{inventory.Warned, westCompute, westCompute, "409 ReadOnlyDisabledSubscription"},
+		{inventory.Disabled, westCompute, westCompute, "409 ReadOnlyDisabledSubscription"},
+		{inventory.Deleted, "404 SubscriptionNotFound", "404 SubscriptionNotFound", "404 SubscriptionNotFound"},
+	} {
+		t.Run(c.state.String(), func(t *testing.T) {
+			index := newMemory()
+			index.subscriptions[subID] = inventory.Subscription{ID: subID, TenantID: tenant, State: c.state}
+			checkRoutes(t, index, []route{
+				{"GET", vms + "/west", "", c.reads},
+				{"DELETE", vms + "/west", "", c.wipes},
+				{"PUT", vms + "/west", `{"location":"westus"}`, c.write},
+				{"PATCH", vms + "/west", `{}`, c.write},
+				{"POST", vms + "/west/start", "", c.write},
+			})
+		})
+	}
+	t.Run("tenants", func(t *testing.T) {
+		index := newMemory()
+		index.subscriptions[arm.Fold(other[len("/subscriptions/"):])] = inventory.Subscription{TenantID: "another"}
+		checkRoutes(t, index, []route{
+			{"GET", other + compute + "/virtualMachines", "", "404 SubscriptionNotFound"},
+			{"GET", sub[:len(sub)-1] + "D" + group, "", "404 SubscriptionNotFound"},
+		})
+	})
+	t.Run("groups", func(t *testing.T) {
+		index := newMemory()
+		index.groups["rg"] = inventory.Group{Subscription: subID, Name: "rG", Key: "rg", State: inventory.GroupDeleting}
+		checkRoutes(t, index, []route{
+			{"GET", sub + "/resourceGroups/none" + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
+			{"GET", "/subscriptions/" + moonSub + group + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
+			{"GET", vms + "/west", "", westCompute},
+			{"GET", vms + "/west/operationResults/o", "", westCompute},
+			{"PUT", vms + "/west", `{"location":"westus"}`, "409 ResourceGroupBeingDeleted"},
+			{"DELETE", vms + "/west", "", "409 ResourceGroupBeingDeleted"},
+			{"POST", vms + "/west/start", "", "409 ResourceGroupBeingDeleted"},
+			{"PUT", rg + guard + "/guards/g", "{}", "409 ResourceGroupBeingDeleted"},
+		})
+	})
+	t.Run("own routes", func(t *testing.T) {
+		rt := Router{Map: sample(t), Index: newMemory()}
+		for path, want := range map[string]string{
+			rg:                                    "",
+			sub + "/resourceGroups/none":          "", // whether it must exist is for its handler to say
+			rg + "/resources":                     "",
+			sub + "/resourceGroups/none/x":        "404 ResourceGroupNotFound",
+			other:                                 "404 SubscriptionNotFound",
+			rg + "/providers/Microsoft.X":         "",
+			sub + "/resourceGroups/nil" + compute: "404 ResourceGroupNotFound",
+		} {
+			r, fault := Classify(rt.Map, "GET", path, "")
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			d, err := rt.ResolveOwn(context.Background(), r, access.Principal{})
+			if got := told(d, err); err != nil && got != want || err == nil && (want != "" || d.Subscription.ID != subID) {
+				t.Errorf("%s: got %s, want %s", path, got, want)
+			}
+		}
+	})
+}
+
+func TestRegistrations(t *testing.T) {
+	list := route{"GET", vms, "", "merge " + eastCompute + " " + westCompute}
+	for _, c := range []struct {
+		state  inventory.RegistrationState
+		writes bool
+		list   string
+	}{
+		{inventory.NotRegistered, false, "empty"},
+		{inventory.Registering, true, list.want},
+		{inventory.Registered, true, list.want},
+		{inventory.Unregistering, false, list.want},
+		{inventory.Unregistered, false, list.want},
+	} {
+		t.Run(c.state.String(), func(t *testing.T) {
+			index := newMemory()
+			index.registrations["contoso.compute"] = c.state
+			write, remove := westCompute, westCompute
+			if !c.writes {
+				write, remove = "409 MissingSubscriptionRegistration", "409 MissingSubscriptionRegistration"
+			}
+			list.want = c.list
+			checkRoutes(t, index, []route{
+				list,
+				{"GET", vms + "/west", "", westCompute},
+				{"HEAD", vms + "/west", "", "present"},
+				{"PUT", vms + "/west", `{"location":"westus"}`, write},
+				{"POST", vms + "/west/start", "", write},
+				{"DELETE", vms + "/west", "", remove},
+				{"GET", vms + "/west/operationResults/o", "", westCompute},
+				{"PUT", vms + "/west" + guard + "/guards/g", "{}", westGuard}, // registers by itself
+				{"PUT", compute + "/quotas/q", "{}", globalCompute},           // a tenant registers nothing
+			})
+		})
+	}
+}
