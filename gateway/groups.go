@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"portico/arm"
+	"portico/filter"
 	"portico/inventory"
 	"portico/jsonscan"
 	"portico/routing"
@@ -267,25 +268,37 @@ func (g *Gateway) headGroup(w http.ResponseWriter, r *http.Request, x *exchange,
 }
 
 func (g *Gateway) listGroups(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	if err := refuseFilter(x.request.Query, "$filter"); err != nil {
-		return err
-	}
 	p, err := pageOf(x.request.Query)
 	if err != nil {
 		return err
 	}
-	groups, err := g.store.Groups(r.Context(), inventory.GroupQuery{Subscription: c.Subscription.ID, After: p.after, Limit: p.top + 1})
+	wanted, err := filterOf(x.request.Query, filter.TagName, filter.TagValue, filter.Name, filter.Location)
 	if err != nil {
 		return err
 	}
-	l := list{Value: make([]any, 0, len(groups))}
-	for _, group := range groups {
-		l.Value = append(l.Value, represent(group))
+	groups, rest, err := source[inventory.Group]{
+		read: func(after string, limit int) ([]inventory.Group, error) {
+			return g.store.Groups(r.Context(), inventory.GroupQuery{Subscription: c.Subscription.ID, After: after, Limit: limit})
+		},
+		key:  func(group inventory.Group) string { return group.Key },
+		keep: func(group inventory.Group) bool { return wanted.Match(groupItem{&group}) },
+	}.cut(p)
+	if err != nil {
+		return err
 	}
-	if len(groups) > p.top {
-		g.cut(&l, x, p, groups[p.top-1].Key)
+	return g.answer(w, x, http.StatusOK, listOf(g, x, groups, rest, func(group inventory.Group) any { return represent(group) }))
+}
+
+// groupItem is a group as a filter looks at it.
+type groupItem struct{ group *inventory.Group }
+
+func (i groupItem) Tags() map[string]string { return i.group.Tags }
+
+func (i groupItem) Value(f filter.Field) string {
+	if f == filter.Location {
+		return i.group.Location
 	}
-	return g.answer(w, x, http.StatusOK, l)
+	return i.group.Name // the list knows no others
 }
 
 // deleteGroup deletes a group that is empty. Rows of which the index is not

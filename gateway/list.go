@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"net/http"
 	"strconv"
@@ -22,11 +23,6 @@ func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
 
 // mergedList answers a collection that lies in several regions.
 func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	if r.Method != http.MethodGet {
-		fault := arm.NewError(arm.MethodNotAllowed, r.Method)
-		fault.Allow = []string{http.MethodGet}
-		return fault
-	}
 	p.Endpoint = p.Endpoints[0]
 	list := fanout.List{
 		Reader:    g.upstream,
@@ -37,7 +33,9 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 		Query:     x.request.Query.Raw,
 		Header:    g.outbound(r, x, p, http.MethodGet).Header,
 	}
-	merged, err := list.Collect(r.Context())
+	ctx, cancel := context.WithTimeout(r.Context(), g.config.Upstream.CallTimeout)
+	defer cancel()
+	merged, err := list.Collect(ctx)
 	if err != nil {
 		var fault *arm.Error
 		if errors.As(err, &fault) {
@@ -45,6 +43,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 		}
 		return err
 	}
+	g.metrics.strays.Add(float64(merged.Strays))
 	h := w.Header()
 	h[completedHeader] = []string{"true"}
 	if len(merged.RequestIDs) > 0 {

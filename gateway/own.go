@@ -1,16 +1,12 @@
 package gateway
 
 import (
-	"encoding/base64"
 	"net/http"
 	"net/url"
-	"strconv"
-	"strings"
 
 	"github.com/gorilla/mux"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/routing"
 )
 
@@ -123,68 +119,4 @@ func methodNotAllowed(m *mux.Router, r *http.Request) *arm.Error {
 		}
 	}
 	return fault
-}
-
-// page is what a client asks of one of Portico's own lists.
-type page struct {
-	top   int
-	after string
-}
-
-// Sizes of the pages of own lists.
-const (
-	defaultPage = 1000
-	largestPage = 1000
-)
-
-// pageOf reads $top and $skipToken. The token is where the page before ended.
-func pageOf(q routing.Query) (page, error) {
-	p := page{top: defaultPage}
-	if text, ok := q.Get("$top"); ok {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 {
-			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
-		}
-		p.top = min(n, largestPage)
-	}
-	if text, ok := q.Get("$skipToken"); ok && text != "" {
-		after, err := base64.RawURLEncoding.DecodeString(text)
-		if err != nil || len(after) == 0 {
-			return p, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
-		}
-		p.after = string(after)
-	}
-	return p, nil
-}
-
-// list is the body of an own list.
-type list struct {
-	Value    []any  `json:"value"`
-	NextLink string `json:"nextLink,omitempty"`
-}
-
-// add appends an element unless the page is full, in which case it makes the
-// link to the next page, which begins behind last.
-func (g *Gateway) cut(l *list, x *exchange, p page, last string) {
-	if len(l.Value) <= p.top {
-		return
-	}
-	l.Value = l.Value[:p.top]
-	query := x.request.Query.Without("$skipToken")
-	if query != "" {
-		query += "&"
-	}
-	query += "%24skipToken=" + base64.RawURLEncoding.EncodeToString([]byte(last))
-	l.NextLink = fanout.PublicLink(g.public, x.request.Path.Escaped(), query)
-}
-
-// refuseFilter refuses what a list does not understand: to ignore it would
-// return what was not asked for.
-func refuseFilter(q routing.Query, names ...string) error {
-	for _, name := range names {
-		if text, ok := q.Get(name); ok && strings.TrimSpace(text) != "" {
-			return arm.NewError(arm.InvalidQueryParameter, name, "this list does not support it").About(name)
-		}
-	}
-	return nil
 }

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/filter"
 	"portico/inventory"
+	"portico/jsonscan"
 )
 
 // resourceBody is a tracked resource as the lists of all types show it: what
@@ -84,10 +86,11 @@ func shownState(row inventory.Resource) string {
 // listResources lists the tracked resources of a subscription or a group, of
 // all types and regions, from the index.
 func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	if err := refuseFilter(x.request.Query, "$filter"); err != nil {
+	p, err := pageOf(x.request.Query)
+	if err != nil {
 		return err
 	}
-	p, err := pageOf(x.request.Query)
+	wanted, err := filterOf(x.request.Query)
 	if err != nil {
 		return err
 	}
@@ -96,18 +99,93 @@ func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *excha
 	if err != nil {
 		return err
 	}
-	rows, err := g.store.Resources(r.Context(), inventory.ResourceQuery{
-		Subscription: c.Subscription.ID, Group: x.request.Path.Group(), After: p.after, Limit: p.top + 1, Visible: true,
-	})
+	query, none := narrowed(wanted, inventory.ResourceQuery{Subscription: c.Subscription.ID, Group: x.request.Path.Group(), Visible: true})
+	if none {
+		return g.answer(w, x, http.StatusOK, list{Value: []any{}})
+	}
+	rows, rest, err := source[inventory.Resource]{
+		read: func(after string, limit int) ([]inventory.Resource, error) {
+			query.After, query.Limit = after, limit
+			return g.store.Resources(r.Context(), query)
+		},
+		key:  func(row inventory.Resource) string { return row.Key },
+		keep: func(row inventory.Resource) bool { return wanted.Match(resourceItem{&row}) },
+	}.cut(p)
 	if err != nil {
 		return err
 	}
-	l := list{Value: make([]any, 0, len(rows))}
-	for _, row := range rows {
-		l.Value = append(l.Value, resourceOf(row, e))
+	return g.answer(w, x, http.StatusOK, listOf(g, x, rows, rest, func(row inventory.Resource) any {
+		body := resourceOf(row, e)
+		if wanted.AsksForTags() {
+			body.Tags = nil
+		}
+		return body
+	}))
+}
+
+// narrowed has the store look only where matches can be. none tells that there
+// can be no match at all.
+func narrowed(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
+	for field, member := range map[filter.Field]*string{
+		filter.ResourceGroup: &query.Group, filter.ResourceType: &query.Type, filter.Name: &query.Name,
+		filter.Location: &query.Location, filter.TagName: &query.Tag,
+	} {
+		text, needed := wanted.Needs(field)
+		switch {
+		case !needed:
+		case text == "" || *member != "" && arm.Fold(*member) != text:
+			none = true
+		default:
+			*member = text
+		}
 	}
-	if len(rows) > p.top {
-		g.cut(&l, x, p, rows[p.top-1].Key)
+	return query, none
+}
+
+// resourceItem is a resource as a filter looks at it.
+type resourceItem struct{ row *inventory.Resource }
+
+func (i resourceItem) Tags() map[string]string { return i.row.Details.Tags }
+
+func (i resourceItem) Value(f filter.Field) string {
+	switch f {
+	case filter.Location:
+		return i.row.Location
+	case filter.ResourceType:
+		return i.row.TypeName
+	case filter.Name:
+		return i.row.Name
+	case filter.ResourceGroup:
+		return i.row.Group
+	case filter.Identity:
+		return memberOf(i.row.Details.Identity, "type")
+	case filter.IdentityPrincipalID:
+		return memberOf(i.row.Details.Identity, "principalId")
+	case filter.PlanName:
+		return memberOf(i.row.Details.Plan, "name")
+	case filter.PlanPublisher:
+		return memberOf(i.row.Details.Plan, "publisher")
+	case filter.PlanProduct:
+		return memberOf(i.row.Details.Plan, "product")
+	case filter.PlanVersion:
+		return memberOf(i.row.Details.Plan, "version")
+	case filter.PlanPromotionCode:
+		return memberOf(i.row.Details.Plan, "promotionCode")
+	case filter.TagName, filter.TagValue:
 	}
-	return g.answer(w, x, http.StatusOK, l)
+	return ""
+}
+
+// memberOf returns the text of an object's member, "" where it has none.
+func memberOf(object json.RawMessage, name string) (text string) {
+	if jsonscan.Null(object) {
+		return ""
+	}
+	_ = jsonscan.Object(object, func(m jsonscan.Member) error {
+		if string(m.Key) == name {
+			text, _ = jsonscan.Text(m.Value)
+		}
+		return nil
+	})
+	return text
 }

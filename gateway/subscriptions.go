@@ -35,22 +35,17 @@ func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *e
 	if err != nil {
 		return err
 	}
-	all, err := g.store.Subscriptions(r.Context(), x.principal.TenantID, p.after, p.top+1)
+	all, rest, err := source[inventory.Subscription]{
+		read: func(after string, limit int) ([]inventory.Subscription, error) {
+			return g.store.Subscriptions(r.Context(), x.principal.TenantID, after, limit)
+		},
+		key:  func(s inventory.Subscription) string { return s.ID },
+		keep: func(s inventory.Subscription) bool { return s.State != inventory.Deleted },
+	}.cut(p)
 	if err != nil {
 		return err
 	}
-	l := list{Value: make([]any, 0, len(all))}
-	for _, s := range all {
-		l.Value = append(l.Value, subscriptionOf(s))
-	}
-	if len(all) > p.top {
-		g.cut(&l, x, p, all[p.top-1].ID)
-	}
-	l.Value = slices.DeleteFunc(l.Value, func(s any) bool {
-		body, ok := s.(subscriptionBody)
-		return ok && body.State == inventory.Deleted.String()
-	})
-	return g.answer(w, x, http.StatusOK, l)
+	return g.answer(w, x, http.StatusOK, listOf(g, x, all, rest, func(s inventory.Subscription) any { return subscriptionOf(s) }))
 }
 
 // listTenants names the caller's tenant; without authentication, every tenant

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -184,8 +185,8 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	case errors.Is(err, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
 	case errors.Is(err, inventory.ErrParentNotFound):
-		hop := x.request.Path.LastHop()
-		return arm.NewError(arm.ParentResourceNotFound, hop.Segment(hop.Len()-3)).About(x.request.Path.Prefix(hop.End() - 2))
+		depth := strings.Count(p.Parent, "/") // the parent's ID is the beginning of this one
+		return arm.NewError(arm.ParentResourceNotFound, x.request.Path.Segment(depth-1)).About(x.request.Path.Prefix(depth))
 	case errors.As(err, &state):
 		return arm.NewError(arm.ResourceGroupBeingDeleted, p.Group.Name).About("resourceGroupName")
 	case errors.As(err, &quota):

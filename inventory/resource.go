@@ -195,6 +195,11 @@ func loadResource(from source, statement, sub, key string) (Resource, error) {
 
 // Resources lists rows.
 func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
+	statement, args := q.statement()
+	return collect(s.read(ctx), scanResource, statement, args...)
+}
+
+func (q ResourceQuery) statement() (string, []any) {
 	statement, args := listResources, []any{arm.Fold(q.Subscription), arm.Fold(q.After)}
 	led := false // by an index beyond the primary key
 	if q.Tag != "" && q.Name == "" && q.Group == "" {
@@ -217,7 +222,7 @@ func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, err
 	if q.Visible {
 		statement, args = statement+` AND phase + 0 <> ?`, append(args, Pending)
 	}
-	return collect(s.read(ctx), scanResource, statement+` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))...)
+	return statement + ` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))
 }
 
 // Children lists the rows below a key, of any depth, in the order of their

@@ -58,7 +58,7 @@ func (a Asker) Ask(ctx context.Context, header http.Header, row inventory.Resour
 func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endpoint, error) {
 	// An ID is the decoded form of a path that was legal when it came in, so it
 	// holds nothing that decoding it again could change.
-	q, fault := routing.Classify(a.Map, http.MethodGet, row.ID, "api-version="+url.QueryEscape(row.APIVersion))
+	q, fault := routing.Classify(a.Map, http.MethodGet, row.ID, "")
 	switch {
 	case fault != nil:
 		return nil, nil, fault
@@ -67,5 +67,10 @@ func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endp
 	case q.Type.Endpoint(row.Region) == nil:
 		return nil, nil, fmt.Errorf("the map has no endpoint for %s in %s", row.TypeName, row.Region)
 	}
+	version := row.APIVersion
+	if version == "" {
+		version = q.Type.APIVersions[0]
+	}
+	q.Query.Raw = "api-version=" + version
 	return q, q.Type.Endpoint(row.Region), nil
 }

@@ -30,6 +30,7 @@ func Run(t *testing.T, database Database) {
 		{"Registrations", testRegistrations},
 		{"Operations", testOperations},
 		{"Resources", testResources},
+		{"Selection", testSelection},
 		{"Writes", testWrites},
 		{"Answers", testAnswers},
 		{"Gets", testGets},

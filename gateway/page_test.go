@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"testing"
+)
+
+// numbers is a source of 0..n-1 of which keep says which are shown.
+func numbers(n int, keep func(int) bool, reads *int) source[int] {
+	return source[int]{
+		read: func(after string, limit int) ([]int, error) {
+			*reads++
+			first := 0
+			if after != "" {
+				last, err := strconv.Atoi(after)
+				if err != nil {
+					return nil, err
+				}
+				first = last + 1
+			}
+			var read []int
+			for i := first; i < min(n, first+limit); i++ {
+				read = append(read, i)
+			}
+			return read, nil
+		},
+		key:  func(i int) string { return fmt.Sprint(i) },
+		keep: keep,
+	}
+}
+
+func TestPagesLoseNothing(t *testing.T) {
+	for _, c := range []struct {
+		name string
+		n    int
+		keep func(int) bool
+	}{
+		{"nothing", 0, func(int) bool { return true }},
+		{"all", 25, func(int) bool { return true }},
+		{"a multiple of the page", 30, func(int) bool { return true }},
+		{"every seventh", 200, func(i int) bool { return i%7 == 0 }},
+		{"none", 50, func(int) bool { return false }},
+		{"one far out", 3 * mostExamined, func(i int) bool { return i == 2*mostExamined+5 }},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			var want []int
+			for i := range c.n {
+				if c.keep(i) {
+					want = append(want, i)
+				}
+			}
+			for _, top := range []int{1, 10, 1000} {
+				var got []int
+				reads, pages := 0, 0
+				for p := (page{top: top}); ; pages++ {
+					elements, rest, err := numbers(c.n, c.keep, &reads).cut(p)
+					if err != nil {
+						t.Fatal(err)
+					}
+					if len(elements) > top {
+						t.Fatalf("a page of %d holds %d", top, len(elements))
+					}
+					got = append(got, elements...)
+					if rest == "" {
+						break
+					}
+					if p.after = rest; pages > c.n {
+						t.Fatal("the walk does not end")
+					}
+				}
+				if !slices.Equal(got, want) {
+					t.Errorf("$top %d: %d elements, want %d", top, len(got), len(want))
+				}
+				if len(want) > 0 && len(want)%top == 0 && pages+1 > len(want)/top+c.n/mostExamined {
+					t.Errorf("$top %d: %d pages for %d elements", top, pages+1, len(want))
+				}
+			}
+		})
+	}
+}

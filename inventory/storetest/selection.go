@@ -1,0 +1,99 @@
+package storetest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"portico/inventory"
+)
+
+func testSelection(t *testing.T, database Database) {
+	t.Run("by name, location and tag", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("a")
+		b.group("b")
+		tagged := func(group, name string, tags map[string]string) {
+			b.Helper()
+			_, err := b.Settle(b.ctx, b.begin(write(inventory.Put, group, name)), inventory.Answer{
+				Outcome: inventory.Succeeded, Status: 200, Details: &inventory.Details{Tags: tags},
+			})
+			b.ok(err)
+		}
+		tagged("a", "One", map[string]string{"Env": "prod"})
+		tagged("b", "one", map[string]string{"env": "test", "owner": "x"})
+		tagged("a", "two", nil)
+		find := func(q inventory.ResourceQuery) []string {
+			b.Helper()
+			q.Subscription = Sub
+			var found []string
+			pages(b, func(after string) ([]inventory.Resource, error) {
+				q.After, q.Limit = after, 1
+				rows, err := b.Resources(b.ctx, q)
+				for _, r := range rows {
+					found = append(found, r.Group+"/"+r.Name)
+				}
+				return rows, err
+			}, func(r inventory.Resource) string { return r.Key })
+			return found
+		}
+		check := func(what string, q inventory.ResourceQuery, want ...string) {
+			b.Helper()
+			if got := find(q); !slices.Equal(got, want) {
+				b.Errorf("%s: got %q, want %q", what, got, want)
+			}
+		}
+		check("name", inventory.ResourceQuery{Name: "ONE"}, "a/One", "b/one")
+		check("name in a group", inventory.ResourceQuery{Name: "one", Group: "B"}, "b/one")
+		check("name of another type", inventory.ResourceQuery{Name: "one", Type: "Contoso.Compute/networkInterfaces"})
+		check("location", inventory.ResourceQuery{Location: "West US"}, "a/One", "a/two", "b/one")
+		check("no such location", inventory.ResourceQuery{Location: "eastus"})
+		check("tag", inventory.ResourceQuery{Tag: "ENV"}, "a/One", "b/one")
+		check("tag and type", inventory.ResourceQuery{Tag: "env", Type: vmType}, "a/One", "b/one")
+		check("tag and location", inventory.ResourceQuery{Tag: "owner", Location: "westus"}, "b/one")
+
+		tagged("b", "one", map[string]string{"Owner": "y"})
+		check("a tag that went", inventory.ResourceQuery{Tag: "env"}, "a/One")
+		check("a tag in another casing", inventory.ResourceQuery{Tag: "owner"}, "b/one")
+		b.settle(b.begin(write(inventory.Delete, "a", "one")), inventory.Gone)
+		check("a resource that went", inventory.ResourceQuery{Tag: "env"})
+		tagged("a", "one", nil)
+		check("its successor", inventory.ResourceQuery{Tag: "env"})
+	})
+	t.Run("what is in doubt", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		for i := range 3 {
+			b.live("rg", fmt.Sprint("live", i))
+		}
+		b.begin(write(inventory.Put, "rg", "pending"))
+		b.live("rg", "deleting")
+		b.settle(b.begin(write(inventory.Delete, "rg", "deleting")), inventory.Accepted)
+		b.live("rg", "unsure")
+		b.settle(b.begin(write(inventory.Delete, "rg", "unsure")), inventory.Ambiguous)
+		rows, err := b.Doubtful(b.ctx, Sub, 10)
+		b.ok(err)
+		var names []string
+		for _, r := range rows {
+			names = append(names, r.Name)
+		}
+		slices.Sort(names)
+		if !slices.Equal(names, []string{"deleting", "pending", "unsure"}) {
+			b.Errorf("in doubt: %q", names)
+		}
+		rows, err = b.Doubtful(b.ctx, Sub, 2)
+		b.ok(err)
+		equal(b, len(rows), 2)
+	})
+	t.Run("the creator is the first PUT's", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		first := write(inventory.Put, "rg", "vm")
+		first.Creator = inventory.Creator{Name: "ann", Kind: "User"}
+		b.settle(b.begin(first), inventory.Succeeded)
+		second := write(inventory.Put, "rg", "vm")
+		second.Creator = inventory.Creator{Name: "bob", Kind: "Application"}
+		b.settle(b.begin(second), inventory.Succeeded)
+		equal(b, b.row("rg", "vm").Creator, inventory.Creator{Name: "ann", Kind: "User"})
+	})
+}
