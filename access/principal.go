@@ -52,16 +52,16 @@ func (p Principal) Signature() string {
 // Stamp writes the caller's identity onto a call to a provider, in the headers
 // that the contract keeps for it. They must have been stripped before.
 func (p Principal) Stamp(h http.Header) {
-	for name, value := range map[string]string{
-		"X-Ms-Client-Tenant-Id":      p.TenantID,
-		"X-Ms-Home-Tenant-Id":        p.TenantID,
-		"X-Ms-Client-Object-Id":      p.ObjectID,
-		"X-Ms-Client-Principal-Id":   p.ObjectID,
-		"X-Ms-Client-Principal-Name": p.Name,
-		"X-Ms-Client-App-Id":         p.AppID,
+	for _, stamp := range [...]struct{ name, value string }{
+		{"X-Ms-Client-Tenant-Id", p.TenantID},
+		{"X-Ms-Home-Tenant-Id", p.TenantID},
+		{"X-Ms-Client-Object-Id", p.ObjectID},
+		{"X-Ms-Client-Principal-Id", p.ObjectID},
+		{"X-Ms-Client-Principal-Name", p.Name},
+		{"X-Ms-Client-App-Id", p.AppID},
 	} {
-		if value != "" {
-			h[name] = []string{value}
+		if stamp.value != "" {
+			h[stamp.name] = []string{stamp.value}
 		}
 	}
 	// No role is looked at yet: whoever is authenticated may act.

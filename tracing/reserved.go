@@ -1,8 +1,8 @@
 package tracing
 
 import (
+	"bytes"
 	"net/http"
-	"strings"
 )
 
 // reservedPrefixes begin the names that only the front door may set towards a
@@ -44,42 +44,46 @@ var reservedNames = map[string]bool{
 // as x-ms-…. It returns how many header lines went because of their spelling
 // alone, so that such attempts can be counted.
 func Strip(h http.Header) (lookAlikes int) {
+	var buffer [64]byte
 	for name, values := range h {
-		folded, alike := foldName(name)
+		folded, alike := foldName(buffer[:0], name)
 		switch {
-		case alike && (strings.HasPrefix(folded, "x-ms-") || reserved(folded)):
+		case alike && (bytes.HasPrefix(folded, anyMicrosoft) || reserved(folded)):
 			lookAlikes += len(values)
 			delete(h, name)
-		case reserved(folded) && folded != "x-ms-client-request-id":
+		case name != ClientRequestHeader && reserved(folded):
 			delete(h, name)
 		}
 	}
 	return lookAlikes
 }
 
-func reserved(folded string) bool {
-	if reservedNames[folded] {
+var anyMicrosoft = []byte("x-ms-")
+
+func reserved(folded []byte) bool {
+	if reservedNames[string(folded)] {
 		return true
 	}
 	for _, prefix := range reservedPrefixes {
-		if strings.HasPrefix(folded, prefix) {
+		if len(folded) >= len(prefix) && string(folded[:len(prefix)]) == prefix {
 			return true
 		}
 	}
 	return false
 }
 
-// foldName returns name in lower case with every separator a hyphen, and
-// whether a separator was none before.
-func foldName(name string) (folded string, alike bool) {
-	return strings.Map(func(r rune) rune {
+// foldName appends name to dst in lower case with every separator a hyphen, and
+// tells whether a separator was none before.
+func foldName(dst []byte, name string) (folded []byte, alike bool) {
+	for i := range len(name) {
+		c := name[i]
 		switch {
-		case 'A' <= r && r <= 'Z':
-			return r + 'a' - 'A'
-		case r == '_' || r == '.':
-			alike = true
-			return '-'
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case c == '_' || c == '.':
+			alike, c = true, '-'
 		}
-		return r
-	}, name), alike
+		dst = append(dst, c)
+	}
+	return dst, alike
 }
