@@ -1,0 +1,174 @@
+package wire
+
+import (
+	"net/http"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// The common arguments are checked in one order: subscription, group,
+// namespace, type, names, api-version; the first fault is the one that is told.
+func testArguments(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "arguments")
+	long := strings.Repeat("x", 261)
+	put := func(target string) message {
+		return message{method: http.MethodPut, target: target, body: located("westus")}
+	}
+	w.table(t, []row{
+		{"subscription before group", put("/subscriptions/x/resourceGroups/g./providers/Contoso.Compute/virtualMachines/n" + q),
+			want{status: 400, code: "InvalidSubscriptionId", target: false}},
+		{"group before namespace", put(S + "/resourceGroups/g./providers/Contoso_Compute/virtualMachines/n" + q), want{status: 400, code: "InvalidResourceGroup"}},
+		{"namespace before type", put(g + "/providers/Contoso_Compute/virtual-machines/n" + q), want{status: 400, code: "InvalidResourceNamespace"}},
+		{"type before name", put(g + "/providers/Contoso.Compute/virtual-machines/" + long + q), want{status: 400, code: "InvalidResourceType"}},
+		{"name before version", put(g + "/providers/Contoso.Compute/virtualMachines/" + long + "?api-version=x"), want{status: 400, code: "InvalidResourceName"}},
+		{"version before existence", put(S + "/resourceGroups/arguments-absent/providers/Contoso.Compute/virtualMachines/n?api-version=x"),
+			want{status: 400, code: "InvalidApiVersionParameter"}},
+		{"a nested name", put(g + "/providers/Contoso.Compute/virtualMachines/n/disks/" + long + q), want{status: 400, code: "InvalidResourceName", target: true}},
+		{"a parent's name", put(g + "/providers/Contoso.Compute/virtualMachines/" + long + "/disks/d" + q), want{status: 400, code: "InvalidResourceName", target: true}},
+		{"an extension's host", put(g + "/providers/Contoso.Compute/virtualMachines/" + long + "/providers/Contoso.Insight/diagnosticSettings/d" + q),
+			want{status: 400, code: "InvalidResourceName", target: true}},
+		{"an extension's namespace", put(g + "/providers/Contoso.Compute/virtualMachines/n/providers/Contoso_Insight/diagnosticSettings/d" + q),
+			want{status: 400, code: "InvalidResourceNamespace", target: true}},
+		{"deployments are out", put(g + "/providers/Microsoft.Resources/deployments/d" + q), want{status: 404, code: "InvalidResourceType"}},
+		{"exportTemplate is out", message{method: "POST", target: g + "/exportTemplate" + q, body: "{}"},
+			want{status: 404, code: "InvalidResourceType", codes: []string{"HttpResourceNotFound"}}},
+		{"absent resource", message{target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q}, want{status: 404, code: "ResourceNotFound",
+			text: "The Resource 'Contoso.Compute/virtualMachines/absent' under resource group 'arguments' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix"}},
+		{"absent resource, patch", message{method: "PATCH", target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q, body: `{"tags":{}}`},
+			want{status: 404, code: "ResourceNotFound"}},
+		{"nested below an absent parent", message{target: g + "/providers/Contoso.Compute/virtualMachines/absent/disks/d" + q},
+			want{status: 404, code: "ResourceNotFound", codes: []string{"ParentResourceNotFound"}}},
+	})
+}
+
+// guid is the form of every id that the gateway makes.
+var guid = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$`)
+
+var routing = regexp.MustCompile(`^WESTUS:\d{8}T\d{6}Z:([0-9a-f-]{36})$`)
+
+// ownAnswer checks the headers of an answer that the gateway makes by itself.
+func ownAnswer(t *testing.T, got reply) {
+	t.Helper()
+	for name, value := range map[string]string{
+		"Cache-Control":          "no-cache",
+		"Pragma":                 "no-cache",
+		"Expires":                "-1",
+		"X-Content-Type-Options": "nosniff",
+	} {
+		if values := got.header.Values(name); len(values) != 1 || values[0] != value {
+			t.Errorf("%s: %q, want %q", name, values, value)
+		}
+	}
+	for _, name := range []string{"Server", "X-Powered-By"} {
+		if values := got.header.Values(name); len(values) != 0 {
+			t.Errorf("%s: %q, want none", name, values)
+		}
+	}
+	ids(t, got)
+	if id := got.header.Get("x-ms-request-id"); !guid.MatchString(id) {
+		t.Errorf("x-ms-request-id %q is no GUID", id)
+	}
+}
+
+// ids checks the headers by which any answer is told from others.
+func ids(t *testing.T, got reply) {
+	t.Helper()
+	for _, name := range []string{"x-ms-request-id", "x-ms-correlation-request-id", "x-ms-routing-request-id", "Date"} {
+		if values := got.header.Values(name); len(values) != 1 || values[0] == "" {
+			t.Errorf("%s: %q, want one", name, values)
+		}
+	}
+	if id := got.header.Get("x-ms-correlation-request-id"); !guid.MatchString(strings.ToLower(id)) {
+		t.Errorf("x-ms-correlation-request-id %q is no GUID", id)
+	}
+	if id := routing.FindStringSubmatch(got.header.Get("x-ms-routing-request-id")); len(id) != 2 || !guid.MatchString(id[1]) {
+		t.Errorf("x-ms-routing-request-id %q has not the form REGION:yyyyMMddTHHmmssZ:guid", got.header.Get("x-ms-routing-request-id"))
+	}
+}
+
+func testOwnAnswers(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "own")
+	vm := w.machine(t, g, "n", "westus")
+	own := func(t *testing.T, got reply, _ []received) {
+		t.Helper()
+		ownAnswer(t, got)
+		if values := got.header.Values("x-ms-failure-cause"); (got.status >= 400) != (len(values) == 1) {
+			t.Errorf("x-ms-failure-cause: %q on a %d", values, got.status)
+		}
+		switch kind := got.header.Get("Content-Type"); {
+		case len(got.body) > 0 && kind != "application/json; charset=utf-8":
+			t.Errorf("Content-Type: %q", kind)
+		case len(got.body) > 0 && got.header.Get("Content-Length") == "":
+			t.Error("no Content-Length")
+		case got.status == 204 && (kind != "" || len(got.body) != 0):
+			t.Errorf("a 204 with a body or its type: %s", got)
+		}
+		// On the gateway's own answers the three ids are one.
+		id := got.header.Get("x-ms-request-id")
+		if c := got.header.Get("x-ms-correlation-request-id"); c != id {
+			t.Errorf("x-ms-request-id %q, x-ms-correlation-request-id %q", id, c)
+		}
+		if r := got.header.Get("x-ms-routing-request-id"); !strings.HasSuffix(r, ":"+id) {
+			t.Errorf("x-ms-request-id %q, x-ms-routing-request-id %q", id, r)
+		}
+		// HTTPS is promised only where it is spoken.
+		if values := got.header.Values("Strict-Transport-Security"); len(values) > 1 {
+			t.Errorf("Strict-Transport-Security: %q", values)
+		}
+	}
+	w.table(t, []row{
+		{"200", message{target: g + q}, want{status: 200, check: own}},
+		{"200, put", message{method: "PUT", target: g + q, body: located("westus")}, want{status: 200, check: own}},
+		{"201", message{method: "PUT", target: S + "/resourceGroups/own-new" + q, body: located("westus")}, want{status: 201, check: own}},
+		{"204", message{method: "HEAD", target: g + q}, want{status: 204, check: own}},
+		{"HEAD 404", message{method: "HEAD", target: S + "/resourceGroups/own-absent" + q}, want{status: 404, check: own}},
+		{"list", message{target: S + "/resourceGroups" + q}, want{status: 200, check: own}},
+		{"metadata", message{target: "/metadata/endpoints?api-version=2022-09-01"}, want{status: 200, check: own}},
+		{"400", message{target: g}, want{status: 400, code: "MissingApiVersionParameter", check: own}},
+		{"404", message{target: S + "/resourceGroups/own-absent" + q}, want{status: 404, code: "ResourceGroupNotFound", check: own}},
+		{"404 of a resource", message{target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q}, want{status: 404, code: "ResourceNotFound", check: own}},
+		{"405", message{method: "POST", target: g + q}, want{status: 405, code: "MethodNotAllowed", check: own}},
+		{"409", message{method: "PUT", target: g + q, body: located("eastus")}, want{status: 409, code: "InvalidResourceGroupLocation", check: own}},
+		{"413", message{method: "PUT", target: g + q, body: sized(4<<20 + 1)}, want{status: 413, code: "RequestContentTooLarge", check: own}},
+		{"415", message{method: "PUT", target: g + q, header: []string{"Content-Type: text/plain"}, body: "{}"}, want{status: 415, code: "UnsupportedMediaType", check: own}},
+		{"421", message{target: g + q, host: "evil.example"}, want{status: 421, code: "MisdirectedRequest", check: own}},
+		{"403", message{target: g + q, header: []string{"Origin: https://evil.example"}}, want{status: 403, code: "Forbidden", check: own}},
+
+		{"a provider's answer", message{target: vm + q}, want{status: 200, reaches: "westus", check: func(t *testing.T, got reply, reached []received) {
+			ids(t, got)
+			if got.header.Get("x-ms-failure-cause") != "" {
+				t.Errorf("x-ms-failure-cause on a good answer: %s", got)
+			}
+			routed := got.header.Get("x-ms-routing-request-id")
+			if id := got.header.Get("x-ms-request-id"); strings.HasSuffix(routed, id) {
+				t.Errorf("the provider's own x-ms-request-id %q was lost", id)
+			}
+			if len(reached) == 1 && reached[0].header.Get("x-ms-routing-request-id") != routed {
+				t.Errorf("the provider got routing id %q, the client %q", reached[0].header.Get("x-ms-routing-request-id"), routed)
+			}
+			if got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-cache" {
+				t.Errorf("nosniff and no-cache are added to a provider's answer: %s", got)
+			}
+		}}},
+		{"a provider's error", message{method: "POST", target: vm + "/unknownAction" + q}, want{status: 404, reaches: "westus", check: func(t *testing.T, got reply, _ []received) {
+			ids(t, got)
+			if cause := got.header.Get("x-ms-failure-cause"); cause != "service" {
+				t.Errorf("x-ms-failure-cause %q, want service", cause)
+			}
+		}}},
+	})
+
+	t.Run("every answer has a routing id of its own", func(t *testing.T) {
+		seen := map[string]bool{}
+		for range 20 {
+			id := w.send(t, message{target: g + q}).header.Get("x-ms-routing-request-id")
+			if seen[id] {
+				t.Errorf("%s twice", id)
+			}
+			seen[id] = true
+		}
+	})
+}

@@ -1,0 +1,416 @@
+package wire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"fmt"
+	"net"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"testing"
+)
+
+// pollers are the headers that clients follow, token in hand.
+var pollers = []string{"Location", "Azure-AsyncOperation", "Operation-Location"}
+
+// trap is an address that nothing may ever call: it counts who does.
+type trap struct {
+	address string
+	calls   atomic.Int64
+}
+
+func startTrap(t *testing.T) *trap {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	x := &trap{address: listener.Addr().String()}
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for {
+			c, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			x.calls.Add(1)
+			_ = c.Close()
+		}
+	}()
+	t.Cleanup(func() {
+		_ = listener.Close()
+		<-done
+		if n := x.calls.Load(); n != 0 {
+			t.Errorf("an address out of a provider's answer was called %d times", n)
+		}
+	})
+	return x
+}
+
+// foreignAddresses are URLs that are neither the gateway's nor, to its
+// provider, that provider's own; the path is what follows the host.
+func foreignAddresses(x *trap, own string) map[string]string {
+	host := strings.TrimPrefix(publicURL, "https://")
+	return map[string]string{
+		"another host":               "https://evil.example",
+		"link-local metadata":        "https://169.254.169.254",
+		"no scheme":                  "//evil.example",
+		"user info":                  "https://" + host + "@evil.example",
+		"user info, own host":        strings.Replace(own, "http://", "http://user:secret@", 1) + ".evil.example",
+		"a longer host":              publicURL + ".evil.example",
+		"another port of the public": publicURL + ":444",
+		"another port of loopback":   "http://" + x.address,
+		"another scheme":             "ftp://" + host,
+		"no host":                    "https://",
+		"three slashes":              "///evil.example",
+		"a backslash":                `https://evil.example\@` + host,
+		"another IP of loopback":     strings.Replace(own, "127.0.0.1", "127.0.0.2", 1),
+		"own host over TLS":          strings.Replace(own, "http://", "https://", 1) + ".evil.example",
+	}
+}
+
+// leaks lists the parts of foreign addresses that no client may see. None of
+// them can occur in a time or in an id that the gateway makes.
+var leaks = []string{"evil.example", "169.254.169.254", ":444/", "127.0.0.", "ftp:", "secret"}
+
+func leaked(text string) string {
+	for _, part := range leaks {
+		if strings.Contains(text, part) {
+			return part
+		}
+	}
+	return ""
+}
+
+// F4: a polling URL is absolute and on the public host, or there is none.
+func testPollingGuards(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "polling")
+	thing := w.thing(t, g, "polling", "westus")
+	own := w.scripted["westus"].url
+	x := startTrap(t)
+	const tail = "/subscriptions/" + subscription + "/providers/Contoso.Raw/locations/westus/operationResults/1?" + V + "&t=a%2Fb"
+
+	// run scripts one answer to one method and checks the named header.
+	run := func(t *testing.T, method, target string, status int, lines []string, check func(*testing.T, reply)) {
+		t.Helper()
+		answer := ok(status, "", lines...)
+		if status == 200 || status == 201 {
+			answer = ok(status, `{"id":"x","name":"polling","location":"westus","properties":{"provisioningState":"Updating"}}`, lines...)
+		}
+		path, _, _ := strings.Cut(target, "?")
+		w.scripted["westus"].on(path, always(answer))
+		m := message{method: method, target: target}
+		if method == "PUT" || method == "PATCH" {
+			m.body = located("westus")
+		}
+		w.run(t, row{message: m, want: want{status: status, reaches: "raw westus", check: func(t *testing.T, got reply, _ []received) { t.Helper(); check(t, got) }}})
+	}
+	action := thing + "/act" + q
+	for _, header := range pollers {
+		for name, address := range foreignAddresses(x, own) {
+			t.Run(header+" foreign: "+name, func(t *testing.T) {
+				run(t, "POST", action, 202, []string{header + ": " + address + tail}, func(t *testing.T, got reply) {
+					for _, p := range pollers {
+						// Either there is none, or it is one of the gateway's own.
+						for _, v := range got.header.Values(p) {
+							if !strings.HasPrefix(v, publicURL+"/") {
+								t.Errorf("%s: %q", p, v)
+							}
+						}
+					}
+					if part := leaked(got.String()); part != "" && name != "three slashes" { // a path, when read by RFC 3986
+						t.Errorf("%q reached the client: %s", part, got)
+					}
+				})
+			})
+		}
+		for name, c := range map[string]struct{ value, want string }{
+			"the provider's own":              {own + tail, publicURL + tail},
+			"the provider's own, in capitals": {strings.Replace(own, "http://", "HTTP://", 1) + tail, publicURL + tail},
+			"the public one":                  {publicURL + tail, publicURL + tail},
+		} {
+			t.Run(header+" "+name, func(t *testing.T) {
+				run(t, "POST", action, 202, []string{header + ": " + c.value}, func(t *testing.T, got reply) {
+					v := got.header.Values(header)
+					if len(v) != 1 || v[0] != c.want {
+						t.Errorf("%s: %q, want %q", header, v, c.want)
+					}
+				})
+			})
+		}
+		for name, value := range map[string]string{
+			"relative": tail, "empty": "", "a path without a slash": "operationResults/1", "the public one over HTTP": strings.Replace(publicURL, "https:", "http:", 1) + tail,
+			"the public one with its port": publicURL + ":443" + tail, "the public one in capitals": strings.Replace(publicURL, "management", "MANAGEMENT", 1) + tail, "with user info": strings.Replace(publicURL, "https://", "https://user@", 1) + tail,
+			"a script": "javascript:alert(1)", "the provider's own, without path": own, "another region's provider": w.scripted["eastus"].url + tail, "garbage": "::::", "white space": "https://a b/",
+		} {
+			t.Run(header+" "+name, func(t *testing.T) {
+				run(t, "POST", action, 202, []string{header + ": " + value}, func(t *testing.T, got reply) {
+					for _, v := range got.header.Values(header) {
+						if !strings.HasPrefix(v, publicURL+"/") && !strings.HasPrefix(v, publicURL+":443/") && !strings.HasPrefix(strings.ToLower(v), publicURL+"/") {
+							t.Errorf("%s: %q is not an absolute URL on the public host", header, v)
+						}
+					}
+					if name == "the public one with its port" || name == "the public one in capitals" {
+						if len(got.header.Values(header)) != 1 {
+							t.Errorf("a URL on the public host was taken away: %q", got.header.Values(header))
+						}
+					}
+				})
+			})
+		}
+		t.Run(header+" twice, the second foreign", func(t *testing.T) {
+			run(t, "POST", action, 202, []string{header + ": " + own + tail, header + ": https://evil.example" + tail}, func(t *testing.T, got reply) {
+				if strings.Contains(got.String(), "evil.example") || len(got.header.Values(header)) > 1 {
+					t.Errorf("%s: %q", header, got.header.Values(header))
+				}
+			})
+		})
+		t.Run(strings.ToLower(header)+" in lower case", func(t *testing.T) {
+			run(t, "POST", action, 202, []string{strings.ToLower(header) + ": https://evil.example" + tail}, func(t *testing.T, got reply) {
+				if strings.Contains(got.String(), "evil.example") {
+					t.Errorf("%s: %q", header, got.header.Values(header))
+				}
+			})
+		})
+		for i, c := range []struct {
+			method string
+			status int
+		}{{"PUT", 201}, {"PUT", 200}, {"PUT", 202}, {"PATCH", 202}, {"POST", 200}, {"GET", 202}, {"GET", 200}, {"POST", 500}, {"DELETE", 202}} {
+			target := thing + q
+			if c.method == "POST" {
+				target = action
+			}
+			if c.method == "DELETE" {
+				target = w.thing(t, g, fmt.Sprintf("removed-%s-%d", strings.ToLower(header), i), "westus") + q
+			}
+			t.Run(fmt.Sprintf("%s on %s %d", header, c.method, c.status), func(t *testing.T) {
+				run(t, c.method, target, c.status, []string{header + ": https://evil.example" + tail}, func(t *testing.T, got reply) {
+					if strings.Contains(got.String(), "evil.example") {
+						t.Errorf("%s: %q", header, got.header.Values(header))
+					}
+				})
+				if c.method == "DELETE" {
+					return // the row is being deleted now
+				}
+				run(t, c.method, target, c.status, []string{header + ": " + own + tail}, func(t *testing.T, got reply) {
+					if v := got.header.Values(header); len(v) != 1 || v[0] != publicURL+tail {
+						t.Errorf("%s: %q", header, v)
+					}
+				})
+			})
+		}
+	}
+
+	// Beside the address stands the time to wait: an integer within the
+	// contract's bounds, wherever a client may be told to come back.
+	for _, c := range []struct {
+		status     int
+		sent, want string
+	}{
+		{202, "0", "10"}, {202, "9", "10"}, {202, "10", "10"}, {202, "15", "15"}, {202, "600", "600"}, {202, "601", "600"}, {202, "999999999999999999999", "600"},
+		{202, "-1", "10"}, {202, "Mon, 02 Jan 2006 15:04:05 GMT", "10"}, {202, "Fri, 02 Jan 2099 15:04:05 GMT", "600"}, {202, "", ""}, {201, "1", "10"}, {200, "3600", "600"},
+	} {
+		t.Run(fmt.Sprintf("Retry-After %q on a %d", c.sent, c.status), func(t *testing.T) {
+			lines := []string{"Location: " + own + tail}
+			if c.sent != "" {
+				lines = append(lines, "Retry-After: "+c.sent)
+			}
+			run(t, "POST", action, c.status, lines, func(t *testing.T, got reply) {
+				if v := strings.Join(got.header.Values("Retry-After"), "|"); v != c.want && !(c.sent == "999999999999999999999" && v == "") {
+					t.Errorf("Retry-After %q, want %q", v, c.want)
+				}
+			})
+		})
+	}
+	for _, sent := range []string{"soon", "1.5", "10 seconds", "0x10"} {
+		t.Run(fmt.Sprintf("Retry-After %q", sent), func(t *testing.T) {
+			run(t, "POST", action, 202, []string{"Location: " + own + tail, "Retry-After: " + sent}, func(t *testing.T, got reply) {
+				if v := got.header.Values("Retry-After"); len(v) > 1 || len(v) == 1 && (len(v[0]) < 2 || strings.Trim(v[0], "0123456789") != "") {
+					t.Errorf("Retry-After %q is no integer from 10 on", v)
+				}
+			})
+		})
+	}
+
+	t.Run("the reference provider's lies", func(t *testing.T) {
+		vm := w.machine(t, g, "liar", "eastus")
+		for _, fault := range []string{"foreign-location", "own-location"} {
+			got := w.send(t, message{method: "POST", target: vm + "/restart" + q, header: []string{"x-contoso-fault: " + fault}})
+			if got.status != 202 {
+				t.Fatalf("%s: %s", fault, got)
+			}
+			polls := 0
+			for _, p := range pollers {
+				for _, v := range got.header.Values(p) {
+					polls++
+					if !strings.HasPrefix(v, publicURL+"/") {
+						t.Errorf("%s: %s: %q", fault, p, v)
+					}
+				}
+			}
+			if fault == "own-location" && polls == 0 {
+				t.Errorf("no polling URL is left: %s", got)
+			}
+		}
+	})
+}
+
+// F1, F2, F4: the next link of a proxied page is absolute and on the public
+// host, or the page fails.
+func testPageGuards(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "pages")
+	const list = "/providers/Contoso.Raw/pages"
+	w.must(t, message{method: "PUT", target: g + list + "/one" + q, body: located("westus")}, 201)
+	own := w.scripted["westus"].url
+	x := startTrap(t)
+	tail := g + list + q + "&$skipToken=a%2Fb%26c"
+	const elements = `[ {"id":"/a","n":12345678901234567890,"e":1e400,"s":"<\u003c\/é","nextLink":"https://evil-not.example/x" } ]`
+
+	get := func(t *testing.T, m message, answer string, expected want) {
+		t.Helper()
+		w.scripted["westus"].on("/resourceGroups/pages"+list, always(answer))
+		w.run(t, row{message: m, want: expected})
+	}
+	pageOf := func(next string) string { return `{"value":` + elements + `,"nextLink":` + next + `,"z":1.10}` }
+	plain := message{target: g + list + q}
+	refused := want{status: 502, either: true, check: func(t *testing.T, got reply, reached []received) {
+		t.Helper()
+		ownAnswer(t, got)
+		if cause := got.header.Get("x-ms-failure-cause"); cause != "gateway" {
+			t.Errorf("x-ms-failure-cause %q", cause)
+		}
+		if got.failure(t).Error.Code == "" {
+			t.Errorf("no ARM error: %s", got)
+		}
+		if part := leaked(got.String()); part != "" {
+			t.Errorf("%q reached the client: %s", part, got)
+		}
+		for _, r := range reached {
+			if r.target != plain.target {
+				t.Errorf("the provider was asked for %s", r.target)
+			}
+		}
+	}}
+	for name, address := range foreignAddresses(x, own) {
+		t.Run("F1 foreign: "+name, func(t *testing.T) { get(t, plain, ok(200, pageOf(quote(address+tail))), refused) })
+	}
+	t.Run("F1 the member's name escaped", func(t *testing.T) {
+		get(t, plain, ok(200, `{"value":[],"next\u004cink":"https://evil.example/x"}`), refused)
+	})
+	t.Run("F1 twice, the second foreign", func(t *testing.T) {
+		get(t, plain, ok(200, `{"value":[],"nextLink":`+quote(own+tail)+`,"nextLink":"https://evil.example/x"}`), refused)
+	})
+	t.Run("F1 twice, the first foreign", func(t *testing.T) {
+		get(t, plain, ok(200, `{"nextLink":"https://evil.example/x","value":[],"nextLink":`+quote(own+tail)+`}`), refused)
+	})
+	t.Run("F1 before the value", func(t *testing.T) {
+		get(t, plain, ok(200, `{"nextLink":"https://evil.example/x","value":[]}`), refused)
+	})
+	t.Run("F1 escaped letters", func(t *testing.T) {
+		get(t, plain, ok(200, `{"value":[],"nextLink":"\u0068ttps:\/\/evil.example\/x"}`), refused)
+	})
+	t.Run("F1 as text/plain", func(t *testing.T) {
+		text := pageOf(`"https://evil.example/x"`)
+		get(t, plain, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n%s", len(text), text), refused)
+	})
+	t.Run("F1 chunked", func(t *testing.T) {
+		text := pageOf(`"https://evil.example/x"`)
+		get(t, plain, fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n%x\r\n%s\r\n%x\r\n%s\r\n0\r\n\r\n", 10, text[:10], len(text)-10, text[10:]), refused)
+	})
+	zipped := func(text string) string {
+		var b bytes.Buffer
+		z := gzip.NewWriter(&b)
+		if _, err := z.Write([]byte(text)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s", b.Len(), b.String())
+	}
+	for name, m := range map[string]message{"asked for": {target: plain.target, header: []string{"Accept-Encoding: gzip"}}, "not asked for": plain} {
+		t.Run("F1 compressed, "+name, func(t *testing.T) {
+			get(t, m, zipped(pageOf(`"https://evil.example/x"`)), want{status: 502, either: true, check: func(t *testing.T, got reply, _ []received) {
+				if got.status == 200 {
+					t.Errorf("a page that the gateway cannot have read was passed on: %s", got)
+				}
+			}})
+		})
+	}
+
+	same := func(next string) want {
+		return want{status: 200, reaches: "raw westus", check: func(t *testing.T, got reply, _ []received) {
+			t.Helper()
+			if !bytes.Contains(got.body, []byte(elements)) || !bytes.Contains(got.body, []byte(`1.10`)) {
+				t.Errorf("the other bytes changed: %s", got.body)
+			}
+			p := readPage(t, got)
+			switch {
+			case next == "" && p.NextLink != nil:
+				t.Errorf("nextLink %q, want none", *p.NextLink)
+			case next == "" && bytes.Contains(got.body, []byte(`"nextLink":""`)):
+				t.Errorf("an empty nextLink is left: %s", got.body)
+			case next != "" && (p.NextLink == nil || *p.NextLink != next):
+				t.Errorf("nextLink %v, want %s\n%s", p.NextLink, next, got.body)
+			}
+			if length := got.header.Get("Content-Length"); length != "" && length != fmt.Sprint(len(got.body)) {
+				t.Errorf("Content-Length %s, body %d", length, len(got.body))
+			}
+		}}
+	}
+	for _, c := range []struct{ name, next, want string }{
+		{"F4 the provider's own", quote(own + tail), publicURL + tail},
+		{"F4 the provider's own, escaped", `"` + strings.ReplaceAll(own+tail, "/", `\/`) + `"`, publicURL + tail},
+		{"F4 the public one", quote(publicURL + tail), publicURL + tail},
+		{"F2 relative", quote(tail), publicURL + tail},
+		{"F2 empty", `""`, ""},
+		{"F2 null", `null`, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) { get(t, plain, ok(200, pageOf(c.next)), same(c.want)) })
+	}
+	t.Run("F2 missing", func(t *testing.T) { get(t, plain, ok(200, `{"value":`+elements+`,"z":1.10}`), same("")) })
+	t.Run("F2 empty, alone", func(t *testing.T) {
+		get(t, plain, ok(200, `{"nextLink":"","value":[]}`), want{status: 200, reaches: "raw westus", check: func(t *testing.T, got reply, _ []received) {
+			if p := readPage(t, got); p.NextLink != nil {
+				t.Errorf("nextLink %q: %s", *p.NextLink, got.body)
+			}
+		}})
+	})
+	t.Run("an action's page", func(t *testing.T) {
+		m := message{method: "POST", target: g + list + "/one/listThings" + q}
+		get(t, m, ok(200, `{"value":[],"nextLink":"https://evil.example/x"}`), want{status: 502, either: true, check: func(t *testing.T, got reply, _ []received) {
+			if part := leaked(got.String()); part != "" {
+				t.Errorf("%q reached the client: %s", part, got)
+			}
+		}})
+	})
+	t.Run("an error with a next link is no page", func(t *testing.T) {
+		get(t, plain, ok(404, `{"error":{"code":"a","message":"b"}}`), want{status: 404, reaches: "raw westus"})
+	})
+	t.Run("the reference provider's lies", func(t *testing.T) {
+		for i := range 3 {
+			w.machine(t, g, fmt.Sprintf("page%d", i), "eastus")
+		}
+		target := g + "/providers/Contoso.Compute/virtualMachines" + q
+		small := "x-contoso-page-size: 2"
+		p := readPage(t, w.must(t, message{target: target, header: []string{small}}, 200))
+		if p.NextLink == nil || !strings.HasPrefix(*p.NextLink, publicURL+g) {
+			t.Errorf("an honest page: %v", p.NextLink)
+		}
+		p = readPage(t, w.must(t, message{target: target, header: []string{small, "x-contoso-fault: own-next"}}, 200))
+		if p.NextLink == nil || !strings.HasPrefix(*p.NextLink, publicURL+g) {
+			t.Errorf("own-next: %v", p.NextLink)
+		}
+		got := w.send(t, message{target: target, header: []string{small, "x-contoso-fault: foreign-next"}})
+		if got.status != http.StatusBadGateway || strings.Contains(got.String(), "evil") {
+			t.Errorf("foreign-next: %s", got)
+		}
+	})
+}
+
+// quote is a JSON string of s without further escapes.
+func quote(s string) string { return `"` + strings.ReplaceAll(s, `\`, `\\`) + `"` }

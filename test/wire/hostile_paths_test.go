@@ -1,0 +1,149 @@
+package wire
+
+import (
+	"net"
+	"strings"
+	"testing"
+)
+
+// Every malformed path is refused before anything interprets it, and none is
+// ever redirected: a redirect would hand the decision to the client.
+func testHostilePaths(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "paths")
+	const c = "/providers/Contoso.Compute/virtualMachines"
+	vm := w.machine(t, g, "n", "eastus")
+	w.must(t, message{method: "PUT", target: vm + "/disks/d" + q, body: `{"properties":{}}`}, 200, 201)
+
+	malformed := func(name, target string, also ...string) row {
+		expected := malformedPath
+		expected.codes = also
+		return row{name, message{target: target}, expected}
+	}
+	group := S + "/resourceGroups/"
+	rows := []row{
+		malformed("P1 group with an encoded slash", group+"g%2fproviders"+q, "InvalidResourceGroup"),
+		malformed("P1 group with an encoded slash, in capitals", group+"paths%2Fproviders%2FContoso.Compute"+c+"/n"+q, "InvalidResourceGroup"),
+		malformed("P1 name with an encoded slash", vm+"%2Fdisks"+q, "InvalidResourceName"),
+		malformed("P1 namespace with an encoded slash", g+"/providers/Contoso.Compute%2FvirtualMachines/n"+q, "InvalidResourceNamespace"),
+		malformed("P1 type with an encoded slash", vm+"/disks%2Fd"+q, "InvalidResourceType"),
+		malformed("P1 subscription with an encoded slash", "/subscriptions/"+subscription+"%2FresourceGroups"+q, "InvalidSubscriptionId"),
+		malformed("P2 ..", group+"%2e%2e"+q),
+		malformed("P2 .. in capitals", group+"%2E%2E/providers"+q),
+		malformed("P2 half encoded", group+".%2e/x"+q),
+		malformed("P2 .", group+"%2e"+q),
+		malformed("P2 at the end", vm+"/%2e%2e"+q),
+		malformed("P3 up and out", g+"/../../../admin"+q),
+		malformed("P3 ..", group+".."+q),
+		malformed("P3 .", group+"."+q),
+		malformed("P3 within a resource", vm+"/../m"+q),
+		malformed("P3 at the start", "/.."+S+q),
+		malformed("P3 . at the start", "/./subscriptions"+q),
+		malformed("P3 .. at the end", g+"/.."+q),
+		malformed("P3 to the admin paths", "/subscriptions/../metrics"+q),
+		malformed("P4 ..%2f..%2fadmin", group+"..%2f..%2fadmin"+q, "InvalidResourceGroup"),
+		malformed("P4 %252e%252e%252f", group+"%252e%252e%252f"+q, "InvalidResourceGroup"),
+		malformed("P4 %252F", group+"g%252Fproviders"+q, "InvalidResourceGroup"),
+		malformed("P4 %2525", vm+"%2525"+q, "InvalidResourceName"),
+		malformed("P4 a scope escaped twice", "/subscriptions%252F"+subscription+q),
+		malformed("P4 .. in a scope escaped whole", "/subscriptions%2F"+subscription+"%2FresourceGroups%2F..%2Fx"+q, "InvalidResourceGroup"),
+		malformed("P5 an empty type name", vm+"//d"+q),
+		malformed("P5 an empty resource name", g+c+"//disks/d"+q, "InvalidResourceName"),
+		malformed("P5 an empty group", S+"/resourceGroups/"+c+"/n"+q, "InvalidResourceGroup"),
+		malformed("P5 an empty subscription", "/subscriptions//resourceGroups/g"+q, "InvalidSubscriptionId"),
+		malformed("P5 an empty namespace", g+"/providers//virtualMachines/n"+q, "InvalidResourceNamespace"),
+		malformed("P5 before providers", g+"/"+c+"/n"+q),
+		malformed("P5 three slashes within", vm+"///disks"+q),
+		malformed("P7 %00", group+"a%00b"+q, "InvalidResourceGroup"),
+		malformed("P7 %0d%0a", group+"a%0d%0aX-Evil:%201"+q, "InvalidResourceGroup"),
+		malformed("P7 %7f", vm+"%7f"+q, "InvalidResourceName"),
+		malformed("P7 %1b", vm+"%1b[31m"+q, "InvalidResourceName"),
+		malformed("P7 %00 in a namespace", g+"/providers/Contoso.Compute%00/virtualMachines/n"+q, "InvalidResourceNamespace"),
+		malformed("P7 %0a in a type", g+"/providers/Contoso.Compute/virtualMachines%0a/n"+q, "InvalidResourceType"),
+		malformed("P7 %00 at the end", vm+"/%00"+q, "InvalidResourceType"),
+		malformed(`P8 \`, group+`a\b`+q, "InvalidResourceGroup"),
+		malformed("P8 %5c", group+"a%5cb"+q, "InvalidResourceGroup"),
+		malformed(`P8 ..\..`, group+`..\..\admin`+q, "InvalidResourceGroup"),
+		malformed("P8 %5c in a name", vm+"%5C..%5Cm"+q, "InvalidResourceName"),
+		malformed("P9 #frag", vm+"#frag"),
+		malformed("P9 # before the query", vm+"#frag"+q),
+		malformed("P9 # after the query", vm+q+"#frag", "InvalidApiVersionParameter"),
+		malformed("P9 # in a group", group+"a#b"+q),
+		malformed("P11 overlong %C0%AF", vm+"%C0%AF"+q, "InvalidResourceName"),
+		malformed("P11 overlong in a group", group+"a%C0%AFb"+q, "InvalidResourceGroup"),
+		malformed("P11 invalid UTF-8", vm+"%FF"+q, "InvalidResourceName"),
+		malformed("P11 half a letter", vm+"%C3"+q, "InvalidResourceName"),
+		malformed("P11 a surrogate", vm+"%ED%A0%80"+q, "InvalidResourceName"),
+		// net/http may refuse these before the gateway sees them.
+		{"P7 raw NUL", message{target: group + "a\x00b" + q}, want{status: 400}},
+		{"P7 raw DEL", message{target: group + "a\x7fb" + q}, want{status: 400}},
+		{"P7 raw tab", message{target: group + "a\tb" + q}, want{status: 400}},
+		{"P2 a percent sign alone", message{target: group + "a%" + q}, want{status: 400}},
+		{"P2 a percent sign with one digit", message{target: group + "a%2" + q}, want{status: 400}},
+		{"P2 a percent sign with letters", message{target: group + "a%zz" + q}, want{status: 400}},
+		{"a raw space in the path", message{target: group + "a b" + q}, want{status: 400}},
+
+		{"P6 ;v=1", message{target: "/subscriptions/s;v=1/resourceGroups/g" + q}, want{status: 400, code: "InvalidSubscriptionId",
+			text: "The provided subscription identifier 's;v=1' is malformed or invalid."}},
+		{"P11 trailing . of a group", message{target: group + "paths." + q}, want{status: 400, code: "InvalidResourceGroup"}},
+		{"P11 Kelvin sign in a literal", message{target: "/subscriptions/" + subscription + "/re%C5%BFourceGroups" + q}, want{status: 404, oneOf: []int{400}}},
+		{"P11 look-alike of a group", message{target: group + "path%C5%BF" + q}, want{status: 404, code: "ResourceGroupNotFound"}},
+		{"P11 full-width letters", message{target: group + "%EF%BD%90aths" + q}, want{status: 404, code: "ResourceGroupNotFound"}},
+		{"P11 300-char group", message{target: group + strings.Repeat("x", 300) + q}, want{status: 400, code: "InvalidResourceGroup"}},
+		{"P11 300-char name", message{target: g + c + "/" + strings.Repeat("x", 300) + q}, want{status: 400, code: "InvalidResourceName"}},
+
+		{"P5 doubled at the start", message{target: "/" + vm + q}, want{status: 200, reaches: "eastus", as: vm + q}},
+		{"P5 many at the start", message{target: "////" + vm + q}, want{status: 200, reaches: "eastus", as: vm + q}},
+		{"P5 doubled at the start, own route", message{target: "/" + g + q}, want{status: 200, check: body("name", "paths")}},
+		{"P5 doubled at the start, put", message{method: "PUT", target: "/" + g + c + "/m" + q, body: located("westus")},
+			want{status: 201, reaches: "westus", as: g + c + "/m" + q}},
+		{"P5 doubled after the namespace", message{target: g + "/providers/Contoso.Compute//virtualMachines/n" + q},
+			want{status: 200, reaches: "eastus", as: vm + q}},
+		{"P5 doubled after the namespace, put", message{method: "PUT", target: g + "/providers/Contoso.Compute//virtualMachines/o" + q, body: located("northeurope")},
+			want{status: 201, reaches: "northeurope", as: g + c + "/o" + q}},
+		{"P5 doubled at the end", message{target: vm + "//" + q}, want{status: 200, reaches: "eastus", as: vm + q}},
+		{"P10 literals in other casing", message{target: "/SUBSCRIPTIONS/" + subscription + "/resourcegroups/PATHS/PROVIDERS/contoso.compute/VIRTUALMACHINES/N" + q},
+			want{status: 200, reaches: "eastus", check: body("name", "n")}},
+		{"P11 trailing /", message{target: g + "/" + q}, want{status: 200, check: body("name", "paths")}},
+		{"P11 trailing /, put", message{method: "PUT", target: g + c + "/p/" + q, body: located("westus")}, want{status: 201, reaches: "westus", as: g + c + "/p" + q}},
+	}
+	w.table(t, rows)
+
+	// The same refusals hold for writes: a path is judged before its method.
+	writes := []row{}
+	for _, r := range rows {
+		if r.status != 400 || r.code == "" {
+			continue
+		}
+		m := r.message
+		m.method, m.body = "PUT", located("eastus")
+		writes = append(writes, row{"PUT " + r.name, m, r.want})
+	}
+	w.table(t, writes)
+
+	// The second resource that a collapsed path made is the one that it names.
+	w.table(t, []row{{"what a collapsed path made", message{target: g + c + "/o" + q}, want{status: 200, reaches: "northeurope", check: body("name", "o")}}})
+
+	t.Run("P5 // is never a redirect", func(t *testing.T) {
+		for _, target := range []string{"//" + strings.TrimPrefix(vm, "/") + q, vm + "//" + q, g + "/providers/Contoso.Compute//virtualMachines/n" + q, "//evil.example/x" + q, g + "/../x" + q} {
+			got := w.send(t, message{target: target})
+			if got.status/100 == 3 || got.header.Get("Location") != "" {
+				t.Errorf("%s: %s", target, got)
+			}
+		}
+	})
+	t.Run("absolute form, own host", func(t *testing.T) {
+		w.run(t, row{message: message{target: "http://" + w.address + vm + q}, want: want{status: 200, reaches: "eastus", as: vm + q}})
+	})
+	t.Run("absolute form, public host", func(t *testing.T) {
+		host := strings.TrimPrefix(publicURL, "https://")
+		w.run(t, row{message: message{target: publicURL + vm + q, host: host}, want: want{status: 200, reaches: "eastus", as: vm + q}})
+	})
+	t.Run("the listener's port under localhost", func(t *testing.T) {
+		_, port, err := net.SplitHostPort(w.address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		w.run(t, row{message: message{target: vm + q, host: "localhost:" + port}, want: want{status: 200, reaches: "eastus"}})
+	})
+}

@@ -1,0 +1,228 @@
+package wire
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// A collection whose resources lie in two regions: every page of every region,
+// each element byte by byte, each resource once, or an error.
+func testMergedLists(t *testing.T, w *world) {
+	const q = "?" + V
+	const list = "/providers/Contoso.Raw/pages"
+	g := w.group(t, "merged")
+	for _, region := range []string{"westus", "eastus"} {
+		w.must(t, message{method: "PUT", target: g + list + "/in-" + region + q, body: located(region)}, 201)
+	}
+	x := startTrap(t)
+	path := g + list
+	const part = "/resourceGroups/merged" + list
+
+	// pages scripts a region: its answers by the $skipToken that is asked for,
+	// the first under "".
+	pages := func(region string, answers map[string]string) {
+		w.scripted[region].on(part, func(r received) string {
+			_, token, _ := strings.Cut(r.target, "$skipToken=")
+			token, _, _ = strings.Cut(token, "&")
+			if a, found := answers[token]; found {
+				return a
+			}
+			return ok(400, `{"error":{"code":"UnknownToken","message":"m"}}`)
+		})
+	}
+	item := func(id string, more ...string) string {
+		return `{"id":"` + path + "/" + id + `","name":"` + id + `"` + strings.Join(more, "") + `}`
+	}
+	page := func(next string, items ...string) string {
+		if next != "" {
+			next = `,"nextLink":` + next
+		}
+		return ok(200, `{"value":[`+strings.Join(items, ",")+`]`+next+`}`)
+	}
+	ask := func(t *testing.T, query string) (reply, []received) {
+		t.Helper()
+		w.forget(t)
+		got := w.send(t, message{target: path + q + query})
+		return got, w.received(t)
+	}
+	names := func(t *testing.T, got reply) []string {
+		t.Helper()
+		var all []string
+		for _, v := range readPage(t, got).Value {
+			all = append(all, v.Name)
+		}
+		return all
+	}
+	count := func(all []string) map[string]int {
+		n := map[string]int{}
+		for _, name := range all {
+			n[name]++
+		}
+		return n
+	}
+	// walk follows the gateway's own pages, where it has some, to their end.
+	walk := func(t *testing.T, query string) []string {
+		t.Helper()
+		got, _ := ask(t, query)
+		all := names(t, got)
+		for n := 0; ; n++ {
+			next := readPage(t, got).NextLink
+			if next == nil {
+				return all
+			}
+			rest, found := strings.CutPrefix(*next, publicURL+"/")
+			if !found || n > 50 {
+				t.Fatalf("after %d pages nextLink %s", n, *next)
+			}
+			got = w.send(t, message{target: "/" + rest})
+			all = append(all, names(t, got)...)
+		}
+	}
+	expect := func(t *testing.T, all []string, wanted ...string) {
+		t.Helper()
+		n := count(all)
+		for _, name := range wanted {
+			if n[name] != 1 {
+				t.Errorf("%s came %d times: %q", name, n[name], all)
+			}
+		}
+		if len(all) != len(wanted) {
+			t.Errorf("%q, want %q", all, wanted)
+		}
+	}
+
+	t.Run("both regions, once each", func(t *testing.T) {
+		pages("westus", map[string]string{"": page("", item("w1"), item("w2"))})
+		pages("eastus", map[string]string{"": page("", item("e1"))})
+		got, reached := ask(t, "&$filter=a%20eq%20'b+c'")
+		expect(t, names(t, got), "w1", "w2", "e1")
+		seen := map[string]int{}
+		for _, r := range reached {
+			seen[r.region]++
+			if r.method != "GET" || !strings.Contains(r.target, "$filter=a%20eq%20'b+c'") && !strings.Contains(r.target, "%24filter=") {
+				t.Errorf("%s got %s %s", r.region, r.method, r.target)
+			}
+			if r.header.Get("x-ms-client-tenant-id") != tenant || !strings.HasPrefix(r.header.Get("Referer"), publicURL+"/") || r.header.Get("x-ms-correlation-request-id") == "" {
+				t.Errorf("the call of %s lacks stamps:\n%s", r.region, r.head)
+			}
+		}
+		if len(seen) != 2 || seen["raw westus"] != 1 || seen["raw eastus"] != 1 {
+			t.Errorf("calls: %v", seen)
+		}
+	})
+	t.Run("F10 bytes are unchanged", func(t *testing.T) {
+		odd := item("w1", `,"n":12345678901234567890,"e":1e400,"f":1.10,"z":-0,"s":"<\u003C\/\ud83d\ude00é\u00e9","d":{"b":1,"a":2,"b":3},"sp" : [ 1,2 , {} ]`)
+		pages("westus", map[string]string{"": page("", odd)})
+		pages("eastus", map[string]string{"": page("", item("e1", `,"x":null`))})
+		got, _ := ask(t, "")
+		for _, element := range []string{odd, item("e1", `,"x":null`)} {
+			if !bytes.Contains(got.body, []byte(element)) {
+				t.Errorf("%s\nlacks %s", got.body, element)
+			}
+		}
+		if !json.Valid(got.body) {
+			t.Errorf("no JSON: %s", got.body)
+		}
+	})
+	t.Run("F9 the same id twice", func(t *testing.T) {
+		pages("westus", map[string]string{"": page("", item("same"), item("w1"))})
+		pages("eastus", map[string]string{"": page("", `{"id":"`+strings.ToUpper(path)+`/SAME","name":"same"}`, item("e1"))})
+		expect(t, walk(t, ""), "same", "w1", "e1")
+	})
+	own := map[string]string{"westus": w.scripted["westus"].url, "eastus": w.scripted["eastus"].url}
+	for name, base := range map[string]string{"on the provider's own host": own["westus"], "on the public host": publicURL, "relative": ""} {
+		t.Run("F2 next links "+name, func(t *testing.T) {
+			next := func(token string) string { return quote(base + path + q + "&$skipToken=" + token) }
+			pages("westus", map[string]string{"": page(next("2"), item("w1")), "2": page(next("3%2B%20")), "3%2B%20": page("", item("w3"))})
+			pages("eastus", map[string]string{"": page("", item("e1"))})
+			expect(t, walk(t, ""), "w1", "w3", "e1")
+		})
+	}
+	for name, next := range map[string]string{"empty": `""`, "null": `null`} {
+		t.Run("F2 "+name, func(t *testing.T) {
+			pages("westus", map[string]string{"": page(next, item("w1"))})
+			pages("eastus", map[string]string{"": page(next, item("e1"))})
+			expect(t, walk(t, ""), "w1", "e1")
+		})
+	}
+	t.Run("nothing anywhere", func(t *testing.T) {
+		pages("westus", map[string]string{"": page("")})
+		pages("eastus", map[string]string{"": page("")})
+		expect(t, walk(t, ""))
+	})
+
+	fails := func(t *testing.T, query string) {
+		t.Helper()
+		got, reached := ask(t, query)
+		if got.status < 500 || got.status > 504 {
+			t.Errorf("status %d, want the whole list to fail: %s", got.status, got)
+			return
+		}
+		ownAnswer(t, got)
+		if cause := got.header.Get("x-ms-failure-cause"); cause != "gateway" {
+			t.Errorf("x-ms-failure-cause %q", cause)
+		}
+		if f := got.failure(t).Error; f.Code == "" || f.Message == "" {
+			t.Errorf("no ARM error: %s", got)
+		}
+		if part := leaked(got.String()); part != "" || strings.Contains(string(got.body), `"e1"`) {
+			t.Errorf("%q or an element reached the client: %s", part, got)
+		}
+		for _, r := range reached {
+			if before, _, _ := strings.Cut(r.target, "?"); before != path {
+				t.Errorf("%s was asked for %s", r.region, r.target)
+			}
+			if r.header.Get("Authorization") != "" {
+				t.Errorf("a credential was sent to %s", r.region)
+			}
+		}
+	}
+	foreign := foreignAddresses(x, own["westus"])
+	foreign["the public host over HTTP"] = strings.Replace(publicURL, "https:", "http:", 1)
+	for name, address := range foreign {
+		t.Run("F1 "+name, func(t *testing.T) {
+			pages("westus", map[string]string{"": page(quote(address+path+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
+			pages("eastus", map[string]string{"": page("", item("e1"))})
+			fails(t, "")
+		})
+	}
+	for name, other := range map[string]string{"another path": S + "/resourceGroups/other" + list, "the path of another list": S + list, "up and down": path + "/../pages", "an empty path": ""} {
+		t.Run("F1 "+name, func(t *testing.T) {
+			pages("westus", map[string]string{"": page(quote(own["westus"]+other+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
+			pages("eastus", map[string]string{"": page("", item("e1"))})
+			fails(t, "")
+		})
+	}
+	good := page("", item("e1"))
+	for name, answer := range map[string]string{
+		"503": ok(503, `{"error":{"code":"Busy","message":"m"}}`), "500": ok(500, "{}"), "403": ok(403, `{"error":{"code":"Denied","message":"m"}}`), "HTML": "HTTP/1.1 200 OK\r\nContent-Type: text/html\r\nContent-Length: 13\r\n\r\n<html></html>",
+		"invalid JSON": ok(200, `{"value":[`+item("w1")+`,]}`), "cut JSON": ok(200, `{"value":[`+item("w1")), "value missing": ok(200, `{}`), "value is an object": ok(200, `{"value":{}}`), "value is null": ok(200, `{"value":null}`),
+		"an array": ok(200, `[]`), "nothing": ok(200, ""), "hang up": hangUp, "reset": reset, "a redirect": ok(307, "", "Location: http://"+x.address+path), "over 8 MiB": page("", item("w1", `,"x":"`+strings.Repeat("x", 9<<20)+`"`)),
+		"broken off in the array": "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 1000\r\nConnection: close\r\n\r\n{\"value\":[" + item("w1") + ",",
+	} {
+		t.Run("F8 one region: "+name, func(t *testing.T) {
+			pages("westus", map[string]string{"": answer})
+			pages("eastus", map[string]string{"": good})
+			fails(t, "")
+		})
+	}
+	t.Run("F8 the second page of one region", func(t *testing.T) {
+		pages("westus", map[string]string{"": page(quote(own["westus"]+path+q+"&$skipToken=2"), item("w1")), "2": ok(503, "{}")})
+		pages("eastus", map[string]string{"": good})
+		fails(t, "")
+	})
+
+	t.Run("the reference provider in three regions", func(t *testing.T) {
+		var wanted []string
+		for i, region := range []string{"westus", "eastus", "northeurope", "westus", "eastus"} {
+			name := fmt.Sprintf("merged%d", i)
+			w.machine(t, g, name, region)
+			wanted = append(wanted, name)
+		}
+		got := w.send(t, message{target: g + "/providers/Contoso.Compute/virtualMachines" + q, header: []string{"x-contoso-page-size: 1"}})
+		expect(t, names(t, got), wanted...)
+	})
+}

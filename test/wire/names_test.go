@@ -1,0 +1,214 @@
+package wire
+
+import (
+	"net/url"
+	"strings"
+	"testing"
+)
+
+func testNames(t *testing.T, w *world) {
+	t.Run("groups", func(t *testing.T) { groupNames(t, w) })
+	t.Run("namespaces", func(t *testing.T) { namespaces(t, w) })
+	t.Run("types", func(t *testing.T) { typeNames(t, w) })
+	t.Run("resources", func(t *testing.T) { resourceNames(t, w) })
+	t.Run("casing", func(t *testing.T) { casing(t, w) })
+}
+
+// A group name takes 1 to 90 Unicode letters and decimal digits and any of
+// - _ . ( ), the last of them no full stop.
+func groupNames(t *testing.T, w *world) {
+	const q = "?" + V
+	var rows []row
+	for _, name := range []string{
+		"RG", "a", ".a", "a.b", "(a)", "-", "_", "é", "日本", "...a", "providers", "١٢", "0", "resourceGroups",
+		strings.Repeat("x", 90), strings.Repeat("日", 90), strings.Repeat("y", 89) + ")",
+	} {
+		target := S + "/resourceGroups/" + url.PathEscape(name) + q
+		rows = append(rows,
+			row{"put " + name, message{method: "PUT", target: target, body: `{"location":"westus"}`},
+				want{status: 201, check: body("name", name, "id", S+"/resourceGroups/"+name)}},
+			row{"get " + name, message{target: target}, want{status: 200, check: body("name", name)}},
+		)
+	}
+	for name, bad := range map[string]string{
+		"a b": " ", "a%b": "%", "a&b": "&", "a:b": ":", "a<b>": "<>", "a?b": "?", "a#b": "#", "a+b": "+", "a*b,c": "*,",
+		"a@b": "@", "a'b": "'", "a~b": "~", "a\u00b2": "\u00b2", "a\u2160": "\u2160", "a\u0301": "\u0301", "\U0001F600": "\U0001F600",
+	} {
+		rows = append(rows, row{"refused " + name, message{method: "PUT", target: S + "/resourceGroups/" + url.PathEscape(name) + q, body: `{"location":"westus"}`},
+			want{status: 400, code: "InvalidResourceGroup", codes: encodedPercent(name), target: name != "a%b",
+				like: like("The provided resource group name '"+name+"' has these invalid characters: '"+bad+"'.", name)}})
+	}
+	for name, escaped := range map[string]string{
+		"a.": "a.", "(a).": "(a).", "91 chars": strings.Repeat("x", 91), "91 letters of three bytes": strings.Repeat(url.PathEscape("日"), 91),
+	} {
+		rows = append(rows,
+			row{"refused " + name, message{method: "PUT", target: S + "/resourceGroups/" + escaped + q, body: `{"location":"westus"}`},
+				want{status: 400, code: "InvalidResourceGroup", target: true}},
+			row{"refused below " + name, message{target: S + "/resourceGroups/" + escaped + "/providers/Contoso.Compute/virtualMachines/n" + q},
+				want{status: 400, code: "InvalidResourceGroup", target: true}},
+		)
+	}
+	rows = append(rows,
+		row{"empty", message{method: "PUT", target: S + "/resourceGroups/" + q, body: `{"location":"westus"}`},
+			want{status: 405, code: "MethodNotAllowed"}},
+		row{"a/b", message{method: "PUT", target: S + "/resourceGroups/a/b" + q, body: `{"location":"westus"}`}, notFound(S + "/resourceGroups/a/b")},
+		row{"absent", message{target: S + "/resourceGroups/names-absent" + q},
+			want{status: 404, code: "ResourceGroupNotFound", text: "Resource group 'names-absent' could not be found."}},
+		row{"resource in an absent group", message{method: "PUT", target: S + "/resourceGroups/names-absent/providers/Contoso.Compute/virtualMachines/n" + q, body: located("westus")},
+			want{status: 404, code: "ResourceGroupNotFound", text: "Resource group 'names-absent' could not be found."}},
+		row{"list in an absent group", message{target: S + "/resourceGroups/names-absent/providers/Contoso.Compute/virtualMachines" + q},
+			want{status: 404, code: "ResourceGroupNotFound", text: "Resource group 'names-absent' could not be found."}},
+		row{"delete of an absent group", message{method: "DELETE", target: S + "/resourceGroups/names-absent" + q},
+			want{status: 404, code: "ResourceGroupNotFound", text: "Resource group 'names-absent' could not be found."}},
+	)
+	w.table(t, rows)
+}
+
+// encodedPercent gives the code that a name holding an encoded percent sign may
+// have as well: it cannot be told from a doubly encoded path.
+func encodedPercent(name string) []string {
+	if strings.Contains(name, "%") {
+		return []string{"InvalidRequestUri"}
+	}
+	return nil
+}
+
+// like quotes the recorded beginning of a message; a name with a percent sign
+// may have failed before it was read as a name.
+func like(text, name string) string {
+	if strings.Contains(name, "%") {
+		return ""
+	}
+	return "^" + quoteMeta(text)
+}
+
+// A namespace is ASCII letters, digits and full stops, and matches without
+// case.
+func namespaces(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "names-namespaces")
+	vm := w.machine(t, g, "n", "westus")
+	lower := strings.Replace(vm, "Contoso.Compute", "contoso.compute", 1)
+	rows := []row{
+		{"lower case", message{target: lower + q}, want{status: 200, reaches: "westus"}},
+		{"upper case", message{target: strings.ToUpper(vm) + q}, want{status: 200, reaches: "westus"}},
+	}
+	for _, ns := range []string{"Contoso-Compute", "Contoso_Compute", "Contóso.Compute", "Contoso Compute", "Contoso.Compute(1)", "Contoso.\u212aompute", "Contoso.Compute;v=1", "Contoso..Compute", ".Contoso"} {
+		escaped := strings.ReplaceAll(url.PathEscape(ns), "%3B", ";")
+		rows = append(rows,
+			row{"malformed " + ns, message{target: g + "/providers/" + escaped + "/virtualMachines/n" + q},
+				want{status: 400, code: "InvalidResourceNamespace", target: true}},
+			row{"malformed at the subscription " + ns, message{target: S + "/providers/" + escaped + q},
+				want{status: 400, code: "InvalidResourceNamespace", target: true}},
+		)
+	}
+	for _, ns := range []string{"Contoso.Unknown", "Microsoft", "microsoft.compute", "Contoso", "1"} {
+		text := "The resource namespace '" + ns + "' is invalid."
+		rows = append(rows,
+			row{"unknown " + ns, message{target: g + "/providers/" + ns + "/virtualMachines/n" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
+			row{"unknown at the subscription " + ns, message{target: S + "/providers/" + ns + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
+			row{"unknown at the tenant " + ns, message{target: "/providers/" + ns + "/operations" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
+			row{"unknown, register " + ns, message{method: "POST", target: S + "/providers/" + ns + "/register" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
+		)
+	}
+	w.table(t, rows)
+}
+
+// A type is ASCII letters and digits, and matches without case.
+func typeNames(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "names-types")
+	vm := w.machine(t, g, "n", "westus")
+	ns := g + "/providers/Contoso.Compute/"
+	rows := []row{
+		{"VIRTUALMACHINES", message{target: ns + "VIRTUALMACHINES/n" + q}, want{status: 200, reaches: "westus"}},
+		{"Virtualmachines", message{target: ns + "Virtualmachines/n/DISKS" + q}, want{status: 200, reaches: "westus"}},
+	}
+	for _, name := range []string{"virtual-machines", "virtual_machines", "virtual.machines", "virtual machines", "virtualMachiné", "virtualMachine\u017f", "virtualMachines;v=1", "(virtualMachines)"} {
+		escaped := strings.ReplaceAll(url.PathEscape(name), "%3B", ";")
+		rows = append(rows,
+			row{"malformed " + name, message{target: ns + escaped + "/n" + q}, want{status: 400, code: "InvalidResourceType", target: true}},
+			row{"malformed, nested " + name, message{target: vm + "/" + escaped + "/n" + q}, want{status: 400, code: "InvalidResourceType", target: true}},
+			row{"malformed, list " + name, message{target: S + "/providers/Contoso.Compute/" + escaped + q}, want{status: 400, code: "InvalidResourceType", target: true}},
+		)
+	}
+	unknown := want{status: 404, code: "InvalidResourceType", target: true,
+		text: "The resource type could not be found in the namespace 'Contoso.Compute' for api version '2024-01-01'."}
+	rows = append(rows,
+		row{"unknown", message{target: ns + "unknowns/n" + q}, unknown},
+		row{"unknown, put", message{method: "PUT", target: ns + "unknowns/n" + q, body: located("westus")}, unknown},
+		row{"unknown, one letter", message{target: ns + "a/n" + q}, unknown},
+		row{"unknown, list", message{target: S + "/providers/Contoso.Compute/unknowns" + q}, unknown},
+		row{"unknown, nested", message{target: vm + "/unknowns/n" + q}, unknown},
+		row{"unknown, of another namespace", message{target: ns + "workspaces/n" + q}, unknown},
+		row{"unknown, deeper than declared", message{target: vm + "/disks/d/disks/e" + q}, unknown},
+	)
+	w.table(t, rows)
+}
+
+// A resource name is 1 to 260 characters, none of < > % & : \ ? / and no
+// control character.
+func resourceNames(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "names-resources")
+	at := g + "/providers/Contoso.Compute/virtualMachines/"
+	var rows []row
+	for _, name := range []string{
+		"a", "a.", "a b", "a#b", "a+b", "a;v=1", "a,b", "a=b", "a'b", `a"b`, "a@b", "a!b", "a~b", "a|b", "{a}", "$a", "*", "..a", "a..b", "...", "é", "日本", "\U0001F600",
+		"subscriptions", "locations", "operations", "\u212a", "k",
+		strings.Repeat("x", 260), strings.Repeat("日", 260),
+	} {
+		target := at + url.PathEscape(name) + q
+		rows = append(rows,
+			row{"put " + name, message{method: "PUT", target: target, body: located("eastus")}, want{status: 201, reaches: "eastus", check: body("name", name)}},
+			row{"get " + name, message{target: target}, want{status: 200, reaches: "eastus", check: body("name", name)}},
+		)
+	}
+	for _, name := range []string{"a<b", "a>b", "a&b", "a:b"} {
+		rows = append(rows,
+			row{"refused " + name, message{method: "PUT", target: at + url.PathEscape(name) + q, body: located("eastus")},
+				want{status: 400, code: "InvalidResourceName", target: true}},
+			row{"refused, nested " + name, message{target: at + "a/disks/" + url.PathEscape(name) + q}, want{status: 400, code: "InvalidResourceName", target: true}},
+			row{"refused, extension " + name, message{target: at + "a/providers/Contoso.Insight/diagnosticSettings/" + url.PathEscape(name) + q},
+				want{status: 400, code: "InvalidResourceName", target: true}},
+		)
+	}
+	for name, escaped := range map[string]string{
+		"261 chars": strings.Repeat("x", 261), "300 chars": strings.Repeat("x", 300), "261 letters of three bytes": strings.Repeat(url.PathEscape("日"), 261),
+	} {
+		rows = append(rows, row{"refused " + name, message{method: "PUT", target: at + escaped + q, body: located("eastus")},
+			want{status: 400, code: "InvalidResourceName", target: true}})
+	}
+	for name, escaped := range map[string]string{"?": "a%3Fb", "%": "a%25b", `\`: "a%5Cb", "/": "a%2Fb", "control": "a%01b", "C1 control": "a%C2%85b"} {
+		rows = append(rows, row{"refused " + name, message{method: "PUT", target: at + escaped + q, body: located("eastus")},
+			want{status: 400, code: "InvalidResourceName", codes: []string{"InvalidRequestUri"}}})
+	}
+	w.table(t, rows)
+}
+
+// Literals, groups, names, namespaces and types match without case; the casing
+// of the latest PUT or PATCH is kept and returned; reads change nothing.
+func casing(t *testing.T, w *world) {
+	const q = "?" + V
+	g := w.group(t, "Names-Casing")
+	vm := w.machine(t, g, "Machine", "northeurope")
+	lower, upper := strings.ToLower(vm), strings.ToUpper(vm)
+	shouted := S + "/RESOURCEGROUPS/NAMES-CASING/PROVIDERS/CONTOSO.COMPUTE/VIRTUALMACHINES/MACHINE"
+	w.table(t, []row{
+		{"read in capitals", message{target: upper + q}, want{status: 200, reaches: "northeurope", check: body("name", "Machine")}},
+		{"read in lower case", message{target: lower + q}, want{status: 200, reaches: "northeurope", check: body("name", "Machine")}},
+		{"reads changed nothing", message{target: g + "/resources" + q}, want{status: 200, check: listing("name", "Machine")}},
+		{"the same resource in another casing and region", message{method: "PUT", target: upper + q, body: located("westus")},
+			want{status: 409, code: "InvalidResourceLocation",
+				like: "^The resource '(?i:machine)' already exists in location 'northeurope' in resource group '(?i:names-casing)'. A resource with the same name cannot be created in location 'westus'. Please select a new resource name.$"}},
+		{"put in capitals", message{method: "PUT", target: shouted + q, body: located("northeurope")},
+			want{status: 200, reaches: "northeurope", check: body("name", "MACHINE")}},
+		{"the latest put's casing", message{target: g + "/resources" + q}, want{status: 200, check: listing("name", "MACHINE")}},
+		{"patch in lower case", message{method: "PATCH", target: lower + q, body: `{"tags":{"a":"b"}}`}, want{status: 200, reaches: "northeurope"}},
+		{"the latest patch's casing", message{target: g + "/resources" + q}, want{status: 200, check: listing("name", "machine")}},
+		{"the group as it was made", message{target: strings.ToLower(g) + q}, want{status: 200, check: body("name", "Names-Casing")}},
+		{"the group put again", message{method: "PUT", target: strings.ToUpper(g) + q, body: `{"location":"West US"}`}, want{status: 200, check: body("name", "NAMES-CASING")}},
+		{"a look-alike letter is another name", message{target: g + "/providers/Contoso.Compute/virtualMachines/mach%C4%B1ne" + q},
+			want{status: 404, code: "ResourceNotFound"}},
+	})
+}

@@ -1,0 +1,180 @@
+package wire
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// row is one line of a table: a request and everything that must come of it.
+type row struct {
+	name string
+	message
+	want
+}
+
+// want is what must come of a request. Its zero value accepts nothing: a row
+// names at least a status.
+type want struct {
+	status  int
+	oneOf   []int    // further statuses that the documents leave open
+	code    string   // error.code; an ARM error is expected exactly when set
+	codes   []string // further codes that the documents leave open
+	text    string   // error.message, exactly
+	like    string   // a regular expression for error.message
+	target  bool     // error.target must say what is wrong
+	reaches string   // the one provider that gets the request; none when empty
+	either  bool     // the documents leave open whether a provider gets it
+	as      string   // the path and query that it gets; the request's own when empty
+	check   func(*testing.T, reply, []received)
+}
+
+func (w want) accepts(status int) bool { return status == w.status || slices.Contains(w.oneOf, status) }
+
+// table runs rows one after the other, each against providers whose records
+// have just been emptied.
+func (w *world) table(t *testing.T, rows []row) {
+	t.Helper()
+	seen := map[string]bool{}
+	for _, r := range rows {
+		if seen[r.name] {
+			t.Fatalf("two rows are called %q", r.name)
+		}
+		seen[r.name] = true
+		t.Run(r.name, func(t *testing.T) { w.run(t, r) })
+	}
+}
+
+func (w *world) run(t *testing.T, r row) {
+	t.Helper()
+	w.forget(t)
+	got := w.send(t, r.message)
+	if !r.accepts(got.status) {
+		t.Errorf("status %d, want %d %v\n%s %.300s\n%s", got.status, r.status, r.oneOf, r.verb(), r.message.target, got)
+	}
+	if r.code != "" {
+		r.failed(t, got)
+	}
+	reached := w.received(t)
+	r.arrived(t, got, reached)
+	if r.check != nil {
+		r.check(t, got, reached)
+	}
+}
+
+// failed checks an error that the gateway makes by itself.
+func (r row) failed(t *testing.T, got reply) {
+	t.Helper()
+	ownAnswer(t, got)
+	if cause := got.header.Get("x-ms-failure-cause"); cause != "gateway" {
+		t.Errorf("x-ms-failure-cause %q, want gateway", cause)
+	}
+	if r.verb() == http.MethodHead {
+		return
+	}
+	if kind := got.header.Get("Content-Type"); kind != "application/json; charset=utf-8" {
+		t.Errorf("Content-Type %q, want application/json; charset=utf-8", kind)
+	}
+	f := got.failure(t).Error
+	if f.Code != r.code && !slices.Contains(r.codes, f.Code) {
+		t.Errorf("error.code %q, want %q %v\n%s %.300s\n%s", f.Code, r.code, r.codes, r.verb(), r.message.target, got)
+	}
+	if f.Message == "" {
+		t.Error("error.message is empty")
+	}
+	if r.text != "" && f.Message != r.text {
+		t.Errorf("error.message\n got %q\nwant %q", f.Message, r.text)
+	}
+	if r.like != "" && !regexp.MustCompile(r.like).MatchString(f.Message) {
+		t.Errorf("error.message\n got %q\nwant something like %q", f.Message, r.like)
+	}
+	if r.want.target && f.Target == "" {
+		t.Errorf("error.target is empty\n%s", got)
+	}
+}
+
+// arrived checks that the request reached the one provider that it should, once
+// and as it was sent, and no other.
+func (r row) arrived(t *testing.T, got reply, reached []received) {
+	t.Helper()
+	if r.either {
+		return
+	}
+	if r.reaches == "" {
+		for _, x := range reached {
+			t.Errorf("%s got %s %.300s, want no provider to get anything (answer %d)", x.region, x.method, x.target, got.status)
+		}
+		return
+	}
+	if len(reached) != 1 {
+		t.Fatalf("%d requests reached providers, want 1 (answer %d)\n%v\n%s", len(reached), got.status, reached, got)
+	}
+	x := reached[0]
+	path := r.as
+	if path == "" {
+		path = r.message.target
+	}
+	if x.region != r.reaches || x.method != r.verb() || !samePath(x.target, path) {
+		t.Errorf("%s got %s %s\nwant %s to get %s %s", x.region, x.method, x.target, r.reaches, r.verb(), path)
+	}
+	for name, values := range x.header {
+		if stamped(name) && len(values) != 1 {
+			t.Errorf("the provider got %d lines of %s: %q", len(values), name, values)
+		}
+	}
+}
+
+// samePath reports whether two request targets say the same: the query byte by
+// byte, the path up to escapes that its segments need not have.
+func samePath(a, b string) bool {
+	pathA, queryA, _ := strings.Cut(a, "?")
+	pathB, queryB, _ := strings.Cut(b, "?")
+	if queryA != queryB || strings.Count(pathA, "/") != strings.Count(pathB, "/") {
+		return false
+	}
+	plainA, errA := url.PathUnescape(pathA)
+	plainB, errB := url.PathUnescape(pathB)
+	return errA == nil && errB == nil && plainA == plainB
+}
+
+// stamped reports whether name is a header that the gateway alone may set.
+func stamped(name string) bool {
+	name = strings.ToLower(name)
+	switch name {
+	case "referer", "x-ms-correlation-request-id", "host":
+		return true
+	case "x-ms-client-request-id":
+		return false
+	}
+	for _, family := range []string{"client-", "home-", "arm-", "identity-", "routing-", "management-group-", "providerhub-", "original-"} {
+		if strings.HasPrefix(name, "x-ms-"+family) {
+			return true
+		}
+	}
+	return false
+}
+
+func quoteMeta(text string) string { return regexp.QuoteMeta(text) }
+
+// listing is a check that a collection holds exactly one item, with these
+// members.
+func listing(members ...string) func(*testing.T, reply, []received) {
+	return func(t *testing.T, got reply, _ []received) {
+		t.Helper()
+		var v struct {
+			Value []map[string]any `json:"value"`
+		}
+		if err := json.Unmarshal(got.body, &v); err != nil || len(v.Value) != 1 {
+			t.Fatalf("want a collection of one (%v)\n%s", err, got)
+		}
+		for i := 0; i+1 < len(members); i += 2 {
+			if v.Value[0][members[i]] != members[i+1] {
+				t.Errorf("%s is %v, want %q", members[i], v.Value[0][members[i]], members[i+1])
+			}
+		}
+	}
+}

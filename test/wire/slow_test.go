@@ -1,0 +1,101 @@
+package wire
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"testing"
+	"time"
+)
+
+// slowClients are connections that send a byte now and then, or nothing.
+type slowClients struct {
+	closed map[string]chan error // what ended each, nil when the gateway did
+}
+
+// startSlowClients opens them all. The bound is no measure of the gateway's
+// own: it only ends the test.
+func startSlowClients(t *testing.T, w *world) slowClients {
+	const bound = 4 * time.Minute
+	ctx, cancel := context.WithTimeout(context.Background(), bound)
+	g := w.group(t, "slow")
+	target := g + "/providers/Contoso.Raw/things/slow?" + V
+	head := "PUT " + target + " HTTP/1.1\r\nHost: " + w.address + "\r\nContent-Type: application/json\r\n"
+	s := slowClients{closed: map[string]chan error{}}
+	for name, c := range map[string]struct {
+		begin string // sent at once
+		then  string // sent a byte at a time
+	}{
+		"nothing at all":       {"", ""},
+		"a request line":       {"GET ", target},
+		"headers":              {head + "X-Slow: ", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+		"a body":               {head + "Content-Length: 1000\r\n\r\n", located("westus")},
+		"a body, chunked":      {head + "Transfer-Encoding: chunked\r\n\r\n", "40\r\n" + located("westus")},
+		"a body, 100-continue": {head + "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n", ""},
+		"after an answer":      {"GET " + g + "?" + V + " HTTP/1.1\r\nHost: " + w.address + "\r\n\r\n", ""},
+	} {
+		conn, err := net.DialTimeout("tcp", w.address, patience)
+		if err != nil {
+			t.Fatal(err)
+		}
+		closed := make(chan error, 1)
+		s.closed[name] = closed
+		go func() { closed <- dribble(ctx, conn, c.begin, c.then) }()
+	}
+	t.Cleanup(func() {
+		cancel()
+		for _, closed := range s.closed {
+			<-closed
+		}
+	})
+	return s
+}
+
+// dribble sends begin, then a byte of rest every ten seconds, until the other
+// side closes: nil, or ctx ends.
+func dribble(ctx context.Context, conn net.Conn, begin, rest string) error {
+	if _, err := io.WriteString(conn, begin); err != nil {
+		return fmt.Errorf("sending the beginning: %w", err)
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		_, _ = io.Copy(io.Discard, conn) // until the end, of whichever kind
+	}()
+	defer func() { _ = conn.Close(); <-closed }()
+	tick := time.NewTicker(10 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-closed:
+			return nil
+		case <-ctx.Done():
+			return fmt.Errorf("still open: %w", ctx.Err())
+		case <-tick.C:
+			if rest != "" {
+				_, _ = io.WriteString(conn, rest[:1]) // a failure shows in the reader as well
+				rest = rest[1:]
+			}
+		}
+	}
+}
+
+// S3: none of them holds its connection for ever, and what they have sent in
+// part goes nowhere.
+func (s slowClients) test(t *testing.T, w *world) {
+	for name, closed := range s.closed {
+		t.Run("S3 "+name, func(t *testing.T) {
+			err := <-closed
+			closed <- nil // for the end of the test
+			if err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	for _, p := range w.scripted {
+		if p.everSaw("/things/slow") {
+			t.Errorf("%s got a request of which only a part was ever sent", p.region)
+		}
+	}
+}
