@@ -11,6 +11,7 @@ const (
 	AuthenticationFailed                Code = "AuthenticationFailed"
 	InvalidAuthenticationToken          Code = "InvalidAuthenticationToken"
 	BadGatewayConnection                Code = "BadGatewayConnection"
+	ClientClosedRequest                 Code = "ClientClosedRequest"
 	Conflict                            Code = "Conflict"
 	Forbidden                           Code = "Forbidden"
 	GatewayTimeout                      Code = "GatewayTimeout"
@@ -68,6 +69,9 @@ type fault struct {
 	text   string
 }
 
+// statusClientClosed is for the log and the metrics: nobody reads the answer.
+const statusClientClosed = 499
+
 // faults holds each code's status and ARM's own words for it. Where ARM has
 // several wordings for one code, the variants stand in wordings.
 var faults = map[Code]fault{
@@ -75,6 +79,7 @@ var faults = map[Code]fault{
 	InvalidAuthenticationToken: {http.StatusUnauthorized, "The access token is invalid."},
 	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
 	Conflict:                   {http.StatusConflict, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests."},
+	ClientClosedRequest:        {statusClientClosed, "The client went away before the request was answered."},
 	Forbidden:                  {http.StatusForbidden, "%s"},
 	GatewayTimeout:             {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
 	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},

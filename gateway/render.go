@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"math"
@@ -45,6 +46,9 @@ func (g *Gateway) faultOf(x *exchange, err error) *arm.Error {
 	var fault *arm.Error
 	if errors.As(err, &fault) {
 		return fault
+	}
+	if errors.Is(err, context.Canceled) {
+		return arm.NewError(arm.ClientClosedRequest).Because(err)
 	}
 	code := arm.InternalServerError
 	if errors.Is(err, inventory.ErrUnavailable) {

@@ -16,7 +16,7 @@ type Query struct {
 }
 
 // ParseQuery looks into a raw query. Whatever two parsers could read in two
-// ways is refused: a semicolon, a broken escape, a second api-version.
+// ways is refused: a broken escape, a second api-version, one beside a semicolon.
 // Parameter names match without case.
 func ParseQuery(raw string) (Query, *arm.Error) {
 	q := Query{Raw: raw}
@@ -36,17 +36,27 @@ func ParseQuery(raw string) (Query, *arm.Error) {
 			return q, badVersion(value)
 		case err != nil:
 			return q, arm.NewError(arm.InvalidQueryParameter, name, "a percent sign begins two hexadecimal digits").About(name)
-		case strings.IndexByte(pair, ';') >= 0:
-			if version {
-				return q, badVersion(value)
-			}
-			return q, arm.NewError(arm.InvalidQueryParameter, name, "a semicolon must be encoded").About(name)
+		case strings.IndexByte(pair, ';') >= 0 && hidesVersion(pair):
+			return q, badVersion(value)
 		case version:
 			seen = true
 			q.APIVersion = text
 		}
 	}
 	return q, nil
+}
+
+// hidesVersion reports whether a parser that takes semicolons for separators
+// would find an api-version in pair. Elsewhere a semicolon is plain text, as
+// OData's $expand has it.
+func hidesVersion(pair string) bool {
+	for part := range strings.SplitSeq(pair, ";") {
+		key, _, _ := strings.Cut(part, "=")
+		if key, err := unescapeQuery(key); err == nil && arm.EqualFold(strings.TrimSpace(key), "api-version") {
+			return true
+		}
+	}
+	return false
 }
 
 func unescapeQuery(s string) (string, error) {

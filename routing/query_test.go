@@ -17,6 +17,7 @@ func TestParseQuery(t *testing.T) {
 		{"api-version=a=b", "a=b"},
 		{"$filter=a%3Bb%20eq%20'c'&flag", ""},
 		{"apiversion=1&api-version2=3", ""},
+		{"api-version=v&$expand=a($select=b;$top=1)", "v"},
 	} {
 		q, fault := ParseQuery(c.raw)
 		if fault != nil || q.Raw != c.raw || q.APIVersion != c.version {
@@ -34,8 +35,8 @@ func TestParseQuery(t *testing.T) {
 		{"api-version=1;admin=1", arm.InvalidAPIVersionParameter, "api-version"},
 		{"api-version=1&api-version=1", arm.InvalidAPIVersionParameter, "api-version"},
 		{"api-version=1&x=2&API%2dVERSION=2", arm.InvalidAPIVersionParameter, "api-version"},
-		{"api-version=1&x;y=2", arm.InvalidQueryParameter, "x;y"},
-		{"x=1;api-version=2", arm.InvalidQueryParameter, "x"},
+		{"x=1;api-version=2", arm.InvalidAPIVersionParameter, "api-version"},
+		{"x=1;API%2Dversion=2&api-version=1", arm.InvalidAPIVersionParameter, "api-version"},
 		{"x=%", arm.InvalidQueryParameter, "x"},
 		{"%=1", arm.InvalidQueryParameter, "%"},
 		{"a=b&%zzapi-version=1", arm.InvalidQueryParameter, "%zzapi-version"},

@@ -35,6 +35,8 @@ func (f *Fault) TooLate() bool { return !f.Sent && errors.Is(f.Err, errTooLate) 
 func (f *Fault) ARM(namespace string) *arm.Error {
 	var dns *net.DNSError
 	switch {
+	case errors.Is(f.Err, context.Canceled):
+		return arm.NewError(arm.ClientClosedRequest).Because(f)
 	case errors.As(f.Err, &dns):
 		return arm.NewError(arm.InvalidGatewayHost, namespace).Because(f)
 	case f.Timeout() && f.Sent:
