@@ -75,7 +75,10 @@ func systemData(p access.Principal, q *routing.Request, row *inventory.Resource,
 		LastModifiedByType string `json:"lastModifiedByType"`
 		LastModifiedAt     string `json:"lastModifiedAt"`
 	}
-	stamp := func(t time.Time) string { return t.UTC().Format("2006-01-02T15:04:05.0000000Z") }
+	// The index keeps microseconds: an update must tell the same createdAt.
+	stamp := func(t time.Time) string {
+		return t.UTC().Truncate(time.Microsecond).Format("2006-01-02T15:04:05.0000000Z")
+	}
 	s := stamps{LastModifiedBy: p.Signature(), LastModifiedByType: p.Kind(), LastModifiedAt: stamp(now)}
 	switch {
 	case row != nil && row.Creator.Name != "":

@@ -146,6 +146,7 @@ func (g *Gateway) intent(x *exchange, p proxied) inventory.Write {
 		APIVersion:      q.Query.APIVersion,
 		Sender:          g.sender,
 		Creator:         inventory.Creator{Name: x.principal.Signature(), Kind: x.principal.Kind()},
+		Created:         x.started,
 		Incarnation:     p.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 	}

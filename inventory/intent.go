@@ -22,8 +22,11 @@ type Write struct {
 	Region       string // whose endpoint it goes to
 	Location     string // normalised; empty: the row's is not compared
 	APIVersion   string
-	Sender       string  // which replica sends it
-	Creator      Creator // for a row that this write makes
+	Sender       string // which replica sends it
+	// Creator and Created are for a row that this write makes; the zero time
+	// means now.
+	Creator Creator
+	Created time.Time
 
 	// Incarnation, when set, is the group's that the write is meant for.
 	Incarnation [16]byte
@@ -182,9 +185,13 @@ func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 
 // row is what a create makes before anything is known.
 func (w *Write) row(now time.Time) *Resource {
+	created := w.Created
+	if created.IsZero() {
+		created = now
+	}
 	return &Resource{
 		Subscription: w.Subscription, Key: w.Key, ID: w.ID, Group: w.Group, Type: w.Type, TypeName: w.TypeName,
 		Name: w.Name, Parent: w.Parent, Region: w.Region, Location: w.Location, APIVersion: w.APIVersion,
-		Creator: w.Creator, Created: now, Changed: now,
+		Creator: w.Creator, Created: created, Changed: now,
 	}
 }

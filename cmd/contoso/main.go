@@ -40,6 +40,7 @@ func run() error {
 type flags struct {
 	region, listen, state, level string
 	pageSize                     int
+	breaks                       []string
 }
 
 func command(stdout, stderr io.Writer) *cobra.Command {
@@ -59,6 +60,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().StringVar(&f.state, "state", "", "file that keeps the state; none keeps it in memory")
 	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
 	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
+	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
 	_ = c.MarkFlagRequired("region") // fails only for a flag that is not defined
 	return c
 }
@@ -69,7 +71,7 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Log: log})
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Log: log})
 	if err != nil {
 		return err
 	}

@@ -112,9 +112,24 @@ func TestAcknowledgedWritesOutliveAKill(t *testing.T) {
 	}
 }
 
+func TestBreaksAreTaken(t *testing.T) {
+	program := build(t)
+	p := start(t, program, "--region", "westus", "--break", "delete-absent-404,etag-strong")
+	if status, body := p.do(t, "DELETE", ""); status != http.StatusNotFound {
+		t.Errorf("DELETE: %d %s", status, body)
+	}
+	if _, body := p.do(t, "PUT", `{"location":"westus"}`); strings.Contains(body, "W/") {
+		t.Errorf("PUT: %s", body)
+	}
+	out, err := exec.CommandContext(t.Context(), program, "--region", "westus", "--break", "gravity").CombinedOutput()
+	if err == nil || !strings.Contains(string(out), "delete-absent-404") {
+		t.Errorf("an unknown break: %v, %s", err, out)
+	}
+}
+
 func TestFlagsAreJudged(t *testing.T) {
 	program := build(t)
-	for _, args := range [][]string{{}, {"--region", ""}, {"--region", "westus", "--page-size", "-1"}, {"--region", "westus", "--log-level", "loud"}, {"--region", "westus", "x"}, {"--region", "westus", "--listen", "nowhere"}} {
+	for _, args := range [][]string{{}, {"--region", ""}, {"--region", "westus", "--page-size", "-1"}, {"--region", "westus", "--log-level", "loud"}, {"--region", "westus", "x"}, {"--region", "westus", "--listen", "nowhere"}, {"--region", "westus", "--break", "etag-strong,gravity"}} {
 		out, err := exec.CommandContext(t.Context(), program, args...).Output()
 		if err == nil || len(out) != 0 {
 			t.Errorf("%q: %v, stdout %q", args, err, out)

@@ -20,19 +20,22 @@ type call struct {
 	query   url.Values // keys folded
 	uri     string     // path and query as they came
 	own     string     // scheme and host of the listener that took it
+	host    string     // the header's, by which no link may be built
 	address address
 	body    []byte
 	fault   fault
+	breaks  breaks
 
-	version string
-	etags   bool
-	order   order
+	requestID string // the answer's
+	version   string
+	etags     bool
+	order     order
 }
 
 // read takes the request's body in, which a fault may let outlive its
 // connection.
 func (p *Provider) read(r *http.Request, f fault) (*call, error) {
-	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), fault: f}
+	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {
 		return nil, badRequest("InvalidRequestContent", "The request content could not be read.")

@@ -41,7 +41,10 @@ type resourceType struct {
 	namespace string
 	path      string // below the namespace, such as "virtualMachines/disks"
 	kind      kind
-	global    bool // served by the global endpoint alone
+	global    bool   // served by the global endpoint alone
+	refuse    bool   // its deletionPolicy: it stays while it has nested resources; else they go with it
+	made      bool   // by the provider itself: clients can but read
+	deep      string // the type of children that its properties may bring along, "" for none
 	actions   []action
 	skus      []sku
 }
@@ -65,10 +68,12 @@ type catalog []*resourceType
 
 func newCatalog() catalog {
 	return catalog{
-		{namespace: computeNamespace, path: "virtualMachines", actions: machineActions(), skus: machineSkus()},
+		{namespace: computeNamespace, path: "virtualMachines", deep: "runCommands", actions: machineActions(), skus: machineSkus()},
 		{namespace: computeNamespace, path: "virtualMachines/disks"},
 		{namespace: computeNamespace, path: "virtualMachines/runCommands", kind: proxyOnly},
-		{namespace: computeNamespace, path: "networkInterfaces"},
+		{namespace: computeNamespace, path: "virtualMachines/testResults", kind: proxyOnly, made: true},
+		{namespace: computeNamespace, path: "networkInterfaces", refuse: true},
+		{namespace: computeNamespace, path: "networkInterfaces/ipConfigurations"},
 		{namespace: insightNamespace, path: "workspaces"},
 		{namespace: insightNamespace, path: "profiles", global: true},
 		{namespace: insightNamespace, path: "diagnosticSettings", kind: extension},
@@ -93,33 +98,4 @@ func (c catalog) lookup(namespace, path string) (*resourceType, bool) {
 		}
 	}
 	return nil, false
-}
-
-// sku is one element of an answer to "which SKUs may this resource have"
-// (addendum, Enumerating SKUs for an existing resource).
-type sku struct {
-	ResourceType string      `json:"resourceType"`
-	Sku          skuName     `json:"sku"`
-	Capacity     skuCapacity `json:"capacity"`
-}
-
-type skuName struct {
-	Name string `json:"name"`
-	Tier string `json:"tier"`
-}
-
-type skuCapacity struct {
-	Minimum   int    `json:"minimum"`
-	Maximum   int    `json:"maximum"`
-	Default   int    `json:"default"`
-	ScaleType string `json:"scaleType"`
-}
-
-func machineSkus() []sku {
-	const machines = computeNamespace + "/virtualMachines"
-	return []sku{
-		{machines, skuName{"F0", "Free"}, skuCapacity{1, 1, 1, "manual"}},
-		{machines, skuName{"S1", "Standard"}, skuCapacity{1, 10, 1, "manual"}},
-		{machines, skuName{"P3", "Premium"}, skuCapacity{0, 100, 2, "automatic"}},
-	}
 }

@@ -6,18 +6,22 @@ import (
 )
 
 // replacement makes the resource that a PUT asks for, from its URL and body
-// alone but for what no client sets.
-func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, error) {
+// alone but for what no client sets, and the children that come with it.
+func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
 	properties, err := body.object("properties")
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
-	if err := checkState(properties, current); err != nil {
-		return nil, err
+	if err := x.checkState(properties, current); err != nil {
+		return nil, nil, err
 	}
 	place, err := p.placement(x, c.address, t, body, current)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
+	}
+	properties, children, err := p.deepInsert(c, x, t, properties)
+	if err != nil {
+		return nil, nil, err
 	}
 	members := object{}
 	for _, m := range body {
@@ -29,46 +33,100 @@ func (p *Provider) replacement(c *call, x *tx, t *resourceType, body object, cur
 	if current != nil {
 		next.SystemData = current.SystemData
 	}
-	err = next.complete(c, t)
-	return next, err
+	if err := next.complete(c, c.address, t); err != nil {
+		return nil, nil, err
+	}
+	if name, err := body.text("name"); err == nil && name != "" && c.breaks[nameFromBody] {
+		next.Name = name
+	}
+	return next, children, t.checkSku(next, current)
 }
 
 // patched makes the resource that a PATCH asks for: tags are replaced whole,
 // everything else is merged (RFC 7396).
-func patched(c *call, t *resourceType, body object, current *resource) (*resource, error) {
-	if err := checkImmutable(body, current); err != nil {
-		return nil, err
+func (p *Provider) patched(c *call, x *tx, t *resourceType, body object, current *resource) (*resource, []*resource, error) {
+	if err := x.checkImmutable(body, current); err != nil {
+		return nil, nil, err
 	}
 	next := *current
-	if v, sent := body.get("properties"); sent {
-		patch, err := body.object("properties")
-		if err != nil {
-			return nil, err
-		}
-		if err := checkState(patch, current); err != nil {
-			return nil, err
-		}
-		next.Properties = current.Properties.merge(patch)
-		if isNull(v) {
-			next.Properties = object{}
-		}
+	if place, _ := body.text("location"); place != "" && c.breaks[mutableLocation] {
+		next.Location = place
 	}
 	patch := body.without(ownMembers...)
-	if v, sent := patch.given("tags"); sent {
-		next.Members = next.Members.with("tags", v)
+	if _, sent := patch.given("sku"); sent && c.breaks[skuPatchClearsRest] {
+		next.Members, next.Properties = object{}, object{}
+	}
+	children, err := p.patchProperties(c, x, t, body, &next)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := next.patchMembers(patch, c.breaks); err != nil {
+		return nil, nil, err
+	}
+	if err := next.complete(c, c.address, t); err != nil {
+		return nil, nil, err
+	}
+	return &next, children, t.checkSku(&next, current)
+}
+
+func (p *Provider) patchProperties(c *call, x *tx, t *resourceType, body object, next *resource) ([]*resource, error) {
+	v, sent := body.get("properties")
+	if !sent {
+		return nil, nil
+	}
+	patch, err := body.object("properties")
+	if err != nil {
+		return nil, err
+	}
+	if err := x.checkState(patch, next); err != nil {
+		return nil, err
+	}
+	patch, children, err := p.deepInsert(c, x, t, patch)
+	if err != nil {
+		return nil, err
+	}
+	if isNull(v) || c.breaks[propertiesReplacedOnPatch] {
+		next.Properties = object{}
+	}
+	next.Properties = next.Properties.merge(patch)
+	return children, nil
+}
+
+func (r *resource) patchMembers(patch object, b breaks) error {
+	if v, sent := patch.given("tags"); sent && !b[tagsMergedOnPatch] {
+		r.Members = r.Members.with("tags", v)
 		patch = patch.without("tags")
 	}
-	next.Members = next.Members.merge(patch)
-	err := next.complete(c, t)
-	return &next, err
+	if _, sent := patch.given("sku"); sent {
+		asked, err := patch.object("sku")
+		if err != nil {
+			return err
+		}
+		old, err := r.Members.object("sku")
+		if err != nil {
+			return err
+		}
+		r.Members = r.Members.with("sku", mergeSku(old, asked).bytes())
+		patch = patch.without("sku")
+	}
+	r.Members = r.Members.merge(patch)
+	return nil
 }
 
 // complete sets what follows from the URL, the header and the content, and
 // judges the content.
-func (r *resource) complete(c *call, t *resourceType) error {
-	r.ID, r.Name, r.Type, r.Scope = c.address.id(), c.address.name(), t.name(), c.address.scopeKey()
+func (r *resource) complete(c *call, a address, t *resourceType) error {
+	if c.breaks[normalisedCasing] {
+		a = a.lowered()
+	}
+	r.ID, r.Name, r.Type, r.Scope = a.id(), a.name(), t.name(), a.scopeKey()
 	r.Properties = r.Properties.without("provisioningState")
-	if !t.located() {
+	switch {
+	case t.kind == proxyOnly && c.breaks[proxyChildHasTags]:
+		if _, given := r.Members.given("tags"); !given {
+			r.Members = r.Members.with("tags", object{}.bytes())
+		}
+	case !t.located():
 		r.Members = r.Members.without("tags") // not applicable to such resources
 	}
 	if err := checkMembers(r.Members); err != nil {
@@ -78,8 +136,10 @@ func (r *resource) complete(c *call, t *resourceType) error {
 	if r.SystemData, err = mergeSystemData(r.SystemData, c.header.Get("x-ms-arm-resource-system-data")); err != nil {
 		return err
 	}
-	r.ETag, err = entityTag(r)
-	return err
+	if c.breaks[systemDataDropped] {
+		r.SystemData = nil
+	}
+	return r.tag(c.breaks)
 }
 
 // placement judges the body's location and gives the one to keep: "" for
@@ -91,6 +151,9 @@ func (p *Provider) placement(x *tx, a address, t *resourceType, body object, cur
 	}
 	if given == "" && t.kind == tracked && !t.nested() {
 		return "", badRequest("LocationRequired", "The location property is required for this definition.")
+	}
+	if given != "" && current != nil && t.located() && x.breaks[mutableLocation] {
+		return given, nil
 	}
 	if given != "" && location(given) != p.region {
 		if current != nil {
@@ -112,9 +175,9 @@ func (p *Provider) placement(x *tx, a address, t *resourceType, body object, cur
 
 // checkState keeps provisioningState read-only (addendum, ProvisioningState
 // property): one that matches is ignored, any other refused.
-func checkState(properties object, current *resource) error {
+func (t *tx) checkState(properties object, current *resource) error {
 	v, given := properties.given("provisioningState")
-	if !given {
+	if !given || t.breaks[provisioningStateAccepted] {
 		return nil
 	}
 	var s string
@@ -125,10 +188,10 @@ func checkState(properties object, current *resource) error {
 }
 
 // checkImmutable refuses a PATCH of what identifies a resource.
-func checkImmutable(body object, current *resource) error {
+func (t *tx) checkImmutable(body object, current *resource) error {
 	for _, m := range []struct{ key, now string }{{"id", current.ID}, {"name", current.Name}, {"type", current.Type}, {"location", current.Location}} {
 		v, sent := body.get(m.key)
-		if !sent {
+		if !sent || m.key == "location" && t.breaks[mutableLocation] {
 			continue
 		}
 		var s string

@@ -48,6 +48,20 @@
 //	own-next           nextLink on its own host
 //	hop-headers        hop-by-hop and server headers, a correlation id of its own
 //
+// Options.Breaks has it break rules of the contract, each by a name that [Breaks]
+// explains, so that a suite that holds providers to the contract can be seen to
+// fail. A break changes the answers of one rule and leaves all others as they
+// are.
+//
+// What the contract leaves to a provider is decided so: children in a machine's
+// properties.runCommands are created or replaced with it, and those that it
+// does not name stay; a network interface is not deleted while it has
+// ipConfigurations (409), while other nested resources go with their parent; a
+// machine's SKU can change within its family alone; a notice about a
+// subscription counts for both namespaces unless its query names one; a
+// machine's testResults/latest tells of its newest runTests for as long as the
+// machine stands.
+//
 // Below /contoso/ it serves its own administration, which is no part of the
 // contract: POST, GET and DELETE /contoso/faults (misbehaviour for requests
 // that match a method and a part of the path), GET and DELETE

@@ -4,20 +4,25 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"net/http"
+	"slices"
 	"strings"
 )
 
-// entityTag makes a resource's weak entity tag: SHA-512 over its canonical form
+// tag sets a resource's weak entity tag: SHA-512 over its canonical form
 // without what changes by itself (the tag, systemData, provisioningState). Two
 // writes of the same content get the same tag.
-func entityTag(r *resource) (string, error) {
-	o := object{{"id", encode(r.ID)}, {"type", encode(r.Type)}, {"location", encode(r.Location)}, {"members", r.Members.bytes()}, {"properties", r.Properties.bytes()}}
-	b, err := canonical(o.bytes())
+func (r *resource) tag(b breaks) error {
+	o := object{{"id", encode(r.ID)}, {"type", encode(r.Type)}, {"location", encode(r.Location)}, {"members", r.Members.bytes()}, {"properties", slices.Concat(r.Properties, r.shownChildren()).bytes()}}
+	text, err := canonical(o.bytes())
 	if err != nil {
-		return "", err
+		return err
 	}
-	sum := sha512.Sum512(b)
-	return `W/"` + hex.EncodeToString(sum[:]) + `"`, nil
+	sum := sha512.Sum512(text)
+	r.ETag = `W/"` + hex.EncodeToString(sum[:]) + `"`
+	if b[etagStrong] {
+		r.ETag = strings.TrimPrefix(r.ETag, "W/")
+	}
+	return nil
 }
 
 // precondition is what If-Match and If-None-Match ask for (addendum, ETags for
@@ -98,8 +103,17 @@ func (p precondition) allows(current *resource) error {
 // knows none.
 func (c *call) preconditions() (precondition, error) {
 	p := parsePrecondition(c.header)
+	if c.breaks[ifNoneMatchIgnored] {
+		p.noneMatch = tagList{}
+	}
+	if !c.etags && c.breaks[oldVersionIgnoresIfMatch] {
+		return precondition{}, nil
+	}
 	if !c.etags && !(p.match.empty() && p.noneMatch.empty()) {
 		return p, fail(http.StatusNotAcceptable, "NotAcceptable", "The api-version '%s' has no entity tags. Use '%s' or later.", c.version, apiVersions[1])
+	}
+	if c.breaks[ifMatchIgnored] {
+		p.match = tagList{}
 	}
 	return p, nil
 }

@@ -105,7 +105,7 @@ func TestTheOldVersionHasNoETags(t *testing.T) {
 func TestOfManyConditionalWritesOneWins(t *testing.T) {
 	s := newSite(t, "westus")
 	tag := s.do(201, "PUT", vm+version, westVM).header.Get("ETag")
-	const writers = 20
+	const writers = 100
 	statuses := make(chan int, writers)
 	var done sync.WaitGroup
 	for i := range writers {

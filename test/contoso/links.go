@@ -19,7 +19,8 @@ func (c *call) referer() (*url.URL, error) {
 	return u, nil
 }
 
-// pollBase is the scheme and host of polling URLs.
+// pollBase is the scheme and host of polling URLs; locationBase is that of the
+// Location header, the same unless a rule is broken on purpose.
 func (c *call) pollBase() (string, error) {
 	switch c.fault.name {
 	case foreignLocation:
@@ -34,6 +35,16 @@ func (c *call) pollBase() (string, error) {
 	return u.Scheme + "://" + u.Host, nil
 }
 
+func (c *call) locationBase(base string) string {
+	switch {
+	case c.breaks[locationRelative]:
+		return ""
+	case c.breaks[locationFromHost]:
+		return "http://" + c.host
+	}
+	return base
+}
+
 // nextLink is the referer with the token of the page after the given key.
 func (c *call) nextLink(last string) (string, error) {
 	u, err := c.referer()
@@ -41,6 +52,9 @@ func (c *call) nextLink(last string) (string, error) {
 		return "", err
 	}
 	base := u.Scheme + "://" + u.Host
+	if c.breaks[nextLinkFromHost] {
+		base = "http://" + c.host
+	}
 	switch c.fault.name {
 	case foreignNext:
 		base = foreignBase

@@ -29,13 +29,21 @@ func (p *Provider) list(c *call, t *resourceType) (answer, error) {
 			return answer{}, err
 		}
 		page := x.page(t, collectionPrefix(c.address, t), after, size)
+		if x.stateFor(c.address) == subscriptionUnregistered {
+			if x.breaks[unregisteredList403] {
+				return answer{}, fail(http.StatusForbidden, "SubscriptionNotRegistered", "The subscription is not registered.")
+			}
+			page.resources, page.more = nil, false
+		}
 		out := object{{"value", page.value(c.etags)}}
 		if page.more {
-			next, err := c.nextLink(page.last())
+			next, err := c.nextLink(page.after)
 			if err != nil {
 				return answer{}, err
 			}
 			out = append(out, member{"nextLink", encode(next)})
+		} else if x.breaks[emptyNextLink] {
+			out = append(out, member{"nextLink", encode("")})
 		}
 		return bodyAnswer(http.StatusOK, out.bytes()), nil
 	})
@@ -52,6 +60,7 @@ func collectionPrefix(a address, t *resourceType) string {
 type page struct {
 	resources []*resource
 	more      bool
+	after     string // the key after which the next page begins
 }
 
 func (t *tx) page(kind *resourceType, prefix, after string, size int) page {
@@ -62,15 +71,16 @@ func (t *tx) page(kind *resourceType, prefix, after string, size int) page {
 			continue
 		}
 		if len(p.resources) == size {
-			p.more = true
+			p.more, p.after = true, p.resources[size-1].key()
+			if t.breaks[pageLosesItem] {
+				p.after = k
+			}
 			break
 		}
 		p.resources = append(p.resources, r)
 	}
 	return p
 }
-
-func (p page) last() string { return p.resources[len(p.resources)-1].key() }
 
 func (p page) value(etags bool) json.RawMessage {
 	out := []byte{'['}

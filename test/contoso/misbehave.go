@@ -102,7 +102,9 @@ func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault, a answ
 			a.header.Set(k, v)
 		}
 	}
-	a.send(w)
+	if !p.breaks[headWithBody] || r.Method != http.MethodHead || !sendHeadWithBody(w, a) {
+		a.send(w)
+	}
 	return a.status
 }
 

@@ -14,6 +14,9 @@ func (p *Provider) checkName(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if _, given := body.given("name"); !given {
+		return answer{}, invalidContent("The member 'name' is required: the name to check.")
+	}
 	name, err := body.text("name")
 	if err != nil {
 		return answer{}, err
@@ -29,6 +32,9 @@ func (p *Provider) checkName(c *call) (answer, error) {
 		return answer{}, badRequest("InvalidResourceType", "The member 'type' must name a resource type of the namespace '%s'.", c.address.namespace)
 	}
 	return p.transact(func(x *tx) (answer, error) {
+		if err := x.permits(c); err != nil {
+			return answer{}, err
+		}
 		return jsonAnswer(http.StatusOK, x.availability(name, p.catalog[i])), nil
 	})
 }
@@ -41,14 +47,28 @@ type availability struct {
 
 func (t *tx) availability(name string, kind *resourceType) availability {
 	if !validName(name) {
-		return availability{Reason: "Invalid", Message: "The name is empty, too long or has characters that are not allowed."}
+		return availability{Reason: "Invalid", Message: "The name is not valid. A name has 1 to 260 characters, none of <>%&:\\?/ and no control characters."}
 	}
-	for _, r := range t.resources {
-		if r.Type == kind.name() && same(r.Name, name) {
-			return availability{Reason: "AlreadyExists", Message: "The name is already in use."}
-		}
+	if t.taken(name, kind) && !t.breaks[checkNameWrong] {
+		return availability{Reason: "AlreadyExists", Message: "The name '" + name + "' is already in use. Choose another."}
 	}
 	return availability{NameAvailable: true}
+}
+
+// taken looks at what there is and at what is about to appear.
+func (t *tx) taken(name string, kind *resourceType) bool {
+	is := func(r *resource) bool { return r != nil && r.Type == kind.name() && same(r.Name, name) }
+	for _, r := range t.resources {
+		if is(r) {
+			return true
+		}
+	}
+	for _, o := range t.running {
+		if is(o.Hidden) {
+			return true
+		}
+	}
+	return false
 }
 
 type usage struct {
@@ -111,6 +131,9 @@ func (p *Provider) listOperations(c *call) (answer, error) {
 			continue
 		}
 		add(t, "read", "Read")
+		if t.made {
+			continue
+		}
 		add(t, "write", "Write")
 		add(t, "delete", "Delete")
 		for _, a := range t.actions {

@@ -2,6 +2,7 @@ package contoso
 
 import (
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 	"slices"
@@ -41,7 +42,9 @@ type operation struct {
 	ETags      bool   `json:"etags"`
 
 	Hidden   *resource    `json:"hidden,omitempty"`   // appears when the operation succeeds
+	Children []*resource  `json:"children,omitempty"` // are put when it succeeds
 	Previous *resource    `json:"previous,omitempty"` // stands again when it fails
+	Shown    string       `json:"shown,omitempty"`    // the key of the resource that tells of it
 	Result   *result      `json:"result,omitempty"`   // what a synchronous answer would have been
 	Error    *errorDetail `json:"error,omitempty"`
 }
@@ -70,6 +73,9 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 		ID: uuid.NewString(), Kind: kind, Key: on.key(), Status: status, Outcome: c.order.outcome,
 		Started: x.now, Due: x.now.Add(c.order.duration), RetryAfter: c.order.retryAfter, ETags: c.etags,
 	}
+	if c.breaks[operationIDIsRequestID] {
+		o.ID = fold(c.requestID)
+	}
 	o.Tenant, o.Caller = c.caller()
 	place := p.place(c, on)
 	o.Place = "/" + strings.Join(place, "/")
@@ -83,7 +89,7 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 			return nil, nil, err
 		}
 		query := "?api-version=" + url.QueryEscape(c.version)
-		o.Location = base + escaped(append(place, "operationResults", o.ID)...) + query
+		o.Location = c.locationBase(base) + escaped(append(place, "operationResults", o.ID)...) + query
 		if atLocation {
 			links.Set("Location", o.Location)
 		}
@@ -139,8 +145,10 @@ func (p *Provider) settle(now time.Time) error {
 		if p.state.running[o.ID] != o {
 			continue // ended by one before it
 		}
-		x := &tx{state: p.state, now: o.Due}
-		x.finish(o)
+		x := p.begun(o.Due)
+		if err := x.finish(o); err != nil {
+			return err
+		}
 		if err := p.commit(&x.change); err != nil {
 			return err
 		}
@@ -149,9 +157,9 @@ func (p *Provider) settle(now time.Time) error {
 }
 
 // finish ends the operation as its outcome says.
-func (t *tx) finish(o *operation) {
+func (t *tx) finish(o *operation) error {
 	done := *o
-	done.Status, done.Ended, done.Hidden, done.Previous = o.Outcome, o.Due, nil, nil
+	done.Status, done.Ended, done.Hidden, done.Previous, done.Children = o.Outcome, o.Due, nil, nil, nil
 	current := t.resource(o.Key)
 	if current != nil && current.Operation != o.ID {
 		current = nil // a later write owns it
@@ -160,24 +168,24 @@ func (t *tx) finish(o *operation) {
 		f := outcomeFailure(o.Outcome)
 		done.Error = &errorDetail{f.code, f.message}
 		if current != nil {
-			t.put(settled(current, o.Previous).in(o.Outcome, ""))
+			t.put(t.settled(current, o.Previous).in(o.Outcome, ""))
 		}
 		t.setOperation(o.ID, &done)
-		return
+		return errors.Join(t.endRun(&done), t.relist())
 	}
-	switch {
-	case o.Kind == deleteOperation:
-		if current != nil {
-			t.removeTree(o.Key)
-		}
-	case o.Hidden != nil:
-		current = o.Hidden.in(stateSucceeded, "")
-		t.put(current)
-	case current != nil:
-		current = current.in(stateSucceeded, "")
-		t.put(current)
+	if o.Hidden != nil {
+		current = o.Hidden
+	}
+	if o.Kind == deleteOperation && current != nil {
+		t.drop(o.Key)
 	}
 	if o.Kind == writeOperation && current != nil {
+		t.put(current.in(stateSucceeded, ""))
+		t.insert(o.Children)
+		if err := t.relist(); err != nil {
+			return err
+		}
+		current = t.resource(o.Key)
 		r := *o.Result
 		r.Body = current.render(o.ETags)
 		if o.ETags {
@@ -186,12 +194,13 @@ func (t *tx) finish(o *operation) {
 		done.Result = &r
 	}
 	t.setOperation(o.ID, &done)
+	return t.endRun(&done)
 }
 
 // settled is what stands after a failure: what stood before, or the resource
 // whose creation failed.
-func settled(current, previous *resource) *resource {
-	if previous != nil {
+func (t *tx) settled(current, previous *resource) *resource {
+	if previous != nil && !t.breaks[failedUpdateKept] {
 		return previous
 	}
 	return current
@@ -226,11 +235,19 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 		place := "/" + strings.Join(a.segments[:len(a.segments)-2], "/")
 		tenant, caller := c.caller()
 		o := x.operation(fold(a.name()))
-		if o == nil || !same(place, o.Place) || o.Tenant != tenant || o.Caller != caller {
+		visible := o != nil && same(place, o.Place) && o.Tenant == tenant && o.Caller == caller
+		if o == nil || !visible && !x.breaks[operationSeenByOthers] {
 			return answer{}, notFound("OperationNotFound", "The operation '%s' was not found.", a.name())
 		}
 		if form == "operationstatuses" {
-			return o.statusAnswer(x.now), nil
+			a := o.statusAnswer(x.now)
+			if x.breaks[statusPoll202] && o.Ended.IsZero() {
+				a.status = http.StatusAccepted
+			}
+			return a, nil
+		}
+		if x.breaks[locationResultDiffers] && !o.Ended.IsZero() && o.Error == nil {
+			return jsonAnswer(http.StatusOK, map[string]string{"status": o.Status}), nil
 		}
 		return o.resultAnswer(), nil
 	})

@@ -23,6 +23,9 @@ type Options struct {
 	PageSize int
 	// Log gets one entry per request, at level info; nil logs nothing.
 	Log *zap.Logger
+	// Breaks names rules of the contract that the provider breaks, each from
+	// [Breaks]; an unknown one is an error of New.
+	Breaks []string
 	// Now is the clock by which asynchronous operations end, time.Now if nil.
 	Now func() time.Time
 }
@@ -35,6 +38,7 @@ type Provider struct {
 	log      *zap.Logger
 	now      func() time.Time
 	catalog  catalog
+	breaks   breaks
 	faults   faultTable
 	requests recorder
 
@@ -58,7 +62,14 @@ func New(o Options) (*Provider, error) {
 	if o.PageSize < 0 {
 		return nil, errors.New("the page size must not be negative")
 	}
-	p := &Provider{region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now, catalog: newCatalog(), state: newState(), closing: make(chan struct{})}
+	broken, err := newBreaks(o.Breaks)
+	if err != nil {
+		return nil, err
+	}
+	p := &Provider{
+		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
+		catalog: newCatalog(), breaks: broken, state: newState(), closing: make(chan struct{}),
+	}
 	if p.pageSize == 0 {
 		p.pageSize = 50
 	}
@@ -119,7 +130,11 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	p.requests.add(p.now(), r)
-	w.Header().Set("x-ms-request-id", uuid.NewString())
+	id := uuid.NewString()
+	if routing := r.Header.Get("x-ms-routing-request-id"); routing != "" && p.breaks[requestIDIsRoutingID] {
+		id = routing
+	}
+	w.Header().Set("x-ms-request-id", id)
 	status, fault := p.serve(w, r)
 	p.log.Info("request",
 		zap.String("method", r.Method),
@@ -145,6 +160,7 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
 		a.send(w)
 		return a.status, f.name
 	}
+	c.requestID = w.Header().Get("x-ms-request-id")
 	return p.misbehave(w, r, c), f.name
 }
 
@@ -156,9 +172,9 @@ func (p *Provider) answer(c *call) answer {
 		if !errors.As(err, &f) {
 			p.log.Error("request failed", zap.Error(err))
 		}
-		return failed(err)
+		a = failed(err)
 	}
-	return a
+	return p.breaks.spoil(a)
 }
 
 // transact runs f on the state as it is now: with every operation settled that
@@ -171,12 +187,19 @@ func (p *Provider) transact(f func(*tx) (answer, error)) (answer, error) {
 	if err := p.settle(now); err != nil {
 		return answer{}, err
 	}
-	t := &tx{state: p.state, now: now}
+	t := p.begun(now)
 	a, err := f(t)
+	if err == nil {
+		err = t.relist()
+	}
 	if err != nil {
 		return answer{}, err
 	}
 	return a, p.commit(&t.change)
+}
+
+func (p *Provider) begun(now time.Time) *tx {
+	return &tx{state: p.state, catalog: p.catalog, breaks: p.breaks, now: now}
 }
 
 func (p *Provider) commit(c *change) error {

@@ -9,7 +9,7 @@ func (p *Provider) get(c *call, t *resourceType) (answer, error) {
 		if err != nil {
 			return answer{}, err
 		}
-		if noneMatch := parseTags(c.header.Values("If-None-Match")); c.etags && noneMatch.has(r) {
+		if noneMatch := parseTags(c.header.Values("If-None-Match")); c.etags && noneMatch.has(r) && !x.breaks[ifNoneMatchIgnored] {
 			a := emptyAnswer(http.StatusNotModified)
 			a.header.Set("ETag", r.ETag)
 			return a, nil
@@ -23,7 +23,7 @@ func (t *tx) find(a address, kind *resourceType) (*resource, error) {
 	if err := t.checkParent(a, kind); err != nil {
 		return nil, err
 	}
-	r := t.resource(a.key())
+	r := t.held(a)
 	if r == nil {
 		return nil, resourceNotFound(a)
 	}
@@ -33,7 +33,7 @@ func (t *tx) find(a address, kind *resourceType) (*resource, error) {
 // checkParent refuses what hangs below a parent that is not there (addendum,
 // Nested Resources).
 func (t *tx) checkParent(a address, kind *resourceType) error {
-	if !kind.nested() {
+	if !kind.nested() || t.breaks[childrenSurvive] {
 		return nil
 	}
 	parent, _ := a.above()
@@ -41,18 +41,4 @@ func (t *tx) checkParent(a address, kind *resourceType) error {
 		return notFound("ParentResourceNotFound", "Can not perform requested operation on nested resource. Parent resource '%s' not found.", parent.name())
 	}
 	return nil
-}
-
-// listSkus answers which SKUs an existing resource may have.
-func (p *Provider) listSkus(host address) (answer, error) {
-	t, err := p.served(host)
-	if err != nil {
-		return answer{}, err
-	}
-	return p.transact(func(x *tx) (answer, error) {
-		if _, err := x.find(host, t); err != nil {
-			return answer{}, err
-		}
-		return jsonAnswer(http.StatusOK, map[string]any{"value": append([]sku{}, t.skus...)}), nil
-	})
 }

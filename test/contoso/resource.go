@@ -27,8 +27,9 @@ type resource struct {
 	Type       string          `json:"type"`
 	Scope      string          `json:"scope"` // folded; what the type's provider part hangs on
 	Location   string          `json:"location,omitempty"`
-	Members    object          `json:"members"`    // tags, sku, plan, kind and what else stands at the top
-	Properties object          `json:"properties"` // without provisioningState
+	Members    object          `json:"members"`            // tags, sku, plan, kind and what else stands at the top
+	Properties object          `json:"properties"`         // without provisioningState
+	Children   json.RawMessage `json:"children,omitempty"` // a member for properties, of children that came by deep insert
 	SystemData json.RawMessage `json:"systemData,omitempty"`
 	State      string          `json:"state"`
 	ETag       string          `json:"etag"`
@@ -59,12 +60,20 @@ func (r *resource) render(etags bool) []byte {
 		out = append(out, member{"location", encode(r.Location)})
 	}
 	out = append(out, r.Members...)
-	properties := slices.Concat(object{{"provisioningState", encode(r.State)}}, r.Properties)
+	properties := slices.Concat(object{{"provisioningState", encode(r.State)}}, r.Properties, r.shownChildren())
 	out = append(out, member{"properties", properties.bytes()})
 	if r.SystemData != nil {
 		out = append(out, member{"systemData", r.SystemData})
 	}
 	return out.bytes()
+}
+
+func (r *resource) shownChildren() object {
+	var o object
+	if r.Children == nil || json.Unmarshal(r.Children, &o) != nil {
+		return nil
+	}
+	return o
 }
 
 // answer is a response whose body is the resource.

@@ -2,6 +2,7 @@ package contoso
 
 import (
 	"net/url"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -119,6 +120,19 @@ func (a address) above() (address, bool) {
 	a.segments = a.segments[:len(a.segments)-drop]
 	a.types, a.names = a.types[:n], a.names[:n]
 	return a, true
+}
+
+// child is the address of an instance nested below this one.
+func (a address) child(kind, name string) address {
+	a.segments = slices.Concat(a.segments, []string{kind, name})
+	a.types = slices.Concat(a.types, []string{kind})
+	a.names = slices.Concat(a.names, []string{name})
+	return a
+}
+
+// addressOf takes the id of a resource apart, which is not escaped.
+func addressOf(id string) (address, error) {
+	return parseAddress(escaped(strings.Split(strings.TrimPrefix(id, "/"), "/")...))
 }
 
 // escaped is the path in the form in which it may stand in a URL.

@@ -77,6 +77,9 @@ func (p *Provider) routeInstance(c *call) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if t.made && c.method != http.MethodGet && c.method != http.MethodHead {
+		return answer{}, notAllowed(http.MethodGet, http.MethodHead)
+	}
 	switch c.method {
 	case http.MethodGet, http.MethodHead:
 		return p.get(c, t)
@@ -85,7 +88,7 @@ func (p *Provider) routeInstance(c *call) (answer, error) {
 	case http.MethodPatch:
 		return p.patch(c, t)
 	case http.MethodDelete:
-		return p.remove(c)
+		return p.remove(c, t)
 	}
 	return answer{}, notAllowed(http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete)
 }

@@ -108,19 +108,6 @@ func TestActions(t *testing.T) {
 	s.do(204, "GET", poll, "")
 }
 
-func TestSkus(t *testing.T) {
-	s := newSite(t, "westus")
-	s.refused(404, "ResourceNotFound", "GET", vm+"/skus"+version, "")
-	s.do(201, "PUT", vm+version, westVM)
-	a := s.get(vm + "/skus" + version)
-	first := a.at("value").([]any)[0].(map[string]any)
-	if first["resourceType"] != "Contoso.Compute/virtualMachines" || first["sku"].(map[string]any)["name"] != "F0" || first["capacity"].(map[string]any)["scaleType"] != "manual" {
-		t.Errorf("skus: %s", a.body)
-	}
-	s.do(201, "PUT", compute+"/networkInterfaces/n"+version, westVM)
-	s.get(compute+"/networkInterfaces/n/skus"+version).want([]any{}, "value")
-}
-
 func TestNamesUsagesAndOperations(t *testing.T) {
 	s := newSite(t, "westus")
 	s.do(201, "PUT", vm+version, westVM)
@@ -131,6 +118,15 @@ func TestNamesUsagesAndOperations(t *testing.T) {
 	check("checkNameAvailability", "VM1", machines).want("AlreadyExists", "reason")
 	check("locations/West%20US/checkNameAvailability", "vm2", machines).want(true, "nameAvailable")
 	check("checkNameAvailability", "a/b", machines).want("Invalid", "reason")
+	check("checkNameAvailability", "vm1", "Contoso.Compute/networkInterfaces").want(true, "nameAvailable")
+	s.do(202, "PUT", vm+"3"+version, westVM, "x-contoso-async: accepted")
+	taken := check("locations/westus/checkNameAvailability", "VM13", machines)
+	taken.want(false, "nameAvailable")
+	taken.want("AlreadyExists", "reason")
+	taken.want("The name 'VM13' is already in use. Choose another.", "message")
+	for _, body := range []string{``, `{}`, `{"type":"` + machines + `"}`, `{"name":7,"type":"` + machines + `"}`} {
+		s.refused(400, "InvalidRequestContent", "POST", sub+"/providers/Contoso.Compute/checkNameAvailability"+version, body)
+	}
 	s.refused(400, "InvalidResourceType", "POST", sub+"/providers/Contoso.Compute/checkNameAvailability"+version, `{"name":"x","type":"Contoso.Insight/workspaces"}`)
 	s.refused(404, "LocationNotServed", "POST", sub+"/providers/Contoso.Compute/locations/eastus/checkNameAvailability"+version, `{}`)
 
@@ -146,31 +142,12 @@ func TestNamesUsagesAndOperations(t *testing.T) {
 			t.Errorf("no operation %s: %s", name, a.body)
 		}
 	}
+	if strings.Contains(a.body, "testResults/write") || !strings.Contains(a.body, "testResults/read") {
+		t.Error("operations that no client has")
+	}
 	if strings.Contains(a.body, "Contoso.Insight") {
 		t.Error("another namespace's operations")
 	}
-}
-
-func TestSubscriptionNotices(t *testing.T) {
-	s := newSite(t, "westus")
-	const notice = "?api-version=2.0"
-	s.do(201, "PUT", vm+version, westVM)
-	s.do(201, "PUT", strings.Replace(vm, sub, otherSub, 1)+version, westVM)
-	s.do(200, "PUT", sub+notice, `{"state":"Registered","registrationDate":"x","properties":{"tenantId":"t"}}`).want("t", "properties", "tenantId")
-	s.refused(400, "InvalidApiVersionParameter", "PUT", sub+version, `{"state":"Registered"}`)
-	s.refused(400, "InvalidRequestContent", "PUT", sub+notice, `{"state":"Lost"}`)
-	s.do(200, "PUT", sub+notice, `{"state":"Unregistered"}`)
-	s.get(compute + "/virtualMachines" + version).wantIDs(vm)
-	s.do(200, "PUT", vm+version, westVM)
-	s.do(200, "PUT", sub+notice, `{"state":"Suspended"}`)
-	s.refused(409, "InvalidSubscriptionState", "PUT", vm+version, westVM)
-	s.refused(409, "InvalidSubscriptionState", "POST", vm+"/start"+version, "")
-	s.do(204, "DELETE", vm+"x"+version, "")
-	s.get(vm + version)
-	s.do(200, "PUT", sub+notice, `{"state":"Deleted"}`)
-	s.get(compute + "/virtualMachines" + version).wantIDs()
-	s.refused(409, "InvalidSubscriptionState", "PUT", vm+version, westVM)
-	s.get(strings.Replace(vm, sub, otherSub, 1) + version)
 }
 
 func TestRequestIDs(t *testing.T) {

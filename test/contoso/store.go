@@ -95,8 +95,10 @@ func (s *state) keysBelow(prefix, after string) []string {
 // change over it.
 type tx struct {
 	*state
-	now    time.Time
-	change change
+	catalog catalog
+	breaks  breaks
+	now     time.Time
+	change  change
 }
 
 func (t *tx) resource(key string) *resource {
@@ -150,7 +152,7 @@ func (t *tx) cancel(overtaken func(*operation) bool) {
 			continue
 		}
 		c := *o
-		c.Status, c.Ended, c.Hidden, c.Previous = stateCanceled, t.now, nil, nil
+		c.Status, c.Ended, c.Hidden, c.Previous, c.Children = stateCanceled, t.now, nil, nil, nil
 		c.Error = &errorDetail{"OperationPreempted", "The operation was overtaken by a later one on the same resource."}
 		t.setOperation(id, &c)
 	}

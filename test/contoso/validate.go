@@ -2,6 +2,8 @@ package contoso
 
 import (
 	"encoding/json"
+	"regexp"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -9,18 +11,34 @@ import (
 
 const maxTags = 50
 
+var kindForm = regexp.MustCompile(`^[-\w.,()]+$`)
+
+var identityForms = [...]string{"None", "SystemAssigned", "UserAssigned", "SystemAssigned,UserAssigned"}
+
 // checkMembers judges the top-level members whose form the contract fixes
 // (resource reference, Put Resource, Request Body).
 func checkMembers(members object) error {
 	if err := checkTags(members); err != nil {
 		return err
 	}
-	for _, key := range []string{"kind", "managedBy"} {
-		if _, err := members.text(key); err != nil {
-			return err
-		}
+	kind, err := members.text("kind")
+	if err != nil {
+		return err
 	}
-	for key, required := range map[string][]string{"sku": {"name"}, "plan": {"name", "publisher", "product"}, "identity": {"type"}} {
+	if kind != "" && !kindForm.MatchString(kind) {
+		return invalidContent("The member 'kind' may have letters, digits and -_.,() alone.")
+	}
+	managedBy, err := members.text("managedBy")
+	if err != nil {
+		return err
+	}
+	if managedBy != "" && !strings.HasPrefix(managedBy, "/") {
+		return invalidContent("The member 'managedBy' must be the id of a resource.")
+	}
+	if err := checkIdentity(members); err != nil {
+		return err
+	}
+	for key, required := range map[string][]string{"sku": {"name"}, "plan": {"name", "publisher", "product"}} {
 		if err := checkObject(members, key, required); err != nil {
 			return err
 		}
@@ -48,6 +66,26 @@ func checkObject(members object, key string, required []string) error {
 		return invalidContent("The member 'sku.capacity' must be an integer.")
 	}
 	return nil
+}
+
+// checkIdentity judges the managed identities of a resource.
+func checkIdentity(members object) error {
+	if err := checkObject(members, "identity", []string{"type"}); err != nil {
+		return err
+	}
+	identity, err := members.object("identity")
+	if err != nil || len(identity) == 0 {
+		return err
+	}
+	form, err := identity.text("type")
+	if err != nil {
+		return err
+	}
+	if !slices.ContainsFunc(identityForms[:], func(known string) bool { return same(known, strings.ReplaceAll(form, " ", "")) }) {
+		return invalidContent("The member 'identity.type' must be one of %v.", identityForms)
+	}
+	_, err = identity.object("userAssignedIdentities")
+	return err
 }
 
 func checkTags(members object) error {

@@ -19,18 +19,21 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
 		}
-		current := x.resource(c.address.key())
+		current := x.held(c.address)
 		if err := condition.allows(current); err != nil {
 			return answer{}, err
 		}
 		if beingDeleted(current) {
 			return answer{}, fail(http.StatusConflict, "ResourceBeingDeleted", "The resource '%s' is being deleted.", c.address.id())
 		}
-		next, err := p.replacement(c, x, t, body, current)
+		if current != nil && x.breaks[putExisting409] {
+			return answer{}, fail(http.StatusConflict, "ResourceAlreadyExists", "The resource '%s' already exists.", current.ID)
+		}
+		next, children, err := p.replacement(c, x, t, body, current)
 		if err != nil {
 			return answer{}, err
 		}
-		return p.carryOut(c, x, current, next)
+		return p.carryOut(c, x, t, writing{current, next, children})
 	})
 }
 
@@ -58,27 +61,30 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 		if current.Operation != "" {
 			return answer{}, fail(http.StatusConflict, "AnotherOperationInProgress", "Another operation on the resource '%s' is in progress.", current.ID)
 		}
-		next, err := patched(c, t, body, current)
+		next, children, err := p.patched(c, x, t, body, current)
 		if err != nil {
 			return answer{}, err
 		}
-		return p.carryOut(c, x, current, next)
+		return p.carryOut(c, x, t, writing{current, next, children})
 	})
 }
 
 // remove deletes a resource and all below it (resource reference, Delete
 // Resource).
-func (p *Provider) remove(c *call) (answer, error) {
+func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 	condition, err := c.preconditions()
 	if err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
-		if err := x.subscriptions[fold(c.address.subscription)].writable(c.method); err != nil {
+		if err := x.permits(c); err != nil {
 			return answer{}, err
 		}
 		key := c.address.key()
-		current := x.resource(key)
+		current := x.held(c.address)
+		if current == nil && x.breaks[deleteAbsent404] {
+			return answer{}, resourceNotFound(c.address)
+		}
 		if current == nil {
 			x.overtake(key) // what has not appeared yet never will
 			return emptyAnswer(http.StatusNoContent), nil
@@ -86,11 +92,14 @@ func (p *Provider) remove(c *call) (answer, error) {
 		if err := condition.allows(current); err != nil {
 			return answer{}, err
 		}
+		if err := x.mayDelete(t, current); err != nil {
+			return answer{}, err
+		}
 		if c.order.mode == modeSynchronous {
 			if c.order.outcome != stateSucceeded {
 				return answer{}, outcomeFailure(c.order.outcome)
 			}
-			x.removeTree(key)
+			x.drop(key)
 			return emptyAnswer(http.StatusOK), nil
 		}
 		o, links, err := p.begin(c, x, deleteOperation, stateDeleting, c.address)
@@ -104,12 +113,22 @@ func (p *Provider) remove(c *call) (answer, error) {
 	})
 }
 
-// carryOut makes next the resource, at once or by an operation. current is nil
-// where there was none.
-func (p *Provider) carryOut(c *call, x *tx, current, next *resource) (answer, error) {
-	key := next.key()
+// writing is what a PUT or PATCH comes to. current is nil where there was no
+// resource.
+type writing struct {
+	current, next *resource
+	children      []*resource // those of a deep insert
+}
+
+// carryOut makes next the resource, at once or by an operation.
+func (p *Provider) carryOut(c *call, x *tx, t *resourceType, w writing) (answer, error) {
+	key := w.next.key()
+	next, err := x.showing(w.next, t, w.children)
+	if err != nil {
+		return answer{}, err
+	}
 	status, running := http.StatusOK, stateUpdating
-	if current == nil {
+	if w.current == nil {
 		status, running = http.StatusCreated, stateCreating
 	}
 	if c.order.mode == modeSynchronous {
@@ -119,6 +138,7 @@ func (p *Provider) carryOut(c *call, x *tx, current, next *resource) (answer, er
 		x.overtake(key)
 		next = next.in(stateSucceeded, "")
 		x.put(next)
+		x.insert(w.children)
 		return next.answer(status, c.etags), nil
 	}
 	o, links, err := p.begin(c, x, writeOperation, running, c.address)
@@ -126,12 +146,15 @@ func (p *Provider) carryOut(c *call, x *tx, current, next *resource) (answer, er
 		return answer{}, err
 	}
 	o.Result = &result{Status: status}
-	o.Previous = x.lastSettled(current)
+	o.Previous, o.Children = x.lastSettled(w.current), w.children
 	x.overtake(key)
 	accepted := c.order.accepted(c.method)
-	if accepted && current == nil {
+	if accepted && w.current == nil && !c.breaks[async202Visible] {
 		o.Hidden = next
 		return answer{status: http.StatusAccepted, header: links}, nil
+	}
+	if !accepted && c.breaks[asyncPutTerminalAtOnce] {
+		running = stateSucceeded
 	}
 	next = next.in(running, o.ID)
 	x.put(next)
@@ -161,7 +184,7 @@ func (t *tx) lastSettled(r *resource) *resource {
 
 // mayWrite judges what does not depend on the resource itself.
 func (t *tx) mayWrite(c *call, kind *resourceType) error {
-	if err := t.subscriptions[fold(c.address.subscription)].writable(c.method); err != nil {
+	if err := t.permits(c); err != nil {
 		return err
 	}
 	if err := t.checkParent(c.address, kind); err != nil {

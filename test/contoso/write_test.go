@@ -91,7 +91,15 @@ func TestPutRefuses(t *testing.T) {
 		{"InvalidRequestContent", vm, in(`"sku":{"tier":"Free"}`)},
 		{"InvalidRequestContent", vm, in(`"sku":{"name":"S1","capacity":"2"}`)},
 		{"InvalidRequestContent", vm, in(`"plan":{"name":"n"}`)},
+		{"InvalidRequestContent", vm, in(`"plan":{"name":"n","publisher":"p"}`)},
+		{"InvalidRequestContent", vm, in(`"plan":{"name":"n","publisher":"p","product":""}`)},
+		{"InvalidRequestContent", vm, in(`"plan":"n"`)},
 		{"InvalidRequestContent", vm, in(`"identity":"x"`)},
+		{"InvalidRequestContent", vm, in(`"identity":{}`)},
+		{"InvalidRequestContent", vm, in(`"identity":{"type":"Nobody"}`)},
+		{"InvalidRequestContent", vm, in(`"identity":{"type":"UserAssigned","userAssignedIdentities":[]}`)},
+		{"InvalidRequestContent", vm, in(`"kind":"a b"`)},
+		{"InvalidRequestContent", vm, in(`"managedBy":"someone"`)},
 		{"InvalidRequestContent", vm, in(`"kind":{}`)},
 		{"InvalidRequestContent", vm, in(`"managedBy":1`)},
 		{"InvalidRequestContent", vm, in(`"zones":"1"`)},
@@ -140,6 +148,30 @@ func TestPatchRefuses(t *testing.T) {
 	s.refused(400, "InvalidProvisioningState", "PATCH", vm+version, `{"properties":{"provisioningState":"Failed"}}`)
 	s.refused(400, "InvalidRequestContent", "PATCH", vm+version, `{"sku":{"tier":"Free"}}`)
 	s.refused(400, "InvalidRequestContent", "PATCH", vm+version, `{"properties":7}`)
+}
+
+func TestMembersBesidePropertiesAreKept(t *testing.T) {
+	s := newSite(t, "westus")
+	members := map[string]any{
+		"plan":      map[string]any{"name": "n", "publisher": "p", "product": "q", "promotionCode": "c", "version": "1"},
+		"kind":      "api,linux",
+		"managedBy": compute + "/networkInterfaces/n",
+		"identity":  map[string]any{"type": "SystemAssigned, UserAssigned", "userAssignedIdentities": map[string]any{"/x": map[string]any{}}},
+		"zones":     []string{"1", "2"},
+		"sku":       map[string]any{"name": "S1", "tier": "Standard", "size": "1", "family": "general", "capacity": 2},
+	}
+	body := object{{"location", encode("westus")}}
+	for k, v := range members {
+		body = append(body, member{k, encode(v)})
+	}
+	s.do(201, "PUT", vm+version, string(body.bytes()))
+	s.do(200, "PATCH", vm+version, `{"tags":{"a":"b"},"plan":{"version":"2"}}`)
+	members["plan"].(map[string]any)["version"] = "2"
+	for k, v := range members {
+		s.get(vm+version).want(v, k)
+	}
+	s.refused(400, "InvalidRequestContent", "PATCH", vm+version, `{"plan":{"product":null}}`)
+	s.do(200, "PATCH", vm+version, `{"plan":null,"identity":{"type":"None","userAssignedIdentities":null}}`).want(nil, "plan")
 }
 
 func TestDelete(t *testing.T) {

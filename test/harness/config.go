@@ -155,7 +155,9 @@ providers:
         capabilities: {move: true, tags: true, etags: true}
       - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
       - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
-      - {name: networkInterfaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: virtualMachines/testResults, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
+      - {name: networkInterfaces, kind: tracked, deletionPolicy: refuse, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
     endpoints:

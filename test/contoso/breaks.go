@@ -1,0 +1,143 @@
+package contoso
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// Break is one rule of the contract that a provider can be told to break, so
+// that whoever holds providers to the contract can be seen to notice.
+type Break struct {
+	Name        string // for Options.Breaks and contoso --break
+	Section     string // of the contract, which holds the rule
+	Description string // what the provider then does
+}
+
+// Names of deliberate breaks; breakList tells what each does.
+const (
+	caseSensitiveNames        = "case-sensitive-names"
+	normalisedCasing          = "normalised-casing"
+	nameFromBody              = "name-from-body"
+	mutableLocation           = "mutable-location"
+	tagsMergedOnPatch         = "tags-merged-on-patch"
+	propertiesReplacedOnPatch = "properties-replaced-on-patch"
+	skuPatchClearsRest        = "sku-patch-clears-rest"
+	deleteAbsent404           = "delete-absent-404"
+	putExisting409            = "put-existing-409"
+	emptyNextLink             = "empty-next-link"
+	pageLosesItem             = "page-loses-item"
+	nextLinkFromHost          = "next-link-from-host"
+	etagStrong                = "etag-strong"
+	etagHeaderMissing         = "etag-header-missing"
+	ifMatchIgnored            = "if-match-ignored"
+	ifNoneMatchIgnored        = "if-none-match-ignored"
+	oldVersionIgnoresIfMatch  = "old-version-ignores-if-match"
+	provisioningStateAccepted = "provisioning-state-accepted"
+	asyncPutTerminalAtOnce    = "async-put-terminal-at-once"
+	async202Visible           = "async-202-visible"
+	async202Body              = "async-202-body"
+	locationRelative          = "location-relative"
+	locationFromHost          = "location-from-host"
+	statusPoll202             = "status-poll-202"
+	locationResultDiffers     = "location-result-differs"
+	operationSeenByOthers     = "operation-seen-by-others"
+	operationIDIsRequestID    = "operation-id-is-request-id"
+	failedUpdateKept          = "failed-update-kept"
+	childrenSurvive           = "children-survive"
+	refuseIgnored             = "refuse-ignored"
+	proxyChildHasTags         = "proxy-child-has-tags"
+	requestIDIsRoutingID      = "request-id-is-routing-id"
+	systemDataDropped         = "system-data-dropped"
+	skusMissing404            = "skus-missing-404"
+	unregisteredList403       = "unregistered-list-403"
+	checkNameWrong            = "check-name-wrong"
+	actionUnknown200          = "action-unknown-200"
+	headWithBody              = "head-with-body"
+)
+
+// Sections of the contract, as breaks and their readers name them.
+const (
+	sectionPut          = "resource reference, Put Resource"
+	sectionPatch        = "resource reference, Patch Resource"
+	sectionDelete       = "resource reference, Delete Resource"
+	sectionGet          = "resource reference, Get Resource"
+	sectionPaging       = "resource reference, Paging Response Body"
+	sectionETags        = "addendum, ETags for Resources"
+	sectionTracing      = "addendum, Instrumentation and Tracing across services"
+	sectionDesign       = "addendum, Designing Resources"
+	sectionSkus         = "addendum, Enumerating SKUs for an existing resource"
+	sectionAsyncPut     = "async reference, Creating/Updating using PUT"
+	sectionAsyncPost    = "async reference, Call Action POST Asynchronously"
+	sectionState        = "async reference, ProvisioningState property"
+	sectionAccepted     = "async reference, 202 Accepted and Location Headers"
+	sectionStatus       = "async reference, Azure-AsyncOperation Resource format"
+	sectionResultRules  = "async reference, Operation result rules"
+	sectionEntityTag    = "etag spec, Proposed change"
+	sectionSystemData   = "common headers, x-ms-arm-resource-system-data"
+	sectionNameCheck    = "check name availability"
+	sectionHTTPSemantic = "HTTP semantics, HEAD"
+)
+
+var breakList = [...]Break{
+	{caseSensitiveNames, sectionPut, "A resource is found only by the very casing of group and names under which it was written."},
+	{normalisedCasing, sectionPut, "Group and names come back in lower case instead of the latest casing."},
+	{nameFromBody, sectionPut, "The name of the body is returned instead of the URL's."},
+	{mutableLocation, sectionPut, "A PUT or PATCH may change the location of a resource."},
+	{tagsMergedOnPatch, sectionPatch, "PATCH adds its tags to those that are there."},
+	{propertiesReplacedOnPatch, sectionPatch, "PATCH replaces the properties instead of merging them."},
+	{skuPatchClearsRest, sectionPatch, "A PATCH with a sku forgets tags, properties and all else that it does not name."},
+	{deleteAbsent404, sectionDelete, "DELETE of what is not there is 404."},
+	{putExisting409, sectionPut, "PUT of a resource that exists is 409."},
+	{emptyNextLink, sectionPaging, "The last page has a nextLink that is empty."},
+	{pageLosesItem, sectionPaging, "The first resource of each further page is left out."},
+	{nextLinkFromHost, sectionPaging, "nextLink is built from the Host header instead of the referer."},
+	{etagStrong, sectionEntityTag, "ETags lack the mark of weakness, W/."},
+	{etagHeaderMissing, sectionGet, "The body's etag is not given as a header too."},
+	{ifMatchIgnored, sectionETags, "If-Match has no effect."},
+	{ifNoneMatchIgnored, sectionETags, "If-None-Match has no effect."},
+	{oldVersionIgnoresIfMatch, "etag spec, Other end user impact", "The api-version without ETags carries out writes with preconditions instead of answering 406."},
+	{provisioningStateAccepted, sectionState, "A provisioningState that differs from the resource's own is let pass."},
+	{asyncPutTerminalAtOnce, sectionAsyncPut, "An asynchronous PUT shows Succeeded while its operation still runs."},
+	{async202Visible, sectionAccepted, "A resource whose creation was answered with 202 is visible at once."},
+	{async202Body, sectionAccepted, "Answers of 202 have a body."},
+	{locationRelative, sectionAccepted, "The Location header has no scheme and host."},
+	{locationFromHost, sectionAccepted, "The Location header is built from the Host header instead of the referer."},
+	{statusPoll202, sectionStatus, "The status of an operation that still runs is answered with 202."},
+	{locationResultDiffers, sectionAccepted, "Once done, the Location URL answers otherwise than the synchronous call would have."},
+	{operationSeenByOthers, sectionResultRules, "Operations are shown to every subscription, tenant and caller."},
+	{operationIDIsRequestID, sectionResultRules, "An operation's id is the x-ms-request-id of the answer that began it."},
+	{failedUpdateKept, sectionAsyncPut, "What a failed update asked for stays."},
+	{childrenSurvive, sectionDesign, "Nested resources and extensions are still there when their parent is deleted."},
+	{refuseIgnored, sectionDesign, "A resource with nested ones whose deletionPolicy is refuse is deleted all the same."},
+	{proxyChildHasTags, sectionDesign, "Proxy-only resources show tags."},
+	{requestIDIsRoutingID, sectionTracing, "x-ms-request-id repeats x-ms-routing-request-id."},
+	{systemDataDropped, sectionSystemData, "systemData is neither kept nor returned."},
+	{skusMissing404, sectionSkus, "Where no SKU is valid the answer is 404 instead of an empty list."},
+	{unregisteredList403, sectionGet, "Lists of an unregistered subscription are 403."},
+	{checkNameWrong, sectionNameCheck, "A name that is taken is called available."},
+	{actionUnknown200, sectionAsyncPost, "An action that no type has is answered with 200."},
+	{headWithBody, sectionHTTPSemantic, "HEAD is answered with a body; clients' libraries hide it, a plain connection shows it."},
+}
+
+// Breaks lists every deliberate break.
+func Breaks() []Break { return slices.Clone(breakList[:]) }
+
+// breaks is the set of rules that a provider breaks.
+type breaks map[string]bool
+
+func newBreaks(names []string) (breaks, error) {
+	b := breaks{}
+	for _, name := range names {
+		known := func(k Break) bool { return k.Name == name }
+		if !slices.ContainsFunc(breakList[:], known) {
+			var all []string
+			for i := range breakList {
+				all = append(all, breakList[i].Name)
+			}
+			return nil, fmt.Errorf("there is no break %q; there are %s", name, strings.Join(all, ", "))
+		}
+		b[name] = true
+	}
+	return b, nil
+}

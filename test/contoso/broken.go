@@ -1,0 +1,66 @@
+package contoso
+
+import (
+	"bytes"
+	"io"
+	"net/http"
+	"slices"
+	"time"
+)
+
+// spoil lays over an answer what deliberate breaks change of every answer.
+func (b breaks) spoil(a answer) answer {
+	if b[etagHeaderMissing] && len(a.body) > 0 {
+		a.header.Del("ETag")
+	}
+	if b[async202Body] && a.status == http.StatusAccepted && len(a.body) == 0 {
+		a.header.Set("Content-Type", jsonContent)
+		a.body = encode(map[string]string{"status": "Accepted"})
+	}
+	return a
+}
+
+// held gives the resource at an address, nil if there is none.
+func (t *tx) held(a address) *resource {
+	r := t.resource(a.key())
+	if r == nil || !t.breaks[caseSensitiveNames] {
+		return r
+	}
+	written, err := addressOf(r.ID)
+	if err != nil || written.group != a.group || !slices.Equal(written.names, a.names) {
+		return nil
+	}
+	return r
+}
+
+// lowered is the address with its group and names in lower case.
+func (a address) lowered() address {
+	a.segments, a.names = slices.Clone(a.segments), slices.Clone(a.names)
+	if a.group != "" {
+		a.group = fold(a.group)
+		a.segments[3] = a.group
+	}
+	for i := range a.names {
+		a.names[i] = fold(a.names[i])
+		a.segments[len(a.scope)+3+2*i] = a.names[i]
+	}
+	return a
+}
+
+// sendHeadWithBody answers HEAD as no server may, for which it must take the
+// connection over. It is false where that is not possible.
+func sendHeadWithBody(w http.ResponseWriter, a answer) bool {
+	conn, _, err := http.NewResponseController(w).Hijack()
+	if err != nil {
+		return false
+	}
+	defer conn.Close()
+	a.copyHeader(w)
+	w.Header().Set("Date", time.Now().UTC().Format(http.TimeFormat))
+	whole := http.Response{
+		StatusCode: a.status, ProtoMajor: 1, ProtoMinor: 1, Header: w.Header(), Close: true,
+		Body: io.NopCloser(bytes.NewReader(a.body)), ContentLength: int64(len(a.body)),
+	}
+	_ = whole.Write(conn) // the client may have gone; nothing depends on it
+	return true
+}

@@ -1,0 +1,158 @@
+package contoso
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// Deep insert (addendum, Designing Resources): a member of a parent's
+// properties may hold proxy-only children, each {name, properties}. Those that
+// it names are created or replaced together with the parent; one named without
+// properties is left as it is, or created empty; children that it does not name
+// stay. The parent shows all of its children in the same form.
+
+// deepInsert takes the children out of a parent's properties, and gives what is
+// left with the children as they shall be.
+func (p *Provider) deepInsert(c *call, x *tx, t *resourceType, properties object) (object, []*resource, error) {
+	if t.deep == "" {
+		return properties, nil, nil
+	}
+	rest := properties.without(t.deep)
+	v, given := properties.given(t.deep)
+	if !given {
+		return rest, nil, nil
+	}
+	var entries []object
+	if json.Unmarshal(v, &entries) != nil {
+		return nil, nil, invalidContent("The member 'properties.%s' must be an array of objects with name and properties.", t.deep)
+	}
+	kind, _ := p.catalog.lookup(t.namespace, t.path+"/"+t.deep)
+	children := []*resource{}
+	for _, entry := range entries {
+		child, err := insertedChild(c, x, kind, t.deep, entry)
+		if err != nil {
+			return nil, nil, err
+		}
+		if slices.ContainsFunc(children, func(r *resource) bool { return r.key() == child.key() }) {
+			return nil, nil, invalidContent("The member 'properties.%s' names '%s' twice.", t.deep, child.Name)
+		}
+		children = append(children, child)
+	}
+	return rest, children, nil
+}
+
+func insertedChild(c *call, x *tx, kind *resourceType, deep string, entry object) (*resource, error) {
+	name, err := entry.text("name")
+	if err != nil || !validName(name) {
+		return nil, invalidContent("Each element of 'properties.%s' must have a name, one that is valid for a resource.", deep)
+	}
+	properties, err := entry.object("properties")
+	if err != nil {
+		return nil, err
+	}
+	a := c.address.child(deep, name)
+	current := x.resource(a.key())
+	if beingDeleted(current) {
+		return nil, fail(http.StatusConflict, "ResourceBeingDeleted", "The resource '%s' is being deleted.", a.id())
+	}
+	if err := x.checkState(properties, current); err != nil {
+		return nil, err
+	}
+	next := &resource{}
+	if current != nil {
+		kept := *current
+		next = &kept
+	}
+	if _, given := entry.given("properties"); given || current == nil {
+		next.Members, next.Properties = object{}, properties
+	}
+	err = next.complete(c, a, kind)
+	return next.in(stateSucceeded, ""), err
+}
+
+// insert puts the children of a deep insert.
+func (t *tx) insert(children []*resource) {
+	for _, r := range children {
+		t.overtake(r.key())
+		t.put(r)
+	}
+}
+
+// relist brings what parents show of their deep-inserted children up to date
+// with the transaction's change. A parent whose own operation runs shows what
+// the operation aims at, and is brought up to date when that ends.
+func (t *tx) relist() error {
+	parents := map[string]*resourceType{}
+	for key, r := range t.change.Resources {
+		if r == nil {
+			r = t.resources[key]
+		}
+		if r == nil {
+			continue
+		}
+		for _, kind := range t.catalog {
+			switch {
+			case kind.deep == "":
+			case r.Type == kind.name():
+				parents[key] = kind
+			case r.Type == kind.name()+"/"+kind.deep:
+				parents[key[:strings.LastIndex(key, "/"+fold(kind.deep)+"/")]] = kind
+			}
+		}
+	}
+	for key, kind := range parents {
+		r := t.resource(key)
+		if r == nil || r.Operation != "" {
+			continue
+		}
+		next, err := t.showing(r, kind, nil)
+		if err != nil {
+			return err
+		}
+		if !bytes.Equal(next.Children, r.Children) {
+			t.put(next)
+		}
+	}
+	return nil
+}
+
+// showing gives the parent with the children that it has, and those to come
+// over them.
+func (t *tx) showing(parent *resource, kind *resourceType, coming []*resource) (*resource, error) {
+	if kind.deep == "" {
+		return parent, nil
+	}
+	prefix := parent.key() + "/" + fold(kind.deep) + "/"
+	held := map[string]*resource{}
+	for _, k := range t.keysBelow(prefix, "") {
+		held[k] = t.resource(k)
+	}
+	for k, r := range t.change.Resources {
+		if strings.HasPrefix(k, prefix) {
+			held[k] = r
+		}
+	}
+	for _, r := range coming {
+		held[r.key()] = r
+	}
+	var keys []string
+	for k, r := range held {
+		if r != nil && r.Type == kind.name()+"/"+kind.deep {
+			keys = append(keys, k)
+		}
+	}
+	slices.Sort(keys)
+	next := *parent
+	if next.Children = nil; len(keys) > 0 {
+		list := []object{}
+		for _, k := range keys {
+			list = append(list, object{{"name", encode(held[k].Name)}, {"properties", held[k].Properties.bytes()}})
+		}
+		next.Children = object{{kind.deep, encode(list)}}.bytes()
+	}
+	err := next.tag(t.breaks)
+	return &next, err
+}

@@ -1,0 +1,136 @@
+package contoso
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+)
+
+// sku is one element of an answer to "which SKUs may this resource have"
+// (addendum, Enumerating SKUs for an existing resource).
+type sku struct {
+	ResourceType string      `json:"resourceType"`
+	Sku          skuName     `json:"sku"`
+	Capacity     skuCapacity `json:"capacity"`
+}
+
+type skuName struct {
+	Name   string `json:"name"`
+	Tier   string `json:"tier"`
+	Family string `json:"family"`
+}
+
+type skuCapacity struct {
+	Minimum   int64  `json:"minimum"`
+	Maximum   int64  `json:"maximum"`
+	Default   int64  `json:"default"`
+	ScaleType string `json:"scaleType"`
+}
+
+func machineSkus() []sku {
+	const machines = computeNamespace + "/virtualMachines"
+	return []sku{
+		{machines, skuName{"F0", "Free", "general"}, skuCapacity{1, 1, 1, "none"}},
+		{machines, skuName{"S1", "Standard", "general"}, skuCapacity{1, 10, 1, "manual"}},
+		{machines, skuName{"P3", "Premium", "general"}, skuCapacity{0, 100, 2, "automatic"}},
+		{machines, skuName{"D1", "Standard", "dense"}, skuCapacity{1, 4, 1, "manual"}},
+		{machines, skuName{"D2", "Premium", "dense"}, skuCapacity{1, 8, 1, "manual"}},
+	}
+}
+
+func (t *resourceType) sku(name string) (sku, bool) {
+	i := slices.IndexFunc(t.skus, func(s sku) bool { return same(s.Sku.Name, name) })
+	if i < 0 {
+		return sku{}, false
+	}
+	return t.skus[i], true
+}
+
+// skuOf gives the catalogue's entry of the SKU that a resource has. It is
+// false for a resource without one.
+func (t *resourceType) skuOf(r *resource) (sku, bool) {
+	if r == nil {
+		return sku{}, false
+	}
+	given, err := r.Members.object("sku")
+	if err != nil {
+		return sku{}, false
+	}
+	name, err := given.text("name")
+	if err != nil {
+		return sku{}, false
+	}
+	return t.sku(name)
+}
+
+// checkSku judges a resource's SKU where its type has a catalogue of them: a
+// resource can only change within its family.
+func (t *resourceType) checkSku(next, current *resource) error {
+	given, sent := next.Members.given("sku")
+	if !sent || len(t.skus) == 0 {
+		return nil
+	}
+	var asked struct {
+		Name, Tier string
+		Capacity   *int64
+	}
+	if json.Unmarshal(given, &asked) != nil {
+		return invalidContent("The members 'sku.name' and 'sku.tier' must be strings and 'sku.capacity' an integer.")
+	}
+	s, known := t.sku(asked.Name)
+	if !known {
+		var names []string
+		for _, s := range t.skus {
+			names = append(names, s.Sku.Name)
+		}
+		return badRequest("InvalidSku", "The SKU '%s' is not known for the resource type '%s'. Use one of '%s'.", asked.Name, t.name(), strings.Join(names, ","))
+	}
+	if asked.Tier != "" && !same(asked.Tier, s.Sku.Tier) {
+		return badRequest("InvalidSku", "The SKU '%s' is of the tier '%s', not '%s'.", s.Sku.Name, s.Sku.Tier, asked.Tier)
+	}
+	if n := asked.Capacity; n != nil && (*n < s.Capacity.Minimum || *n > s.Capacity.Maximum) {
+		return badRequest("InvalidSkuCapacity", "The capacity of the SKU '%s' must be from %d to %d.", s.Sku.Name, s.Capacity.Minimum, s.Capacity.Maximum)
+	}
+	if now, has := t.skuOf(current); has && now.Sku.Family != s.Sku.Family {
+		return badRequest("SkuChangeNotAllowed", "A resource with the SKU '%s' cannot change to '%s'. Its /skus lists those that it can change to.", now.Sku.Name, s.Sku.Name)
+	}
+	return nil
+}
+
+// mergeSku lays a PATCH's SKU over the resource's. Another name is another SKU,
+// of which the old one's tier, size and capacity tell nothing.
+func mergeSku(old, patch object) object {
+	now, err := old.text("name")
+	name, bad := patch.text("name")
+	if err != nil || bad != nil || name == "" || same(now, name) {
+		return old.merge(patch)
+	}
+	return object{}.merge(patch)
+}
+
+// listSkus answers which SKUs an existing resource can change to: the others of
+// its family, or any where it has none yet.
+func (p *Provider) listSkus(host address) (answer, error) {
+	t, err := p.served(host)
+	if err != nil {
+		return answer{}, err
+	}
+	return p.transact(func(x *tx) (answer, error) {
+		r, err := x.find(host, t)
+		if err != nil {
+			return answer{}, err
+		}
+		now, has := t.skuOf(r)
+		value := []sku{}
+		for _, s := range t.skus {
+			if !has || s.Sku.Family == now.Sku.Family && s.Sku.Name != now.Sku.Name {
+				value = append(value, s)
+			}
+		}
+		if len(value) == 0 && x.breaks[skusMissing404] {
+			return answer{}, notFound("SkusNotFound", "The resource '%s' has no SKUs.", r.ID)
+		}
+		return jsonAnswer(http.StatusOK, map[string]any{"value": value}), nil
+	})
+}
