@@ -125,7 +125,7 @@ func TestPollingSurvivesARestart(t *testing.T) {
 	c := newClients(t, harness.Config{})
 	c.createGroup(t, "rg")
 	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	for _, place := range []string{"locations", "resource"} {
+	for _, place := range []string{"locations", "provider", "resource"} {
 		ctx := withHeader(t, "x-contoso-async", "azure-async", "x-contoso-duration", duration, "x-contoso-operation-path", place)
 		poller, err := c.resources.BeginCreateOrUpdateByID(ctx, id, harness.Version, armresources.GenericResource{Location: to.Ptr("northeurope")}, nil)
 		if err != nil {

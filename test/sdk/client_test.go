@@ -44,6 +44,7 @@ type clients struct {
 	providers     *armresources.ProvidersClient
 	subscriptions *armsubscriptions.Client
 	tenants       *armsubscriptions.TenantsClient
+	pipeline      runtime.Pipeline // for calls that no client has a method for
 }
 
 // newClients starts a world behind TLS and static tokens and opens clients
@@ -71,7 +72,9 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	}}
 	credential := staticToken(token.Raw)
 	c := clients{World: w}
-	var err [5]error
+	var err [6]error
+	plain, failure := arm.NewClient("test", "v1.0.0", credential, options)
+	err[5] = failure
 	c.groups, err[0] = armresources.NewResourceGroupsClient(w.SubscriptionID, credential, options)
 	c.resources, err[1] = armresources.NewClient(w.SubscriptionID, credential, options)
 	c.providers, err[2] = armresources.NewProvidersClient(w.SubscriptionID, credential, options)
@@ -80,6 +83,7 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	if err := errors.Join(err[:]...); err != nil {
 		t.Fatal(err)
 	}
+	c.pipeline = plain.Pipeline()
 	return c
 }
 
