@@ -1,0 +1,272 @@
+package contract
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"net/http"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Caller is one of the identities that the suite speaks as.
+type Caller int
+
+// The callers. Owner and Colleague are of one tenant, Stranger of another.
+// Passport is known by a puid alone, OtherPassport by another; both are of the
+// owner's tenant and exist only without a gateway, which knows no such ids.
+const (
+	Owner Caller = iota
+	Colleague
+	Stranger
+	Passport
+	OtherPassport
+)
+
+// Identity is what the front door tells of a caller.
+type Identity struct {
+	TenantID string
+	ObjectID string
+	PUID     string
+	Name     string
+}
+
+// Adapter maps the suite's calls to requests: at a provider's own endpoints,
+// with the headers that the front door would set, or at a front door.
+type Adapter struct {
+	// Through tells that a front door stands between the suite and the provider.
+	Through bool
+	// Public is the scheme and host that every link in an answer must have.
+	Public string
+	// Regions are the regions that the provider is served in, without "global".
+	Regions []string
+	// HasGlobal tells that the global types are served.
+	HasGlobal bool
+	// Subscription is the owner's, Sibling another of the same tenant, for
+	// which no namespace is registered.
+	Subscription, Sibling string
+	// Client makes the calls; it must not follow redirects.
+	Client *http.Client
+
+	identities map[Caller]Identity
+	endpoints  map[string]string // straight: by region
+	tokens     map[Caller]string // through a front door
+}
+
+// callLimit bounds one call.
+const callLimit = 30 * time.Second
+
+// Straight is an adapter that calls provider endpoints, by region, directly.
+func Straight(endpoints map[string]string) *Adapter {
+	a := &Adapter{
+		Public:       "https://front.contract.example",
+		Subscription: uuid.NewString(),
+		Sibling:      uuid.NewString(),
+		Client:       newClient(),
+		endpoints:    endpoints,
+		identities:   map[Caller]Identity{},
+	}
+	for _, region := range slices.Sorted(maps.Keys(endpoints)) {
+		if region == Global {
+			a.HasGlobal = true
+			continue
+		}
+		a.Regions = append(a.Regions, region)
+	}
+	tenant := uuid.NewString()
+	a.identities[Owner] = Identity{TenantID: tenant, ObjectID: uuid.NewString(), Name: "owner@contract.example"}
+	a.identities[Colleague] = Identity{TenantID: tenant, ObjectID: uuid.NewString(), Name: "colleague@contract.example"}
+	a.identities[Stranger] = Identity{TenantID: uuid.NewString(), ObjectID: uuid.NewString(), Name: "stranger@contract.example"}
+	a.identities[Passport] = Identity{TenantID: tenant, PUID: "10030000A0000001", Name: "passport@contract.example"}
+	a.identities[OtherPassport] = Identity{TenantID: tenant, PUID: "10030000A0000002", Name: "other@contract.example"}
+	return a
+}
+
+// Door is a front door as the suite needs to know it.
+type Door struct {
+	URL       string // the public URL, reachable
+	Regions   []string
+	HasGlobal bool
+	// Subscription and Sibling belong to the tenant of Owner and Colleague.
+	Subscription, Sibling string
+	// Owner, Colleague and Stranger have a bearer token each; Stranger's
+	// tenant is another.
+	Owner, Colleague, Stranger Token
+}
+
+// Token is a bearer token with the name that the door knows its bearer by.
+type Token struct{ Raw, Name string }
+
+// ThroughDoor is an adapter that calls a front door.
+func ThroughDoor(d Door) *Adapter {
+	return &Adapter{
+		Through: true, Public: d.URL, Regions: d.Regions, HasGlobal: d.HasGlobal,
+		Subscription: d.Subscription, Sibling: d.Sibling, Client: newClient(),
+		identities: map[Caller]Identity{Owner: {Name: d.Owner.Name}, Colleague: {Name: d.Colleague.Name}, Stranger: {Name: d.Stranger.Name}},
+		tokens:     map[Caller]string{Owner: d.Owner.Raw, Colleague: d.Colleague.Raw, Stranger: d.Stranger.Raw},
+	}
+}
+
+func newClient() *http.Client {
+	return &http.Client{
+		Transport:     &http.Transport{MaxIdleConnsPerHost: 64},
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}
+}
+
+// call is one request in the suite's terms.
+type call struct {
+	method string
+	target string // path and query
+	region string // whose endpoint is asked when there is no front door
+	caller Caller
+	body   []byte
+	header http.Header
+}
+
+// ids are the ids that a request was sent with.
+type ids struct{ correlation, client, routing string }
+
+// request makes the HTTP request of a call.
+func (a *Adapter) request(ctx context.Context, c call) (*http.Request, ids, error) {
+	base := a.Public
+	if !a.Through {
+		base = a.endpoints[c.region]
+		if base == "" {
+			return nil, ids{}, fmt.Errorf("no endpoint serves %q", c.region)
+		}
+	}
+	r, err := http.NewRequestWithContext(ctx, c.method, base+c.target, bytes.NewReader(c.body))
+	if err != nil {
+		return nil, ids{}, err
+	}
+	if len(c.body) > 0 {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	sent := ids{uuid.NewString(), uuid.NewString(), uuid.NewString()}
+	r.Header.Set("x-ms-correlation-request-id", sent.correlation)
+	r.Header.Set("x-ms-client-request-id", sent.client)
+	if a.Through {
+		r.Header.Set("Authorization", "Bearer "+a.tokens[c.caller])
+	} else {
+		a.stamp(r, c, sent)
+	}
+	for name, values := range c.header {
+		r.Header[name] = values
+	}
+	return r, sent, nil
+}
+
+// stamp sets what a front door says of a request (resource reference, the
+// common request headers; addendum, Instrumentation and Tracing).
+func (a *Adapter) stamp(r *http.Request, c call, sent ids) {
+	i := a.identities[c.caller]
+	h := r.Header
+	h.Set("Referer", a.Public+c.target)
+	h.Set("x-ms-routing-request-id", "WESTUS:20240101T000000Z:"+sent.routing)
+	h.Set("x-ms-home-tenant-id", i.TenantID)
+	h.Set("x-ms-client-tenant-id", i.TenantID)
+	if i.ObjectID != "" {
+		h.Set("x-ms-client-object-id", i.ObjectID)
+	}
+	if i.PUID != "" {
+		h.Set("x-ms-client-puid", i.PUID)
+	}
+	h.Set("x-ms-client-principal-name", i.Name)
+	if c.method == http.MethodGet || c.method == http.MethodHead {
+		return
+	}
+	now := time.Now().UTC().Format("2006-01-02T15:04:05.0000000Z")
+	data := Object{"lastModifiedBy": i.Name, "lastModifiedByType": "User", "lastModifiedAt": now}
+	if c.method == http.MethodPut {
+		data["createdBy"], data["createdByType"], data["createdAt"] = i.Name, "User", now
+	}
+	text, err := json.Marshal(data)
+	if err != nil { // strings always have a JSON form
+		panic(err)
+	}
+	h.Set("x-ms-arm-resource-system-data", string(text))
+}
+
+// send makes a call and reads its answer.
+func (a *Adapter) send(ctx context.Context, c call) (*Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, callLimit)
+	defer cancel()
+	r, sent, err := a.request(ctx, c)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := a.Client.Do(r)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }() // only read
+	body, err := io.ReadAll(resp.Body)
+	if err != nil {
+		return nil, err
+	}
+	return &Answer{call: c, ids: sent, Status: resp.StatusCode, Header: resp.Header, Body: body}, nil
+}
+
+// prepare registers what must be registered before the first write; only a
+// front door asks for that.
+func (a *Adapter) prepare(ctx context.Context, d *Description) error {
+	if !a.Through {
+		return nil
+	}
+	for _, p := range d.Providers {
+		if p.Registration != "required" {
+			continue
+		}
+		path := "/subscriptions/" + a.Subscription + "/providers/" + p.Namespace
+		got, err := a.send(ctx, call{method: http.MethodPost, target: path + "/register?api-version=2021-04-01"})
+		if err != nil {
+			return err
+		}
+		if got.Status != http.StatusOK {
+			return fmt.Errorf("registering %s: %d %s", p.Namespace, got.Status, got.Body)
+		}
+	}
+	return nil
+}
+
+// putGroup makes a resource group, which only a front door knows.
+func (a *Adapter) putGroup(ctx context.Context, group, region string) error {
+	if !a.Through {
+		return nil
+	}
+	got, err := a.send(ctx, call{
+		method: http.MethodPut, target: group + "?api-version=2021-04-01",
+		body: []byte(`{"location":"` + region + `"}`),
+	})
+	if err != nil {
+		return err
+	}
+	if got.Status != http.StatusCreated && got.Status != http.StatusOK {
+		return fmt.Errorf("making the group: %d %s", got.Status, got.Body)
+	}
+	return nil
+}
+
+// serves tells whether the provider has an endpoint for the type.
+func (a *Adapter) serves(t *Type) bool {
+	if t.global() {
+		return a.HasGlobal
+	}
+	return len(a.Regions) > 0
+}
+
+// elsewhere is a region other than the given one.
+func (a *Adapter) elsewhere(region string) string {
+	for _, other := range a.Regions {
+		if other != region {
+			return other
+		}
+	}
+	return "southcentralus"
+}

@@ -1,0 +1,117 @@
+package contract_test
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/test/contoso"
+	"portico/test/contract"
+)
+
+// noticed says for each deliberate break of the reference provider which cases
+// hold the rule that it breaks. Each of them must fail.
+var noticed = map[string][]string{
+	"case-sensitive-names":         {"arguments/group and names match in any casing"},
+	"normalised-casing":            {"arguments/the latest casing is returned"},
+	"name-from-body":               {"put/name, type and id come from the URL"},
+	"mutable-location":             {"put/location never changes", "patch/location, type and name stay"},
+	"tags-merged-on-patch":         {"patch/tags are replaced whole"},
+	"properties-replaced-on-patch": {"patch/properties follow merge-patch"},
+	"sku-patch-clears-rest":        {"patch/sku alone"},
+	"delete-absent-404":            {"delete/of what never was", "delete/200, then 204"},
+	"put-existing-409":             {"put/overwrites with 200"},
+	"empty-next-link":              {"list/every page is reached"},
+	"page-loses-item":              {"list/every page is reached", "list/top"},
+	"next-link-from-host":          {"list/every page is reached"},
+	"etag-strong":                  {"etag/is weak"},
+	"etag-header-missing":          {"etag/header, body and list item"},
+	"if-match-ignored":             {"etag/a refused write changes nothing", "etag/of concurrent writers one wins", "etag/table: PUT of what is there, If-Match {old}", "etag/table: DELETE of what is there, If-Match {old}"},
+	"if-none-match-ignored":        {"etag/If-None-Match on GET", "etag/table: PUT of what is there, If-None-Match *"},
+	"old-version-ignores-if-match": {"etag/version without tags"},
+	"provisioning-state-accepted":  {"state/a differing one is refused"},
+	"async-put-terminal-at-once":   {"async put/creates in a state that is not terminal", "async put/updates in a state that is not terminal"},
+	"async-202-visible":            {"202 put/invisible until it is done"},
+	"async-202-body":               {"202 put/invisible until it is done", "202 patch/while it runs", "202 delete/while it runs", "202 post/while it runs"},
+	"location-relative":            {"202 patch/while it runs", "202 delete/while it runs", "202 post/while it runs"},
+	"location-from-host":           {"202 patch/while it runs", "202 delete/while it runs", "202 post/while it runs"},
+	"status-poll-202":              {"operation/while it runs"},
+	"location-result-differs":      {"202 put/ends as the synchronous call would have"},
+	"operation-seen-by-others":     {"poll/by somebody else", "poll/in another subscription"},
+	"operation-id-is-request-id":   {"poll/the id appears nowhere else"},
+	"failed-update-kept":           {"async put/a failed update is reverted"},
+	"children-survive":             {"child/goes with its parent"},
+	"refuse-ignored":               {"child/keeps its parent"},
+	"proxy-child-has-tags":         {"child/proxy-only has no tags and no location"},
+	"request-id-is-routing-id":     {"header/request id"},
+	"system-data-dropped":          {"header/systemData"},
+	"skus-missing-404":             {"skus/where none is valid"},
+	"unregistered-list-403":        {"subscription/list of an unregistered one"},
+	"check-name-wrong":             {"name/free, taken or invalid"},
+	"action-unknown-200":           {"action/unknown"},
+	"head-with-body":               {"get/head has no body on the wire"},
+}
+
+// TestBreaks sees the suite notice each rule that the reference provider can
+// be told to break, by the cases that hold it; without a break it notices
+// nothing.
+func TestBreaks(t *testing.T) {
+	t.Parallel()
+	known := map[string]bool{}
+	for _, b := range contoso.Breaks() {
+		known[b.Name] = true
+		cases := noticed[b.Name]
+		if len(cases) == 0 {
+			t.Errorf("no case is said to hold the rule that %s breaks: %s, %s", b.Name, b.Section, b.Description)
+			continue
+		}
+		t.Run(b.Name, func(t *testing.T) {
+			t.Parallel()
+			failed := tryBroken(t, b.Name)
+			for _, name := range cases {
+				if !slices.Contains(failed, name) {
+					t.Errorf("the case %q does not notice that %s: %s\ncases that failed: %s", name, b.Section, b.Description, strings.Join(failed, "; "))
+				}
+			}
+			t.Logf("%d cases notice it: %s", len(failed), strings.Join(failed, "; "))
+		})
+	}
+	t.Run("none", func(t *testing.T) {
+		t.Parallel()
+		if failed := tryBroken(t); len(failed) > 0 {
+			t.Errorf("without a break these cases fail: %s", strings.Join(failed, "; "))
+		}
+	})
+	for name := range noticed {
+		if !known[name] {
+			t.Errorf("the reference provider has no break %s", name)
+		}
+	}
+}
+
+// tryBroken runs the suite against one endpoint with the breaks and gives the
+// cases that failed, each once.
+func tryBroken(t *testing.T, breaks ...string) []string {
+	t.Helper()
+	var args []string
+	for _, name := range breaks {
+		args = append(args, "--break", name)
+	}
+	endpoint := startProvider(t, "westus", args...)
+	var recorder contract.Recorder
+	err := contract.Try(t.Context(), contract.Target{
+		Adapter:     contract.Straight(map[string]string{"westus": endpoint}),
+		Description: describe(t),
+		OnceEach:    true,
+	}, &recorder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var failed []string
+	for _, r := range recorder.Results() {
+		if !r.Held() {
+			failed = append(failed, r.Case)
+		}
+	}
+	return slices.Compact(failed)
+}

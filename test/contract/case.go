@@ -1,0 +1,92 @@
+package contract
+
+import "slices"
+
+// Case is one rule, and how a provider is held to it. Most run once for each
+// resource type that the rule concerns.
+type Case struct {
+	Name    string // family/what
+	Section string // of the contract
+	Rule    string
+	// Through says what a front door makes of the rule; "" for nothing.
+	Through string
+	// On chooses the types; nil is for a case that concerns none in
+	// particular, and runs once.
+	On func(*Type) bool
+	// Once has the case run for the first type that On chooses.
+	Once bool
+	// Side leaves the case to one of the two ways; zero for both.
+	Side Side
+	Run  func(*Scene)
+}
+
+// Side says by which way a case can be tried.
+type Side int
+
+// The sides.
+const (
+	BothWays Side = iota
+	StraightOnly
+	ThroughOnly
+)
+
+// Sections of the contract, as results name them.
+const (
+	arguments       = "resource reference, Arguments for CRUD on Resource"
+	putResource     = "resource reference, Put Resource"
+	patchResource   = "resource reference, Patch Resource"
+	deleteResource  = "resource reference, Delete Resource"
+	getResource     = "resource reference, Get Resource"
+	paging          = "resource reference, Paging Response Body"
+	tracing         = "addendum, Instrumentation and Tracing across services"
+	etags           = "addendum, ETags for Resources"
+	nested          = "addendum, Nested Resources"
+	groupDeletes    = "addendum, Resource Group Deletes"
+	designing       = "addendum, Designing Resources"
+	skus            = "addendum, Enumerating SKUs for an existing resource"
+	operationFormat = "async reference, Azure-AsyncOperation Resource format"
+	asyncPut        = "async reference, Creating/Updating using PUT"
+	asyncPatch      = "async reference, Updating using PATCH"
+	asyncDelete     = "async reference, Delete Resource Asynchronously"
+	asyncPost       = "async reference, Call Action POST Asynchronously"
+	stateProperty   = "async reference, ProvisioningState property"
+	accepted        = "async reference, 202 Accepted and Location Headers"
+	resultRules     = "async reference, Operation result rules"
+	moreThanADay    = "async reference, Long running operations running more than a day"
+	etagSpec        = "etag spec, Proposed change"
+	etagClients     = "etag spec, Client (CLI) impact"
+	systemData      = "common headers, x-ms-arm-resource-system-data"
+	nameCheck       = "check name availability"
+	operationsList  = "operations list"
+	lifecycle       = "subscription life cycle"
+	httpSemantics   = "HTTP semantics, HEAD"
+)
+
+// All are the cases, family by family.
+func All() []Case {
+	return slices.Concat(
+		argumentCases(),
+		putCases(), bodyCases(), patchCases(), readCases(), deleteCases(), listCases(),
+		etagCases(), etagTable(),
+		stateCases(), asyncPutCases(), acceptedPutCases(), acceptedCases(), operationCases(), pollerCases(),
+		childCases(), extensionCases(), actionCases(), nameCases(), headerCases(), subscriptionCases(),
+	)
+}
+
+func writable(t *Type) bool { return !t.Contract.ReadOnly }
+
+func isTracked(t *Type) bool { return t.Kind == Tracked }
+
+func isTop(t *Type) bool { return t.Kind == Tracked && !t.nested() }
+
+func hasETags(t *Type) bool { return t.Capabilities.ETags && writable(t) }
+
+func hasOldVersion(t *Type) bool { return hasETags(t) && len(t.Contract.WithoutETags) > 0 }
+
+func hasChange(t *Type) bool { return writable(t) && len(t.Contract.Change) > 0 }
+
+func hasOther(t *Type) bool { return writable(t) && len(t.Contract.Other) > 0 }
+
+func hasSKU(t *Type) bool { return len(t.Contract.OtherSKU) > 0 }
+
+func hasActions(t *Type) bool { return len(t.Contract.Actions) > 0 }

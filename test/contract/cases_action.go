@@ -1,0 +1,43 @@
+package contract
+
+import (
+	"strings"
+)
+
+// actionCases hold POST {resource}/{action} that ends at once.
+func actionCases() []Case {
+	return []Case{
+		{
+			Name: "action/answers", Section: asyncPost, On: hasActions,
+			Rule: "an action that is done at once answers 200 or 204, in any casing of its name",
+			Run: func(s *Scene) {
+				s.made()
+				for _, action := range s.Type.Contract.Actions {
+					if action.Asynchronous {
+						continue
+					}
+					for _, name := range []string{action.Name, strings.ToUpper(action.Name)} {
+						s.post(s.id+"/"+name, nil).status(action.Status).shows(action.Shows)
+					}
+				}
+			},
+		},
+		{
+			Name: "action/unknown", Section: asyncPost, On: isTop,
+			Rule: "an action that the type does not have is refused",
+			Run: func(s *Scene) {
+				s.made()
+				s.post(s.id+"/noSuchAction", nil).refused(400, 404, 405)
+			},
+		},
+		{
+			Name: "action/on what is not there", Section: asyncPost, On: hasActions,
+			Rule: "an action on a resource that does not exist is 404",
+			Run: func(s *Scene) {
+				for _, action := range s.Type.Contract.Actions {
+					s.post(beside(s.id, "absent")+"/"+action.Name, nil).refused(404)
+				}
+			},
+		},
+	}
+}

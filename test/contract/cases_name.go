@@ -1,0 +1,123 @@
+package contract
+
+import (
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// nameCases hold checkNameAvailability, SKUs and the list of operations.
+func nameCases() []Case {
+	return []Case{
+		{
+			Name: "name/free, taken or invalid", Section: nameCheck, On: isTop,
+			Rule:    "nameAvailable tells whether a name is free; where it is not, reason is AlreadyExists or Invalid, with a message",
+			Through: "a call without a location goes to the global endpoint, which knows the names of global types alone",
+			Run: func(s *Scene) {
+				if len(s.Type.provider.CheckName) == 0 {
+					s.pass()
+				}
+				s.made()
+				for _, scope := range s.Type.provider.CheckName {
+					path := "/subscriptions/" + s.Adapter.Subscription + "/providers/" + s.Type.provider.Namespace
+					knows := true
+					if scope == "location" {
+						path += "/locations/" + s.place(s.Type)
+						if s.Type.global() {
+							continue
+						}
+					} else {
+						knows = by(s, true, s.Type.global())
+					}
+					path += "/checkNameAvailability"
+					ask := func(name string) *Answer {
+						body := Object{"name": name, "type": s.Type.FullName()}
+						return s.post(path, body, inPlaceOf(s.Type, s)).status(200)
+					}
+					ask("free-" + uuid.NewString()).shows(Object{"nameAvailable": true})
+					if knows {
+						ask(nameOf(s.id)).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"}).says("message")
+						ask(strings.ToUpper(nameOf(s.id))).shows(Object{"nameAvailable": false, "reason": "AlreadyExists"})
+					}
+					ask("not/a?name").shows(Object{"nameAvailable": false, "reason": "Invalid"}).says("message")
+					s.post(path, `{"name":"a"}`, inPlaceOf(s.Type, s)).refused(400)
+				}
+			},
+		},
+		{
+			Name: "skus/of a resource", Section: skus, On: func(t *Type) bool { return t.Contract.HasSKUs },
+			Rule: "200 with resourceType, sku.name and, where it scales, capacity, of each SKU that the resource can change to",
+			Run: func(s *Scene) {
+				s.made(s.Type.Contract.Kept)
+				a := s.get(s.id + "/skus").status(200)
+				s.check(len(values(a)) > 0, "there are SKUs", "%s", a)
+				for _, item := range values(a) {
+					s.checkSKU(item)
+				}
+			},
+		},
+		{
+			Name: "skus/where none is valid", Section: skus, On: func(t *Type) bool { return t.Contract.SKUs && !t.Contract.HasSKUs },
+			Rule: "if no SKUs are valid, 200 and an empty array",
+			Run: func(s *Scene) {
+				s.made()
+				s.get(s.id + "/skus").status(200).emptyList()
+			},
+		},
+		{
+			Name: "skus/of what is not there", Section: skus, On: func(t *Type) bool { return t.Contract.SKUs },
+			Rule: "if the resource does not exist, 404 is returned",
+			Run:  func(s *Scene) { s.get(beside(s.id, "absent") + "/skus").refused(404) },
+		},
+		{
+			Name: "operations/list", Section: operationsList, On: isTop, Once: true,
+			Rule: "GET /providers/{namespace}/operations lists what can be done, each with a name and how to display it",
+			Run: func(s *Scene) {
+				for _, p := range s.Description.Providers {
+					a := s.get("/providers/"+p.Namespace+"/operations", at(p.ResourceTypes[0].version())).status(200)
+					s.check(len(values(a)) > 0, "there are operations", "%s", a)
+					for _, item := range values(a) {
+						name := text(item, "name")
+						s.check(strings.HasPrefix(strings.ToLower(name), strings.ToLower(p.Namespace)+"/"), "names begin with the namespace", "%q", name)
+						for _, member := range []string{"provider", "resource", "operation", "description"} {
+							s.check(text(item, "display."+member) != "", name+" has display."+member, "%s", show(item))
+						}
+					}
+				}
+			},
+		},
+	}
+}
+
+// inPlaceOf calls the endpoint that serves the type.
+func inPlaceOf(t *Type, s *Scene) option {
+	return func(c *call) { c.region = s.place(t) }
+}
+
+// says expects a text at the path.
+func (a *Answer) says(path string) *Answer {
+	a.s.check(text(a.doc, path) != "", a.call.String()+" has a text "+path, "%s", a)
+	return a
+}
+
+func (s *Scene) checkSKU(item any) {
+	s.check(text(item, "resourceType") != "", "each has a resourceType", "%s", show(item))
+	s.check(text(item, "sku.name") != "", "each has a sku.name", "%s", show(item))
+	capacity, there := lookup(item, "capacity")
+	if !there || capacity == nil {
+		return
+	}
+	scale := strings.ToLower(text(capacity, "scaleType"))
+	s.check(slices.Contains([]string{"none", "manual", "automatic"}, scale), "capacity.scaleType is none, manual or automatic", "%s", show(item))
+	if scale == "none" {
+		return
+	}
+	least, _ := lookup(capacity, "minimum")
+	most, _ := lookup(capacity, "maximum")
+	usual, _ := lookup(capacity, "default")
+	low, okLow := least.(float64)
+	high, okHigh := most.(float64)
+	middle, okMiddle := usual.(float64)
+	s.check(okLow && okHigh && okMiddle && low <= middle && middle <= high, "minimum, default and maximum are integers in this order", "%s", show(item))
+}

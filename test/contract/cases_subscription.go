@@ -1,0 +1,89 @@
+package contract
+
+import (
+	"strings"
+
+	"github.com/google/uuid"
+)
+
+// subscriptionCases hold what the front door tells providers of subscriptions.
+func subscriptionCases() []Case {
+	notice := func(s *Scene, subscription, state string) *Answer {
+		body := Object{
+			"state": state, "registrationDate": "Tue, 15 Nov 1994 08:12:31 GMT",
+			"properties": Object{"tenantId": s.Adapter.identities[Owner].TenantID, "quotaId": "PayAsYouGo_2014-09-01"},
+		}
+		return s.put("/subscriptions/"+subscription, body, target("/subscriptions/"+subscription+"?api-version=2.0"), inPlaceOf(s.Type, s))
+	}
+	in := func(s *Scene) (subscription, id string) {
+		subscription = uuid.NewString()
+		return subscription, strings.Replace(s.id, s.Adapter.Subscription, subscription, 1)
+	}
+	// What each state lets a client do: the statuses of GET, PUT and DELETE of a
+	// resource that is there. 0 is for a refusal, whichever.
+	rows := []struct {
+		state            string
+		get, put, remove int
+	}{
+		{"Registered", 200, 200, 200},
+		{"Warned", 200, 0, 200},
+		{"Suspended", 200, 0, 200},
+		{"Unregistered", 200, 0, 0},
+	}
+	cases := []Case{
+		{
+			Name: "subscription/notices in any order", Section: lifecycle, On: isTop, Side: StraightOnly,
+			Rule: "PUT /subscriptions/{id} is accepted in any order of states and any number of times",
+			Run: func(s *Scene) {
+				subscription, _ := in(s)
+				for _, state := range []string{"Registered", "Registered", "Suspended", "Warned", "Registered", "Unregistered", "Deleted", "Deleted", "Registered"} {
+					notice(s, subscription, state).status(200)
+				}
+			},
+		},
+		{
+			Name: "subscription/list of an unregistered one", Section: getResource, On: isTop, Side: StraightOnly,
+			Rule: "the list of a subscription that is not registered is empty or 404, never 5xx or 403",
+			Run: func(s *Scene) {
+				subscription, _ := in(s)
+				notice(s, subscription, "Unregistered").status(200)
+				s.emptyOrAbsent(subscription)
+			},
+		},
+		{
+			Name: "subscription/deleted", Section: lifecycle, On: isTop, Side: StraightOnly,
+			Rule: "Deleted: the provider deletes what the subscription has; no DELETE comes for it",
+			Run: func(s *Scene) {
+				subscription, id := in(s)
+				s.put(id, s.body(s.Type)).status(201)
+				notice(s, subscription, "Deleted").status(200)
+				s.put(id, s.body(s.Type)).refused(400, 404, 409)
+				notice(s, subscription, "Registered").status(200)
+				s.get(id).refused(404)
+				s.put(id, s.body(s.Type)).status(201)
+			},
+		},
+	}
+	for _, row := range rows {
+		cases = append(cases, Case{
+			Name: "subscription/while it is " + row.state, Section: lifecycle, On: isTop, Side: StraightOnly,
+			Rule: "Registered: everything; Warned and Suspended: GET and DELETE; Unregistered: GET alone",
+			Run: func(s *Scene) {
+				subscription, id := in(s)
+				s.put(id, s.body(s.Type)).status(201)
+				notice(s, subscription, row.state).status(200)
+				try := func(a *Answer, status int) {
+					if status == 0 {
+						s.check(a.Status >= 400 && a.Status < 500, a.call.String()+" is refused while the subscription is "+row.state, "%s", a)
+						return
+					}
+					s.check(a.Status == status, a.call.String()+" is permitted while the subscription is "+row.state, "%s", a)
+				}
+				try(s.get(id), row.get)
+				try(s.put(id, s.body(s.Type)), row.put)
+				try(s.remove(id), row.remove)
+			},
+		})
+	}
+	return cases
+}

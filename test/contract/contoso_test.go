@@ -1,0 +1,149 @@
+package contract_test
+
+import (
+	"maps"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/goccy/go-yaml"
+
+	"portico/test/contract"
+	"portico/test/harness"
+)
+
+const descriptionFile = "testdata/contoso.yaml"
+
+func describe(t *testing.T) *contract.Description {
+	t.Helper()
+	text, err := os.ReadFile(filepath.FromSlash(descriptionFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := contract.Load(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+// startProvider runs one endpoint of the reference provider, its state in
+// memory, and gives its address.
+func startProvider(t *testing.T, region string, args ...string) string {
+	t.Helper()
+	args = append([]string{"--region", region, "--listen", "127.0.0.1:0"}, args...)
+	p := harness.Start(t, "contoso "+region, t.TempDir(), harness.Build(t).Contoso, args...)
+	prefix := "contoso: serving " + region + " on "
+	return strings.TrimPrefix(p.WaitLine(t, prefix), prefix)
+}
+
+func startProviders(t *testing.T) map[string]string {
+	t.Helper()
+	endpoints := map[string]string{}
+	for _, region := range append(harness.RegionNames(), contract.Global) {
+		endpoints[region] = startProvider(t, region)
+	}
+	return endpoints
+}
+
+// write logs the report as a table.
+func write(t *testing.T, results []contract.Result) {
+	t.Helper()
+	var table strings.Builder
+	if err := contract.WriteReport(&table, results); err != nil {
+		t.Fatal(err)
+	}
+	t.Log("\n" + table.String())
+}
+
+func TestStraight(t *testing.T) {
+	t.Parallel()
+	write(t, contract.Run(t, contract.Target{
+		Adapter:     contract.Straight(startProviders(t)),
+		Description: describe(t),
+	}))
+}
+
+const (
+	siblingSubscription = "00000000-0000-0000-0000-000000000002"
+	strangeSubscription = "00000000-0000-0000-0000-000000000003"
+	strangeTenant       = "00000000-0000-0000-0000-0000000000bb"
+)
+
+var (
+	owner     = harness.Token{Raw: "owner-s-token", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000a1", Name: "owner@contoso.example"}
+	colleague = harness.Token{Raw: "colleague-s-token", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000a2", Name: "colleague@contoso.example"}
+	stranger  = harness.Token{Raw: "stranger-s-token", TenantID: strangeTenant, ObjectID: "00000000-0000-0000-0000-0000000000b1", Name: "stranger@fabrikam.example"}
+)
+
+func TestThroughPortico(t *testing.T) {
+	t.Parallel()
+	endpoints := startProviders(t)
+	p := harness.StartPortico(t, harness.Config{
+		Endpoints: endpoints,
+		Tokens:    []harness.Token{owner, colleague, stranger},
+		Subscriptions: []harness.Subscription{
+			{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Own", State: "Enabled"},
+			{ID: siblingSubscription, TenantID: harness.TenantID, DisplayName: "Sibling", State: "Enabled"},
+			{ID: strangeSubscription, TenantID: strangeTenant, DisplayName: "Strange", State: "Enabled"},
+		},
+	})
+	declareProviders(t, p, endpoints)
+	write(t, contract.Run(t, contract.Target{
+		Adapter: contract.ThroughDoor(contract.Door{
+			URL: p.URL, Regions: harness.RegionNames(), HasGlobal: true,
+			Subscription: harness.SubscriptionID, Sibling: siblingSubscription,
+			Owner:     contract.Token{Raw: owner.Raw, Name: owner.Name},
+			Colleague: contract.Token{Raw: colleague.Raw, Name: colleague.Name},
+			Stranger:  contract.Token{Raw: stranger.Raw, Name: stranger.Name},
+		}),
+		Description: describe(t),
+	}))
+}
+
+// declareProviders puts the description's providers in the place of those of
+// the harness, so that the gateway and the suite know the same types.
+func declareProviders(t *testing.T, p *harness.Portico, endpoints map[string]string) {
+	t.Helper()
+	var described struct {
+		Providers []map[string]any `yaml:"providers"`
+	}
+	text, err := os.ReadFile(filepath.FromSlash(descriptionFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := yaml.Unmarshal(text, &described); err != nil {
+		t.Fatal(err)
+	}
+	for _, provider := range described.Providers {
+		delete(provider, "checkNameAvailability")
+		lists := map[string][]string{}
+		for region, url := range endpoints {
+			lists[region] = []string{url}
+		}
+		provider["endpoints"] = lists
+		for _, resourceType := range provider["resourceTypes"].([]any) {
+			maps.DeleteFunc(resourceType.(map[string]any), func(name string, _ any) bool { return name == "contract" })
+		}
+	}
+	providers, err := yaml.Marshal(described)
+	if err != nil {
+		t.Fatal(err)
+	}
+	config, err := os.ReadFile(p.ConfigFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before, rest, found := strings.Cut(string(config), "\nproviders:\n")
+	_, after, ends := strings.Cut(rest, "\nsubscriptions:\n")
+	if !found || !ends {
+		t.Fatalf("the configuration has no providers between its other sections:\n%s", config)
+	}
+	changed := before + "\n" + string(providers) + "subscriptions:\n" + after
+	if err := os.WriteFile(p.ConfigFile, []byte(changed), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.Stop(t)
+	p.Restart(t)
+}

@@ -1,0 +1,286 @@
+package contract
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+)
+
+// Kinds of resource types (addendum, Designing Resources).
+const (
+	Tracked   = "tracked"
+	ProxyOnly = "proxyOnly"
+	Extension = "extension"
+)
+
+// Global is the name of the endpoint that serves global types.
+const Global = "global"
+
+// Description is all that the suite knows of a provider. Its form is that of
+// the providers in a region map, with a member "contract" at each type that
+// tells how to exercise it.
+type Description struct {
+	Providers  []*Provider `yaml:"providers"`
+	Asynchrony Asynchrony  `yaml:"asynchrony"`
+	// PageSize is the header by which a list is asked for small pages; without
+	// it the rules on several pages are held by $top alone.
+	PageSize string `yaml:"pageSize"`
+}
+
+// Provider is one namespace.
+type Provider struct {
+	Namespace     string  `yaml:"namespace"`
+	Registration  string  `yaml:"registration"`
+	ResourceTypes []*Type `yaml:"resourceTypes"`
+	// CheckName names the scopes that checkNameAvailability is served at:
+	// subscription, location.
+	CheckName []string `yaml:"checkNameAvailability"`
+}
+
+// Type is a resource type as a region map declares it.
+type Type struct {
+	Name           string   `yaml:"name"` // "virtualMachines/disks"
+	Kind           string   `yaml:"kind"`
+	Routing        string   `yaml:"routing"`
+	APIVersions    []string `yaml:"apiVersions"`
+	Locations      []string `yaml:"locations"`
+	DeletionPolicy string   `yaml:"deletionPolicy"`
+	Capabilities   struct {
+		Move  bool `yaml:"move"`
+		Tags  bool `yaml:"tags"`
+		ETags bool `yaml:"etags"`
+	} `yaml:"capabilities"`
+	Contract Exercise `yaml:"contract"`
+
+	provider *Provider
+	parent   *Type
+}
+
+// Object is a JSON object.
+type Object = map[string]any
+
+// Exercise tells how a type is put to the test. Bodies carry neither location
+// nor tags: the suite adds them.
+type Exercise struct {
+	Body   Object `yaml:"body"`   // a valid body with properties
+	Other  Object `yaml:"other"`  // another, whose properties have other members
+	Change Object `yaml:"change"` // a merge-patch of Body's properties that sets, nests and removes
+	// Kept are top-level members that a PUT may carry and a GET must show.
+	Kept Object `yaml:"kept"`
+	// Refused are top-level members for which a PUT must be refused with 400.
+	Refused []Refused `yaml:"refused"`
+	// SKU and OtherSKU are two values of sku that a resource can change between.
+	SKU      Object `yaml:"sku"`
+	OtherSKU Object `yaml:"otherSKU"`
+	// SKUs says that the type serves {resource}/skus; HasSKUs that there are any.
+	SKUs    bool     `yaml:"skus"`
+	HasSKUs bool     `yaml:"hasSKUs"`
+	Actions []Action `yaml:"actions"`
+	// DeepInsert is the last name of the proxy-only child type whose instances
+	// a PUT of this type may carry, as an array of {name, properties} in the
+	// member of properties that has the same name.
+	DeepInsert string `yaml:"deepInsert"`
+	// LongRun is an action that outlives its polling URLs, and the proxy-only
+	// child that tells its state at any time.
+	LongRun LongRun `yaml:"longRun"`
+	// ReadOnly types take no writes from clients.
+	ReadOnly bool `yaml:"readOnly"`
+	// WithoutETags are the api-versions from before ETags.
+	WithoutETags []string `yaml:"withoutETags"`
+}
+
+// Refused is a faulty body, in words and as members.
+type Refused struct {
+	Why     string `yaml:"why"`
+	Members Object `yaml:"members"`
+}
+
+// Action is a POST below a resource.
+type Action struct {
+	Name         string `yaml:"name"`
+	Status       int    `yaml:"status"` // of the synchronous answer, or of the result
+	Shows        Object `yaml:"shows"`
+	Asynchronous bool   `yaml:"asynchronous"` // even when not asked to be
+}
+
+// LongRun see [Exercise].
+type LongRun struct {
+	Action string `yaml:"action"`
+	Child  string `yaml:"child"` // "testResults/latest"
+	Status string `yaml:"status"`
+}
+
+// Asynchrony tells how a provider is asked for an asynchronous answer.
+type Asynchrony struct {
+	// Short and Long are headers for an operation that ends soon, and for one
+	// that does not end while the suite runs.
+	Short Headers `yaml:"short"`
+	Long  Headers `yaml:"long"`
+	// Failed and Canceled are headers for an operation that ends so.
+	Failed   Headers `yaml:"failed"`
+	Canceled Headers `yaml:"canceled"`
+	// RetryAfter is the header by which a Retry-After in seconds is asked for.
+	RetryAfter string    `yaml:"retryAfter"`
+	Patterns   []Pattern `yaml:"patterns"`
+	Places     []Place   `yaml:"places"`
+}
+
+// Headers are request headers.
+type Headers map[string]string
+
+// Pattern is one way of answering before the work is done.
+type Pattern struct {
+	Name    string  `yaml:"name"`
+	Method  string  `yaml:"method"`
+	Headers Headers `yaml:"headers"`
+	// Accepted patterns answer 202 without a body; others 200 or 201 with a
+	// provisioningState that is not terminal.
+	Accepted bool `yaml:"accepted"`
+	Location bool `yaml:"location"` // the answer has a Location
+	Status   bool `yaml:"status"`   // the answer has an Azure-AsyncOperation
+}
+
+// Place is one of the forms of a polling URL.
+type Place struct {
+	Name    string  `yaml:"name"`
+	Headers Headers `yaml:"headers"`
+	// Path is the form, with {subscription}, {namespace}, {location} and
+	// {resource} standing for what the operation began on, without the
+	// operation's id and the word before it.
+	Path string `yaml:"path"`
+}
+
+// Load reads a description.
+func Load(text []byte) (*Description, error) {
+	d := &Description{}
+	if err := yaml.UnmarshalWithOptions(text, d, yaml.Strict()); err != nil {
+		return nil, fmt.Errorf("contract: reading the description: %w", err)
+	}
+	if len(d.Providers) == 0 {
+		return nil, errors.New("contract: the description has no providers")
+	}
+	for _, p := range d.Providers {
+		for _, t := range p.ResourceTypes {
+			t.provider = p
+			if parent, _, nested := cutLast(t.Name); nested {
+				i := slices.IndexFunc(p.ResourceTypes, func(o *Type) bool { return o.Name == parent })
+				if i < 0 {
+					return nil, fmt.Errorf("contract: the type %s has no parent %s", t.FullName(), parent)
+				}
+				t.parent = p.ResourceTypes[i]
+			}
+			if err := t.normalise(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return d, nil
+}
+
+// normalise gives bodies the values that encoding/json would give them, so
+// that they compare with answers.
+func (t *Type) normalise() error {
+	if !slices.Contains([]string{Tracked, ProxyOnly, Extension}, t.Kind) {
+		return fmt.Errorf("contract: the type %s has the kind %q", t.FullName(), t.Kind)
+	}
+	if len(t.APIVersions) == 0 {
+		return fmt.Errorf("contract: the type %s has no api-versions", t.FullName())
+	}
+	e := &t.Contract
+	objects := []*Object{&e.Body, &e.Other, &e.Change, &e.Kept, &e.SKU, &e.OtherSKU}
+	for i := range e.Refused {
+		objects = append(objects, &e.Refused[i].Members)
+	}
+	for i := range e.Actions {
+		objects = append(objects, &e.Actions[i].Shows)
+	}
+	for _, o := range objects {
+		text, err := json.Marshal(*o)
+		if err != nil {
+			return fmt.Errorf("contract: the type %s: %w", t.FullName(), err)
+		}
+		*o = nil
+		if err := json.Unmarshal(text, o); err != nil {
+			return fmt.Errorf("contract: the type %s: %w", t.FullName(), err)
+		}
+	}
+	return nil
+}
+
+// FullName is the type with its namespace.
+func (t *Type) FullName() string { return t.provider.Namespace + "/" + t.Name }
+
+func (t *Type) nested() bool { return t.parent != nil }
+
+func (t *Type) global() bool { return t.Routing == Global }
+
+// last is the type's own name, without its parents'.
+func (t *Type) last() string {
+	_, last, _ := cutLast(t.Name)
+	return last
+}
+
+// version is the api-version that cases use: the first that is no preview and
+// has entity tags.
+func (t *Type) version() string {
+	for _, v := range t.APIVersions {
+		if len(v) == len("2006-01-02") && !slices.Contains(t.Contract.WithoutETags, v) {
+			return v
+		}
+	}
+	return t.APIVersions[0]
+}
+
+// types are all types, in the order of the description.
+func (d *Description) types() []*Type {
+	var all []*Type
+	for _, p := range d.Providers {
+		all = append(all, p.ResourceTypes...)
+	}
+	return all
+}
+
+// host is the type whose resources extensions are hung on.
+func (d *Description) host() *Type {
+	for _, t := range d.types() {
+		if isTop(t) && !t.global() {
+			return t
+		}
+	}
+	return nil
+}
+
+// typeAt finds the type that the last provider part of a path names, be it of
+// an instance, a collection or an action; nil where it names none.
+func (d *Description) typeAt(path string) *Type {
+	at := strings.LastIndex(strings.ToLower(path), "/providers/")
+	if at < 0 {
+		return nil
+	}
+	segments := strings.Split(path[at+len("/providers/"):], "/")
+	var name []string
+	for i := 1; i < len(segments); i += 2 {
+		name = append(name, segments[i])
+	}
+	for ; len(name) > 0; name = name[:len(name)-1] {
+		for _, t := range d.types() {
+			if strings.EqualFold(t.FullName(), segments[0]+"/"+strings.Join(name, "/")) {
+				return t
+			}
+		}
+	}
+	return nil
+}
+
+// cutLast cuts at the last slash; ok tells whether there is one.
+func cutLast(path string) (before, last string, ok bool) {
+	i := strings.LastIndexByte(path, '/')
+	if i < 0 {
+		return "", path, false
+	}
+	return path[:i], path[i+1:], true
+}

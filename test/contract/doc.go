@@ -1,0 +1,76 @@
+// Package contract holds resource providers to the contract, from outside. It
+// knows of a provider its addresses and a [Description]: the provider's part of
+// a region map, with valid bodies for each type and the headers by which it is
+// asked for asynchronous answers. Any provider that can be described so can be
+// held to the contract:
+//
+//	d, err := contract.Load(text)
+//	…
+//	contract.Run(t, contract.Target{
+//		Adapter:     contract.Straight(map[string]string{"westus": "http://127.0.0.1:9000"}),
+//		Description: d,
+//	})
+//
+// A [Case] is one rule: the section of the contract that demands it, the rule in
+// a sentence, the types that it concerns and what to try. [Try] plays every case
+// on every such type, each in a resource group of its own, many at once, and
+// reports what was expected and what came. The same cases run straight at a
+// provider, as a front door would call it, and through a front door, with a
+// bearer token for each caller; the [Adapter] is the whole difference. Where a
+// front door changes an answer the case says so, and names both.
+//
+// To add a case, add an entry to the family that it belongs to, in the file
+// cases_….go; a row, where the family has a table. Its Run speaks to the
+// [Scene]: s.id is a resource that nobody else has, s.body a valid body,
+// s.put, s.get and so on make calls, and the methods of [Answer] hold what came
+// to what is expected. Operations that a case must see under way are asked to
+// be long, those that it must see ended to be short; nothing depends on time.
+//
+// # Rules that no case holds
+//
+// Of the resource reference:
+//   - the characters of namespaces and type names, plural lowerCamelCase, words
+//     that are reserved: they are about a declaration, and are checked where a
+//     region map is read;
+//   - which milestone suffixes an api-version may have: a provider has the
+//     versions that it has;
+//   - 403 only for a client certificate that is not trusted: the suite presents
+//     none. No case takes a 403 for a right answer;
+//   - nothing of the envelope is repeated inside properties: what a member means
+//     cannot be seen;
+//   - billing of sku and plan, and managedBy in complete mode: the parts that
+//     act on them are not there;
+//   - Move Resource: moves are not tried;
+//   - pages without records: permitted, not demanded. The suite reads on past
+//     them, as clients must.
+//
+// Of the addendum:
+//   - correlation and client-request ids are logged: logs are not seen from
+//     outside;
+//   - names and isolation of regional endpoints: deployment decides these;
+//   - the order and repetition of deletes in a group, polling intervals, retries
+//     and giving up: rules for the front door and for clients. That a delete is
+//     refused with 4xx until another resource has gone is held;
+//   - Retry-After on 408, 429 and 5xx: a provider in good order cannot be made
+//     to send them;
+//   - SKUs for a new resource: the metadata store answers these;
+//   - templates, orchestration, RBAC and billing of tracked and proxy-only
+//     resources; the tag resourceCreatedFor, of resources in a provider's own
+//     subscription.
+//
+// Of the async reference:
+//   - every header of a finished Location: status, body and ETag are compared,
+//     ids and dates differ by nature;
+//   - that polling URLs live for more than a day: nobody waits so long. The
+//     proxy resource that tells of such an operation is held;
+//   - that a URL below the subscription is preferred: each permitted place is
+//     held;
+//   - that error messages are localized and actionable: a reader judges that.
+//
+// Of the etag spec:
+//   - SHA-512 over the fields but the ignored ones, stored with the resource:
+//     how a tag is made is not seen. That it is weak, quoted, changes with the
+//     resource, not by reading, and is the same in every api-version, is held;
+//   - the command-line and Python clients, notifications, RPC and the database;
+//   - that If-None-Match is not supported: the addendum's table has it.
+package contract

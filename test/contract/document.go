@@ -1,0 +1,152 @@
+package contract
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+)
+
+// decode reads JSON into the values of encoding/json; nil when it is none.
+func decode(text []byte) any {
+	var v any
+	if json.Unmarshal(text, &v) != nil {
+		return nil
+	}
+	return v
+}
+
+// lookup finds a member by names joined with dots.
+func lookup(v any, path string) (any, bool) {
+	for name := range strings.SplitSeq(path, ".") {
+		o, ok := v.(Object)
+		if !ok {
+			return nil, false
+		}
+		if v, ok = o[name]; !ok {
+			return nil, false
+		}
+	}
+	return v, true
+}
+
+// text is the string at a path, "" where there is none.
+func text(v any, path string) string {
+	found, _ := lookup(v, path)
+	s, _ := found.(string)
+	return s
+}
+
+// mergePatch applies a JSON merge-patch (RFC 7396) and leaves its arguments as
+// they are.
+func mergePatch(target, patch any) any {
+	p, ok := patch.(Object)
+	if !ok {
+		return patch
+	}
+	merged := Object{}
+	if t, ok := target.(Object); ok {
+		maps.Copy(merged, t)
+	}
+	for name, value := range p {
+		if value == nil {
+			delete(merged, name)
+			continue
+		}
+		merged[name] = mergePatch(merged[name], value)
+	}
+	return merged
+}
+
+// overlay gives base with the members of each further object in place of its
+// own.
+func overlay(base Object, further ...Object) Object {
+	out := maps.Clone(base)
+	if out == nil {
+		out = Object{}
+	}
+	for _, o := range further {
+		maps.Copy(out, o)
+	}
+	return out
+}
+
+// missing compares what an answer has with what it must have at least, member
+// by member, and says in words what lacks; "" when nothing does. Places are
+// compared as places.
+func missing(have, want any, at string) string {
+	w, ok := want.(Object)
+	if !ok {
+		if reflect.DeepEqual(have, want) || at == "location" && samePlace(have, want) {
+			return ""
+		}
+		return fmt.Sprintf("%s is %s instead of %s", at, show(have), show(want))
+	}
+	h, ok := have.(Object)
+	if !ok {
+		return fmt.Sprintf("%s is %s instead of an object", at, show(have))
+	}
+	for _, name := range slices.Sorted(maps.Keys(w)) {
+		value, ok := h[name]
+		path := strings.TrimPrefix(at+"."+name, ".")
+		if !ok {
+			return path + " is absent"
+		}
+		if lack := missing(value, w[name], path); lack != "" {
+			return lack
+		}
+	}
+	return ""
+}
+
+// lost names a member that one object has and another should not: what a
+// replacement must have taken away.
+func lost(before, after Object) []string {
+	var names []string
+	for name := range before {
+		if _, stays := after[name]; !stays {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return names
+}
+
+func samePlace(a, b any) bool {
+	return place(a) != "" && place(a) == place(b)
+}
+
+func place(v any) string {
+	s, _ := v.(string)
+	return strings.ToLower(strings.Join(strings.Fields(s), ""))
+}
+
+// show gives a value in the words of a report.
+func show(v any) string {
+	var b bytes.Buffer
+	e := json.NewEncoder(&b)
+	e.SetEscapeHTML(false)
+	if err := e.Encode(v); err != nil {
+		return fmt.Sprint(v)
+	}
+	return clip(strings.TrimSpace(b.String()), 160)
+}
+
+func clip(s string, most int) string {
+	if len(s) <= most {
+		return s
+	}
+	return strings.ToValidUTF8(s[:most], "") + "…"
+}
+
+// showWhole is the JSON of a value.
+func showWhole(v any) string {
+	text, err := json.Marshal(v)
+	if err != nil {
+		return "null"
+	}
+	return string(text)
+}

@@ -1,0 +1,90 @@
+package contract
+
+import (
+	"cmp"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"sync"
+	"text/tabwriter"
+)
+
+// Fault is one way in which a rule was not kept, in words.
+type Fault struct {
+	Expected string
+	Got      string
+}
+
+// Result is what became of one case on one resource type.
+type Result struct {
+	Case    string
+	Type    string // "" for a case that concerns no single type
+	Section string // of the contract
+	Rule    string // what the section demands
+	Through string // what a front door makes of it; "" for the same
+	Faults  []Fault
+}
+
+// Held tells whether the rule was kept.
+func (r Result) Held() bool { return len(r.Faults) == 0 }
+
+// Reporter takes results in, from any goroutine, each once.
+type Reporter interface {
+	Report(Result)
+}
+
+// Recorder is a Reporter that keeps what it is given.
+type Recorder struct {
+	mu      sync.Mutex
+	results []Result
+}
+
+// Report implements Reporter.
+func (r *Recorder) Report(result Result) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.results = append(r.results, result)
+}
+
+// Results are the results so far, ordered by case and type.
+func (r *Recorder) Results() []Result {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	sorted := slices.Clone(r.results)
+	slices.SortStableFunc(sorted, func(a, b Result) int {
+		return cmp.Or(strings.Compare(a.Case, b.Case), strings.Compare(a.Type, b.Type))
+	})
+	return sorted
+}
+
+// WriteReport writes results as a table: a line for each case with the section
+// that it holds, and below it what was expected and what came where the rule
+// was broken.
+func WriteReport(w io.Writer, results []Result) error {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	broken := 0
+	for _, r := range results {
+		verdict := "held"
+		if !r.Held() {
+			verdict = "BROKEN"
+			broken++
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\t%s\n", verdict, r.Case, r.Type, r.Section)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	fmt.Fprintf(w, "\n%d rules tried, %d broken\n", len(results), broken)
+	for _, r := range results {
+		if r.Held() {
+			continue
+		}
+		fmt.Fprintf(w, "\n%s %s\n  %s: %s\n", r.Case, r.Type, r.Section, r.Rule)
+		for _, f := range r.Faults {
+			fmt.Fprintf(w, "  expected: %s\n  got:      %s\n", f.Expected, f.Got)
+		}
+	}
+	_, err := fmt.Fprintln(w)
+	return err
+}

@@ -1,0 +1,300 @@
+package contract
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Scene is what one trial plays in: a resource group of its own, a resource id
+// in it, and the parents and hosts that the resource needs.
+type Scene struct {
+	*Target
+	Type *Type // nil in a case that concerns none
+
+	ctx    context.Context
+	number int64
+	region string // where the scene's resources lie
+	group  string // the group's id
+	id     string // of the resource that the case is about
+
+	faults  []Fault
+	untried bool // the description lacks what the case needs
+}
+
+// stop ends a scene whose further steps would mean nothing.
+type stop struct{}
+
+func newScene(ctx context.Context, target Target, on *Type, number int64) *Scene {
+	s := &Scene{Target: &target, Type: on, ctx: ctx, number: number}
+	s.region = target.Adapter.Regions[int(number)%len(target.Adapter.Regions)]
+	s.group = fmt.Sprintf("/subscriptions/%s/resourceGroups/Contract-%d", target.Adapter.Subscription, number)
+	return s
+}
+
+// play sets the scene and runs the case in it.
+func (s *Scene) play(run func(*Scene)) {
+	defer func() {
+		failure := recover()
+		if _, ours := failure.(stop); failure != nil && !ours {
+			panic(failure)
+		}
+	}()
+	if err := s.Adapter.putGroup(s.ctx, s.group, s.region); err != nil {
+		s.fatal("the scene's resource group can be made", err.Error())
+	}
+	if s.Type != nil {
+		s.id = s.home(s.Type) + "/Name-" + fmt.Sprint(s.number)
+	}
+	run(s)
+}
+
+// home makes what a resource of the type hangs on, if anything, and gives the
+// path of the collection that it belongs to.
+func (s *Scene) home(t *Type) string {
+	switch {
+	case t.nested():
+		parent := s.home(t.parent) + "/parent"
+		s.put(parent, s.body(t.parent)).status(200, 201)
+		return parent + "/" + t.last()
+	case t.Kind == Extension:
+		return s.newHost() + "/providers/" + t.FullName()
+	}
+	return s.group + "/providers/" + t.FullName()
+}
+
+// newHost makes a resource for extensions to hang on.
+func (s *Scene) newHost() string {
+	host := s.Description.host()
+	id := s.group + "/providers/" + host.FullName() + "/host"
+	s.put(id, s.body(host)).status(200, 201)
+	return id
+}
+
+// collection is the path of the collection that a resource belongs to.
+func collection(id string) string {
+	before, _, _ := cutLast(id)
+	return before
+}
+
+func nameOf(id string) string {
+	_, name, _ := cutLast(id)
+	return name
+}
+
+// beside is the id of another resource of the same collection.
+func beside(id, name string) string { return collection(id) + "/" + name }
+
+// body is a valid body of the type, with location and tags where it has any.
+func (s *Scene) body(t *Type, further ...Object) Object {
+	return s.located(t, overlay(t.Contract.Body, further...))
+}
+
+// other is another valid body.
+func (s *Scene) other(t *Type) Object {
+	return s.located(t, overlay(t.Contract.Other))
+}
+
+func (s *Scene) located(t *Type, body Object) Object {
+	if isTracked(t) {
+		if _, given := body["location"]; !given {
+			body["location"] = s.place(t)
+		}
+	}
+	return body
+}
+
+// place is the location of resources of the type in this scene.
+func (s *Scene) place(t *Type) string {
+	if t.global() {
+		return Global
+	}
+	return s.region
+}
+
+// endpoint is the region whose endpoint is called for a path.
+func (s *Scene) endpoint(path string) string {
+	if t := s.Description.typeAt(path); t != nil {
+		return s.place(t)
+	}
+	return s.region
+}
+
+// by gives what is expected on the way that the suite takes.
+func by[T any](s *Scene, straight, through T) T {
+	if s.Adapter.Through {
+		return through
+	}
+	return straight
+}
+
+// option varies a call.
+type option func(*call)
+
+func with(name, value string) option {
+	return func(c *call) { c.header.Set(name, value) }
+}
+
+func withAll(sets ...Headers) option {
+	return func(c *call) {
+		for _, set := range sets {
+			for name, value := range set {
+				c.header.Set(name, value)
+			}
+		}
+	}
+}
+
+func as(caller Caller) option {
+	return func(c *call) { c.caller = caller }
+}
+
+// query adds to the query string.
+func query(part string) option {
+	return func(c *call) { c.target += "&" + part }
+}
+
+// at asks by another api-version.
+func at(version string) option {
+	return func(c *call) {
+		path, _, _ := strings.Cut(c.target, "?")
+		c.target = path + "?api-version=" + version
+	}
+}
+
+// target replaces path and query.
+func target(t string) option {
+	return func(c *call) { c.target = t }
+}
+
+func (s *Scene) call(method, path string, body any, options ...option) *Answer {
+	t := s.Description.typeAt(path)
+	if t == nil {
+		t = s.Type
+	}
+	if t == nil {
+		t = s.Description.types()[0]
+	}
+	c := call{method: method, target: escape(path) + "?api-version=" + t.version(), region: s.endpoint(path), header: http.Header{}}
+	switch b := body.(type) {
+	case nil:
+	case string:
+		c.body = []byte(b)
+	default:
+		text, err := json.Marshal(b)
+		if err != nil {
+			s.fatal("the case's body has a JSON form", err.Error())
+		}
+		c.body = text
+	}
+	for _, o := range options {
+		o(&c)
+	}
+	return s.do(c)
+}
+
+// do makes a call; no answer ends the scene.
+func (s *Scene) do(c call) *Answer {
+	a, err := s.Adapter.send(s.ctx, c)
+	if err != nil {
+		s.fatal(c.String()+" is answered", err.Error())
+	}
+	a.s = s
+	a.doc = decode(a.Body)
+	return a
+}
+
+func (s *Scene) put(id string, body any, options ...option) *Answer {
+	return s.call(http.MethodPut, id, body, options...)
+}
+
+func (s *Scene) patch(id string, body any, options ...option) *Answer {
+	return s.call(http.MethodPatch, id, body, options...)
+}
+
+func (s *Scene) get(path string, options ...option) *Answer {
+	return s.call(http.MethodGet, path, nil, options...)
+}
+
+func (s *Scene) remove(id string, options ...option) *Answer {
+	return s.call(http.MethodDelete, id, nil, options...)
+}
+
+func (s *Scene) post(path string, body any, options ...option) *Answer {
+	return s.call(http.MethodPost, path, body, options...)
+}
+
+// made puts the scene's resource, as most cases begin.
+func (s *Scene) made(further ...Object) *Answer {
+	return s.put(s.id, s.body(s.Type, further...)).status(201)
+}
+
+// fault notes that a rule was broken.
+func (s *Scene) fault(expected, got string) {
+	f := Fault{expected, got}
+	if !slices.Contains(s.faults, f) { // polls may say the same many times
+		s.faults = append(s.faults, f)
+	}
+}
+
+// fatal notes it and ends the scene.
+func (s *Scene) fatal(expected, got string) {
+	s.fault(expected, got)
+	panic(stop{})
+}
+
+// pass ends a scene whose case the description gives no means to try: it is not
+// reported, rather than reported as held.
+func (s *Scene) pass() {
+	s.untried = true
+	panic(stop{})
+}
+
+// check notes a fault unless ok.
+func (s *Scene) check(ok bool, expected, got string, args ...any) {
+	if !ok {
+		s.fault(expected, fmt.Sprintf(got, args...))
+	}
+}
+
+// Bounds of waiting for what an operation brings about.
+const (
+	waitLimit = 20 * time.Second
+	waitPause = 25 * time.Millisecond
+)
+
+// await asks until what it asks for is there; nothing within the limit is a
+// fault that ends the scene.
+func (s *Scene) await(what string, ask func() (*Answer, bool)) *Answer {
+	limit := time.NewTimer(waitLimit)
+	defer limit.Stop()
+	pause := time.NewTicker(waitPause)
+	defer pause.Stop()
+	for {
+		a, there := ask()
+		if there {
+			return a
+		}
+		select {
+		case <-pause.C:
+		case <-limit.C:
+			s.fatal(what, "not within "+waitLimit.String()+"; last: "+a.String())
+		case <-s.ctx.Done():
+			s.fatal(what, s.ctx.Err().Error())
+		}
+	}
+}
+
+// headers lays sets of headers over each other.
+func headers(sets ...Headers) Headers {
+	all := Headers{}
+	for _, set := range sets {
+		maps.Copy(all, set)
+	}
+	return all
+}

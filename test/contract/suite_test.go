@@ -1,0 +1,209 @@
+package contract
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+)
+
+func TestMergePatch(t *testing.T) {
+	// The examples of RFC 7396, appendix A.
+	for _, row := range []struct{ target, patch, want string }{
+		{`{"a":"b"}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"b"}`, `{"b":"c"}`, `{"a":"b","b":"c"}`},
+		{`{"a":"b"}`, `{"a":null}`, `{}`},
+		{`{"a":"b","b":"c"}`, `{"a":null}`, `{"b":"c"}`},
+		{`{"a":["b"]}`, `{"a":"c"}`, `{"a":"c"}`},
+		{`{"a":"c"}`, `{"a":["b"]}`, `{"a":["b"]}`},
+		{`{"a":{"b":"c"}}`, `{"a":{"b":"d","c":null}}`, `{"a":{"b":"d"}}`},
+		{`{"a":[{"b":"c"}]}`, `{"a":[1]}`, `{"a":[1]}`},
+		{`["a","b"]`, `["c","d"]`, `["c","d"]`},
+		{`{"a":"b"}`, `["c"]`, `["c"]`},
+		{`{"a":"foo"}`, `null`, `null`},
+		{`{"e":null}`, `{"a":1}`, `{"e":null,"a":1}`},
+		{`[1,2]`, `{"a":"b","c":null}`, `{"a":"b"}`},
+		{`{}`, `{"a":{"bb":{"ccc":null}}}`, `{"a":{"bb":{}}}`},
+	} {
+		if got := mergePatch(decode([]byte(row.target)), decode([]byte(row.patch))); !reflect.DeepEqual(got, decode([]byte(row.want))) {
+			t.Errorf("%s patched with %s: %s, want %s", row.target, row.patch, show(got), row.want)
+		}
+	}
+}
+
+func TestMissing(t *testing.T) {
+	for _, row := range []struct{ have, want, lack string }{
+		{`{"a":1,"b":{"c":[1,2]}}`, `{"b":{"c":[1,2]}}`, ""},
+		{`{"location":"West US"}`, `{"location":"westus"}`, ""},
+		{`{"place":"West US"}`, `{"place":"westus"}`, `place is "West US" instead of "westus"`},
+		{`{"location":"eastus"}`, `{"location":"westus"}`, `location is "eastus" instead of "westus"`},
+		{`{"a":{}}`, `{"a":{"b":1}}`, "a.b is absent"},
+		{`{"a":1}`, `{"a":{"b":1}}`, "a is 1 instead of an object"},
+		{`{"a":[1]}`, `{"a":[1,2]}`, "a is [1] instead of [1,2]"},
+	} {
+		if got := missing(decode([]byte(row.have)), decode([]byte(row.want)), ""); got != row.lack {
+			t.Errorf("%s in %s: %q, want %q", row.want, row.have, got, row.lack)
+		}
+	}
+}
+
+const small = `
+providers:
+  - namespace: Some.Where
+    resourceTypes:
+      - {name: things, kind: tracked, apiVersions: ["2020-01-01-preview", "2020-01-01"], contract: {body: {properties: {n: 1}}}}
+      - {name: things/parts, kind: proxyOnly, apiVersions: ["2020-01-01"]}
+`
+
+func TestLoad(t *testing.T) {
+	d, err := Load([]byte(small))
+	if err != nil {
+		t.Fatal(err)
+	}
+	things, parts := d.types()[0], d.types()[1]
+	if parts.parent != things || parts.last() != "parts" || parts.FullName() != "Some.Where/things/parts" {
+		t.Errorf("%+v", parts)
+	}
+	if things.version() != "2020-01-01" {
+		t.Errorf("version %s", things.version())
+	}
+	if n, _ := lookup(things.Contract.Body, "properties.n"); n != 1.0 {
+		t.Errorf("a number of a body is %T", n)
+	}
+	for path, want := range map[string]*Type{
+		"/subscriptions/s/resourceGroups/g/providers/some.where/THINGS/a":                             things,
+		"/subscriptions/s/providers/Some.Where/things":                                                things,
+		"/subscriptions/s/resourceGroups/g/providers/Some.Where/things/a/start":                       things,
+		"/subscriptions/s/resourceGroups/g/providers/Some.Where/things/a/parts/b":                     parts,
+		"/subscriptions/s/resourceGroups/g/providers/Else.Where/x/y/providers/Some.Where/things/z":    things,
+		"/subscriptions/s/resourceGroups/g/providers/Some.Where/things/a/providers/Else.Where/others": nil,
+		"/subscriptions/s": nil,
+	} {
+		if got := d.typeAt(path); got != want {
+			t.Errorf("%s: %v", path, got)
+		}
+	}
+	for why, text := range map[string]string{
+		"nothing":             ``,
+		"an unknown member":   small + "surprise: true\n",
+		"an unknown kind":     strings.Replace(small, "proxyOnly", "other", 1),
+		"an absent parent":    strings.Replace(small, "things/parts", "wholes/parts", 1),
+		"no api-versions":     strings.Replace(small, `["2020-01-01"]`, "[]", 1),
+		"what is not YAML":    "providers: [",
+		"providers that lack": "pageSize: x\n",
+	} {
+		if _, err := Load([]byte(text)); err == nil {
+			t.Errorf("a description with %s was accepted", why)
+		}
+	}
+}
+
+func TestWriteReport(t *testing.T) {
+	var r Recorder
+	r.Report(Result{Case: "put/b", Type: "Some.Where/things", Section: "resource reference, Put Resource", Rule: "the rule",
+		Faults: []Fault{{"PUT …/a answers 200", "500, no body"}}})
+	r.Report(Result{Case: "get/a", Section: "resource reference, Get Resource"})
+	var b strings.Builder
+	if err := WriteReport(&b, r.Results()); err != nil {
+		t.Fatal(err)
+	}
+	want := `held    get/a                     resource reference, Get Resource
+BROKEN  put/b  Some.Where/things  resource reference, Put Resource
+
+2 rules tried, 1 broken
+
+put/b Some.Where/things
+  resource reference, Put Resource: the rule
+  expected: PUT …/a answers 200
+  got:      500, no body
+
+`
+	if b.String() != want {
+		t.Errorf("the report is\n%s\nwant\n%s", b.String(), want)
+	}
+}
+
+// A provider that keeps no rule breaks every case, and each says in words what
+// it missed: no case passes by not looking.
+func TestEveryCaseCanFail(t *testing.T) {
+	d, err := Load([]byte(whole))
+	if err != nil {
+		t.Fatal(err)
+	}
+	tried := map[string]bool{}
+	try := func(what string, status int, adapter func(url string) *Adapter) {
+		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(status) }))
+		defer server.Close()
+		var r Recorder
+		if err := Try(t.Context(), Target{Adapter: adapter(server.URL), Description: d}, &r); err != nil {
+			t.Fatal(err)
+		}
+		for _, result := range r.Results() {
+			tried[result.Case] = true
+			for _, f := range result.Faults {
+				if f.Expected == "" || f.Got == "" {
+					t.Errorf("%s: %s says nothing: %+v", what, result.Case, f)
+				}
+			}
+			if result.Held() && !slices.Contains(satisfied[what], result.Case) {
+				t.Errorf("%s: %s on %s is held by a provider that does nothing", what, result.Case, result.Type)
+			}
+		}
+	}
+	straight := func(url string) *Adapter { return Straight(map[string]string{"westus": url, Global: url}) }
+	try("refusing everything", http.StatusTeapot, straight)
+	try("answering nothing", http.StatusOK, straight)
+	try("a door that answers nothing", http.StatusOK, func(url string) *Adapter {
+		return ThroughDoor(Door{URL: url, Regions: []string{"westus"}, HasGlobal: true, Subscription: "s", Sibling: "t"})
+	})
+	for _, c := range All() {
+		if !tried[c.Name] {
+			t.Errorf("the case %s was not tried", c.Name)
+		}
+	}
+}
+
+// satisfied are the cases whose rule an empty 200 to everything keeps.
+var satisfied = map[string][]string{"answering nothing": {"subscription/notices in any order"}}
+
+// whole describes a provider that every case concerns.
+const whole = `
+pageSize: x-page
+asynchrony:
+  retryAfter: x-retry
+  patterns:
+    - {name: put, method: PUT, status: true}
+    - {name: hidden, method: PUT, accepted: true, location: true}
+    - {name: patch, method: PATCH, accepted: true, location: true, status: true}
+    - {name: delete, method: DELETE, accepted: true, location: true}
+    - {name: post, method: POST, accepted: true, location: true}
+  places: [{name: any, path: "{subscription}/providers/{namespace}"}]
+providers:
+  - namespace: Some.Where
+    checkNameAvailability: [subscription, location]
+    resourceTypes:
+      - name: things
+        kind: tracked
+        apiVersions: ["2020-01-01", "2019-01-01"]
+        capabilities: {etags: true}
+        contract:
+          withoutETags: ["2019-01-01"]
+          body: {properties: {n: 1}}
+          other: {properties: {m: 2}}
+          change: {n: 2}
+          kept: {kind: app}
+          refused: [{why: a bad sku, members: {sku: 1}}]
+          sku: {name: A}
+          otherSKU: {name: B}
+          skus: true
+          hasSKUs: true
+          actions: [{name: start, status: 200}]
+          deepInsert: parts
+          longRun: {action: run, child: runs/latest, status: properties.status}
+      - {name: things/parts, kind: proxyOnly, apiVersions: ["2020-01-01"], contract: {body: {properties: {p: 1}}, other: {properties: {q: 1}}}}
+      - {name: holders, kind: tracked, deletionPolicy: refuse, apiVersions: ["2020-01-01"], contract: {skus: true, body: {properties: {p: 1}}, other: {properties: {q: 1}}}}
+      - {name: holders/held, kind: tracked, apiVersions: ["2020-01-01"], contract: {body: {properties: {p: 1}}, other: {properties: {q: 1}}}}
+      - {name: marks, kind: extension, apiVersions: ["2020-01-01"], contract: {body: {properties: {p: 1}}, other: {properties: {q: 1}}}}
+`
