@@ -11,7 +11,7 @@ MODULES := . test/sdk
 
 # Packages that run the programs as processes. The go command cannot see that
 # their results depend on the programs, so they are never taken from its cache.
-OUTSIDE := ./test/e2e/... ./test/wire/...
+OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
 .PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit outside sdk fuzz-short vuln bench clean
 
@@ -57,7 +57,7 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire)(/|$$)'); go test -race -timeout 15m $$packages
+	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract)(/|$$)'); go test -race -timeout 15m $$packages
 
 outside: ## the programs as their users meet them, built with the race detector
 	PORTICO_TEST_RACE=1 go test -count=1 -timeout 20m $(OUTSIDE)

@@ -114,7 +114,9 @@ func (p *Provider) served(a address) (*resourceType, error) {
 	if !ok {
 		return nil, notFound("InvalidResourceType", "The resource type '%s' could not be found in the namespace '%s'.", a.typePath(), a.namespace)
 	}
-	if t.global != (p.region == "global") {
+	// A group or a subscription lies in no region: what hangs on one is kept
+	// at the global endpoint.
+	if everywhere := t.kind == extension && p.region == "global"; !everywhere && t.global != (p.region == "global") {
 		return nil, notFound("ResourceTypeNotServed", "The resource type '%s' is not served by the endpoint of '%s'.", t.name(), p.region)
 	}
 	if t.kind == extension {
