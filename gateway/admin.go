@@ -177,7 +177,11 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 	var sent adminSubscription
 	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&sent); err != nil {
+	err := decoder.Decode(&sent)
+	if _, rest := decoder.Token(); err == nil && !errors.Is(rest, io.EOF) {
+		err = errors.New("it goes on behind the object")
+	}
+	if err != nil {
 		return 0, nil, arm.NewError(arm.InvalidRequestContent, err.Error())
 	}
 	if sent.State == "" {

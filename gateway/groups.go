@@ -96,7 +96,8 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 	}
 	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
 		sent.hasTags = sent.hasTags || string(m.Key) == "tags"
-		sent.hasManagedBy = sent.hasManagedBy || string(m.Key) == "managedBy"
+		// The decoder takes the member in any casing.
+		sent.hasManagedBy = sent.hasManagedBy || bytes.EqualFold(m.Key, []byte("managedBy"))
 		return nil
 	})
 	if body.HasTags {

@@ -160,7 +160,7 @@ func (g *Gateway) namedProvider(x *exchange) (*regions.Provider, error) {
 // register registers the subscription at once. The answer says Registering,
 // as clients expect of it; the next GET says Registered.
 func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	return g.changeRegistration(w, r, x, c, inventory.Registered, inventory.Registering)
+	return g.changeRegistration(w, r, x, c, inventory.Registered, inventory.Registering, nil)
 }
 
 // unregister is refused while the subscription holds resources of the provider.
@@ -173,13 +173,16 @@ func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
+	var refusal error
 	if held {
-		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
+		refusal = arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
 	}
-	return g.changeRegistration(w, r, x, c, inventory.Unregistered, inventory.Unregistering)
+	return g.changeRegistration(w, r, x, c, inventory.Unregistered, inventory.Unregistering, refusal)
 }
 
-func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall, to, meanwhile inventory.RegistrationState) error {
+// changeRegistration changes the state if the request's preconditions hold and
+// nothing else refuses it.
+func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall, to, meanwhile inventory.RegistrationState, refusal error) error {
 	p, err := g.namedProvider(x)
 	if err != nil {
 		return err
@@ -190,6 +193,9 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 		present := stateOf(p, current.State)
 		if fault := conditions.Write(registrationETag(p.Namespace, present), x.request.Path.String()); fault != nil {
 			return current, fault
+		}
+		if refusal != nil {
+			return current, refusal
 		}
 		shown = to
 		if current.State != to {

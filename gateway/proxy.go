@@ -120,6 +120,7 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		return x.request.NotFound()
 	}
 	g.answerHeaders(w.Header(), x, answer)
+	g.guardLinks(r.Context(), w.Header(), x, p, answer.StatusCode)
 	w.WriteHeader(answer.StatusCode)
 	return nil
 }

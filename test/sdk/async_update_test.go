@@ -54,7 +54,7 @@ func TestAsynchronousAction(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				raw, err := c.pipeline.Do(request)
+				raw, err := c.pipeline.Do(request) //nolint:bodyclose // the poller reads and closes it
 				if err != nil {
 					t.Fatal(err)
 				}

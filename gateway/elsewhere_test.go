@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/access"
+	"portico/inventory"
+	"portico/routing"
+)
+
+func TestWriteToAnotherLocation(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.at("westus").requests()
+	got := s.want(409, "InvalidResourceLocation", "PUT", m+api, eastus)
+	if !strings.Contains(got.text, "The resource 'm' already exists in location 'westus' in resource group 'g'.") || !strings.Contains(got.text, "'eastus'") {
+		t.Errorf("%s", got.text)
+	}
+	s.want(400, "LocationNotAvailableForResourceType", "PUT", m+api, `{"location":"mars"}`)
+	for region, e := range s.providers {
+		if asked := e.requests(); len(asked) != 0 {
+			t.Errorf("%s was called: %v", region, asked)
+		}
+	}
+	s.ok(200, "PUT", m+api, westus)
+}
+
+// A row that is only in doubt refuses nothing before its provider was asked.
+func TestWriteElsewhereAfterADelete(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "1h")
+	s.at("westus").requests()
+	got := s.want(409, "Conflict", "PUT", m+api, eastus)
+	if got.header.Get("Retry-After") != "10" {
+		t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
+	}
+	if asked := s.at("westus").requests(); len(asked) != 1 || asked[0].Method != "GET" || asked[0].Path != m || asked[0].Query != "api-version=2024-01-01" {
+		t.Errorf("asked %v", asked)
+	} else if h := asked[0].Headers; h.Get("Referer") != "http://portico.example"+m+api || h.Get("X-Ms-Home-Tenant-Id") != tenant || h.Get("X-Ms-Correlation-Request-Id") != got.header.Get("X-Ms-Correlation-Request-Id") {
+		t.Errorf("asked with %v", h)
+	}
+	s.at("westus").clock.advance(2 * hour)
+	s.at("westus").fault("GET", m, "status=500")
+	if got := s.want(409, "Conflict", "PUT", m+api, eastus); got.header.Get("Retry-After") != "10" {
+		t.Errorf("while the provider does not say: %v", got.header)
+	}
+	created := s.ok(201, "PUT", m+api, eastus)
+	if region, _ := s.row(m); region.Region != "eastus" || !slices.Equal(s.at("eastus").holds(), []string{m}) {
+		t.Errorf("%+v %s", region, created.text)
+	}
+	if !strings.Contains(s.log.String(), `"region":"eastus"`) {
+		t.Error("the log does not name the region that served")
+	}
+	// What follows goes there.
+	s.ok(200, "GET", m+api, "")
+	s.ok(200, "DELETE", m+api, "")
+}
+
+func TestWriteElsewhereAfterALostDelete(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-before")
+	if row, there := s.row(m); !there || !row.Verify || s.open("g") != 1 {
+		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.open("g"))
+	}
+	// It stands, and yet the delete may land.
+	s.want(409, "Conflict", "PUT", m+api, eastus)
+	s.lapse()
+	s.want(409, "InvalidResourceLocation", "PUT", m+api, eastus)
+	if row, _ := s.row(m); !firm(row) {
+		t.Errorf("the provider's word did not settle the row: %+v", row)
+	}
+
+	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
+	s.ok(201, "PUT", m+api, eastus)
+	if row, _ := s.row(m); row.Region != "eastus" || !row.Verify {
+		t.Errorf("while the delete may land: %+v", row)
+	}
+}
+
+func TestWriteElsewhereAfterALostCreate(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	s.want(502, "BadGatewayConnection", "PUT", m+api, westus, "x-contoso-fault", "reset-before")
+	if row, there := s.row(m); !there || row.Phase != inventory.Pending || !row.Verify || s.open("g") != 1 {
+		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.open("g"))
+	}
+	s.want(409, "Conflict", "PUT", m+api, eastus) // it may land yet
+	s.lapse()
+	s.ok(201, "PUT", m+api, eastus)
+	if len(s.at("westus").holds()) != 0 || len(s.at("eastus").holds()) != 1 {
+		t.Error("it lies in the wrong region")
+	}
+}
+
+func TestWriteElsewhereAfterACreateThatLandsLate(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	s.want(502, "BadGatewayConnection", "PUT", m+api, westus, "x-contoso-fault", "late=30ms")
+	code := ""
+	s.within("the landing", func() bool {
+		got := s.do("PUT", m+api, eastus)
+		if got.status != 409 {
+			t.Fatalf("%d %s", got.status, got.text)
+		}
+		code = got.code
+		return code == "InvalidResourceLocation"
+	})
+	if len(s.at("eastus").holds()) != 0 {
+		t.Error("it lies in two regions")
+	}
+	s.ok(204, "HEAD", m+api, "")
+}
+
+// overtaken decides about a write, lets something else happen, and only then
+// carries the write out.
+func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
+	s.t.Helper()
+	q, fault := routing.Classify(s.config.Map, method, path, api[1:])
+	if fault != nil {
+		s.t.Fatal(fault)
+	}
+	content, fault := readContent(q, []byte(body))
+	if fault != nil {
+		s.t.Fatal(fault)
+	}
+	d, err := s.gateway.router.Resolve(s.t.Context(), q, access.Principal{}, content)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	meanwhile()
+	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x := of(r)
+		x.request = q
+		if err := s.gateway.carry(w, r, x, proxied{d, content, []byte(body)}); err != nil {
+			s.gateway.fail(w, r, err)
+		}
+	}), s.gateway.begin, s.gateway.identify)
+	w := httptest.NewRecorder()
+	r := httptest.NewRequest(method, path+api, strings.NewReader(body))
+	handler.ServeHTTP(w, r)
+	answer := w.Result()
+	defer answer.Body.Close()
+	return read(s.t, answer)
+}
+
+// What was decided counts for nothing when the intent meets another state.
+func TestOvertakenWrites(t *testing.T) {
+	s := newSite(t, setup{limits: "resourcesPerTypeAndGroup: 3"})
+	g := s.group("g")
+	m := machinePath("g", "m")
+	check := func(got seen, status int, code string) {
+		t.Helper()
+		if got.status != status || got.code != code {
+			t.Errorf("%d %q, want %d %q: %s", got.status, got.code, status, code, got.text)
+		}
+	}
+	check(s.overtaken("PUT", m, westus, func() { s.ok(201, "PUT", m+api, eastus) }), 409, "InvalidResourceLocation")
+	check(s.overtaken("DELETE", m, "", func() {
+		s.ok(200, "DELETE", m+api, "")
+		s.ok(201, "PUT", m+api, westus)
+	}), 200, "")
+	if len(s.at("westus").holds())+len(s.at("eastus").holds()) != 0 {
+		t.Error("the DELETE did not follow the resource")
+	}
+	s.machine("g", "m", "westus")
+	check(s.overtaken("DELETE", m, "", func() { s.ok(200, "DELETE", m+api, "") }), 204, "")
+	s.machine("g", "m", "westus")
+	check(s.overtaken("PUT", m+"/disks/d", `{}`, func() { s.ok(200, "DELETE", m+api, "") }), 404, "ParentResourceNotFound")
+	check(s.overtaken("PUT", m, westus, func() {
+		for _, name := range []string{"1", "2", "3"} {
+			s.machine("g", name, "westus")
+		}
+	}), 409, "ResourceQuotaExceeded")
+	for _, name := range []string{"1", "2", "3"} {
+		s.ok(200, "DELETE", machinePath("g", name)+api, "")
+	}
+	check(s.overtaken("PUT", m, westus, func() {
+		if _, _, err := s.store.EditGroup(t.Context(), subscription, "g", func(g *inventory.Group) (*inventory.Group, error) {
+			g.State = inventory.GroupMoving
+			return g, nil
+		}); err != nil {
+			t.Fatal(err)
+		}
+	}), 409, "ResourceGroupBeingDeleted")
+	h := s.group("h")
+	check(s.overtaken("PUT", machinePath("h", "m"), westus, func() { s.ok(200, "DELETE", h+own, "") }), 404, "ResourceGroupNotFound")
+	s.group("h")
+	// The group of that name is another one by now.
+	check(s.overtaken("PUT", machinePath("h", "m"), westus, func() {
+		s.ok(200, "DELETE", h+own, "")
+		s.group("h")
+	}), 404, "ResourceGroupNotFound")
+	for region, e := range s.providers {
+		if held := e.holds(); len(held) != 0 {
+			t.Errorf("%s holds %v of %s", region, held, g)
+		}
+	}
+}

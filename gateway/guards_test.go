@@ -1,0 +1,228 @@
+package gateway
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestAllowedHosts(t *testing.T) {
+	for _, c := range []struct {
+		public, listen string
+		allowed        string
+		refused        string
+	}{
+		{
+			"http://Portico.example", "127.0.0.1:8080", "portico.example portico.example:80 localhost:8080 127.0.0.1:8080 [::1]:8080",
+			"evil.example localhost portico.example:8080 127.0.0.1 127.0.0.1:80 portico.example:443 127.0.0.2:8080",
+		},
+		{"https://portico.example", "127.0.0.1:80", "portico.example portico.example:443 localhost localhost:80 127.0.0.1", "portico.example:80 localhost:8080"},
+		{"https://portico.example:8443", "127.0.0.9:8443", "portico.example:8443 127.0.0.9:8443 localhost:8443", "portico.example portico.example:443"},
+		{"http://portico.example", "localhost:1", "portico.example localhost:1", "127.0.0.9:1"},
+		{"http://portico.example", "no port", "portico.example", "localhost localhost:80"},
+	} {
+		public, err := url.Parse(c.public)
+		if err != nil {
+			t.Fatal(err)
+		}
+		hosts := allowedHosts(public, c.listen)
+		for _, host := range strings.Fields(c.allowed) {
+			if !hosts[host] {
+				t.Errorf("%s on %s refuses %s", c.public, c.listen, host)
+			}
+		}
+		for _, host := range strings.Fields(c.refused) {
+			if hosts[host] {
+				t.Errorf("%s on %s allows %s", c.public, c.listen, host)
+			}
+		}
+	}
+}
+
+func TestHostGuard(t *testing.T) {
+	s := newSite(t, setup{})
+	s.ok(200, "GET", inSubscription+own, "", "Host", "PORTICO.example")
+	s.ok(200, "GET", inSubscription+own, "", "Host", "localhost:8080")
+	s.want(421, "MisdirectedRequest", "GET", inSubscription+own, "", "Host", "localhost")
+	s.want(403, "Forbidden", "GET", inSubscription+own, "", "Origin", "http://portico.example")
+}
+
+func TestTarget(t *testing.T) {
+	for uri, want := range map[string][2]string{
+		"/a%2Fb?c=d?e":                {"/a%2Fb", "c=d?e"},
+		"http://portico.example/a?b":  {"/a", "b"},
+		"http://portico.example":      {"/", ""},
+		"http://portico.example?b":    {"/", "b"},
+		"*":                           {"*", ""},
+		"https://portico.example/%41": {"/%41", ""},
+	} {
+		if path, query := target(&http.Request{RequestURI: uri}); path != want[0] || query != want[1] {
+			t.Errorf("%s: %q %q", uri, path, query)
+		}
+	}
+}
+
+func TestMethods(t *testing.T) {
+	s := newSite(t, setup{})
+	for _, method := range []string{"OPTIONS", "TRACE", "CONNECT"} {
+		fault := checkMethod(method)
+		if fault == nil || fault.Status != 405 || len(fault.Allow) != 6 {
+			t.Errorf("%s: %v", method, fault)
+		}
+	}
+	if got := s.want(405, "MethodNotAllowed", "OPTIONS", inSubscription+own, ""); got.header.Get("Allow") != "GET, HEAD, PUT, PATCH, POST, DELETE" {
+		t.Errorf("%v", got.header)
+	}
+	s.want(501, "NotImplemented", "PURGE", inSubscription+own, "")
+	if label := methodLabel("PURGE"); label != "OTHER" {
+		t.Errorf("a label is %s", label)
+	}
+}
+
+// A fragment is the client's own affair; where one arrives, two parsers may see
+// two requests.
+func TestFragment(t *testing.T) {
+	s := newSite(t, setup{})
+	r := httptest.NewRequest(http.MethodGet, inSubscription+own, http.NoBody)
+	r.Host, r.RequestURI = "portico.example", inSubscription+own+"#x"
+	w := httptest.NewRecorder()
+	s.gateway.Public().ServeHTTP(w, r)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "InvalidRequestUri") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+func TestHeaderLinesAreBounded(t *testing.T) {
+	s := newSite(t, setup{})
+	many := make([]string, 0, 2*maxHeaderLines)
+	for range maxHeaderLines - 10 {
+		many = append(many, "X-Many", "a")
+	}
+	s.ok(200, "GET", inSubscription+own, "", many...)
+	for range 11 {
+		many = append(many, "X-Many", "a")
+	}
+	s.want(431, "InvalidRequestHeader", "GET", inSubscription+own, "", many...)
+}
+
+func TestContent(t *testing.T) {
+	s := newSite(t, setup{limits: "requestBody: 1KiB"})
+	g := s.group("g")
+	big := `{"location":"westus","tags":{"a":"` + strings.Repeat("x", 1024) + `"}}`
+	for _, target := range []string{g + own, machinePath("g", "m") + api} {
+		if got := s.want(413, "RequestContentTooLarge", "PUT", target, big); !strings.Contains(got.text, "1024 bytes") {
+			t.Errorf("%s", got.text)
+		}
+		if got := s.chunked("PUT", target, big); got.status != 413 || got.code != "RequestContentTooLarge" {
+			t.Errorf("without a length: %d %s", got.status, got.text)
+		}
+		s.want(415, "UnsupportedMediaType", "PUT", target, westus, "Content-Type", "text/plain")
+		if got := s.chunked("PUT", target, westus); got.status != 200 && got.status != 201 {
+			t.Errorf("without a length: %d %s", got.status, got.text)
+		}
+		s.ok(200, "GET", target, "no JSON, and nobody asked for any", "Content-Type", "text/plain")
+		s.want(400, "InvalidRequestContent", "PUT", target, `{"location":`)
+	}
+	s.want(400, "InvalidRequestContent", "POST", register, `{`)
+	s.want(400, "TagCountExceeded", "PUT", machinePath("g", "m")+api, manyTags(51))
+	s.want(400, "TagCountExceeded", "PATCH", machinePath("g", "m")+api, manyTags(51))
+	s.ok(201, "PUT", machinePath("g", "m")+"/runCommands/r"+api, `{"tags":{"a/b":"an untracked resource's are its provider's"}}`)
+}
+
+func manyTags(n int) string {
+	var tags []string
+	for i := range n {
+		tags = append(tags, fmt.Sprintf(`"%d":""`, i))
+	}
+	return `{"location":"westus","tags":{` + strings.Join(tags, ",") + `}}`
+}
+
+// chunked sends content without saying how long it is.
+func (s *site) chunked(method, target, body string) seen {
+	s.t.Helper()
+	r := request(s.t, s.server, method, target, body, "Host", "portico.example")
+	r.ContentLength, r.GetBody = -1, nil
+	answer, err := s.server.Client().Do(r)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	return read(s.t, answer)
+}
+
+// brokenBody is content that breaks off.
+type brokenBody struct{}
+
+func (brokenBody) Read([]byte) (int, error) { return 0, errors.New("gone") }
+func (brokenBody) Close() error             { return nil }
+
+func TestContentThatBreaksOff(t *testing.T) {
+	s := newSite(t, setup{})
+	r := httptest.NewRequest(http.MethodPut, groupPath("g")+own, brokenBody{})
+	r.Host = "portico.example"
+	w := httptest.NewRecorder()
+	s.gateway.Public().ServeHTTP(w, r)
+	if w.Code != 400 || !strings.Contains(w.Body.String(), "InvalidRequestContent") || strings.Contains(w.Body.String(), "gone") {
+		t.Errorf("%d %s", w.Code, w.Body)
+	}
+}
+
+// deadlines notes the read deadlines that are set on a connection.
+type deadlines struct {
+	*httptest.ResponseRecorder
+	set []time.Time
+}
+
+func (d *deadlines) SetReadDeadline(at time.Time) error {
+	d.set = append(d.set, at)
+	return nil
+}
+
+// Content has its time to arrive, what follows has its own.
+func TestTimeOfContent(t *testing.T) {
+	s := newSite(t, setup{})
+	for _, c := range []struct {
+		name   string
+		length int64
+		within time.Duration
+	}{
+		{"as declared", 2 * slowestPace, contentTime + 2*time.Second},
+		{"not declared", -1, contentTime + 64*time.Second},
+		{"more than allowed", 1 << 40, contentTime + 64*time.Second},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			r := httptest.NewRequest(http.MethodPut, groupPath("g")+own, strings.NewReader(westus))
+			r.Host, r.ContentLength = "portico.example", c.length
+			r.Header.Set("Content-Type", "application/json")
+			w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+			before := time.Now()
+			s.gateway.Public().ServeHTTP(w, r)
+			after := time.Now()
+			if len(w.set) == 0 || w.set[0].Before(before.Add(c.within)) || w.set[0].After(after.Add(c.within)) {
+				t.Fatalf("deadlines %v, want one in %v", w.set, c.within)
+			}
+			if read := c.length < 1<<30; read && !w.set[len(w.set)-1].IsZero() {
+				t.Errorf("the deadline stays once all is read: %v", w.set)
+			}
+		})
+	}
+	r := httptest.NewRequest(http.MethodGet, groupPath("g")+own, http.NoBody)
+	w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+	s.gateway.Public().ServeHTTP(w, r)
+	if len(w.set) != 0 {
+		t.Errorf("a request without content has deadlines: %v", w.set)
+	}
+}
+
+func TestMegabytes(t *testing.T) {
+	for n, want := range map[int64]string{4 << 20: "4 MB", 1 << 20: "1 MB", 1<<20 + 1: "1048577 bytes", 1000: "1000 bytes"} {
+		if got := megabytes(n); got != want {
+			t.Errorf("%d: %s", n, got)
+		}
+	}
+}

@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"encoding/json"
+	"io"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+const machines = inSubscription + "/providers/Contoso.Compute/virtualMachines"
+
+func TestCollections(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	s.group("h")
+	none := s.ok(200, "GET", machines+api, "")
+	if none.text != `{"value":[]}` || none.header.Get("X-Ms-Portico-Completed") != "true" || none.header.Get("Content-Length") != "12" {
+		t.Errorf("%s %v", none.text, none.header)
+	}
+	s.machine("g", "a", "westus")
+	s.machine("g", "b", "westus")
+	if got := s.names(machines + api); got != "a b" { // one region is proxied
+		t.Errorf("%s", got)
+	}
+	if got := s.walk(machines + api + "&$top=1"); !slices.Equal(got, []string{"a", "b"}) {
+		t.Errorf("%s", got)
+	}
+	if asked := s.at("eastus").requests(); len(asked) != 0 {
+		t.Errorf("a region that holds none was asked: %v", asked)
+	}
+	s.machine("g", "c", "eastus")
+	s.machine("h", "d", "eastus")
+	merged := s.ok(200, "GET", machines+api, "")
+	names := strings.Fields(s.names(machines + api))
+	slices.Sort(names)
+	if strings.Join(names, " ") != "a b c d" || merged.header.Get("X-Ms-Portico-Completed") != "true" || len(strings.Split(merged.header.Get("X-Ms-Original-Request-Ids"), ";")) != 2 {
+		t.Errorf("%v %v", names, merged.header)
+	}
+	if got := s.names(groupPath("h") + "/providers/Contoso.Compute/virtualMachines" + api); got != "d" {
+		t.Errorf("%s", got)
+	}
+	got := s.want(405, "MethodNotAllowed", "POST", machines+api, "")
+	if got.header.Get("Allow") != "GET" {
+		t.Errorf("%v", got.header)
+	}
+}
+
+// A list of which a region is missing is no list: absence means deleted.
+func TestListThatMissesARegion(t *testing.T) {
+	s := newSite(t, setup{callTimeout: 2 * time.Second})
+	s.group("g")
+	s.machine("g", "a", "westus")
+	s.machine("g", "b", "eastus")
+	s.at("eastus").server.Close()
+	got := s.do("GET", machines+api, "")
+	if got.status != 503 && got.status != 502 || got.header.Get("X-Ms-Portico-Completed") != "false" || strings.Contains(got.text, `"value"`) {
+		t.Errorf("%d %v %s", got.status, got.header, got.text)
+	}
+	var fault struct {
+		Error struct{ Details []struct{ Target string } }
+	}
+	if err := json.Unmarshal([]byte(got.text), &fault); err != nil || len(fault.Error.Details) != 1 || !strings.Contains(fault.Error.Details[0].Target, "eastus") {
+		t.Errorf("%v: %s", err, got.text)
+	}
+}
+
+// One resource in two regions is shown once, and counted.
+func TestStraysAreCounted(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "a", "westus")
+	s.machine("g", "b", "eastus")
+	s.at("eastus").do("PUT", m+api, eastus, 201)
+	names := strings.Fields(s.names(machines + api))
+	slices.Sort(names)
+	if strings.Join(names, " ") != "a b" {
+		t.Errorf("%v", names)
+	}
+	if n := testutil.ToFloat64(s.gateway.metrics.strays); n != 1 {
+		t.Errorf("%v strays", n)
+	}
+}
+
+func TestLinksOfPages(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "a", "westus")
+	s.machine("g", "b", "westus")
+	s.ok(201, "PUT", m+"/disks/d"+api, `{}`)
+	s.ok(201, "PUT", m+"/disks/e"+api, `{}`)
+	for _, list := range []string{machines + api + "&$top=1", m + "/disks" + api + "&$top=1"} {
+		plain := decode[named](t, s.ok(200, "GET", list, ""))
+		rewritten := decode[named](t, s.ok(200, "GET", list, "", "x-contoso-fault", "own-next"))
+		if plain.NextLink == "" || rewritten.NextLink != plain.NextLink {
+			t.Errorf("%q became %q", plain.NextLink, rewritten.NextLink)
+		}
+		if got := s.ok(200, "GET", s.local(rewritten.NextLink), ""); strings.Contains(got.text, "nextLink") {
+			t.Errorf("%s", got.text)
+		}
+		got := s.want(502, "InvalidProviderResponse", "GET", list, "", "x-contoso-fault", "foreign-next")
+		if strings.Contains(got.text, "evil") {
+			t.Errorf("%s", got.text)
+		}
+		s.want(502, "InvalidProviderResponse", "GET", list, "", "x-contoso-fault", "bad-json")
+		s.want(502, "InvalidProviderResponse", "GET", list, "", "x-contoso-fault", "html")
+	}
+}
+
+func TestPagesAreBounded(t *testing.T) {
+	s := newSite(t, setup{limits: "answerBody: 1MiB"})
+	s.group("g")
+	s.machine("g", "a", "westus")
+	for _, fault := range []string{"big=2097152", "big-chunked=2097152"} {
+		if got := s.want(500, "ResponseTooLarge", "GET", machines+api, "", "x-contoso-fault", fault); !strings.Contains(got.text, "1 MB") {
+			t.Errorf("%s", got.text)
+		}
+	}
+	s.ok(200, "GET", machines+api, "", "x-contoso-fault", "big=1048576")
+}
+
+func TestAnswerThatBreaksOff(t *testing.T) {
+	s := newSite(t, setup{callTimeout: 200 * time.Millisecond})
+	s.group("g")
+	s.machine("g", "a", "westus")
+	// A page is held, so its failure is a proper one.
+	s.want(504, "GatewayTimeout", "GET", machines+api, "", "x-contoso-fault", "stall")
+	// Anything else ends as a broken message.
+	answer, err := s.server.Client().Do(request(t, s.server, "GET", machinePath("g", "a")+api, "", "Host", "portico.example", "x-contoso-fault", "stall"))
+	if err != nil {
+		return // broken before its headers were out
+	}
+	defer answer.Body.Close()
+	if text, err := io.ReadAll(answer.Body); err == nil {
+		t.Errorf("a broken answer became %d %q", answer.StatusCode, text)
+	}
+}
+
+// Calls that the index has no part in reach the endpoint that they name.
+func TestRelayedCalls(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "a", "eastus")
+	for _, c := range []struct {
+		method, path, body, region string
+		status                     int
+	}{
+		{"GET", "/providers/Contoso.Compute/operations", "", "global", 200},
+		{"POST", inSubscription + "/providers/Contoso.Compute/checkNameAvailability", `{"name":"x","type":"Contoso.Compute/virtualMachines"}`, "global", 200},
+		{"POST", inSubscription + "/providers/Contoso.Compute/locations/East%20US/checkNameAvailability", `{"name":"x","type":"Contoso.Compute/virtualMachines"}`, "eastus", 200},
+		{"GET", inSubscription + "/providers/Contoso.Compute/locations/westus/usages", "", "westus", 200},
+		{"GET", m + "/skus", "", "eastus", 200},
+		{"POST", m + "/start", "", "eastus", 200},
+		{"POST", m + "/nonsense", "", "eastus", 404},
+		{"PUT", m + "/runCommands/r", `{"properties":{}}`, "eastus", 201},
+		{"PATCH", m + "/runCommands/r", `{"properties":{}}`, "eastus", 200},
+		{"GET", m + "/runCommands", "", "eastus", 200},
+	} {
+		for _, e := range s.providers {
+			e.requests()
+		}
+		if got := s.do(c.method, c.path+api, c.body); got.status != c.status {
+			t.Errorf("%s %s: %d %s", c.method, c.path, got.status, got.text)
+		}
+		for region, e := range s.providers {
+			if n := len(e.requests()); n != map[bool]int{true: 1, false: 0}[region == c.region] {
+				t.Errorf("%s %s: %d calls to %s", c.method, c.path, n, region)
+			}
+		}
+	}
+	// An action's answer need be no page, nor JSON.
+	if got := s.ok(200, "POST", m+"/start"+api, "", "x-contoso-fault", "html"); !strings.Contains(got.text, "<html>") {
+		t.Errorf("%s", got.text)
+	}
+	s.want(400, "InvalidRequestContent", "POST", m+"/start"+api, `{`)
+	s.ok(200, "POST", m+"/start"+api, `[1]`)
+	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/resourceGroups/g/providers"+api, "")
+}
+
+// What a provider's answer may not say.
+func TestHeadersOfAnswers(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "a", "westus")
+	got := s.ok(200, "GET", m+api, "", "x-contoso-fault", "hop-headers", "x-ms-client-request-id", "mine", "x-ms-return-client-request-id", "true")
+	for _, name := range []string{"X-Hop", "Keep-Alive", "Alt-Svc", "Server", "X-Powered-By", "X-Ms-Failure-Cause"} {
+		if v := got.header.Get(name); v != "" {
+			t.Errorf("%s: %s", name, v)
+		}
+	}
+	for name, want := range map[string]string{
+		"Cache-Control": "no-cache", "Pragma": "no-cache", "Expires": "-1", "X-Content-Type-Options": "nosniff", "X-Ms-Client-Request-Id": "mine",
+	} {
+		if got.header.Get(name) != want {
+			t.Errorf("%s: %q, want %q", name, got.header.Get(name), want)
+		}
+	}
+	if id := got.header.Get("X-Ms-Correlation-Request-Id"); id == "00000000-0000-0000-0000-00000000c0de" || id == "" {
+		t.Errorf("correlation id %q", id)
+	}
+	if got.header.Get("ETag") == "" || got.header.Get("X-Ms-Request-Id") == "" || got.header.Get("Strict-Transport-Security") != "" {
+		t.Errorf("%v", got.header)
+	}
+	s.ok(304, "GET", m+api, "", "If-None-Match", got.header.Get("ETag"))
+	s.want(412, "PreconditionFailed", "PUT", m+api, westus, "If-Match", `"stale"`)
+}

@@ -1,0 +1,188 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/upstream"
+)
+
+func TestClosedStore(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	if err := s.store.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s.at("westus").requests()
+	for _, c := range [][3]string{
+		{"GET", "/subscriptions" + own, ""}, {"GET", "/tenants" + own, ""}, {"GET", inSubscription + own, ""},
+		{"GET", groupPath("g") + own, ""}, {"PUT", groupPath("g") + own, westus}, {"DELETE", groupPath("g") + own, ""},
+		{"GET", inSubscription + "/resources" + own, ""}, {"GET", inSubscription + "/providers" + own, ""},
+		{"GET", m + api, ""}, {"PUT", m + api, westus}, {"PATCH", m + api, `{}`}, {"DELETE", m + api, ""}, {"POST", m + "/start" + api, ""}, {"GET", machines + api, ""},
+	} {
+		got := s.want(503, "ServerTimeout", c[0], c[1], c[2])
+		if got.header.Get("Retry-After") != "5" || got.header.Get("X-Ms-Failure-Cause") != "gateway" || strings.Contains(got.text, "inventory") {
+			t.Errorf("%s %s: %v %s", c[0], c[1], got.header, got.text)
+		}
+		if !strings.Contains(got.text, got.header.Get("X-Ms-Correlation-Request-Id")) {
+			t.Errorf("the text does not help to find it: %s", got.text)
+		}
+	}
+	s.ok(503, "HEAD", m+api, "")
+	if asked := s.at("westus").requests(); len(asked) != 0 {
+		t.Errorf("calls without the store: %v", asked)
+	}
+	s.ok(200, "GET", "/providers"+own, "")
+}
+
+// When the store fails between the call and the answer, the answer still goes
+// out: what it said is not lost to the client.
+func TestStoreThatFailsMeanwhile(t *testing.T) {
+	for _, c := range []struct {
+		name, method, body string
+		status             int
+		header             []string
+		note               string
+	}{
+		{"create", "PUT", westus, 200, nil, "a write's outcome was not recorded"},
+		{"update", "PATCH", `{"tags":{}}`, 200, nil, "a PATCH was not recorded"},
+		{"delete", "DELETE", "", 202, []string{"x-contoso-async", "location"}, "a polling URL was not recorded"},
+		{"read", "GET", "", 404, nil, "what a read said was not recorded"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newSite(t, setup{})
+			s.group("g")
+			m := s.machine("g", "m", "westus")
+			if c.method == "GET" {
+				other := replica(t, s)
+				other.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
+			}
+			s.at("westus").requests()
+			got := make(chan seen, 1)
+			go func() {
+				answer, err := s.server.Client().Do(request(t, s.server, c.method, m+api, c.body,
+					append([]string{"Host", "portico.example", "x-contoso-fault", "delay=100ms"}, c.header...)...))
+				if err != nil {
+					got <- seen{text: err.Error()}
+					return
+				}
+				defer answer.Body.Close()
+				_, err = io.Copy(io.Discard, answer.Body)
+				got <- seen{status: answer.StatusCode, text: fmt.Sprint(err)}
+			}()
+			s.within("the call", func() bool { return len(s.at("westus").peek()) > 0 })
+			if err := s.store.Close(); err != nil {
+				t.Fatal(err)
+			}
+			if answer := <-got; answer.status != c.status {
+				t.Errorf("%d %s", answer.status, answer.text)
+			}
+			if !strings.Contains(s.log.String(), c.note) {
+				t.Errorf("the log does not tell %q", c.note)
+			}
+		})
+	}
+}
+
+// A write that could not be sent in time is not sent at all.
+func TestWriteThatCameTooLate(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	s.config.Index.SendWithin = time.Nanosecond
+	m := machinePath("g", "m")
+	s.want(503, "ServerTimeout", "PUT", m+api, westus)
+	if asked := s.at("westus").requests(); len(asked) != 0 {
+		t.Errorf("%v", asked)
+	}
+	if _, there := s.row(m); there {
+		t.Error("what was never sent has a row")
+	}
+}
+
+func TestUnknownFailures(t *testing.T) {
+	s := newSite(t, setup{})
+	x := &exchange{}
+	if fault := s.gateway.faultOf(x, errors.New("inner")); fault.Status != 500 || fault.Code != arm.InternalServerError || strings.Contains(fault.Message, "inner") || fault.RetryAfter != 0 {
+		t.Errorf("%+v", fault)
+	}
+	if fault := s.gateway.faultOf(x, fmt.Errorf("a: %w", inventory.ErrUnavailable)); fault.Code != arm.ServerTimeout || fault.RetryAfter != outageRetry {
+		t.Errorf("%+v", fault)
+	}
+	refusal := arm.NewError(arm.NotImplemented)
+	if fault := s.gateway.faultOf(x, fmt.Errorf("a: %w", refusal)); fault != refusal {
+		t.Errorf("%+v", fault)
+	}
+	if err := providerFault(context.Canceled, x); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Retry-After counts whole seconds, and never less than was asked for.
+func TestRetryAfterOfFaults(t *testing.T) {
+	s := newSite(t, setup{})
+	handler := s.gateway.begin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		fault := arm.NewError(arm.Conflict)
+		fault.RetryAfter = 1100 * time.Millisecond
+		s.gateway.fail(w, r, fault)
+	}))
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	if w.Header().Get("Retry-After") != "2" || w.Code != 409 {
+		t.Errorf("%d %v", w.Code, w.Header())
+	}
+}
+
+// An answer that was begun cannot be taken back: it must end broken.
+func TestAbortedAnswerStaysAborted(t *testing.T) {
+	s := newSite(t, setup{})
+	handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), s.gateway.begin, s.gateway.recover)
+	defer func() {
+		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			t.Errorf("the abort became %v", err)
+		}
+	}()
+	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+	t.Error("the abort was swallowed")
+}
+
+func TestRequestOutsideTheChain(t *testing.T) {
+	defer func() {
+		if recover() == nil {
+			t.Error("a request without an exchange was served")
+		}
+	}()
+	of(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
+}
+
+func TestStrictTransportSecurity(t *testing.T) {
+	s := newSite(t, setup{public: "https://portico.example"})
+	got := s.ok(200, "GET", inSubscription+own, "")
+	if got.header.Get("Strict-Transport-Security") != "max-age=31536000; includeSubDomains" {
+		t.Errorf("%v", got.header)
+	}
+}
+
+func TestHoldOfWhatIsNotUnderstood(t *testing.T) {
+	s := newSite(t, setup{})
+	answer := &http.Response{Header: http.Header{"Content-Encoding": {"br"}}, Body: readCloser{bytes.NewReader(nil), http.NoBody}}
+	_, err := s.gateway.hold(answer, "N")
+	var fault *arm.Error
+	if !errors.As(err, &fault) || fault.Status != 502 {
+		t.Errorf("%v", err)
+	}
+	var cause *upstream.Fault
+	if !errors.As(err, &cause) || !cause.Sent {
+		t.Errorf("%v", err)
+	}
+}

@@ -1,0 +1,232 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"portico/inventory"
+)
+
+func TestHead(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.at("westus").requests()
+	if got := s.ok(204, "HEAD", strings.ToUpper(m)+api, ""); got.text != "" {
+		t.Errorf("%q", got.text)
+	}
+	got := s.ok(404, "HEAD", machinePath("g", "n")+api, "")
+	if got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		t.Errorf("%v", got.header)
+	}
+	if asked := s.at("westus").requests(); len(asked) != 0 {
+		t.Errorf("what the index knows was asked for: %v", asked)
+	}
+	// A row in doubt is asked for, with the verb that every provider has.
+	s.want(500, "ContosoFault", "PUT", m+api, westus, "x-contoso-fault", "status=500")
+	s.at("westus").requests()
+	s.ok(204, "HEAD", m+api, "")
+	if asked := s.at("westus").requests(); len(asked) != 1 || asked[0].Method != "GET" {
+		t.Errorf("%v", asked)
+	}
+	if row, _ := s.row(m); !firm(row) {
+		t.Errorf("%+v", row)
+	}
+	// What it says when it says neither passes, without a body.
+	s.want(500, "ContosoFault", "PUT", m+api, westus, "x-contoso-fault", "status=500")
+	got = s.ok(503, "HEAD", m+api, "", "x-contoso-fault", "status=503")
+	if got.header.Get("X-Ms-Failure-Cause") != "service" || got.text != "" {
+		t.Errorf("%v %q", got.header, got.text)
+	}
+	s.at("westus").do("DELETE", m+api, "", 200)
+	s.lapse()
+	s.ok(404, "HEAD", m+api, "")
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+}
+
+// A redirect leads a HEAD to the front door as it does any other request.
+func TestHeadRedirected(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	r := s.machine("g", "m", "westus") + "/runCommands/r"
+	s.at("westus").fault("GET", "runCommands", "redirect")
+	client := *s.server.Client()
+	client.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	answer, err := client.Do(request(t, s.server, "HEAD", r+api, "", "Host", "portico.example"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != 307 || answer.Header.Get("Location") != "http://portico.example"+r+api {
+		t.Errorf("%d %v", answer.StatusCode, answer.Header)
+	}
+}
+
+func TestHeadOfWhatHasNoRow(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	s.ok(200, "POST", register, "")
+	m := s.machine("g", "m", "eastus")
+	for _, path := range []string{m + "/runCommands/r", m + "/providers/Contoso.Insight/diagnosticSettings/d"} {
+		s.ok(404, "HEAD", path+api, "")
+		s.ok(201, "PUT", path+api, `{"properties":{}}`)
+		s.at("eastus").requests()
+		s.ok(204, "HEAD", path+api, "")
+		if asked := s.at("eastus").requests(); len(asked) != 1 || asked[0].Method != "GET" {
+			t.Errorf("%v", asked)
+		}
+		if _, there := s.row(path); there {
+			t.Errorf("%s has a row", path)
+		}
+		s.ok(200, "GET", path+api, "")
+		s.ok(200, "DELETE", path+api, "")
+	}
+	// A global extension lies at the global endpoint, whatever it extends.
+	for _, path := range []string{groupPath("g") + "/providers/Contoso.Insight/annotations/a", m + "/providers/Contoso.Insight/annotations/a"} {
+		s.ok(201, "PUT", path+api, `{"properties":{}}`)
+		s.ok(204, "HEAD", path+api, "")
+		if held := s.at("global").holds(); len(held) == 0 {
+			t.Errorf("%s is not at the global endpoint", path)
+		}
+		s.ok(200, "DELETE", path+api, "")
+	}
+	s.at("eastus").server.Close()
+	s.ok(502, "HEAD", m+"/runCommands/r"+api, "")
+}
+
+// A provider's own word that a resource is gone settles the index before the
+// client has it (also where the client asks with a GET of its own).
+func TestReadOfWhatIsGone(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	disk := m + "/disks/d"
+	s.ok(201, "PUT", disk+api, `{}`)
+	s.ok(200, "GET", m+api, "") // cached from here on
+	s.at("westus").do("DELETE", m+api, "", 200)
+	got := s.want(404, "ResourceNotFound", "GET", m+api, "")
+	if got.header.Get("X-Ms-Failure-Cause") != "service" {
+		t.Errorf("%v", got.header)
+	}
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+	if row, there := s.row(disk); !there || !row.Verify {
+		t.Errorf("the child: %v %+v", there, row)
+	}
+	if got := s.want(404, "ResourceNotFound", "GET", m+api, ""); got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		t.Errorf("the index still routes: %v", got.header)
+	}
+}
+
+func TestReadSettlesWhatIsInDoubt(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	s.want(502, "BadGatewayConnection", "PUT", m+api, `{"location":"westus","tags":{"a":"b"}}`, "x-contoso-fault", "reset-after")
+	if got := s.names(inSubscription + "/resources" + own); got != "" {
+		t.Errorf("an unseen create is shown: %s", got)
+	}
+	s.want(500, "ContosoFault", "GET", m+api, "", "x-contoso-fault", "status=500")
+	if row, _ := s.row(m); firm(row) {
+		t.Errorf("an error settled the row: %+v", row)
+	}
+	s.ok(200, "GET", m+api, "")
+	if row, _ := s.row(m); !firm(row) || row.Details.Tags["a"] != "b" {
+		t.Errorf("%+v", row)
+	}
+	if got := s.names(inSubscription + "/resources" + own); got != "m" {
+		t.Errorf("%s", got)
+	}
+}
+
+func TestReadWhoseAnswerIsTooLarge(t *testing.T) {
+	s := newSite(t, setup{limits: "answerBody: 4KiB"})
+	s.group("g")
+	m := machinePath("g", "m")
+	s.want(502, "BadGatewayConnection", "PUT", m+api, westus, "x-contoso-fault", "reset-after")
+	s.want(500, "ResponseTooLarge", "GET", m+api, "", "x-contoso-fault", "big-chunked=8192") // held, as it may settle the row
+	s.ok(500, "HEAD", m+api, "", "x-contoso-fault", "big-chunked=8192")
+	s.want(500, "ResponseTooLarge", "PATCH", m+api, `{}`, "x-contoso-fault", "big-chunked=8192")
+	s.ok(200, "GET", m+api, "")
+	if got := s.want(500, "ResponseTooLarge", "GET", m+api, "", "x-contoso-fault", "big=8192"); !strings.Contains(got.text, "4096 bytes") {
+		t.Errorf("%s", got.text)
+	}
+	// Without a length it is cut off, never shortened to a success.
+	answer, err := s.server.Client().Do(request(t, s.server, "GET", m+api, "", "Host", "portico.example", "x-contoso-fault", "big-chunked=8192"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if n, err := http.MaxBytesReader(nil, answer.Body, 1<<20).Read(make([]byte, 1)); n != 1 || err != nil {
+		t.Fatalf("%d %v", n, err)
+	}
+	if text, err := io.ReadAll(answer.Body); err == nil {
+		t.Errorf("a shortened answer: %d %d bytes", answer.StatusCode, len(text))
+	}
+}
+
+// replica is a second gateway over the same store, in front of the same
+// providers, so that the first one's cache falls behind.
+func replica(t *testing.T, s *site) *site {
+	return newSite(t, setup{path: s.path, beside: s})
+}
+
+func TestStaleCache(t *testing.T) {
+	s := newSite(t, setup{})
+	other := replica(t, s)
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.ok(200, "GET", m+api, "")
+	other.ok(200, "DELETE", m+api, "")
+	other.ok(201, "PUT", m+api, `{"location":"eastus","tags":{"in":"eastus"}}`)
+	if got := s.ok(200, "GET", m+api, ""); !strings.Contains(got.text, `"in":"eastus"`) {
+		t.Errorf("%s", got.text)
+	}
+	s.at("westus").requests()
+	s.ok(200, "GET", m+api, "")
+	if asked := s.at("westus").requests(); len(asked) != 0 {
+		t.Errorf("the cache was not corrected: %v", asked)
+	}
+
+	// Writes do not go by the cache.
+	other.ok(200, "DELETE", m+api, "")
+	other.ok(201, "PUT", m+api, westus)
+	s.ok(200, "PATCH", m+api, `{"tags":{"in":"westus"}}`)
+	s.ok(200, "POST", m+"/start"+api, "")
+	s.ok(200, "GET", m+api, "")
+
+	other.ok(200, "DELETE", m+api, "")
+	if got := s.want(404, "ResourceNotFound", "GET", m+api, ""); got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		t.Errorf("%v", got.header)
+	}
+	if got := s.want(404, "ResourceNotFound", "GET", m+api, ""); got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		t.Errorf("%v", got.header)
+	}
+}
+
+// A region that left the map while the index names it is an outage.
+func TestRowInARegionThatLeftTheMap(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	ticket, err := s.store.Begin(t.Context(), inventory.Write{
+		Kind: inventory.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
+		TypeName: "Contoso.Compute/virtualMachines", Region: "northpole", Location: "northpole", APIVersion: "2024-01-01",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.want(503, "NoRegisteredProviderFound", "GET", m+api, "")
+	// It cannot be asked for, so it holds its group back.
+	s.want(409, "ResourceGroupDeletionBlocked", "DELETE", groupPath("g")+own, "")
+	if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Succeeded}); err != nil {
+		t.Fatal(err)
+	}
+	s.want(503, "NoRegisteredProviderFound", "DELETE", m+api, "")
+	s.want(503, "NoRegisteredProviderFound", "GET", inSubscription+"/providers/Contoso.Compute/virtualMachines"+api, "")
+}

@@ -1,0 +1,400 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+
+	"portico/access"
+	"portico/config"
+	"portico/inventory"
+	"portico/routing"
+	"portico/upstream"
+)
+
+const (
+	subscription = "00000000-0000-0000-0000-000000000001"
+	tenant       = "00000000-0000-0000-0000-0000000000aa"
+	otherTenant  = "00000000-0000-0000-0000-0000000000bb"
+
+	// own and api are queries for Portico's own routes and for providers.
+	own = "?api-version=2022-12-01"
+	api = "?api-version=2024-01-01"
+
+	inSubscription = "/subscriptions/" + subscription
+	hour           = time.Hour
+	westus         = `{"location":"westus"}`
+	eastus         = `{"location":"eastus"}`
+)
+
+// Bearer tokens of a site with tokens: two callers of one tenant, and one of
+// another.
+const (
+	secret   = "a secret"
+	second   = "a second secret"
+	stranger = "a stranger's secret"
+)
+
+var callers = map[string]access.Principal{
+	secret:   {TenantID: tenant, ObjectID: "00000000-0000-0000-0000-00000000000a", Name: "ann@example"},
+	second:   {TenantID: tenant, ObjectID: "00000000-0000-0000-0000-00000000000b", AppID: "00000000-0000-0000-0000-0000000000b1"},
+	stranger: {TenantID: otherTenant, ObjectID: "00000000-0000-0000-0000-00000000000c"},
+}
+
+func bearer(token string) string { return "Bearer " + token }
+
+// setup is what a site may be made differently.
+type setup struct {
+	tokens      bool          // auth.mode
+	public      string        // server.publicURL, if not http://portico.example
+	server      string        // further members of server, as YAML
+	metadata    string        // members of metadata
+	limits      string        // members of limits
+	sections    string        // further sections of the configuration
+	callTimeout time.Duration // of calls to providers
+	path        string        // of the store's file: another site's
+	beside      *site         // whose providers are shared
+}
+
+// site is a gateway over a real store and real providers in two regions and
+// one for what is global. The clocks of store and providers can be set forward.
+type site struct {
+	t         *testing.T
+	config    *config.Config
+	gateway   *Gateway
+	store     *inventory.Store
+	path      string
+	server    *httptest.Server
+	admin     *httptest.Server
+	log       *bytes.Buffer
+	providers map[string]*endpoint
+	clock     *clock
+}
+
+// clock is the time, set forward.
+type clock struct{ ahead atomic.Int64 }
+
+func (c *clock) now() time.Time            { return time.Now().Add(time.Duration(c.ahead.Load())) }
+func (c *clock) advance(d time.Duration)   { c.ahead.Add(int64(d)) }
+func (s *site) at(region string) *endpoint { return s.providers[region] }
+
+const declarations = `
+regions:
+  - {name: westus, displayName: West US, pairedRegion: eastus, geography: United States, geographyGroup: US, physicalLocation: California, latitude: "37.7", longitude: "-122.4"}
+  - {name: eastus, displayName: East US}
+providers:
+  - namespace: Contoso.Compute
+    registration: automatic
+    endpoints: {%[1]s}
+    resourceTypes:
+      - {name: virtualMachines, kind: tracked, apiVersions: ["2023-01-01", "2024-01-01", "2024-06-01-preview"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-01-01"], capabilities: {tags: false}}
+      - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-01-01"]}
+      - {name: networkInterfaces, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: 1s}
+  - namespace: Contoso.Insight
+    registration: required
+    endpoints: {%[1]s}
+    resourceTypes:
+      - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview"]}
+      - {name: profiles, kind: tracked, routing: global, apiVersions: ["2024-01-01"]}
+      - {name: diagnosticSettings, kind: extension, apiVersions: ["2024-01-01"]}
+      - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-01-01"]}
+`
+
+func newSite(t *testing.T, as setup) *site {
+	t.Helper()
+	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path}
+	if s.path == "" {
+		s.path = filepath.Join(t.TempDir(), "portico.db")
+	}
+	if as.beside != nil {
+		s.providers, s.clock = as.beside.providers, as.beside.clock
+	} else {
+		s.providers = startProviders(t)
+	}
+	s.config = s.configure(as)
+	s.openStore()
+	timeout := as.callTimeout
+	if timeout == 0 {
+		timeout = time.Minute
+	}
+	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody})
+	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
+	s.gateway = New(Options{
+		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: prometheus.NewRegistry(),
+		Log: zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(s.log)), zapcore.DebugLevel)),
+	})
+	s.server, s.admin = httptest.NewServer(s.gateway.Public()), httptest.NewServer(s.gateway.Admin())
+	t.Cleanup(func() {
+		s.server.Close()
+		s.admin.Close()
+		client.Close()
+		if err := s.store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return s
+}
+
+func (s *site) configure(as setup) *config.Config {
+	s.t.Helper()
+	var endpoints []string
+	for region, e := range s.providers {
+		endpoints = append(endpoints, fmt.Sprintf("%s: [%q]", region, e.server.URL))
+	}
+	auth := "{mode: none}"
+	if as.tokens {
+		var tokens []string
+		for token, p := range callers {
+			tokens = append(tokens, fmt.Sprintf("{sha256: %s, tenantId: %s, objectId: %s}", sha(token), p.TenantID, p.ObjectID))
+		}
+		auth = "{mode: tokens, tokens: [" + strings.Join(tokens, ", ") + "]}"
+	}
+	public := as.public
+	if public == "" {
+		public = "http://portico.example"
+	}
+	text := fmt.Sprintf(`
+server: {publicURL: %q, region: westus, listen: "127.0.0.1:8080"%s}
+metadata: {%s}
+auth: %s
+limits: {%s}
+index: {askTimeout: 500ms, pollFloor: 5ms, lateWriteWindow: 1s}
+%s
+subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
+`, public, as.server, as.metadata, auth, as.limits, as.sections, subscription, tenant)
+	cfg, err := config.Parse("test.yaml", []byte(text+fmt.Sprintf(declarations, strings.Join(endpoints, ", "))))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return cfg
+}
+
+func (s *site) openStore() {
+	s.t.Helper()
+	store, err := inventory.Open(context.Background(), inventory.Options{
+		DSN: s.path, Now: s.clock.now, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour,
+		CacheTTL: time.Minute, CacheEntries: 100,
+		Limits: inventory.Limits{
+			ResourcesPerTypeAndGroup: s.config.Limits.ResourcesPerTypeAndGroup, GroupsPerSubscription: s.config.Limits.GroupsPerSubscription,
+		},
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if err := store.SeedSubscriptions(context.Background(), []inventory.Subscription{{ID: subscription, TenantID: tenant, DisplayName: "First", Covered: true}}); err != nil {
+		s.t.Fatal(err)
+	}
+	s.store = store
+}
+
+func (s *site) authenticator() access.Authenticator {
+	if s.config.Auth.Mode == config.AuthNone {
+		return access.Anyone{}
+	}
+	hashed := map[string]access.Principal{}
+	for token, principal := range callers {
+		hashed[sha(token)] = principal
+	}
+	tokens, err := access.NewTokens(hashed, "https://login.example")
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return tokens
+}
+
+func sha(token string) string {
+	sum := sha256.Sum256([]byte(token))
+	return hex.EncodeToString(sum[:])
+}
+
+// seen is an answer, read whole.
+type seen struct {
+	status int
+	header http.Header
+	code   string // of an error
+	text   string
+}
+
+// do sends a request under the public host.
+func (s *site) do(method, target, body string, header ...string) seen {
+	s.t.Helper()
+	return exchangeWith(s.t, s.server, method, target, body, append([]string{"Host", "portico.example"}, header...)...)
+}
+
+// read reads an answer whole.
+func read(t *testing.T, answer *http.Response) seen {
+	t.Helper()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var fault struct{ Error struct{ Code string } }
+	_ = json.Unmarshal(text, &fault)
+	return seen{answer.StatusCode, answer.Header, fault.Error.Code, string(text)}
+}
+
+// want sends a request whose answer must have a status and, of an error, code.
+func (s *site) want(status int, code, method, target, body string, header ...string) seen {
+	s.t.Helper()
+	got := s.do(method, target, body, header...)
+	if got.status != status || got.code != code {
+		s.t.Errorf("%s %s %s %q: %d %q, want %d %q: %s", method, target, body, header, got.status, got.code, status, code, got.text)
+	}
+	return got
+}
+
+// ok is want for answers without an error.
+func (s *site) ok(status int, method, target, body string, header ...string) seen {
+	s.t.Helper()
+	return s.want(status, "", method, target, body, header...)
+}
+
+// decode reads an answer's JSON.
+func decode[T any](t *testing.T, a seen) (body T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(a.text), &body); err != nil {
+		t.Fatalf("%v: %s", err, a.text)
+	}
+	return body
+}
+
+// named is a list of what has a name.
+type named struct {
+	Value    []struct{ ID, Name, ETag, Location, ProvisioningState string }
+	NextLink string
+}
+
+// names lists the names on one page.
+func (s *site) names(target string) string {
+	s.t.Helper()
+	var names []string
+	for _, v := range decode[named](s.t, s.ok(200, "GET", target, "")).Value {
+		names = append(names, v.Name)
+	}
+	return strings.Join(names, " ")
+}
+
+// walk follows nextLinks from target on and returns the names page by page.
+func (s *site) walk(target string) (pages []string) {
+	s.t.Helper()
+	for range 50 {
+		page := decode[named](s.t, s.ok(200, "GET", target, ""))
+		var names []string
+		for _, v := range page.Value {
+			names = append(names, v.Name)
+		}
+		pages = append(pages, strings.Join(names, " "))
+		if page.NextLink == "" {
+			return pages
+		}
+		target = s.local(page.NextLink)
+	}
+	s.t.Fatal("the list does not end")
+	return nil
+}
+
+// local is the path and query of a URL that must be on the public host.
+func (s *site) local(link string) string {
+	s.t.Helper()
+	rest, found := strings.CutPrefix(link, "http://portico.example/")
+	if !found {
+		s.t.Fatalf("%q is not on the public host", link)
+	}
+	return "/" + rest
+}
+
+// within waits, within a bound, until cond holds.
+func (s *site) within(what string, cond func() bool) {
+	s.t.Helper()
+	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("%s: not within the bound", what)
+		}
+	}
+}
+
+// group makes a resource group.
+func (s *site) group(name string) string {
+	s.t.Helper()
+	s.ok(201, "PUT", groupPath(name)+own, westus)
+	return groupPath(name)
+}
+
+// machine makes a virtual machine.
+func (s *site) machine(group, name, location string) string {
+	s.t.Helper()
+	path := machinePath(group, name)
+	s.ok(201, "PUT", path+api, `{"location":"`+location+`"}`)
+	return path
+}
+
+func groupPath(name string) string { return inSubscription + "/resourceGroups/" + name }
+
+func machinePath(group, name string) string {
+	return groupPath(group) + "/providers/Contoso.Compute/virtualMachines/" + name
+}
+
+// row is what the index has of a resource.
+func (s *site) row(id string) (inventory.Resource, bool) {
+	s.t.Helper()
+	row, err := s.store.Resource(context.Background(), subscription, id)
+	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		s.t.Fatal(err)
+	}
+	return row, err == nil
+}
+
+// open counts the writes into a group that may still be on their way; the group
+// must not be empty.
+func (s *site) open(group string) int {
+	s.t.Helper()
+	var left *inventory.GroupNotEmptyError
+	if err := s.store.DeleteGroup(context.Background(), subscription, group, nil); !errors.As(err, &left) {
+		s.t.Fatalf("the group is empty: %v", err)
+	}
+	return left.Intents
+}
+
+// lapse ends all writes that were left open, by time.
+func (s *site) lapse() {
+	s.t.Helper()
+	s.clock.advance(2 * time.Minute)
+	if _, err := s.store.Expire(context.Background(), 100); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// subscribe makes a subscription, or changes its state.
+func (s *site) subscribe(id, tenant string, state inventory.SubscriptionState) {
+	s.t.Helper()
+	if _, _, err := s.store.PutSubscription(context.Background(), inventory.Subscription{ID: id, TenantID: tenant, DisplayName: "D", State: state, Covered: true}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// recorded is what is remembered of a polling URL.
+func (s *site) recorded(target string) (inventory.Operation, error) {
+	path, raw, _ := strings.Cut(target, "?")
+	query, fault := routing.ParseQuery(raw)
+	if fault != nil {
+		return inventory.Operation{}, fault
+	}
+	return s.store.Operation(context.Background(), subscription, routing.PollToken(path, query))
+}

@@ -1,0 +1,304 @@
+package gateway
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// firm holds for a row of which the index is sure.
+func firm(row inventory.Resource) bool { return row.Phase == inventory.Live && !row.Verify }
+
+func TestRegionIsThatOfTheBody(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	w, e := s.machine("g", "w", "West US"), s.machine("g", "e", "eastus")
+	if got := s.at("westus").holds(); !slices.Equal(got, []string{w}) {
+		t.Errorf("westus holds %v", got)
+	}
+	if got := s.at("eastus").holds(); !slices.Equal(got, []string{e}) {
+		t.Errorf("eastus holds %v", got)
+	}
+	row, _ := s.row(e)
+	if row.Region != "eastus" || row.Location != "eastus" || !firm(row) {
+		t.Errorf("%+v", row)
+	}
+	for _, c := range [][2]string{{`{"location":"mars"}`, "LocationNotAvailableForResourceType"}, {`{}`, "LocationRequired"}, {`{"location":" "}`, "LocationRequired"}, {`{"location":null}`, "LocationRequired"}} {
+		s.want(400, c[1], "PUT", machinePath("g", "n")+api, c[0])
+	}
+	s.want(404, "ResourceGroupNotFound", "PUT", machinePath("h", "n")+api, westus)
+	s.want(404, "HttpResourceNotFound", "PUT", inSubscription+"/providers/Contoso.Compute/virtualMachines/n"+api, westus)
+	s.ok(200, "POST", register, "")
+	p := groupPath("g") + "/providers/Contoso.Insight/profiles/p"
+	s.ok(201, "PUT", p+api, `{"location":"Global"}`)
+	if got := s.at("global").holds(); !slices.Equal(got, []string{p}) {
+		t.Errorf("the global endpoint holds %v", got)
+	}
+}
+
+// A provider may have carried out what it seems to refuse.
+func TestRefusedCreate(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	for status, stays := range map[string]bool{"400": false, "403": false, "404": false, "307": false, "409": true, "412": true, "423": true, "429": true, "500": true, "503": true, "408": true} {
+		m := machinePath("g", "m"+status)
+		if got := s.do("PUT", m+api, westus, "x-contoso-fault", "status="+status); got.header.Get("X-Ms-Failure-Cause") != "service" && got.status >= 400 {
+			t.Errorf("%s: %d %v", status, got.status, got.header)
+		}
+		row, there := s.row(m)
+		if there != stays || there && (row.Phase != inventory.Pending || !row.Verify) {
+			t.Errorf("%s leaves %v %+v", status, there, row)
+		}
+	}
+	// A refusal changes nothing of what stands.
+	m := s.machine("g", "there", "westus")
+	s.want(400, "ContosoFault", "PUT", m+api, westus, "x-contoso-fault", "status=400")
+	s.want(409, "ContosoFault", "DELETE", m+api, "", "x-contoso-fault", "status=409")
+	if row, there := s.row(m); !there || !firm(row) {
+		t.Errorf("%v %+v", there, row)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		method string
+		status int
+		want   inventory.Outcome
+	}{
+		{"PUT", 200, inventory.Succeeded}, {"PUT", 201, inventory.Succeeded}, {"PUT", 202, inventory.Accepted}, {"PUT", 404, inventory.Refused},
+		{"PUT", 304, inventory.Refused}, {"PUT", 408, inventory.Ambiguous}, {"PUT", 500, inventory.Ambiguous}, {"PUT", 101, inventory.Ambiguous},
+		{"DELETE", 200, inventory.Gone}, {"DELETE", 204, inventory.Gone}, {"DELETE", 404, inventory.Gone}, {"DELETE", 202, inventory.Accepted},
+		{"DELETE", 307, inventory.Refused}, {"DELETE", 409, inventory.Refused}, {"DELETE", 408, inventory.Ambiguous}, {"DELETE", 503, inventory.Ambiguous},
+	} {
+		if got := outcomeOf(c.method, c.status); got != c.want {
+			t.Errorf("%s %d: %v, want %v", c.method, c.status, got, c.want)
+		}
+	}
+}
+
+// An answer that breaks off promised something that nobody knows.
+func TestBrokenAnswerToAWrite(t *testing.T) {
+	s := newSite(t, setup{callTimeout: 200 * time.Millisecond})
+	s.group("g")
+	m := machinePath("g", "m")
+	s.want(504, "GatewayTimeout", "PUT", m+api, westus, "x-contoso-fault", "stall")
+	if row, there := s.row(m); !there || row.Phase != inventory.Pending || !row.Verify {
+		t.Errorf("%v %+v", there, row)
+	}
+	s.ok(204, "HEAD", m+api, "") // it stands
+	if row, _ := s.row(m); !firm(row) {
+		t.Errorf("%+v", row)
+	}
+}
+
+// One that is too large is as good as any other for the index.
+func TestTooLargeAnswerToAWrite(t *testing.T) {
+	s := newSite(t, setup{limits: "answerBody: 4KiB"})
+	s.group("g")
+	for _, fault := range []string{"big=8192", "big-chunked=8192"} {
+		m := machinePath("g", fault[:3]+fault[len(fault)-4:])
+		s.want(500, "ResponseTooLarge", "PUT", m+api, westus, "x-contoso-fault", fault)
+		if row, there := s.row(m); !there || !firm(row) {
+			t.Errorf("%s: %v %+v", fault, there, row)
+		}
+		s.ok(200, "DELETE", m+api, "")
+	}
+}
+
+func TestProviderThatIsDown(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "there", "westus")
+	s.at("westus").server.Close()
+	got := s.want(502, "BadGatewayConnection", "PUT", machinePath("g", "m")+api, westus)
+	if got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		t.Errorf("%v", got.header)
+	}
+	if _, there := s.row(machinePath("g", "m")); there {
+		t.Error("a create that never left has a row")
+	}
+	s.want(502, "BadGatewayConnection", "GET", m+api, "")
+	s.want(502, "BadGatewayConnection", "PATCH", m+api, `{}`)
+	s.want(502, "BadGatewayConnection", "POST", m+"/start"+api, "")
+	s.want(502, "BadGatewayConnection", "DELETE", m+api, "")
+	if row, there := s.row(m); !there || !firm(row) || s.open("g") != 0 {
+		t.Errorf("%v %+v", there, row)
+	}
+	s.ok(204, "HEAD", m+api, "") // the index knows
+	if s.do("GET", inSubscription+"/providers/Contoso.Compute/virtualMachines"+api, "").status != 502 {
+		t.Error("a list of a region that is down")
+	}
+}
+
+func TestDeleteOfWhatIsAbsent(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	for _, target := range []string{m, m + "/disks/d", m + "/runCommands/r"} {
+		s.ok(204, "DELETE", target+api, "")
+	}
+	s.want(404, "ResourceNotFound", "PATCH", m+api, `{}`)
+	s.want(404, "ResourceNotFound", "GET", m+api, "")
+	s.want(404, "ResourceNotFound", "POST", m+"/start"+api, "")
+	for region, e := range s.providers {
+		if asked := e.requests(); len(asked) != 0 {
+			t.Errorf("%s was called: %v", region, asked)
+		}
+	}
+	// What somebody else removed is gone by the provider's own word.
+	s.machine("g", "m", "westus")
+	s.at("westus").do("DELETE", m+api, "", 200)
+	s.ok(204, "DELETE", m+api, "")
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+}
+
+func TestNestedResources(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "eastus")
+	disk := m + "/disks/d"
+	s.want(400, "LocationNotAvailableForResourceType", "PUT", disk+api, westus)
+	s.ok(201, "PUT", disk+api, eastus)
+	s.ok(200, "PUT", disk+api, `{}`)
+	s.want(400, "LocationNotAvailableForResourceType", "PUT", disk+api, westus)
+	s.ok(201, "PUT", m+"/disks/e"+api, `{}`)
+	if row, _ := s.row(disk); row.Region != "eastus" || row.Location != "eastus" || row.Name != "m/d" || !strings.EqualFold(row.Parent, m) {
+		t.Errorf("%+v", row)
+	}
+	if len(s.at("westus").holds()) != 0 {
+		t.Errorf("westus holds %v", s.at("westus").holds())
+	}
+	for _, method := range []string{"PUT", "GET", "PATCH"} {
+		body := map[string]string{"PUT": `{}`, "PATCH": `{}`}[method]
+		got := s.want(404, "ParentResourceNotFound", method, machinePath("g", "n")+"/disks/d"+api, body)
+		if !strings.Contains(got.text, "Parent resource 'n' not found") || !strings.Contains(got.text, `"target":"`+machinePath("g", "n")+`"`) {
+			t.Errorf("%s: %s", method, got.text)
+		}
+	}
+	// A parent that is on its way out takes no children.
+	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "1h")
+	got := s.want(404, "ParentResourceNotFound", "PUT", m+"/disks/f"+api, `{}`)
+	if !strings.Contains(got.text, "Parent resource 'm' not found") || !strings.Contains(got.text, `"target":"`+m+`"`) {
+		t.Errorf("%s", got.text)
+	}
+	// When it is gone, what was below it is in doubt, and gone by the provider's word.
+	s.at("eastus").clock.advance(2 * hour)
+	s.want(404, "ResourceNotFound", "GET", m+api, "")
+	if row, there := s.row(disk); there && !row.Verify {
+		t.Errorf("%+v", row)
+	}
+}
+
+func TestQuotaOfResources(t *testing.T) {
+	s := newSite(t, setup{limits: "resourcesPerTypeAndGroup: 1"})
+	s.group("g")
+	s.group("h")
+	m := s.machine("g", "m", "westus")
+	s.want(409, "ResourceQuotaExceeded", "PUT", machinePath("g", "n")+api, westus)
+	s.ok(200, "PUT", m+api, westus)
+	s.machine("h", "n", "westus")
+	s.ok(200, "DELETE", m+api, "")
+	s.machine("g", "n", "westus")
+}
+
+// stamps is x-ms-arm-resource-system-data.
+type stamps struct{ CreatedBy, CreatedByType, CreatedAt, LastModifiedBy, LastModifiedByType, LastModifiedAt string }
+
+func TestSystemData(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	s.ok(201, "PUT", groupPath("g")+own, westus, "Authorization", bearer(secret))
+	m := machinePath("g", "m")
+	last := func(method, target, body, token string) stamps {
+		t.Helper()
+		s.at("westus").requests()
+		if got := s.do(method, target+api, body, "Authorization", bearer(token), "X-Ms-Arm-Resource-System-Data", `{"createdBy":"me"}`); got.status >= 300 {
+			t.Fatalf("%s %s: %d %s", method, target, got.status, got.text)
+		}
+		asked := s.at("westus").requests()
+		if len(asked) != 1 {
+			t.Fatalf("%v", asked)
+		}
+		var data stamps
+		text := asked[0].Headers["X-Ms-Arm-Resource-System-Data"]
+		if method == "GET" {
+			if len(text) != 0 {
+				t.Errorf("a read carries %s", text)
+			}
+			return data
+		}
+		if len(text) != 1 {
+			t.Fatalf("%v", asked[0].Headers)
+		}
+		if err := json.Unmarshal([]byte(text[0]), &data); err != nil {
+			t.Fatal(err)
+		}
+		return data
+	}
+	const service = "00000000-0000-0000-0000-00000000000b"
+	created := last("PUT", m, westus, secret)
+	if created.CreatedBy != "ann@example" || created.CreatedByType != "User" || created.LastModifiedBy != "ann@example" || created.CreatedAt != created.LastModifiedAt || created.CreatedAt == "" {
+		t.Errorf("a create: %+v", created)
+	}
+	for _, c := range [][3]string{{"PUT", m, westus}, {"PATCH", m, `{"tags":{}}`}} {
+		got := last(c[0], c[1], c[2], second)
+		if got.CreatedBy != "ann@example" || got.CreatedByType != "User" || got.LastModifiedBy != service || got.LastModifiedByType != "Application" {
+			t.Errorf("%s: %+v", c[0], got)
+		}
+		at, err := time.Parse(time.RFC3339Nano, got.CreatedAt)
+		modified, merr := time.Parse(time.RFC3339Nano, got.LastModifiedAt)
+		if err != nil || merr != nil || !modified.After(at) {
+			t.Errorf("%s: %+v %v", c[0], got, errors.Join(err, merr))
+		}
+	}
+	if got := last("POST", m+"/start", "", second); got.CreatedBy != "" || got.LastModifiedBy != service {
+		t.Errorf("an action: %+v", got)
+	}
+	last("GET", m, "", second)
+	if got := last("DELETE", m, "", second); got.LastModifiedBy != service || got.CreatedBy != "ann@example" {
+		t.Errorf("a delete: %+v", got)
+	}
+}
+
+// A client that goes away in the middle of a write does not leave it unsettled.
+func TestClientThatGoesAway(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	for _, c := range []struct {
+		method, body string
+		settled      func(row inventory.Resource, there bool) bool
+	}{
+		{"PUT", westus, func(row inventory.Resource, there bool) bool { return there && firm(row) }},
+		{"PATCH", `{"tags":{"a":"b"}}`, func(row inventory.Resource, there bool) bool {
+			return there && firm(row) && row.Details.Tags["a"] == "b"
+		}},
+		{"DELETE", "", func(_ inventory.Resource, there bool) bool { return !there }},
+	} {
+		m := machinePath("g", "m")
+		s.at("westus").requests()
+		ctx, leave := context.WithCancel(context.Background())
+		gone := make(chan error, 1)
+		go func() {
+			answer, err := s.server.Client().Do(request(t, s.server, c.method, m+api, c.body, "Host", "portico.example", "x-contoso-fault", "delay=50ms").WithContext(ctx))
+			if err == nil {
+				err = errors.Join(answer.Body.Close(), errors.New("the client did not go away"))
+			} else if errors.Is(err, context.Canceled) {
+				err = nil
+			}
+			gone <- err
+		}()
+		s.within("the provider's call", func() bool { return len(s.at("westus").peek()) > 0 })
+		leave()
+		if err := <-gone; err != nil {
+			t.Fatal(err)
+		}
+		s.within(c.method+"'s end", func() bool { return c.settled(s.row(m)) })
+	}
+}
