@@ -1,0 +1,107 @@
+package bench
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"path/filepath"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/config"
+	"portico/gateway"
+	"portico/inventory"
+	"portico/upstream"
+)
+
+const (
+	subscription = "00000000-0000-0000-0000-000000000001"
+	group        = "/subscriptions/" + subscription + "/resourceGroups/rg"
+	machines     = group + "/providers/Contoso.Compute/virtualMachines/"
+	version      = "?api-version=2024-01-01"
+)
+
+// newGateway is a gateway over a store of its own, before one endpoint.
+func newGateway(b *testing.B, endpoint string) (http.Handler, *inventory.Store) {
+	b.Helper()
+	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
+server: {publicURL: "http://portico.example", region: westus}
+auth: {mode: none}
+regions: [{name: westus}, {name: eastus}]
+providers:
+  - namespace: Contoso.Compute
+    registration: automatic
+    endpoints: {westus: [%[1]q], eastus: [%[1]q], global: [%[1]q]}
+    resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}]
+`, endpoint))
+	if err != nil {
+		b.Fatal(err)
+	}
+	ctx := context.Background()
+	store, err := inventory.Open(ctx, inventory.Options{
+		DSN: filepath.Join(b.TempDir(), "portico.db"), SendWithin: 5 * time.Second, CallLimit: time.Minute,
+		LateWriteWindow: time.Minute, TombstoneAge: time.Hour, CacheTTL: time.Minute, CacheEntries: 1 << 18,
+	})
+	if err != nil {
+		b.Fatal(err)
+	}
+	client := upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: cfg.Limits.AnswerBody})
+	b.Cleanup(func() {
+		client.Close()
+		if err := store.Close(); err != nil {
+			b.Error(err)
+		}
+	})
+	if err := store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: subscription, TenantID: "t", Covered: true}}); err != nil {
+		b.Fatal(err)
+	}
+	if _, _, err := store.EditGroup(ctx, subscription, "rg", func(*inventory.Group) (*inventory.Group, error) {
+		return &inventory.Group{Subscription: subscription, Name: "rg", Location: "westus"}, nil
+	}); err != nil {
+		b.Fatal(err)
+	}
+	g := gateway.New(gateway.Options{
+		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: zap.NewNop(), Metrics: prometheus.NewRegistry(),
+	})
+	return g.Public(), store
+}
+
+// fill puts n machines into the index, each with a name and some tags.
+func fill(b *testing.B, store *inventory.Store, n int) {
+	b.Helper()
+	var wait sync.WaitGroup
+	const writers = 64
+	for w := range writers {
+		wait.Go(func() {
+			for i := w; i < n; i += writers {
+				if err := put(store, i); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+}
+
+func put(store *inventory.Store, i int) error {
+	ctx := context.Background()
+	id := fmt.Sprintf("%svm%06d", machines, i)
+	ticket, err := store.Begin(ctx, inventory.Write{
+		Kind: inventory.Put, Subscription: subscription, Group: "rg", Key: id, ID: id,
+		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines",
+		Region: []string{"westus", "eastus"}[i%2], Location: []string{"westus", "eastus"}[i%2], APIVersion: "2024-01-01",
+	})
+	if err != nil {
+		return err
+	}
+	_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: http.StatusOK, Details: &inventory.Details{
+		Tags: map[string]string{"env": "prod", "shard": fmt.Sprint(i % 100)},
+	}})
+	return err
+}
