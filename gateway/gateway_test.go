@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -60,15 +61,74 @@ func TestChainOrder(t *testing.T) {
 
 func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("inner details") }),
-		s.gateway.begin, s.gateway.recover, s.gateway.observe, s.gateway.identify)
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", nil))
-	if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), "InternalServerError") {
-		t.Errorf("%d %s", w.Code, w.Body)
+	for _, failure := range []any{"inner details", errors.New("inner details")} {
+		s.log.Reset()
+		handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failure) }),
+			s.gateway.begin, s.gateway.recover, s.gateway.observe, s.gateway.identify)
+		w := httptest.NewRecorder()
+		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
+		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), "InternalServerError") {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if !strings.Contains(s.log.String(), "inner details") {
+			t.Error("the log does not say what happened")
+		}
 	}
-	if !strings.Contains(s.log.String(), "inner details") {
-		t.Error("the log does not say what happened")
+}
+
+// What an operator is to look at stands out: the gateway's failures and the
+// providers', not clients' mistakes.
+func TestLevelsOfTheLog(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	for status, level := range map[string]string{"500": "error", "503": "error", "499": "info", "412": "info"} {
+		s.log.Reset()
+		s.do("GET", m+api, "", "x-contoso-fault", "status="+status)
+		if !strings.Contains(s.log.String(), `{"level":"`+level+`"`) || !strings.Contains(s.log.String(), `"cause":"service"`) {
+			t.Errorf("%s: %s", status, s.log)
+		}
+	}
+}
+
+// What a provider is told of the way of a request.
+func TestHeadersOfCalls(t *testing.T) {
+	s := newSite(t, setup{server: `, trustedProxies: ["127.0.0.0/8"]`})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	for _, c := range []struct {
+		method, target, body string
+		encoding             string // that of the client passes where nobody looks inside
+	}{
+		{"GET", m, "", "br"}, {"PATCH", m, `{"tags":{}}`, ""}, {"GET", machines, "", ""}, {"POST", m + "/start", "", ""}, {"PUT", m, westus, ""}, {"DELETE", m, "", ""},
+	} {
+		s.at("westus").requests()
+		s.do(c.method, c.target+api+"&x=%2F", c.body, "X-Forwarded-For", "203.0.113.7", "Accept-Encoding", "br", "X-Mine", "a", "Connection", "X-Hop", "X-Hop", "b")
+		asked := s.at("westus").requests()
+		if len(asked) != 1 || asked[0].Method != c.method || asked[0].Query != api[1:]+"&x=%2F" {
+			t.Fatalf("%s %s: %v", c.method, c.target, asked)
+		}
+		for name, want := range map[string]string{
+			"X-Ms-Client-Ip-Address": "203.0.113.7", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "portico.example",
+			"Referer": "http://portico.example" + c.target + api + "&x=%2F", "Accept-Encoding": c.encoding, "X-Mine": "a", "X-Hop": "",
+			"X-Ms-Home-Tenant-Id": tenant, "X-Ms-Client-Principal-Name": "anyone@localhost",
+		} {
+			if got := asked[0].Headers.Get(name); got != want {
+				t.Errorf("%s %s: %s: %q, want %q", c.method, c.target, name, got, want)
+			}
+		}
+		if !strings.Contains(asked[0].Headers.Get("X-Forwarded-For"), "203.0.113.7") {
+			t.Errorf("%v", asked[0].Headers)
+		}
+	}
+	// Nor does it where a read may settle what is in doubt.
+	for _, method := range []string{"HEAD", "GET"} {
+		s.do("PUT", m+api, westus, "x-contoso-fault", "reset-after")
+		s.at("westus").requests()
+		s.do(method, m+api, "", "Accept-Encoding", "br")
+		if asked := s.at("westus").requests(); len(asked) != 1 || asked[0].Headers.Get("Accept-Encoding") != "" {
+			t.Errorf("%s: %v", method, asked)
+		}
 	}
 }
 

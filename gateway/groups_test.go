@@ -300,12 +300,13 @@ func TestGroupList(t *testing.T) {
 		s.group(name)
 	}
 	for target, want := range map[string][]string{
-		list:                {"a a-1 b C D"},
-		list + "&$top=2":    {"a a-1", "b C", "D"},
-		list + "&%24top=5":  {"a a-1 b C D"},
-		list + "&$TOP=4":    {"a a-1 b C", "D"},
-		list + "&$top=5000": {"a a-1 b C D"},
-		list + "&$filter=":  {"a a-1 b C D"},
+		list:                  {"a a-1 b C D"},
+		list + "&$top=2":      {"a a-1", "b C", "D"},
+		list + "&%24top=5":    {"a a-1 b C D"},
+		list + "&$TOP=4":      {"a a-1 b C", "D"},
+		list + "&$top=5000":   {"a a-1 b C D"},
+		list + "&$filter=":    {"a a-1 b C D"},
+		list + "&$skipToken=": {"a a-1 b C D"},
 		// What else a client asked with stays in its links.
 		list + "&x=%2F&$top=3": {"a a-1 b", "C D"},
 	} {

@@ -129,8 +129,11 @@ func TestContent(t *testing.T) {
 		s.want(400, "InvalidRequestContent", "PUT", target, `{"location":`)
 	}
 	s.want(400, "InvalidRequestContent", "POST", register, `{`)
-	s.want(400, "TagCountExceeded", "PUT", machinePath("g", "m")+api, manyTags(51))
-	s.want(400, "TagCountExceeded", "PATCH", machinePath("g", "m")+api, manyTags(51))
+	for _, method := range []string{"PUT", "PATCH"} {
+		if got := s.want(400, "TagCountExceeded", method, machinePath("g", "m")+api, manyTags(51)); got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+			t.Errorf("the provider was called: %v", got.header)
+		}
+	}
 	s.ok(201, "PUT", machinePath("g", "m")+"/runCommands/r"+api, `{"tags":{"a/b":"an untracked resource's are its provider's"}}`)
 }
 

@@ -23,7 +23,6 @@ func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
 
 // mergedList answers a collection that lies in several regions.
 func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	p.Endpoint = p.Endpoints[0]
 	list := fanout.List{
 		Reader:    g.upstream,
 		Endpoints: p.Endpoints,

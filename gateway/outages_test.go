@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -170,6 +171,26 @@ func TestStrictTransportSecurity(t *testing.T) {
 	got := s.ok(200, "GET", inSubscription+own, "")
 	if got.header.Get("Strict-Transport-Security") != "max-age=31536000; includeSubDomains" {
 		t.Errorf("%v", got.header)
+	}
+}
+
+func TestHold(t *testing.T) {
+	s := newSite(t, setup{})
+	var zipped bytes.Buffer
+	zip := gzip.NewWriter(&zipped)
+	if _, err := zip.Write([]byte("{}")); err != nil {
+		t.Fatal(err)
+	}
+	if err := zip.Close(); err != nil {
+		t.Fatal(err)
+	}
+	answer := &http.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"26"}, "X-Mine": {"a"}}, Body: io.NopCloser(&zipped)}
+	text, err := s.gateway.hold(answer, "N")
+	if err != nil || string(text) != "{}" || len(answer.Header) != 1 || answer.ContentLength != 2 {
+		t.Errorf("%q %v %+v", text, err, answer)
+	}
+	if again, err := io.ReadAll(answer.Body); err != nil || string(again) != "{}" {
+		t.Errorf("put back: %q %v", again, err)
 	}
 }
 

@@ -19,7 +19,7 @@ func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method strin
 	h := r.Header.Clone()
 	upstream.RemoveHopByHop(h)
 	delete(h, "Content-Length")
-	if looksInside(x.request, method) {
+	if looksInside(x.request, p, method) {
 		delete(h, "Accept-Encoding")
 	}
 	principal := x.principal.In(p.Subscription.TenantID)
@@ -48,9 +48,10 @@ func (g *Gateway) stamp(h http.Header, x *exchange, principal access.Principal, 
 }
 
 // looksInside holds for calls whose answers the front door reads: they must
-// come uncompressed.
-func looksInside(q *routing.Request, method string) bool {
-	return q.Class != routing.Instance || method != http.MethodGet
+// come uncompressed. Of reads of a resource, these are the ones that may settle
+// its row.
+func looksInside(q *routing.Request, p proxied, method string) bool {
+	return q.Class != routing.Instance || method != http.MethodGet || p.Doubtful || p.Row != nil
 }
 
 // publicURI is the URI by which a client reaches what q names, whatever host it

@@ -136,7 +136,7 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		located, err := g.locations.Refresh(r.Context(), x.subscription(), x.request.Key())
 		if err != nil || located.Region != p.Region {
 			_ = answer.Body.Close() // not read
-			return g.readElsewhere(w, r, x, p, located, err)
+			return g.readElsewhere(w, r, x, p, err)
 		}
 		p.Generation, p.Doubtful = located.Generation, false
 	}
@@ -149,18 +149,16 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// readElsewhere reads from where the store says that the resource lies, if it
-// does, after the cache turned out to be behind.
-func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, located inventory.Located, err error) error {
+// readElsewhere decides anew about a read, after the cache turned out to be
+// behind and was corrected, unless that failed with err.
+func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, err error) error {
 	if err != nil {
 		return err
 	}
-	endpoint := x.request.Type.Endpoint(located.Region)
-	if !located.Found || endpoint == nil {
-		return x.request.NotFound()
+	if p.Decision, err = g.router.Resolve(r.Context(), x.request, x.principal, p.body); err != nil {
+		return err
 	}
-	p.Region, p.Endpoint, p.Cached = located.Region, endpoint, false
-	p.Generation, p.Doubtful = located.Generation, located.Doubtful()
+	p.Cached = false // what comes from there is believed
 	x.region = p.Region
 	return g.read(w, r, x, p)
 }

@@ -187,6 +187,9 @@ func TestStaleCache(t *testing.T) {
 	if got := s.ok(200, "GET", m+api, ""); !strings.Contains(got.text, `"in":"eastus"`) {
 		t.Errorf("%s", got.text)
 	}
+	if !strings.Contains(s.log.String(), `"region":"eastus"`) {
+		t.Error("the log does not name the region that served")
+	}
 	s.at("westus").requests()
 	s.ok(200, "GET", m+api, "")
 	if asked := s.at("westus").requests(); len(asked) != 0 {
@@ -207,6 +210,32 @@ func TestStaleCache(t *testing.T) {
 	if got := s.want(404, "ResourceNotFound", "GET", m+api, ""); got.header.Get("X-Ms-Failure-Cause") != "gateway" {
 		t.Errorf("%v", got.header)
 	}
+}
+
+// What a read finds elsewhere settles the row that is there.
+func TestStaleCacheAndDoubt(t *testing.T) {
+	s := newSite(t, setup{})
+	other := replica(t, s)
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.ok(200, "GET", m+api, "")
+	other.ok(200, "DELETE", m+api, "")
+	other.want(502, "BadGatewayConnection", "PUT", m+api, eastus, "x-contoso-fault", "reset-after")
+	s.ok(200, "GET", m+api, "")
+	if row, _ := s.row(m); !firm(row) || row.Region != "eastus" {
+		t.Errorf("%+v", row)
+	}
+	// And where that left the map, it is not called absent.
+	s.lapse()
+	s.ok(200, "GET", m+api, "")
+	other.ok(200, "DELETE", m+api, "")
+	if _, err := other.store.Begin(t.Context(), inventory.Write{
+		Kind: inventory.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
+		TypeName: "Contoso.Compute/virtualMachines", Region: "northpole", Location: "northpole", APIVersion: "2024-01-01",
+	}); err != nil {
+		t.Fatal(err)
+	}
+	s.want(503, "NoRegisteredProviderFound", "GET", m+api, "")
 }
 
 // A region that left the map while the index names it is an outage.

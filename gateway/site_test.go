@@ -257,6 +257,10 @@ func (s *site) want(status int, code, method, target, body string, header ...str
 	if got.status != status || got.code != code {
 		s.t.Errorf("%s %s %s %q: %d %q, want %d %q: %s", method, target, body, header, got.status, got.code, status, code, got.text)
 	}
+	if got.code != "" && (got.header.Get("Content-Type") != "application/json; charset=utf-8" || got.header.Get("Cache-Control") != "no-cache" ||
+		got.header.Get("X-Ms-Failure-Cause") == "" || got.header.Get("X-Ms-Correlation-Request-Id") == "") {
+		s.t.Errorf("%s %s: an error with %v", method, target, got.header)
+	}
 	return got
 }
 

@@ -72,7 +72,7 @@ func TestOutcomes(t *testing.T) {
 		want   inventory.Outcome
 	}{
 		{"PUT", 200, inventory.Succeeded}, {"PUT", 201, inventory.Succeeded}, {"PUT", 202, inventory.Accepted}, {"PUT", 404, inventory.Refused},
-		{"PUT", 304, inventory.Refused}, {"PUT", 408, inventory.Ambiguous}, {"PUT", 500, inventory.Ambiguous}, {"PUT", 101, inventory.Ambiguous},
+		{"PUT", 300, inventory.Refused}, {"PUT", 304, inventory.Refused}, {"DELETE", 300, inventory.Refused}, {"PUT", 408, inventory.Ambiguous}, {"PUT", 500, inventory.Ambiguous}, {"PUT", 101, inventory.Ambiguous},
 		{"DELETE", 200, inventory.Gone}, {"DELETE", 204, inventory.Gone}, {"DELETE", 404, inventory.Gone}, {"DELETE", 202, inventory.Accepted},
 		{"DELETE", 307, inventory.Refused}, {"DELETE", 409, inventory.Refused}, {"DELETE", 408, inventory.Ambiguous}, {"DELETE", 503, inventory.Ambiguous},
 	} {

@@ -10,7 +10,7 @@ count=0
 while IFS=: read -r file target; do
 	package=./$(dirname "$file")
 	printf -- '--- %s %s, %s\n' "$package" "$target" "$time"
-	go test -run '^$' -fuzz "^${target}\$" -fuzztime "$time" "$package"
+	go test -run '^$' -fuzz "^${target}\$" -fuzztime "$time" -fuzzminimizetime 50x "$package"
 	count=$((count + 1))
 done < <(grep -rHo --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*' . | sed 's/:func /:/; s/^\.\///' | sort)
 if ((count == 0)); then
