@@ -191,10 +191,27 @@ func (g *Gateway) patch(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	ctx := context.WithoutCancel(r.Context())
 	answer, err := g.call(ctx, r, x, p, http.MethodPatch)
 	if err != nil {
+		var fault *upstream.Fault
+		if p.Row != nil && errors.As(err, &fault) && fault.Sent {
+			g.doubt(ctx, x, p)
+		}
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode == http.StatusOK && p.Row != nil {
+	if p.Row != nil {
+		if err := g.patched(ctx, x, p, answer); err != nil {
+			return err
+		}
+	}
+	return g.deliver(ctx, w, x, p, answer)
+}
+
+// patched tells the inventory of a PATCH. What has not ended, or may have been
+// applied without a word, is asked for later.
+func (g *Gateway) patched(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
+	ended := false
+	switch {
+	case answer.StatusCode == http.StatusOK:
 		text, err := g.hold(answer, x.request.Provider.Namespace)
 		if err != nil {
 			return err
@@ -203,8 +220,21 @@ func (g *Gateway) patch(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		if err := g.store.Patched(ctx, x.subscription(), p.Row.Key, p.Row.Generation, x.request.ID(), details, state); err != nil {
 			g.note(x, "a PATCH was not recorded", err)
 		}
+		ended = terminal(state)
+	case answer.StatusCode >= 300 && answer.StatusCode < 500 && answer.StatusCode != http.StatusRequestTimeout:
+		ended = true // refused
 	}
-	return g.deliver(ctx, w, x, p, answer)
+	if !ended {
+		g.doubt(ctx, x, p)
+	}
+	return nil
+}
+
+// doubt has the row of p asked for.
+func (g *Gateway) doubt(ctx context.Context, x *exchange, p proxied) {
+	if err := g.store.Doubt(ctx, x.subscription(), p.Row.Key); err != nil {
+		g.note(x, "a row in doubt was not flagged", err)
+	}
 }
 
 // call sends the request to the endpoint that was decided on, once.

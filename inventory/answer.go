@@ -140,3 +140,17 @@ func (s *Store) Patched(ctx context.Context, sub, key string, generation [16]byt
 		})
 	})
 }
+
+// Doubt flags a row: what its resource looks like is to be asked for, as after
+// a PATCH that was accepted but has not ended. Without a row it does nothing.
+func (s *Store) Doubt(ctx context.Context, sub, key string) error {
+	return s.writer.do(ctx, unflushed, func(t *tx) error {
+		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+		if err != nil || h.row == nil {
+			return err
+		}
+		after := h.state()
+		after.row.verify, after.row.generation = true, newID()
+		return h.store(t, after, actions{})
+	})
+}

@@ -85,6 +85,27 @@ func testSelection(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, len(rows), 2)
 	})
+	t.Run("doubt is ended by a GET", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		b.ok(b.Doubt(b.ctx, Sub, id("rg", "none")))
+		b.ok(b.Doubt(b.ctx, Sub, id("RG", "VM")))
+		equal(b, b.row("rg", "vm").Verify, true)
+		see := func(state string) bool {
+			b.Helper()
+			row := b.row("rg", "vm")
+			settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{
+				Found: true, ProvisioningState: state, Details: &inventory.Details{Kind: state},
+			})
+			b.ok(err)
+			return settled
+		}
+		equal(b, see("Updating"), false)
+		equal(b, see("Succeeded"), true)
+		equal(b, b.row("rg", "vm").Verify, false)
+		equal(b, b.row("rg", "vm").Details.Kind, "Succeeded")
+	})
 	t.Run("the creator is the first PUT's", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
