@@ -107,10 +107,6 @@ func (c Preconditions) Write(etag, target string) *Error {
 	return nil
 }
 
-// RequiresExisting reports whether If-Match was sent: the write is meant for
-// something that exists.
-func (c Preconditions) RequiresExisting() bool { return c.ifMatch.present }
-
 // NotModified reports whether a GET of the representation tagged etag is
 // answered by 304.
 func (c Preconditions) NotModified(etag string) bool {

@@ -450,9 +450,6 @@ type Hop struct {
 // of the hop's scope.
 func (h Hop) Start() int { return h.start }
 
-// End returns the index behind the hop's last segment.
-func (h Hop) End() int { return h.end }
-
 // Namespace returns the provider namespace as written, "" when the path ends
 // before it.
 func (h Hop) Namespace() string {

@@ -102,10 +102,14 @@ func port(u *url.URL, scheme string) string {
 	return "80"
 }
 
-// PublicLink returns the link by which a client fetches the page that query
-// asks for: on the front door, at the request's own path.
+// PublicLink returns the URI by which a client reaches a path on the front door,
+// with a raw query or, where that is empty, without.
 func PublicLink(public *url.URL, escapedPath, query string) string {
-	return public.Scheme + "://" + public.Host + escapedPath + "?" + query
+	uri := public.Scheme + "://" + public.Host + escapedPath
+	if query != "" {
+		uri += "?" + query
+	}
+	return uri
 }
 
 // SameOrigin reports whether u, absolute, is on the origin of other.

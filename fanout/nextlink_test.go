@@ -107,6 +107,9 @@ func TestPublicLink(t *testing.T) {
 	if got := PublicLink(public, "/a%20b", "x=1&$skipToken=a%3D"); got != "https://public.example:8443/a%20b?x=1&$skipToken=a%3D" {
 		t.Error(got)
 	}
+	if got := PublicLink(public, "/a", ""); got != "https://public.example:8443/a" {
+		t.Error(got)
+	}
 }
 
 func TestSameOrigin(t *testing.T) {

@@ -61,9 +61,6 @@ type Filter struct {
 // Match reports whether item passes.
 func (f Filter) Match(item Item) bool { return f.root == nil || f.root.match(item) }
 
-// Everything reports whether there is nothing to filter by.
-func (f Filter) Everything() bool { return f.root == nil }
-
 // Needs returns the text that the field of every match must equal, folded, and
 // whether there is such a text. It speaks of tags by their name alone.
 func (f Filter) Needs(field Field) (string, bool) {

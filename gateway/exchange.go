@@ -36,7 +36,7 @@ type exchangeKey struct{}
 // begin gives every request an exchange.
 func (g *Gateway) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{started: g.now()}
+		x := &exchange{started: time.Now()}
 		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
 	})
 }

@@ -6,7 +6,6 @@ import (
 	"net/url"
 	"os"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -110,9 +109,6 @@ func chain(last http.Handler, links ...middleware) http.Handler {
 	}
 	return last
 }
-
-// now is the time that requests are stamped with.
-func (g *Gateway) now() time.Time { return time.Now() }
 
 // Drain makes the gateway report itself unready. It goes on answering.
 func (g *Gateway) Drain() { g.draining.Store(true) }

@@ -370,7 +370,7 @@ func (g *Gateway) askDoubtful(ctx context.Context, x *exchange, c ownCall, name 
 		slots = make(chan struct{}, askedAtOnce)
 	)
 	for _, row := range rows {
-		if row.Phase == inventory.Live && !row.Verify {
+		if !row.Doubtful() {
 			continue
 		}
 		slots <- struct{}{}

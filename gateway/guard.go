@@ -87,7 +87,7 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *ur
 		APIVersion:   x.request.Query.APIVersion,
 		TenantID:     principal.TenantID,
 		ObjectID:     principal.ObjectID,
-		Until:        g.now().Add(g.config.Operations.Records),
+		Until:        time.Now().Add(g.config.Operations.Records),
 	}
 	if x.request.Type != nil {
 		record.Type = x.request.Type.Name
@@ -114,7 +114,7 @@ func (g *Gateway) clampRetryAfter(h http.Header) {
 	if seconds, err := strconv.Atoi(strings.TrimSpace(sent)); err == nil {
 		pause = time.Duration(max(0, min(seconds, 1<<20))) * time.Second
 	} else if at, err := http.ParseTime(sent); err == nil {
-		pause = at.Sub(g.now())
+		pause = time.Until(at)
 	} else {
 		delete(h, "Retry-After")
 		return

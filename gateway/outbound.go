@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/access"
+	"portico/fanout"
 	"portico/inventory"
 	"portico/routing"
 	"portico/tracing"
@@ -57,11 +58,7 @@ func looksInside(q *routing.Request, p proxied, method string) bool {
 // publicURI is the URI by which a client reaches what q names, whatever host it
 // used: providers build the links in their answers from it.
 func (g *Gateway) publicURI(q *routing.Request) string {
-	uri := g.public.Scheme + "://" + g.public.Host + q.Path.Escaped()
-	if q.Query.Raw != "" {
-		uri += "?" + q.Query.Raw
-	}
-	return uri
+	return fanout.PublicLink(g.public, q.Path.Escaped(), q.Query.Raw)
 }
 
 // systemData is who writes and when, as providers store it with a resource: in

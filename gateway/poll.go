@@ -76,14 +76,10 @@ func operationState(text []byte) string {
 	return state
 }
 
-// terminal holds for the states in which nothing more will happen; none at all
-// counts as Succeeded.
+// terminal holds for the states in which nothing more will happen. Of operations
+// that is also the British spelling of canceled, which some providers use.
 func terminal(state string) bool {
-	switch strings.ToLower(state) {
-	case "", "succeeded", "failed", "canceled", "cancelled":
-		return true
-	}
-	return false
+	return strings.EqualFold(state, "cancelled") || inventory.Terminal(state)
 }
 
 func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied) {

@@ -54,15 +54,20 @@ func (g *Gateway) faultOf(x *exchange, err error) *arm.Error {
 	if errors.Is(err, inventory.ErrUnavailable) {
 		code = arm.ServerTimeout
 	}
-	subscription := ""
-	if x.request != nil {
-		subscription = x.request.Path.Subscription()
-	}
-	fault = arm.NewError(code, x.started.UTC().Format("20060102T150405Z"), subscription, x.identity.Request, x.identity.Correlation).Because(err)
+	fault = x.diagnosed(code, err)
 	if code == arm.ServerTimeout {
 		fault.RetryAfter = outageRetry
 	}
 	return fault
+}
+
+// diagnosed returns an error whose words hold the ids by which it is found again.
+func (x *exchange) diagnosed(code arm.Code, cause error) *arm.Error {
+	subscription := ""
+	if x.request != nil {
+		subscription = x.request.Path.Subscription()
+	}
+	return arm.NewError(code, x.started.UTC().Format("20060102T150405Z"), subscription, x.identity.Request, x.identity.Correlation).Because(cause)
 }
 
 // ownHeaders sets what every answer of the front door's own carries.

@@ -73,7 +73,7 @@ func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.
 	}
 	g.settle(ctx, x, ticket, inventory.Answer{Outcome: outcome, ID: x.request.ID()})
 	if fault.TooLate() {
-		return arm.NewError(arm.ServerTimeout, x.started.UTC().Format("20060102T150405Z"), x.subscription(), x.identity.Request, x.identity.Correlation).Because(fault)
+		return x.diagnosed(arm.ServerTimeout, fault)
 	}
 	return fault.ARM(x.request.Provider.Namespace)
 }
@@ -114,7 +114,7 @@ func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory
 		row := conflict.Row
 		elsewhere := x.request.Method == http.MethodDelete && attempt == 0
 		if !elsewhere {
-			if row.Phase == inventory.Live && !row.Verify {
+			if !row.Doubtful() {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
 			gone, err := g.ask(ctx, x, p.Subscription.TenantID, row, false)
@@ -164,7 +164,7 @@ const conflictRetry = 10 * time.Second
 // that is not known.
 func (g *Gateway) stillThere(ctx context.Context, x *exchange, p proxied, asked inventory.Resource, err error) error {
 	row, lookupErr := g.store.Resource(ctx, asked.Subscription, asked.Key)
-	if err == nil && lookupErr == nil && row.Phase == inventory.Live && !row.Verify {
+	if err == nil && lookupErr == nil && !row.Doubtful() {
 		return locationConflict(x, row, p.Location)
 	}
 	fault := arm.NewError(arm.Conflict).About(asked.ID).Because(err)

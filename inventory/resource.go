@@ -60,6 +60,10 @@ type Resource struct {
 	Changed           time.Time // when the latest PUT or PATCH succeeded
 }
 
+// Doubtful reports whether the index is not sure of the resource: it is not
+// plainly alive, and a GET may settle something about it.
+func (r *Resource) Doubtful() bool { return r.Phase != Live || r.Verify }
+
 // Creator is who sent a resource's first PUT; empty where nobody knows.
 type Creator struct {
 	Name string // as systemData signs it

@@ -229,7 +229,7 @@ func (s *state) confirm(own intent, e answered) actions {
 	if s.row == nil {
 		return actions{}
 	}
-	if e.outcome == Accepted || !terminal(e.provisioningState) {
+	if e.outcome == Accepted || !Terminal(e.provisioningState) {
 		s.row.followPut = true
 	}
 	if own.spoiled {
@@ -288,7 +288,7 @@ func (s *state) observe(e observed) actions {
 	case !e.found:
 		s.row = nil
 		return actions{settled: true, tombstone: true, orphaned: true}
-	case !terminal(e.provisioningState):
+	case !Terminal(e.provisioningState):
 		s.unfinished(e.provisioningState)
 		return actions{learn: true}
 	}
@@ -319,9 +319,9 @@ func (s *state) pass(e passed) {
 	}
 }
 
-// terminal tells the provisioning states that a resource stays in. None at all
-// means success.
-func terminal(provisioningState string) bool {
+// Terminal tells the provisioning states that a resource stays in, in any casing
+// (addendum, ProvisioningState property). None at all means success.
+func Terminal(provisioningState string) bool {
 	switch strings.ToLower(provisioningState) {
 	case "", "succeeded", "failed", "canceled":
 		return true

@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -35,7 +36,7 @@ func (a Asker) Ask(ctx context.Context, header http.Header, row inventory.Resour
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
 	path := q.Path.Escaped()
-	header.Set("Referer", a.Public.Scheme+"://"+a.Public.Host+path+"?"+q.Query.Raw)
+	header.Set("Referer", fanout.PublicLink(a.Public, path, q.Query.Raw))
 	answer, err := a.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: q.Query.Raw, Header: header})
 	if err != nil {
 		return false, err

@@ -69,7 +69,7 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 	s.d.Row, s.d.Generation = &row, row.Generation
 	switch s.r.Method {
 	case http.MethodHead:
-		if row.Phase == inventory.Live && !row.Verify {
+		if !row.Doubtful() {
 			s.d.Answer = Present
 			return nil
 		}

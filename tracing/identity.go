@@ -1,7 +1,6 @@
 package tracing
 
 import (
-	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -83,17 +82,4 @@ func (id Identity) StampAnswer(h http.Header) {
 	if id.Echo {
 		h[ClientRequestHeader] = []string{id.Client}
 	}
-}
-
-type contextKey struct{}
-
-// NewContext returns a context that carries id.
-func NewContext(ctx context.Context, id Identity) context.Context {
-	return context.WithValue(ctx, contextKey{}, id)
-}
-
-// FromContext returns the ids that [NewContext] put into ctx, or none.
-func FromContext(ctx context.Context) Identity {
-	id, _ := ctx.Value(contextKey{}).(Identity)
-	return id
 }

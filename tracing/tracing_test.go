@@ -1,7 +1,6 @@
 package tracing
 
 import (
-	"context"
 	"net/http"
 	"net/netip"
 	"regexp"
@@ -121,11 +120,7 @@ func TestClientOf(t *testing.T) {
 	}
 }
 
-func TestContext(t *testing.T) {
-	id := Identity{Request: "r"}
-	if FromContext(NewContext(context.Background(), id)) != id || FromContext(context.Background()) != (Identity{}) {
-		t.Error("identity lost")
-	}
+func TestRoutingID(t *testing.T) {
 	if !regexp.MustCompile(`^[A-Z0-9]+:\d{8}T\d{6}Z:[0-9a-f-]{36}$`).MatchString(mustIdentify(t).Routing) {
 		t.Error("form of the routing id")
 	}
