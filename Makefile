@@ -65,8 +65,8 @@ outside: ## the programs as their users meet them, built with the race detector
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
 
-fuzz-short: ## ten seconds of each fuzz target; longer: test/fuzz.sh 10m
-	test/fuzz.sh 10s
+fuzz-short: ## 60,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
+	test/fuzz.sh 60000x
 
 vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
