@@ -376,7 +376,7 @@ func (g *Gateway) askDoubtful(ctx context.Context, x *exchange, c ownCall, name 
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			gone, err := g.ask(ctx, x, c.Subscription.TenantID, row, true)
+			gone, err := g.ask(ctx, x, c.Subscription.TenantID, row)
 			if err != nil {
 				g.note(x, "a resource could not be asked for", err)
 			}

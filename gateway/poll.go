@@ -83,14 +83,26 @@ func terminal(state string) bool {
 }
 
 func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied) {
-	row, err := g.store.Resource(ctx, x.subscription(), p.Operation.Resource)
+	row, err := g.endOf(ctx, x, p.Operation)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		_, err = g.ask(ctx, x, p.Subscription.TenantID, row, true)
+		_, err = g.ask(ctx, x, p.Subscription.TenantID, row)
 	}
 	if err != nil {
 		g.note(x, "the end of an operation was not confirmed", err)
 	}
+}
+
+// endOf tells the inventory that an operation is over, and returns the row that
+// it worked on.
+func (g *Gateway) endOf(ctx context.Context, x *exchange, o *inventory.Operation) (inventory.Resource, error) {
+	switch o.Method {
+	case http.MethodPut:
+		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Put)
+	case http.MethodDelete:
+		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Delete)
+	}
+	return g.store.Resource(ctx, x.subscription(), o.Resource)
 }

@@ -117,7 +117,7 @@ func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory
 			if !row.Doubtful() {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
-			gone, err := g.ask(ctx, x, p.Subscription.TenantID, row, false)
+			gone, err := g.ask(ctx, x, p.Subscription.TenantID, row)
 			if err != nil || !gone || attempt > 0 {
 				return ticket, p, g.stillThere(ctx, x, p, row, err)
 			}
@@ -198,8 +198,8 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 
 // ask asks the provider, on a client's time, whether the resource of a row is
 // there, and tells the inventory; see [operations.Asker.Ask].
-func (g *Gateway) ask(ctx context.Context, x *exchange, tenant string, row inventory.Resource, followed bool) (gone bool, err error) {
+func (g *Gateway) ask(ctx context.Context, x *exchange, tenant string, row inventory.Resource) (gone bool, err error) {
 	h := http.Header{}
 	g.stamp(h, x, x.principal.In(tenant), "")
-	return g.asker.Ask(ctx, h, row, followed)
+	return g.asker.Ask(ctx, h, row)
 }

@@ -86,17 +86,14 @@ type Observation struct {
 	// where the row has no spelling of its own.
 	ID      string
 	Details *Details
-	// Followed: the operation that the row was followed for is over, by what
-	// its poll said or because it is lost. Without that, a 404 does not end a
-	// followed create, nor a 200 a followed delete.
-	Followed bool
 }
 
 // Observe records what a GET said, if the row is still of the generation that
 // was read before asking. It tells whether that settled the row: its flag is
 // then lifted, or the row removed. It does not settle while a write that could
 // overturn it is open, and not by a provisioning state that is not terminal;
-// the row is then flagged, or still followed.
+// the row is then flagged, or still followed. A 404 does not settle a followed
+// create, nor a 200 a followed delete: see EndFollow.
 func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (bool, error) {
 	return commit(ctx, s, unflushed, func(t *tx) (bool, error) {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
@@ -104,7 +101,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			return false, err
 		}
 		after, did := h.settle(t, observed{
-			generation: generation, found: o.Found, provisioningState: o.ProvisioningState, followed: o.Followed,
+			generation: generation, found: o.Found, provisioningState: o.ProvisioningState,
 		})
 		return did.settled, h.store(t, after, did, func(row *Resource) {
 			if row.ID == "" {
@@ -113,6 +110,26 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			row.ProvisioningState = o.ProvisioningState
 			row.learn(o.Details)
 		})
+	})
+}
+
+// EndFollow records that the operation of an accepted write is over, or lost. A
+// row that was followed for it is flagged: what became of the resource only a
+// GET tells. It returns the row, or ErrNotFound.
+func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind) (Resource, error) {
+	return commit(ctx, s, flushed, func(t *tx) (Resource, error) {
+		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+		if err != nil {
+			return Resource{}, err
+		}
+		if h.row == nil {
+			return Resource{}, ErrNotFound
+		}
+		after, did := h.settle(t, ended{kind: kind})
+		if err := h.store(t, after, did); err != nil {
+			return Resource{}, err
+		}
+		return *h.row, nil
 	})
 }
 

@@ -100,9 +100,9 @@ type (
 		generation        [16]byte
 		found             bool
 		provisioningState string
-		// followed: the operation that the row was followed for is over.
-		followed bool
 	}
+	// ended: the operation of an accepted write is over, or lost.
+	ended struct{ kind WriteKind }
 	// passed: time has.
 	passed struct{ now int64 }
 )
@@ -133,6 +133,8 @@ func settle(before state, event any, fresh [16]byte) (state, actions) {
 		did = s.answer(e)
 	case observed:
 		did = s.observe(e)
+	case ended:
+		s.end(e)
 	case passed:
 		s.pass(e)
 	}
@@ -276,9 +278,6 @@ func (s *state) observe(e observed) actions {
 	if e.found {
 		opposing, following = Delete, s.row.followDelete
 	}
-	if e.followed {
-		s.row.followPut, s.row.followDelete, following = false, false, false
-	}
 	switch {
 	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing }):
 		s.row.verify = true
@@ -307,6 +306,20 @@ func (s *state) unfinished(provisioningState string) {
 	}
 	if !s.row.followPut && !s.row.followDelete {
 		s.row.verify = true
+	}
+}
+
+// end ends a follow. What the operation made of the resource only a GET tells.
+func (s *state) end(e ended) {
+	if s.row == nil {
+		return
+	}
+	following := &s.row.followPut
+	if e.kind == Delete {
+		following = &s.row.followDelete
+	}
+	if *following {
+		*following, s.row.verify = false, true
 	}
 }
 

@@ -66,11 +66,6 @@ func got(provisioningState string) observed {
 
 var missing = observed{generation: letter('G')}
 
-func over(o observed) observed {
-	o.followed = true
-	return o
-}
-
 var (
 	begunPut    = intended{id: letter('p'), kind: Put, ends: 100}
 	begunDelete = intended{id: letter('d'), kind: Delete, ends: 100}
@@ -175,14 +170,14 @@ func TestSettle(t *testing.T) {
 		{"R6 GET 200 Updating is no end", of(row(Live)), got("Updating"), of(row(Live, "verify", "fresh")), actions{learn: true}},
 		{"R6 GET 200 Creating shows a followed create", of(row(Pending, "followPut")), got("Creating"),
 			of(row(Live, "followPut", "fresh")), actions{learn: true}},
-		{"R6 the poll has ended, the GET says Deleting: it is asked on", of(row(Deleting, "followDelete")), over(got("Deleting")),
-			of(row(Deleting, "verify", "fresh")), actions{learn: true}},
 		{"R6 GET 200 ends no followed delete", of(row(Deleting, "followDelete")), got(""), of(row(Deleting, "followDelete")), nothing},
-		{"R6 but does when its operation is over", of(row(Deleting, "followDelete")), over(got("")), of(row(Live, "fresh")), learning},
 		{"R9 GET 404 ends no followed create", of(row(Pending, "followPut")), missing, of(row(Pending, "followPut")), nothing},
-		{"R9 but does when its operation is over", of(row(Pending, "followPut")), over(missing), of(nil), removal},
-		{"R6 an operation that is over but opposed leaves the flag", of(row(Deleting, "followDelete"), d), over(got("")),
-			of(row(Deleting, "verify", "fresh"), d), nothing},
+		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), ended{Delete}, of(row(Deleting, "verify", "fresh")), nothing},
+		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), ended{Put}, of(row(Pending, "verify", "fresh")), nothing},
+		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), ended{Put},
+			of(row(Deleting, "followDelete", "verify", "fresh")), nothing},
+		{"R6 the end of an operation that was not followed", of(row(Live, "followPut")), ended{Delete}, of(row(Live, "followPut")), nothing},
+		{"R6 the end of an operation on nothing", of(nil), ended{Delete}, of(nil), nothing},
 
 		// R7: generations and open intents decide.
 		{"R7 GET 404 of another generation", of(row(Live, "fresh")), missing, of(row(Live, "fresh")), nothing},

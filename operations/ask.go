@@ -25,10 +25,9 @@ type Asker struct {
 
 // Ask asks the provider whether the resource of a row is there, with the
 // api-version by which it was written, and tells the inventory what it says.
-// header carries the ids and the caller on whose behalf it asks. followed tells
-// that the operation that the row was followed for has ended. gone reports that
-// the row was removed; an error, that the provider did not say.
-func (a Asker) Ask(ctx context.Context, header http.Header, row inventory.Resource, followed bool) (gone bool, err error) {
+// header carries the ids and the caller on whose behalf it asks. gone reports
+// that the row was removed; an error, that the provider did not say.
+func (a Asker) Ask(ctx context.Context, header http.Header, row inventory.Resource) (gone bool, err error) {
 	q, endpoint, err := a.question(row)
 	if err != nil {
 		return false, err
@@ -41,7 +40,7 @@ func (a Asker) Ask(ctx context.Context, header http.Header, row inventory.Resour
 	if err != nil {
 		return false, err
 	}
-	observation := inventory.Observation{Followed: followed}
+	var observation inventory.Observation
 	switch answer.Status {
 	case http.StatusOK:
 		observation.Found, observation.ID = true, row.ID

@@ -127,7 +127,7 @@ func (k *Keeper) ask(ctx context.Context, row inventory.Resource) {
 	h := http.Header{}
 	id, _ := tracing.Identify(h, k.Region, time.Now()) // no client, so nothing to refuse
 	id.Stamp(h)
-	if _, err := k.Asker.Ask(ctx, h, row, false); err != nil && ctx.Err() == nil {
+	if _, err := k.Asker.Ask(ctx, h, row); err != nil && ctx.Err() == nil {
 		k.Log.Info("a resource in doubt could not be asked for", zap.String("id", row.ID), zap.String("region", row.Region), zap.String("correlationId", id.Correlation), zap.Error(err))
 	}
 }
