@@ -162,8 +162,11 @@ func (p *pool) exchange(ctx context.Context, call Call) (response *http.Response
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
 		response, err = p.writes.RoundTrip(p.request(ctx, call))
-		if err == nil || !s.again() {
-			return response, s.sent(), err
+		if err == nil {
+			return response, s.sent(), nil
+		}
+		if !s.again() {
+			return nil, s.sent(), s.because(err)
 		}
 	}
 }

@@ -21,6 +21,7 @@ type send struct {
 	stale   bool         // it had, and was dead before it took a byte
 	started time.Time
 	within  time.Duration // 0: no bound
+	late    bool          // a byte was refused for the time
 }
 
 var (
@@ -46,6 +47,7 @@ func (s *send) begin(c *guardedConn) (first bool, err error) {
 	case s.carrier != nil:
 		return false, errSecondSend
 	case s.within > 0 && elapsed(s.started, time.Now()) > s.within:
+		s.late = true
 		return false, errTooLate
 	}
 	s.carrier = c
@@ -73,6 +75,17 @@ func (s *send) sent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.carrier != nil
+}
+
+// because adds to an error what the transport may have hidden behind a closed
+// connection of its own making: that the bytes were refused for the time.
+func (s *send) because(err error) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.late && !errors.Is(err, errTooLate) {
+		return errors.Join(errTooLate, err)
+	}
+	return err
 }
 
 // elapsed is the larger of what the monotonic and the wall clock say: a
