@@ -31,7 +31,7 @@ test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory vuln
 	@echo 'test: everything passed'
 
-prepare: ## what is needed beside the Go modules: a C compiler, curl
+prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL
 	test/prepare.sh
 
 lint: format-check tidy-check vet staticcheck golangci ## all that reads the code without running it

@@ -131,7 +131,7 @@ type Index struct {
 	FollowLimit     time.Duration // for following one operation closely
 	FollowRecheck   time.Duration // between looks after FollowLimit
 	PollFloor       time.Duration // the least time between two polls
-	SweepInterval   time.Duration
+	SweepInterval   time.Duration // between two sweeps of everything; 0: none
 }
 
 // Jobs is how durable work is held.

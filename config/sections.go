@@ -85,7 +85,7 @@ func readIndex(root object, c *Config) {
 	set(o, "followLimit", &x.FollowLimit, positive())
 	set(o, "followRecheck", &x.FollowRecheck, positive())
 	set(o, "pollFloor", &x.PollFloor, positive())
-	set(o, "sweepInterval", &x.SweepInterval, positive())
+	set(o, "sweepInterval", &x.SweepInterval, orZero()) // none: never
 	if end := c.Upstream.CallTimeout + x.CallMargin; x.SendWithin > end {
 		// An intent must not end before its call may still be sent.
 		o.r.fault(o.at("sendWithin"), "index.sendWithin is longer than upstream.callTimeout and index.callMargin together",

@@ -27,7 +27,7 @@ import (
 const readyTime = 3 * time.Second
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
-// and the lifecycle of subscriptions. It must not be reachable for web pages,
+// the lifecycle of subscriptions, and durable work. It must not be reachable for web pages,
 // so foreign hosts and origins are refused whatever is asked for.
 func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
@@ -40,6 +40,12 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(adminRoute(g.adminList))
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminPut))
+	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(adminRoute(g.adminJobs))
+	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(adminRoute(g.adminJob))
+	// The path comes first: a method that fits would make a wrong one at another
+	// path look like an unknown path.
+	guarded.Path("/admin/jobs/{id}/cancel").Methods(http.MethodPost).Handler(adminRoute(g.adminCancelJob))
+	guarded.Path("/admin/sweeps").Methods(http.MethodPost).Handler(adminRoute(g.adminSweep))
 	guarded.Path("/debug/pprof/cmdline").HandlerFunc(pprof.Cmdline)
 	guarded.Path("/debug/pprof/profile").HandlerFunc(pprof.Profile)
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
@@ -142,10 +148,13 @@ type adminSubscription struct {
 	TenantID    string `json:"tenantId"`
 	DisplayName string `json:"displayName"`
 	State       string `json:"state"`
+	// Covered is told when a subscription is made, and then stays: Portico is
+	// the first that ever wrote to it. Left out it is so.
+	Covered *bool `json:"covered,omitempty"`
 }
 
 func adminOf(s inventory.Subscription) adminSubscription {
-	return adminSubscription{s.ID, s.TenantID, s.DisplayName, s.State.String()}
+	return adminSubscription{s.ID, s.TenantID, s.DisplayName, s.State.String(), &s.Covered}
 }
 
 func (g *Gateway) adminList(_ http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -175,14 +184,8 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, id)
 	}
 	var sent adminSubscription
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(&sent)
-	if _, rest := decoder.Token(); err == nil && !errors.Is(rest, io.EOF) {
-		err = errors.New("it goes on behind the object")
-	}
-	if err != nil {
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, err.Error())
+	if err := adminBody(w, r, &sent); err != nil {
+		return 0, nil, err
 	}
 	if sent.State == "" {
 		sent.State = inventory.Enabled.String()
@@ -200,11 +203,37 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 		sent.DisplayName = id
 	}
 	stored, created, err := g.store.PutSubscription(r.Context(), inventory.Subscription{
-		ID: id, TenantID: arm.Fold(sent.TenantID), DisplayName: sent.DisplayName, State: state, Covered: true,
+		ID: id, TenantID: arm.Fold(sent.TenantID), DisplayName: sent.DisplayName, State: state, Covered: sent.Covered == nil || *sent.Covered,
 	})
+	if err != nil {
+		return 0, nil, err
+	}
+	if !stored.Covered {
+		// Also when it was made before: the order may have failed then.
+		if err := g.sweeping.OrderUncovered(r.Context(), stored.ID); err != nil {
+			return 0, nil, err
+		}
+	}
 	status := http.StatusOK
 	if created {
 		status = http.StatusCreated
 	}
-	return status, adminOf(stored), err
+	return status, adminOf(stored), nil
+}
+
+// adminBody reads a request's JSON object; no body at all is an empty one.
+func adminBody(w http.ResponseWriter, r *http.Request, into any) error {
+	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
+	decoder.DisallowUnknownFields()
+	err := decoder.Decode(into)
+	if errors.Is(err, io.EOF) {
+		return nil
+	}
+	if _, rest := decoder.Token(); err == nil && !errors.Is(rest, io.EOF) {
+		err = errors.New("it goes on behind the object")
+	}
+	if err != nil {
+		return arm.NewError(arm.InvalidRequestContent, err.Error())
+	}
+	return nil
 }

@@ -124,7 +124,7 @@ func TestAdminSubscriptions(t *testing.T) {
 	target := "/admin/subscriptions/" + foreign
 	s.asked(404, "SubscriptionNotFound", "GET", target, "")
 	made := s.asked(201, "", "PUT", target, `{"tenantId":"`+strings.ToUpper(otherTenant)+`"}`)
-	if want := `{"id":"` + foreign + `","tenantId":"` + otherTenant + `","displayName":"` + foreign + `","state":"Enabled"}`; made.text != want || made.header.Get("Content-Type") != "application/json; charset=utf-8" {
+	if want := `{"id":"` + foreign + `","tenantId":"` + otherTenant + `","displayName":"` + foreign + `","state":"Enabled","covered":true}`; made.text != want || made.header.Get("Content-Type") != "application/json; charset=utf-8" {
 		t.Errorf("%s, want %s", made.text, want)
 	}
 	stored, err := s.store.Subscription(t.Context(), foreign)
@@ -136,7 +136,7 @@ func TestAdminSubscriptions(t *testing.T) {
 		t.Errorf("%s and %s", read.text, changed.text)
 	}
 	if got := s.asked(200, "", "GET", "/admin/subscriptions", ""); got.text !=
-		`{"value":[{"id":"`+subscription+`","tenantId":"`+tenant+`","displayName":"First","state":"Enabled"},`+changed.text+`]}` {
+		`{"value":[{"id":"`+subscription+`","tenantId":"`+tenant+`","displayName":"First","state":"Enabled","covered":true},`+changed.text+`]}` {
 		t.Errorf("%s", got.text)
 	}
 	s.want(409, "ReadOnlyDisabledSubscription", "PUT", "/subscriptions/"+foreign+"/resourceGroups/g"+own, westus)

@@ -142,7 +142,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := of(r)
 		x.request = q
-		if err := s.gateway.carry(w, r, x, proxied{d, content, []byte(body)}); err != nil {
+		if err := s.gateway.carry(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
 			s.gateway.fail(w, r, err)
 		}
 	}), s.gateway.begin, s.gateway.identify)
@@ -152,6 +152,18 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	answer := w.Result()
 	defer answer.Body.Close()
 	return read(s.t, answer)
+}
+
+// A write to another location than the row's goes to that location or nowhere,
+// also when the row has gone by the time that its intent is recorded.
+func TestOvertakenWriteToAnotherLocation(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	got := s.overtaken("PUT", m, eastus, func() { s.ok(200, "DELETE", m+api, "") })
+	if row, _ := s.row(m); got.status != 201 || row.Region != "eastus" || !slices.Equal(s.at("eastus").holds(), []string{m}) || len(s.at("westus").holds()) != 0 {
+		t.Errorf("%d %s; the row %+v", got.status, got.text, row)
+	}
 }
 
 // What was decided counts for nothing when the intent meets another state.
@@ -176,7 +188,17 @@ func TestOvertakenWrites(t *testing.T) {
 	s.machine("g", "m", "westus")
 	check(s.overtaken("DELETE", m, "", func() { s.ok(200, "DELETE", m+api, "") }), 204, "")
 	s.machine("g", "m", "westus")
-	check(s.overtaken("PUT", m+"/disks/d", `{}`, func() { s.ok(200, "DELETE", m+api, "") }), 404, "ParentResourceNotFound")
+	check(s.overtaken("PUT", m+"/disks/d", `{}`, func() {
+		s.ok(200, "DELETE", m+api, "")
+		s.ok(201, "PUT", m+api, eastus)
+	}), 201, "")
+	if row, _ := s.row(m + "/disks/d"); row.Region != "eastus" || row.Location != "eastus" {
+		t.Errorf("what is nested did not follow its parent: %+v", row)
+	}
+	check(s.overtaken("PUT", m+"/disks/e", `{}`, func() {
+		s.ok(200, "DELETE", m+"/disks/d"+api, "")
+		s.ok(200, "DELETE", m+api, "")
+	}), 404, "ParentResourceNotFound")
 	check(s.overtaken("PUT", m, westus, func() {
 		for _, name := range []string{"1", "2", "3"} {
 			s.machine("g", name, "westus")

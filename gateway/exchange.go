@@ -42,8 +42,10 @@ func (g *Gateway) begin(next http.Handler) http.Handler {
 }
 
 // of returns the exchange of a request that came through the chain.
-func of(r *http.Request) *exchange {
-	x, ok := r.Context().Value(exchangeKey{}).(*exchange)
+func of(r *http.Request) *exchange { return exchangeOf(r.Context()) }
+
+func exchangeOf(ctx context.Context) *exchange {
+	x, ok := ctx.Value(exchangeKey{}).(*exchange)
 	if !ok {
 		panic("gateway: a request did not come through the chain")
 	}

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 	"net/url"
-	"os"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -43,7 +42,9 @@ type Gateway struct {
 	registry      *prometheus.Registry
 	public        *url.URL
 	asker         operations.Asker
-	sender        string
+	sender        string // also the owner of the jobs that it works on
+	runner        *operations.Runner
+	sweeping      *operations.Sweeping
 	own           http.Handler
 	draining      atomic.Bool
 }
@@ -51,10 +52,6 @@ type Gateway struct {
 // New assembles a gateway.
 func New(o Options) *Gateway {
 	locations := o.Store.Locations()
-	host, err := os.Hostname()
-	if err != nil {
-		host = "unknown"
-	}
 	g := &Gateway{
 		config:        o.Config,
 		store:         o.Store,
@@ -66,11 +63,14 @@ func New(o Options) *Gateway {
 		metrics:       newMetrics(o.Metrics),
 		registry:      o.Metrics,
 		public:        o.Config.Server.PublicURL,
-		sender:        host,
+		sender:        operations.NewOwner(),
 	}
 	g.asker = operations.Asker{
 		Map: o.Config.Map, Upstream: o.Upstream, Store: o.Store, Public: g.public, Timeout: o.Config.Index.AskTimeout,
 	}
+	g.router.Finder = newFinder(g)
+	g.sweeping = g.newSweeping()
+	g.runner = g.newRunner(o.Metrics)
 	g.own = g.ownRoutes()
 	return g
 }
@@ -113,8 +113,24 @@ func chain(last http.Handler, links ...middleware) http.Handler {
 // Drain makes the gateway report itself unready. It goes on answering.
 func (g *Gateway) Drain() { g.draining.Store(true) }
 
-// Keeper returns what keeps the index true beside the requests. The caller runs
-// it, and ends it before it closes the store.
-func (g *Gateway) Keeper() *operations.Keeper {
-	return &operations.Keeper{Asker: g.asker, Floor: g.config.Index.PollFloor, Region: g.config.Server.Region, Log: g.log}
+// Runner returns what does the durable work beside the requests. The caller
+// runs it, and ends it before it closes the store.
+func (g *Gateway) Runner() *operations.Runner { return g.runner }
+
+// newRunner puts together the kinds of durable work.
+func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
+	index, region := g.config.Index, g.config.Server.Region
+	return operations.NewRunner(operations.RunnerOptions{
+		Store: g.store, Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: index.PollFloor, Log: g.log, Metrics: registry,
+		Kinds: map[string]operations.Kind{
+			operations.SweepJob: g.sweeping,
+			inventory.VerifyJob: operations.Verification{
+				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: region,
+			},
+			inventory.FollowJob: operations.NewFollowing(operations.Following{
+				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
+				Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: region,
+			}, registry),
+		},
+	})
 }

@@ -2,16 +2,11 @@ package gateway
 
 import (
 	"bytes"
-	"context"
 	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
-	"slices"
 	"strings"
-	"sync"
-
-	"github.com/google/uuid"
 
 	"portico/arm"
 	"portico/filter"
@@ -159,7 +154,7 @@ func (g *Gateway) putGroup(w http.ResponseWriter, r *http.Request, x *exchange, 
 		return &next, nil
 	})
 	if err != nil {
-		return groupRefusal(name, err)
+		return groupRefusal(x, err)
 	}
 	status := http.StatusOK
 	if created {
@@ -192,7 +187,11 @@ func (g *Gateway) checkGroup(sent groupRequest, current *inventory.Group, locati
 	return sent.checkState(state)
 }
 
-func groupRefusal(name string, err error) error {
+func groupRefusal(x *exchange, err error) error {
+	if refused := refusedBySubscription(x, err); refused != nil {
+		return refused
+	}
+	name := x.request.Path.Group()
 	var quota *inventory.QuotaError
 	switch {
 	case errors.As(err, &quota):
@@ -239,7 +238,7 @@ func (g *Gateway) patchGroup(w http.ResponseWriter, r *http.Request, x *exchange
 		return &next, nil
 	})
 	if err != nil {
-		return groupRefusal(name, err)
+		return groupRefusal(x, err)
 	}
 	return g.answerGroup(w, x, http.StatusOK, group)
 }
@@ -252,7 +251,7 @@ func (g *Gateway) answerGroup(w http.ResponseWriter, x *exchange, status int, gr
 func (g *Gateway) getGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
 	group, err := g.store.Group(r.Context(), c.Subscription.ID, x.request.Path.Group())
 	if err != nil {
-		return groupRefusal(x.request.Path.Group(), err)
+		return groupRefusal(x, err)
 	}
 	if arm.ParsePreconditions(r.Header).NotModified(group.ETag) {
 		w.Header()["ETag"] = []string{group.ETag}
@@ -263,7 +262,7 @@ func (g *Gateway) getGroup(w http.ResponseWriter, r *http.Request, x *exchange, 
 
 func (g *Gateway) headGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
 	if _, err := g.store.Group(r.Context(), c.Subscription.ID, x.request.Path.Group()); err != nil {
-		return groupRefusal(x.request.Path.Group(), err)
+		return groupRefusal(x, err)
 	}
 	return g.answer(w, x, http.StatusNoContent, nil)
 }
@@ -300,91 +299,4 @@ func (i groupItem) Value(f filter.Field) string {
 		return i.group.Location
 	}
 	return i.group.Name // the list knows no others
-}
-
-// deleteGroup deletes a group that is empty. Rows of which the index is not
-// sure are asked for first, so that a client that has deleted everything is not
-// told otherwise.
-func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	conditions := arm.ParsePreconditions(r.Header)
-	name := x.request.Path.Group()
-	check := func(group inventory.Group) error {
-		if fault := conditions.Write(group.ETag, x.request.Path.String()); fault != nil {
-			return fault
-		}
-		if group.State != inventory.GroupActive {
-			return arm.NewError(arm.ResourceGroupBeingDeleted, group.Name).About("resourceGroupName")
-		}
-		return nil
-	}
-	var notEmpty *inventory.GroupNotEmptyError
-	err := g.store.DeleteGroup(r.Context(), c.Subscription.ID, name, check)
-	if errors.As(err, &notEmpty) && g.askDoubtful(r.Context(), x, c, name) {
-		err = g.store.DeleteGroup(r.Context(), c.Subscription.ID, name, check)
-	}
-	switch {
-	case errors.As(err, &notEmpty) && len(notEmpty.Resources) == 0:
-		fault := arm.NewError(arm.Conflict).About(x.request.Path.String()).Because(err)
-		fault.RetryAfter = conflictRetry
-		return fault
-	case errors.As(err, &notEmpty):
-		return deletionBlocked(name, notEmpty.Resources)
-	case err != nil:
-		return groupRefusal(name, err)
-	}
-	return g.answer(w, x, http.StatusOK, nil)
-}
-
-func deletionBlocked(name string, ids []string) *arm.Error {
-	short := make([]string, 0, len(ids))
-	details := make([]arm.Error, 0, len(ids))
-	for _, id := range ids {
-		if i := strings.Index(strings.ToLower(id), "/providers/"); i >= 0 {
-			short = append(short, id[i+len("/providers/"):])
-		}
-		details = append(details, arm.Error{Code: arm.Conflict, Message: "The resource still exists. Delete it first.", Target: id})
-	}
-	slices.Sort(short)
-	fault := arm.NewError(arm.ResourceGroupDeletionBlocked, name, strings.Join(short, ","), uuid.NewString())
-	fault.Details = details
-	return fault
-}
-
-// askedAtOnce bounds the questions to providers on behalf of one group delete.
-const askedAtOnce = 8
-
-// askDoubtful asks for the group's rows that are not plainly alive, and reports
-// whether any of them is gone.
-func (g *Gateway) askDoubtful(ctx context.Context, x *exchange, c ownCall, name string) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
-	defer cancel()
-	rows, err := g.store.Resources(ctx, inventory.ResourceQuery{Subscription: c.Subscription.ID, Group: name, Limit: g.config.Limits.ResourcesPerTypeAndGroup})
-	if err != nil {
-		g.note(x, "the resources of a group could not be listed", err)
-		return false
-	}
-	var (
-		wait  sync.WaitGroup
-		mu    sync.Mutex
-		fewer bool
-		slots = make(chan struct{}, askedAtOnce)
-	)
-	for _, row := range rows {
-		if !row.Doubtful() {
-			continue
-		}
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			gone, err := g.ask(ctx, x, c.Subscription.TenantID, row)
-			if err != nil {
-				g.note(x, "a resource could not be asked for", err)
-			}
-			mu.Lock()
-			defer mu.Unlock()
-			fewer = fewer || gone
-		})
-	}
-	wait.Wait()
-	return fewer
 }

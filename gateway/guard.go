@@ -6,13 +6,13 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 	"time"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/inventory"
+	"portico/operations"
 	"portico/routing"
+	"portico/upstream"
 )
 
 // pollingHeaders are the headers whose URLs clients follow with their token
@@ -49,21 +49,32 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 	}
 }
 
+// pollOf is where the operation of an accepted write is followed, nil where the
+// answer names no place: by path and query alone, on the endpoint that the write
+// went to, at the pace that the provider asked for.
+func (g *Gateway) pollOf(x *exchange, answer *http.Response, p proxied) *inventory.Poll {
+	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
+		values := answer.Header[name]
+		// The Location of any other answer is the resource's own.
+		if len(values) == 0 || name == "Location" && answer.StatusCode != http.StatusAccepted {
+			continue
+		}
+		if public, own := g.publicForm(values[0], p); own {
+			pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+			principal := x.principal.In(p.Subscription.TenantID)
+			return &inventory.Poll{
+				Path: public.EscapedPath(), Query: public.RawQuery, RetryAfter: pause, Status: name != "Location",
+				TenantID: principal.TenantID, ObjectID: principal.ObjectID,
+			}
+		}
+	}
+	return nil
+}
+
 // publicForm returns a polling URL as it is on the front door, and whether it
 // may be: it names the front door, the provider's own endpoint, or no host.
 func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
-	target, err := url.Parse(link)
-	if err != nil || target.User != nil || target.Opaque != "" || !strings.HasPrefix(target.EscapedPath(), "/") {
-		return nil, false
-	}
-	own := target.Scheme == "" && target.Host == "" || fanout.SameOrigin(target, g.public)
-	for _, address := range p.Endpoint.URLs {
-		own = own || fanout.SameOrigin(target, address)
-	}
-	if !own {
-		return nil, false
-	}
-	return &url.URL{Scheme: g.public.Scheme, Host: g.public.Host, Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}, true
+	return operations.PollTarget(link, g.public, p.Endpoint)
 }
 
 // remember records which endpoint a polling URL was issued by, and on whose
@@ -87,6 +98,7 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *ur
 		APIVersion:   x.request.Query.APIVersion,
 		TenantID:     principal.TenantID,
 		ObjectID:     principal.ObjectID,
+		Follow:       p.follow,
 		Until:        time.Now().Add(g.config.Operations.Records),
 	}
 	if x.request.Type != nil {
@@ -95,6 +107,7 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *ur
 	switch {
 	case p.Operation != nil: // a poll that names a further URL of the same operation
 		record.Resource, record.Method, record.Type, record.APIVersion = p.Operation.Resource, p.Operation.Method, p.Operation.Type, p.Operation.APIVersion
+		record.Follow = p.Operation.Follow
 	case p.Row != nil || p.Location != "":
 		record.Resource = x.request.Key()
 	}
@@ -106,16 +119,11 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *ur
 // clampRetryAfter makes Retry-After of an accepted or finished operation an
 // integer within the contract's bounds; absent stays absent.
 func (g *Gateway) clampRetryAfter(h http.Header) {
-	sent := h.Get("Retry-After")
-	if sent == "" {
+	if h.Get("Retry-After") == "" {
 		return
 	}
-	var pause time.Duration
-	if seconds, err := strconv.Atoi(strings.TrimSpace(sent)); err == nil {
-		pause = time.Duration(max(0, min(seconds, 1<<20))) * time.Second
-	} else if at, err := http.ParseTime(sent); err == nil {
-		pause = time.Until(at)
-	} else {
+	pause, ok := upstream.RetryAfter(h, time.Now())
+	if !ok {
 		delete(h, "Retry-After")
 		return
 	}

@@ -151,23 +151,10 @@ func TestPollThatFails(t *testing.T) {
 		t.Error("a lost operation did not settle the row")
 	}
 	for status, want := range map[int]bool{
-		202: false, 204: true, 201: true, 307: false, 400: true, 404: true, 408: false, 409: true, 429: false, 500: false, 504: false,
+		202: false, 204: true, 201: true, 307: false, 400: true, 401: false, 403: false, 404: true, 408: false, 409: true, 429: false, 500: false, 504: false,
 	} {
 		if got, err := s.gateway.ended(&http.Response{StatusCode: status}, ""); got != want || err != nil {
 			t.Errorf("a poll's %d: %v %v", status, got, err)
-		}
-	}
-}
-
-func TestOperationState(t *testing.T) {
-	for text, want := range map[string]bool{
-		`{"status":"Running"}`: false, `{"status":"Succeeded"}`: true, `{"status":"FAILED"}`: true, `{"status":"Canceled"}`: true, `{"status":"Cancelled"}`: true,
-		`{"properties":{"provisioningState":"Creating"}}`: false, `{"properties":{"provisioningState":"Succeeded"}}`: true,
-		`{"status":"InProgress","properties":{"provisioningState":"Succeeded"}}`: false,
-		`{}`: true, ``: true, `[]`: true, `{"status":7}`: true,
-	} {
-		if got := terminal(operationState([]byte(text))); got != want {
-			t.Errorf("%s: %v, want %v", text, got, want)
 		}
 	}
 }
@@ -294,15 +281,15 @@ func TestPollingURLs(t *testing.T) {
 	}
 }
 
-// The keeper that a gateway makes asks for what clients do not.
-func TestKeeper(t *testing.T) {
+// The runner that a gateway makes asks for what clients do not.
+func TestRunner(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
 	m := s.machine("g", "m", "westus")
 	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "0s")
 	ctx, stop := context.WithTimeout(t.Context(), 20*time.Second)
 	done := make(chan struct{})
-	go func() { defer close(done); s.gateway.Keeper().Run(ctx) }()
+	go func() { defer close(done); s.gateway.Runner().Run(ctx) }()
 	s.within("the end of the delete", func() bool { _, there := s.row(m); return !there })
 	stop()
 	<-done

@@ -4,11 +4,10 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"strings"
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/jsonscan"
+	"portico/operations"
 )
 
 // poll carries a poll of an operation. When it shows that the operation has
@@ -26,6 +25,12 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		return err
 	}
 	defer answer.Body.Close()
+	switch believed, err := g.believed(r.Context(), x, p, answer); {
+	case err != nil:
+		return err
+	case !believed:
+		return g.anew(w, r, x, p)
+	}
 	if p.Operation != nil && p.Operation.Resource != "" {
 		ended, err := g.ended(answer, x.request.Provider.Namespace)
 		if err != nil {
@@ -38,51 +43,21 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// ended reads from a poll's answer whether the operation is over: finished, or
-// lost (async reference, 202 Accepted and Location Headers; Azure-AsyncOperation
-// Resource format).
+// ended reads from a poll's answer whether the operation is over.
 func (g *Gateway) ended(answer *http.Response, namespace string) (bool, error) {
-	switch status := answer.StatusCode; {
-	case status == http.StatusNotFound, status == http.StatusNoContent, status == http.StatusCreated:
-		return true, nil
-	case status == http.StatusOK:
-		text, err := g.hold(answer, namespace)
-		if err != nil {
-			return false, err
-		}
-		return terminal(operationState(text)), nil
-	case status == http.StatusRequestTimeout, status == http.StatusTooManyRequests, status >= http.StatusInternalServerError:
-		return false, nil // the reading failed, not the operation
-	case status >= http.StatusBadRequest:
-		return true, nil
+	if answer.StatusCode != http.StatusOK {
+		return operations.PollEnded(answer.StatusCode, nil), nil
 	}
-	return false, nil
+	text, err := g.hold(answer, namespace)
+	return err == nil && operations.PollEnded(http.StatusOK, text), err
 }
 
-// operationState finds the state in a poll's body: an operation's status, or
-// the provisioningState of the resource that a finished Location shows.
-func operationState(text []byte) string {
-	status := ""
-	_ = jsonscan.Object(text, func(m jsonscan.Member) error {
-		if string(m.Key) == "status" {
-			status, _ = jsonscan.Text(m.Value)
-		}
-		return nil
-	})
-	if status != "" {
-		return status
-	}
-	state, _ := inventory.ReadDetails(text)
-	return state
-}
-
-// terminal holds for the states in which nothing more will happen. Of operations
-// that is also the British spelling of canceled, which some providers use.
-func terminal(state string) bool {
-	return strings.EqualFold(state, "cancelled") || inventory.Terminal(state)
-}
-
+// settleEnd tells the inventory of an operation's end and asks for what it left,
+// within the time of one question. Where that does not settle the row it stays
+// flagged, and is asked for later.
 func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied) {
+	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	defer cancel()
 	row, err := g.endOf(ctx, x, p.Operation)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -100,9 +75,9 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied) {
 func (g *Gateway) endOf(ctx context.Context, x *exchange, o *inventory.Operation) (inventory.Resource, error) {
 	switch o.Method {
 	case http.MethodPut:
-		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Put)
+		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Put, o.Follow)
 	case http.MethodDelete:
-		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Delete)
+		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Delete, o.Follow)
 	}
 	return g.store.Resource(ctx, x.subscription(), o.Resource)
 }

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/operations"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
@@ -37,7 +38,7 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 		return err
 	}
 	x.region = d.Region
-	return g.carry(w, r, x, proxied{d, body, content})
+	return g.carry(w, r, x, proxied{Decision: d, body: body, content: content})
 }
 
 // proxied is a resolved request with its content.
@@ -45,6 +46,7 @@ type proxied struct {
 	routing.Decision
 	body    routing.Body
 	content []byte
+	follow  [16]byte // names what follows an accepted write
 }
 
 // readContent checks content as far as the front door understands it: a
@@ -97,6 +99,12 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		return err
 	}
 	defer answer.Body.Close()
+	switch believed, err := g.believed(r.Context(), x, p, answer); {
+	case err != nil:
+		return err
+	case !believed:
+		return g.anew(w, r, x, p)
+	}
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
@@ -108,6 +116,12 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		return err
 	}
 	defer answer.Body.Close()
+	switch believed, err := g.believed(r.Context(), x, p, answer); {
+	case err != nil:
+		return err
+	case !believed:
+		return g.anew(w, r, x, p)
+	}
 	if p.Row != nil {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err
@@ -125,22 +139,20 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return nil
 }
 
-// read carries a GET of a tracked resource. A 404 from a place that a cache
-// named is checked once against the store before it is believed.
+// read carries a GET of a tracked resource, and has the inventory learn of what
+// it settles. A 404 counts for the generation that was known before it was asked.
 func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
 	if err != nil {
 		return err
 	}
-	if answer.StatusCode == http.StatusNotFound && p.Cached {
-		located, err := g.locations.Refresh(r.Context(), x.subscription(), x.request.Key())
-		if err != nil || located.Region != p.Region {
-			_ = answer.Body.Close() // not read
-			return g.readElsewhere(w, r, x, p, err)
-		}
-		p.Generation, p.Doubtful = located.Generation, false
-	}
 	defer answer.Body.Close()
+	switch believed, err := g.believed(r.Context(), x, p, answer); {
+	case err != nil:
+		return err
+	case !believed:
+		return g.anew(w, r, x, p)
+	}
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && p.Doubtful {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err
@@ -149,24 +161,10 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// readElsewhere decides anew about a read, after the cache turned out to be
-// behind and was corrected, unless that failed with err.
-func (g *Gateway) readElsewhere(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, err error) error {
-	if err != nil {
-		return err
-	}
-	if p.Decision, err = g.router.Resolve(r.Context(), x.request, x.principal, p.body); err != nil {
-		return err
-	}
-	p.Cached = false // what comes from there is believed
-	x.region = p.Region
-	return g.read(w, r, x, p)
-}
-
 // learn tells the inventory what a GET of a tracked resource said, before the
 // client has it. The answer's body, once read, is put back.
 func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
-	observation := inventory.Observation{ID: x.request.ID()}
+	var observation inventory.Observation
 	switch answer.StatusCode {
 	case http.StatusNotFound:
 	case http.StatusOK:
@@ -174,11 +172,12 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 		if err != nil {
 			return err
 		}
-		observation.Found = true
-		observation.ProvisioningState, observation.Details = inventory.ReadDetails(text)
+		observation = inventory.ReadObservation(text)
 	default:
 		return nil
 	}
+	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	defer cancel()
 	if _, err := g.store.Observe(ctx, x.subscription(), x.request.Key(), p.Generation, observation); err != nil {
 		g.note(x, "what a read said was not recorded", err)
 	}
@@ -220,7 +219,7 @@ func (g *Gateway) patched(ctx context.Context, x *exchange, p proxied, answer *h
 		if err := g.store.Patched(ctx, x.subscription(), p.Row.Key, p.Row.Generation, x.request.ID(), details, state); err != nil {
 			g.note(x, "a PATCH was not recorded", err)
 		}
-		ended = terminal(state)
+		ended = operations.StateEnds(state)
 	case answer.StatusCode >= 300 && answer.StatusCode < 500 && answer.StatusCode != http.StatusRequestTimeout:
 		ended = true // refused
 	}

@@ -84,7 +84,10 @@ func shownState(row inventory.Resource) string {
 }
 
 // listResources lists the tracked resources of a subscription or a group, of
-// all types and regions, from the index.
+// all types and regions, from the index. It shows a row that a DELETE may have
+// ended but that nobody has asked for since: unlike a HEAD by id, it promises
+// what the index believes, not what stands. What was never seen it lacks, until
+// a sweep or a request finds it.
 func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
 	p, err := pageOf(x.request.Query)
 	if err != nil {

@@ -70,6 +70,8 @@ type setup struct {
 	callTimeout time.Duration // of calls to providers
 	path        string        // of the store's file: another site's
 	beside      *site         // whose providers are shared
+	uncovered   bool          // the subscription holds what Portico has not seen
+	types       string        // the map's, if not declarations
 }
 
 // site is a gateway over a real store and real providers in two regions and
@@ -85,6 +87,7 @@ type site struct {
 	log       *bytes.Buffer
 	providers map[string]*endpoint
 	clock     *clock
+	covered   bool
 }
 
 // clock is the time, set forward.
@@ -119,7 +122,7 @@ providers:
 
 func newSite(t *testing.T, as setup) *site {
 	t.Helper()
-	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path}
+	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered}
 	if s.path == "" {
 		s.path = filepath.Join(t.TempDir(), "portico.db")
 	}
@@ -179,7 +182,11 @@ index: {askTimeout: 500ms, pollFloor: 5ms, lateWriteWindow: 1s}
 %s
 subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
 `, public, as.server, as.metadata, auth, as.limits, as.sections, subscription, tenant)
-	cfg, err := config.Parse("test.yaml", []byte(text+fmt.Sprintf(declarations, strings.Join(endpoints, ", "))))
+	types := as.types
+	if types == "" {
+		types = fmt.Sprintf(declarations, strings.Join(endpoints, ", "))
+	}
+	cfg, err := config.Parse("test.yaml", []byte(text+types))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -189,7 +196,7 @@ subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
 func (s *site) openStore() {
 	s.t.Helper()
 	store, err := inventory.Open(context.Background(), inventory.Options{
-		DSN: s.path, Now: s.clock.now, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour,
+		DSN: s.path, Now: s.clock.now, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour, PollFloor: 5 * time.Millisecond, JobRecords: time.Hour,
 		CacheTTL: time.Minute, CacheEntries: 100,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: s.config.Limits.ResourcesPerTypeAndGroup, GroupsPerSubscription: s.config.Limits.GroupsPerSubscription,
@@ -198,7 +205,7 @@ func (s *site) openStore() {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	if err := store.SeedSubscriptions(context.Background(), []inventory.Subscription{{ID: subscription, TenantID: tenant, DisplayName: "First", Covered: true}}); err != nil {
+	if err := store.SeedSubscriptions(context.Background(), []inventory.Subscription{{ID: subscription, TenantID: tenant, DisplayName: "First", Covered: s.covered}}); err != nil {
 		s.t.Fatal(err)
 	}
 	s.store = store

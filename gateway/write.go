@@ -49,7 +49,8 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	case !tooLarge(err): // broken off: what the status promised is not known
 		settled.Outcome = inventory.Ambiguous
 	}
-	g.settle(ctx, x, ticket, settled)
+	settled.Poll = g.pollOf(x, answer, p)
+	p.follow = g.settle(ctx, x, ticket, settled)
 	if err != nil {
 		return err
 	}
@@ -79,11 +80,14 @@ func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.
 }
 
 // settle tells the inventory what became of a write. When the store fails at
-// that moment the answer still goes out: the intent stays, and ends by time.
-func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) {
-	if _, err := g.store.Settle(ctx, ticket, answer); err != nil {
+// that moment the answer still goes out: the intent stays, and ends by time. It
+// returns what follows the write from now on.
+func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) [16]byte {
+	result, err := g.store.Settle(ctx, ticket, answer)
+	if err != nil {
 		g.note(x, "a write's outcome was not recorded; it will be asked for", err)
 	}
+	return result.Follow
 }
 
 // outcomeOf tells what a status means for the existence of a resource.
@@ -103,18 +107,18 @@ func outcomeOf(method string, status int) inventory.Outcome {
 
 // intend records the intent of a write. Where the index knows the resource in
 // another place, but is not sure of it, its provider is asked once, and the
-// write decided anew.
+// write decided anew; so it is when the parent has moved meanwhile.
 func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory.Ticket, proxied, error) {
 	for attempt := 0; ; attempt++ {
 		ticket, err := g.store.Begin(ctx, g.intent(x, p))
 		var conflict *inventory.LocationConflictError
-		if !errors.As(err, &conflict) {
+		moved := errors.Is(err, inventory.ErrParentMoved) && attempt == 0
+		if !errors.As(err, &conflict) && !moved {
 			return ticket, p, g.refusal(x, p, err)
 		}
-		row := conflict.Row
-		elsewhere := x.request.Method == http.MethodDelete && attempt == 0
-		if !elsewhere {
-			if !row.Doubtful() {
+		if elsewhere := x.request.Method == http.MethodDelete && attempt == 0; !elsewhere && !moved {
+			row := conflict.Row
+			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
 			gone, err := g.ask(ctx, x, p.Subscription.TenantID, row)
@@ -180,12 +184,15 @@ func locationConflict(x *exchange, row inventory.Resource, wanted string) *arm.E
 func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
+	if refused := refusedBySubscription(x, err); refused != nil {
+		return refused
+	}
 	switch {
 	case err == nil:
 		return nil
 	case errors.Is(err, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
-	case errors.Is(err, inventory.ErrParentNotFound):
+	case errors.Is(err, inventory.ErrParentNotFound), errors.Is(err, inventory.ErrParentMoved):
 		depth := strings.Count(p.Parent, "/") // the parent's ID is the beginning of this one
 		return arm.NewError(arm.ParentResourceNotFound, x.request.Path.Segment(depth-1)).About(x.request.Path.Prefix(depth))
 	case errors.As(err, &state):

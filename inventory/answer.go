@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
 	"portico/arm"
 )
@@ -14,6 +16,9 @@ type Answer struct {
 	ProvisioningState string // as the body says, empty when it does not
 	ID                string // as the request wrote it; empty: as told to Begin
 	Details           *Details
+	// Poll is where an accepted write is followed; nil: by asking for the
+	// resource.
+	Poll *Poll
 }
 
 // SettleResult is what the index says after an answer.
@@ -24,6 +29,9 @@ type SettleResult struct {
 	Settled bool
 	// Row is the row afterwards, nil when there is none.
 	Row *Resource
+	// Follow names what follows the write from now on, zero for nothing: see
+	// EndFollow.
+	Follow [16]byte
 }
 
 // Settle records what the answer to a write means; the client should have its
@@ -37,14 +45,19 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	if id == "" {
 		id = ticket.ID
 	}
-	return commit(ctx, s, unflushed, func(t *tx) (SettleResult, error) {
+	return commit(ctx, s, unflushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) (SettleResult, error) {
 		h, err := hold(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
 		if err != nil {
 			return SettleResult{}, err
 		}
-		after, did := h.settle(t, answered{
-			id: ticket.Intent, outcome: a.Outcome, status: a.Status, provisioningState: a.ProvisioningState,
-		})
+		e := answered{id: ticket.Intent, outcome: a.Outcome, status: a.Status, provisioningState: a.ProvisioningState}
+		follows := h.follows(t, e, ticket.Kind)
+		after, did := h.settle(t, e)
+		result := SettleResult{Settled: did.settled}
+		if follows && after.row != nil {
+			result.Follow = newID()
+			h.accepted = &accepted{ticket.Kind, a.Poll, result.Follow}
+		}
 		err = h.store(t, after, did, func(row *Resource) {
 			row.respell(id)
 			if a.Outcome == Succeeded || a.ProvisioningState != "" {
@@ -56,11 +69,19 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 		if err != nil {
 			return SettleResult{}, err
 		}
-		result := SettleResult{Settled: did.settled}
 		if after.row != nil {
 			result.Row = h.row
 		}
 		return result, nil
+	})
+}
+
+// follows tells whether an answer is the acceptance of a write that is still
+// open: its operation, and not an earlier one's, is the one to follow then.
+func (h *held) follows(t *tx, e answered, kind WriteKind) bool {
+	unfinished := kind == Put && e.outcome == Succeeded && !Terminal(e.provisioningState)
+	return (e.outcome == Accepted || unfinished) && slices.ContainsFunc(h.open, func(open intent) bool {
+		return open.id == e.id && open.ends > micros(t.now)
 	})
 }
 
@@ -82,8 +103,8 @@ func (r *Resource) learn(details *Details) {
 type Observation struct {
 	Found             bool
 	ProvisioningState string
-	// ID is how the answer spells it. Reads change no casing, so it counts only
-	// where the row has no spelling of its own.
+	// ID is how the provider spells it, not how whoever asked did: which of the
+	// writes that got no answer was the last one shows in its casing alone.
 	ID      string
 	Details *Details
 }
@@ -95,7 +116,7 @@ type Observation struct {
 // the row is then flagged, or still followed. A 404 does not settle a followed
 // create, nor a 200 a followed delete: see EndFollow.
 func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (bool, error) {
-	return commit(ctx, s, unflushed, func(t *tx) (bool, error) {
+	return commit(ctx, s, unflushed, aboutResource(sub, key), func(t *tx) (bool, error) {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return false, err
@@ -104,9 +125,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 			generation: generation, found: o.Found, provisioningState: o.ProvisioningState,
 		})
 		return did.settled, h.store(t, after, did, func(row *Resource) {
-			if row.ID == "" {
-				row.respell(o.ID)
-			}
+			row.respell(o.ID)
 			row.ProvisioningState = o.ProvisioningState
 			row.learn(o.Details)
 		})
@@ -115,9 +134,10 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 
 // EndFollow records that the operation of an accepted write is over, or lost. A
 // row that was followed for it is flagged: what became of the resource only a
-// GET tells. It returns the row, or ErrNotFound.
-func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind) (Resource, error) {
-	return commit(ctx, s, flushed, func(t *tx) (Resource, error) {
+// GET tells. It returns the row, or ErrNotFound. follow names the operation, by
+// SettleResult; where another is followed by now nothing ends.
+func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, follow [16]byte) (Resource, error) {
+	return commit(ctx, s, flushed, aboutResource(sub, key), func(t *tx) (Resource, error) {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return Resource{}, err
@@ -125,8 +145,14 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind) 
 		if h.row == nil {
 			return Resource{}, ErrNotFound
 		}
-		after, did := h.settle(t, ended{kind: kind})
-		if err := h.store(t, after, did); err != nil {
+		now, err := loadJob(t, lockJob, h.subscription, followID(kind, h.key))
+		switch {
+		case errors.Is(err, ErrNotFound) || err == nil && now.Incarnation != follow:
+			return *h.row, nil
+		case err != nil:
+			return Resource{}, err
+		}
+		if err := h.endFollow(t, now); err != nil {
 			return Resource{}, err
 		}
 		return *h.row, nil
@@ -138,7 +164,7 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind) 
 // was read before sending. If it is not, the order of the writes is unknown,
 // and the row is flagged instead.
 func (s *Store) Patched(ctx context.Context, sub, key string, generation [16]byte, id string, details *Details, provisioningState string) error {
-	return s.writer.do(ctx, unflushed, func(t *tx) error {
+	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {
 			return err
@@ -161,7 +187,7 @@ func (s *Store) Patched(ctx context.Context, sub, key string, generation [16]byt
 // Doubt flags a row: what its resource looks like is to be asked for, as after
 // a PATCH that was accepted but has not ended. Without a row it does nothing.
 func (s *Store) Doubt(ctx context.Context, sub, key string) error {
-	return s.writer.do(ctx, unflushed, func(t *tx) error {
+	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {
 			return err

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/maypok86/otter/v2"
+	lru "github.com/hashicorp/golang-lru/v2"
 
 	"portico/arm"
 )
@@ -21,15 +21,20 @@ import (
 type Locations struct {
 	store   *Store
 	places  places
-	entries *otter.Cache[place, entry]
+	shards  [shards]*lru.Cache[uint64, *entry]
 	flights flights
 
-	now func() time.Time
+	// now is the time since the cache was made: all that ages need, and cheaper
+	// to read than the time of day.
+	now func() time.Duration
 	ttl time.Duration
 	// changes counts, per class of places, what was forgotten: a reading that
 	// was begun before is not kept.
 	changes [256]atomic.Uint64
 }
+
+// shards are the parts of the memory, each with a lock of its own.
+const shards = 16
 
 // Located is where a resource is.
 type Located struct {
@@ -45,57 +50,63 @@ type Located struct {
 // Doubtful reports whether a GET may settle something about the resource.
 func (l Located) Doubtful() bool { return l.Phase != Live || l.Verify }
 
-// entry is what memory holds of a place.
+// entry is what memory holds of a place. It is never changed.
 type entry struct {
+	at      place
 	located Located
-	until   time.Time
+	until   time.Duration // by Locations.now
 }
 
-// place is a subscription and a key in 128 bits, so that a lookup needs no
-// string. The hashes are keyed, anew in each process: nobody outside can look
-// for two keys of one place.
+// place is the key of a resource, which begins with its subscription, in 128
+// bits, so that a lookup needs no string. The hashes are keyed, anew in each
+// process: nobody outside can look for two keys of one place.
 type place [2]uint64
 
-// places hashes by two seeds for the subscription and two for the key.
-type places struct{ subscription, key [2]maphash.Seed }
+// places are the seeds of the hashes.
+type places [2]maphash.Seed
 
-func newPlaces() places {
-	return places{
-		subscription: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-		key:          [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()},
-	}
+func newPlaces() places { return places{maphash.MakeSeed(), maphash.MakeSeed()} }
+
+func (p *places) of(key []byte) place {
+	return place{maphash.Bytes(p[0], key), maphash.Bytes(p[1], key)}
 }
 
-func (p *places) of(sub string, key []byte) (at place) {
-	for i := range at {
-		at[i] = maphash.String(p.subscription[i], sub) ^ maphash.Bytes(p.key[i], key)
-	}
-	return at
+func (p *places) at(key string) place {
+	return place{maphash.String(p[0], key), maphash.String(p[1], key)}
 }
 
-func (p *places) at(sub, key string) place { return p.of(sub, []byte(key)) }
-
-func newLocations(s *Store, o Options) (*Locations, error) {
-	entries, err := otter.New(&otter.Options[place, entry]{
-		MaximumSize: max(o.CacheEntries, 1),
-		// On the caller's goroutine: the cache needs none of its own.
-		Executor: func(run func()) { run() },
-	})
-	if err != nil {
-		return nil, fmt.Errorf("inventory: %w", err)
+// since returns what tells the time that has passed from now on, by a clock or,
+// where that is nil, by the system's.
+func since(clock func() time.Time) func() time.Duration {
+	if clock == nil {
+		begun := time.Now()
+		return func() time.Duration { return time.Since(begun) }
 	}
-	return &Locations{store: s, places: newPlaces(), entries: entries, flights: newFlights(), now: o.Now, ttl: o.CacheTTL}, nil
+	begun := clock()
+	return func() time.Duration { return clock().Sub(begun) }
 }
+
+func newLocations(s *Store, o Options, now func() time.Duration) (*Locations, error) {
+	l := &Locations{store: s, places: newPlaces(), flights: newFlights(), ttl: o.CacheTTL, now: now}
+	for i := range l.shards {
+		var err error
+		if l.shards[i], err = lru.New[uint64, *entry](max(o.CacheEntries/shards, 1)); err != nil {
+			return nil, fmt.Errorf("inventory: %w", err)
+		}
+	}
+	return l, nil
+}
+
+func (l *Locations) shard(at place) *lru.Cache[uint64, *entry] { return l.shards[at[1]%shards] }
 
 // Locate tells where a resource is, from memory if that knows. key is folded.
 // A lookup that memory answers allocates nothing.
 func (l *Locations) Locate(ctx context.Context, sub string, key []byte) (Located, error) {
-	sub = arm.Fold(sub)
-	at := l.places.of(sub, key)
-	if known, ok := l.entries.GetIfPresent(at); ok && l.now().Before(known.until) {
+	at := l.places.of(key)
+	if known, ok := l.shard(at).Get(at[0]); ok && known.at == at && l.now() < known.until {
 		return known.located, nil
 	}
-	return l.load(ctx, at, sub, string(key))
+	return l.load(ctx, at, arm.Fold(sub), string(key))
 }
 
 // Refresh tells where a resource is by the store, whatever memory says, and
@@ -103,7 +114,7 @@ func (l *Locations) Locate(ctx context.Context, sub string, key []byte) (Located
 // was begun before the call.
 func (l *Locations) Refresh(ctx context.Context, sub, key string) (Located, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
-	at := l.places.at(sub, key)
+	at := l.places.at(key)
 	return l.flights.do(ctx, at, func(ctx context.Context) (Located, error) {
 		found, err := l.load(ctx, at, sub, key)
 		if err == nil && !found.Found {
@@ -114,13 +125,13 @@ func (l *Locations) Refresh(ctx context.Context, sub, key string) (Located, erro
 }
 
 // Forget drops what memory has of a resource.
-func (l *Locations) Forget(sub, key string) {
-	l.forget(l.places.at(arm.Fold(sub), arm.Fold(key)))
+func (l *Locations) Forget(key string) {
+	l.forget(l.places.at(arm.Fold(key)))
 }
 
 func (l *Locations) forget(at place) {
 	l.change(at).Add(1)
-	l.entries.Invalidate(at)
+	l.shard(at).Remove(at[0])
 }
 
 func (l *Locations) forgetAll(all []place) {
@@ -155,9 +166,9 @@ func (l *Locations) keep(at place, row Located, changes uint64) {
 	// A quarter of the age varies, so that what was learnt at once is not
 	// asked for at once again.
 	ttl := l.ttl - rand.N(l.ttl/4+1)
-	l.entries.Set(at, entry{located: row, until: l.now().Add(ttl)})
+	l.shard(at).Add(at[0], &entry{at: at, located: row, until: l.now() + ttl})
 	if l.change(at).Load() != changes {
-		l.entries.Invalidate(at)
+		l.shard(at).Remove(at[0])
 	}
 }
 

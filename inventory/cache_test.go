@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 )
 
 func cached(ctx context.Context, t testing.TB, s *Store) (sub string, key []byte) {
@@ -48,10 +49,13 @@ func TestCacheIsBounded(t *testing.T) {
 	o.CacheEntries = 50
 	s := openTest(t, o)
 	for i := range 5000 {
-		s.locations.keep(s.locations.places.at("s", fmt.Sprint(i)), Located{Found: true}, s.locations.change(s.locations.places.at("s", fmt.Sprint(i))).Load())
+		s.locations.keep(s.locations.places.at(fmt.Sprint(i)), Located{Found: true}, s.locations.change(s.locations.places.at(fmt.Sprint(i))).Load())
 	}
-	s.locations.entries.CleanUp()
-	if n := s.locations.entries.EstimatedSize(); n == 0 || n > 50 {
+	n := 0
+	for _, shard := range s.locations.shards {
+		n += shard.Len()
+	}
+	if n == 0 || n > 50 {
 		t.Errorf("%d entries are kept, want up to 50", n)
 	}
 }
@@ -59,15 +63,15 @@ func TestCacheIsBounded(t *testing.T) {
 // A reading that was begun before a write must not outlive it in the cache.
 func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	at := s.locations.places.at("s", "k")
+	at := s.locations.places.at("k")
 	before := s.locations.change(at).Load()
 	s.locations.forget(at)
 	s.locations.keep(at, Located{Region: "old", Found: true}, before)
-	if _, kept := s.locations.entries.GetIfPresent(at); kept {
+	if _, kept := s.locations.shard(at).Get(at[0]); kept {
 		t.Error("it is kept")
 	}
 	s.locations.keep(at, Located{Region: "new", Found: true}, before+1)
-	if _, kept := s.locations.entries.GetIfPresent(at); !kept {
+	if _, kept := s.locations.shard(at).Get(at[0]); !kept {
 		t.Error("a later one is not")
 	}
 }
@@ -75,14 +79,15 @@ func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 func TestPlacesAreApart(t *testing.T) {
 	p := newPlaces()
 	seen := make(map[place]string)
-	for _, sub := range []string{"", "a", "ab", "b"} {
-		for _, key := range []string{"", "a", "b", "bc", "ab"} {
-			at := p.at(sub, key)
-			if other, taken := seen[at]; taken {
-				t.Errorf("%q %q is where %s is", sub, key, other)
-			}
-			seen[at] = fmt.Sprintf("%q %q", sub, key)
+	for _, key := range []string{"", "a", "b", "bc", "ab", "a/b"} {
+		at := p.at(key)
+		if at != p.of([]byte(key)) {
+			t.Errorf("%q is in two places", key)
 		}
+		if other, taken := seen[at]; taken {
+			t.Errorf("%q is where %q is", key, other)
+		}
+		seen[at] = key
 	}
 }
 
@@ -162,52 +167,30 @@ func BenchmarkCachedLookup(b *testing.B) {
 		keys[i] = []byte(vmWrite("a-resource-group", fmt.Sprint("a-virtual-machine-", i)).Key)
 		located := Located{Region: "westus", Type: "contoso.compute/virtualmachines", Found: true}
 		plain[string(keys[i])] = located
-		at := s.locations.places.of("s", keys[i])
+		at := s.locations.places.of(keys[i])
 		s.locations.keep(at, located, s.locations.change(at).Load())
 	}
-	b.Run("map", func(b *testing.B) {
-		for i := 0; b.Loop(); i += 7919 {
-			if found := plain[string(keys[i%len(keys)])]; !found.Found {
-				b.Fatal("absent")
-			}
-		}
-	})
-	b.Run("cache", func(b *testing.B) {
-		b.ReportAllocs()
-		for i := 0; b.Loop(); i += 7919 {
-			if found, err := s.Locations().Locate(ctx, "s", keys[i%len(keys)]); err != nil || !found.Cached {
-				b.Fatal("absent", err)
-			}
-		}
-	})
-}
-
-func BenchmarkBegin(b *testing.B) {
-	for _, writers := range []int{1, 16, 64} {
-		b.Run(fmt.Sprint(writers), func(b *testing.B) {
-			s, err := Open(b.Context(), Options{DSN: b.TempDir() + "/b.db", SendWithin: 1e9, CallLimit: 1e9, CacheTTL: 1e9, CacheEntries: 1000})
-			if err != nil {
-				b.Fatal(err)
-			}
-			defer s.Close()
-			if _, _, err := s.EditGroup(b.Context(), "s", "rg", func(*Group) (*Group, error) { return &Group{}, nil }); err != nil {
-				b.Fatal(err)
-			}
+	for _, c := range []struct {
+		name string
+		step int
+	}{{"one key", 0}, {"all keys", 7919}} {
+		b.Run(c.name, func(b *testing.B) {
+			b.ReportAllocs()
 			b.ResetTimer()
-			var next atomic.Int64
-			var wait sync.WaitGroup
-			for range writers {
-				wait.Go(func() {
-					for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-						if _, err := s.Begin(b.Context(), vmWrite("rg", fmt.Sprint("vm", n))); err != nil {
-							b.Error(err)
-							return
-						}
-					}
-				})
+			for i, n := 0, 0; n < b.N; i, n = (i+c.step)%len(keys), n+1 {
+				if found, err := s.Locations().Locate(ctx, "s", keys[i]); err != nil || !found.Cached {
+					b.Fatal("absent", err)
+				}
 			}
-			wait.Wait()
-			b.ReportMetric(float64(s.Stats().Flushes)/float64(b.N), "flushes/op")
+			b.StopTimer()
+			cache := b.Elapsed()
+			begun := time.Now()
+			for i, n := 0, 0; n < b.N; i, n = (i+c.step)%len(keys), n+1 {
+				if found := plain[string(keys[i])]; !found.Found {
+					b.Fatal("absent")
+				}
+			}
+			b.ReportMetric(cache.Seconds()/time.Since(begun).Seconds(), "times-a-map")
 		})
 	}
 }

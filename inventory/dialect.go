@@ -6,34 +6,23 @@ import (
 	"time"
 )
 
-// dialect is all that engines may differ in. SQL texts are written with ? for
-// arguments and FOR UPDATE where a row has to be locked; text adapts them.
+// dialect is what engines differ in beyond how a transaction is run, which is
+// their session's. SQL texts are written with ? for arguments and FOR UPDATE
+// where a row has to be locked; text adapts them.
 type dialect struct {
 	// numbered: arguments are $1, $2 and so on instead of ?.
 	numbered bool
-	// begin starts a transaction that writes.
-	begin string
 	// locksRows: FOR UPDATE is known; without it the engine has one writer.
 	locksRows bool
-	// flushed and unflushed are run before a transaction: its commit waits for
-	// the disk, or need only be visible.
-	flushed, unflushed string
+	// plainText: text takes no NUL, and nothing that is not UTF-8.
+	plainText bool
+	// readLimit bounds one reading, 0 leaves that to the caller.
+	readLimit time.Duration
 	// now is the store's time.
 	now func() time.Time
 }
 
 const lockSuffix = " FOR UPDATE"
-
-func sqliteDialect(now func() time.Time) dialect {
-	return dialect{
-		begin: "BEGIN IMMEDIATE",
-		// In WAL mode NORMAL leaves the flush to the next FULL commit or
-		// checkpoint: a power cut may lose the last commits, never their order.
-		flushed:   "PRAGMA synchronous = FULL",
-		unflushed: "PRAGMA synchronous = NORMAL",
-		now:       now,
-	}
-}
 
 // text is a statement as the engine wants it. No text of this package holds a
 // question mark but for an argument.
@@ -54,6 +43,28 @@ func (d dialect) text(statement string) string {
 		b.WriteString("$" + strconv.Itoa(n))
 		statement = after
 	}
+}
+
+// arguments are those of a statement as the engine takes them. What text cannot
+// hold is replaced by U+FFFD: names never contain it, and of what clients and
+// providers say beside names no more than that is lost.
+func (d dialect) arguments(args []any) []any {
+	if !d.plainText {
+		return args
+	}
+	for i, a := range args {
+		if text, ok := a.(string); ok {
+			if plain := plain(text); plain != text {
+				args[i] = plain
+			}
+		}
+	}
+	return args
+}
+
+func plain(text string) string {
+	const replacement = "\uFFFD"
+	return strings.ReplaceAll(strings.ToValidUTF8(text, replacement), "\x00", replacement)
 }
 
 // micros and moment turn times into what is stored and back.

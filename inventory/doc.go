@@ -18,6 +18,14 @@
 // GET said counts only if the generation is still the one that was read before
 // asking, so nothing that arrives late can undo what was learnt since.
 //
+// # What is done later
+//
+// What outlives a request is a [Job]: whoever claims it holds it for a lease,
+// and every update names the token that the claim raised, so that a holder who
+// was replaced can record nothing any more. A flagged row has a job that
+// verifies it, a followed one a job for each kind of write; they are written
+// and removed by the transaction that sets and clears what they stand for.
+//
 // # How it is stored
 //
 // One set of SQL texts serves every engine, from a subset that leaves the door

@@ -53,6 +53,9 @@ func writeForever(path string) error {
 	if err != nil {
 		return err
 	}
+	if err := store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: "s", TenantID: "t"}}); err != nil {
+		return err
+	}
 	_, _, err = store.EditGroup(ctx, "s", "rg", func(*inventory.Group) (*inventory.Group, error) {
 		return &inventory.Group{Location: "westus"}, nil
 	})

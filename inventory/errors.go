@@ -27,6 +27,10 @@ var (
 	// ErrParentNotFound refuses a PUT of a nested resource whose parent is
 	// absent or being deleted.
 	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
+
+	// ErrParentMoved refuses a PUT of a nested resource whose parent was made
+	// anew in another region than the one that the write goes to.
+	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")
 )
 
 // QuotaKind says which limit a QuotaError is about.
@@ -69,19 +73,22 @@ func (e *GroupStateError) Error() string {
 // which a write may still be on its way.
 type GroupNotEmptyError struct {
 	Resources []string // their IDs as written, in the order of their keys, at most 100
+	Strays    []Stray  // its members that another region holds than the index says, at most 100
 	Intents   int      // writes that may still be on their way
 	Total     int      // resources in the group
 }
 
 func (e *GroupNotEmptyError) Error() string {
-	return fmt.Sprintf("inventory: the resource group holds %d resources and %d writes are on their way", e.Total, e.Intents)
+	return fmt.Sprintf("inventory: the resource group holds %d resources and %d strays, and %d writes are on their way", e.Total, len(e.Strays), e.Intents)
 }
 
 // LocationConflictError refuses a write to a resource that the index has in
 // another region or, for a PUT, in another location. Whether the row is proof
-// depends on its Phase and Verify.
+// depends on its Phase and Verify, and on whether it is contested: see
+// [Store.Contested].
 type LocationConflictError struct {
-	Row Resource
+	Row       Resource
+	Contested bool
 }
 
 func (e *LocationConflictError) Error() string {
@@ -116,7 +123,7 @@ func classify(ctx context.Context, err error) error {
 }
 
 func down(err error) bool {
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || postgresDown(err) {
 		return true
 	}
 	var e *sqlite.Error

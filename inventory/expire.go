@@ -1,10 +1,14 @@
 package inventory
 
-import "context"
+import (
+	"cmp"
+	"context"
+	"slices"
+)
 
 const (
-	endedIntents   = `SELECT subscription, key FROM intents WHERE ends <= ? ORDER BY ends LIMIT ?`
-	lapsedInGroup  = `SELECT subscription, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
+	endedIntents   = `SELECT subscription, grp, key FROM intents WHERE ends <= ? ORDER BY ends LIMIT ?`
+	lapsedInGroup  = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
 	oldTombstones  = `SELECT subscription, key FROM tombstones WHERE at <= ? ORDER BY at LIMIT ?`
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
 )
@@ -15,7 +19,7 @@ const (
 func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 	now := s.dialect.now()
 	from := s.read(ctx)
-	ended, err := collect(from, scanPair, endedIntents, micros(now), atMost(limit))
+	ended, err := collect(from, scanMember, endedIntents, micros(now), atMost(limit))
 	if err != nil {
 		return 0, err
 	}
@@ -24,7 +28,7 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 	if err != nil || len(ended)+len(old) == 0 {
 		return 0, err
 	}
-	return commit(ctx, s, unflushed, func(t *tx) (int, error) {
+	return commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) {
 		if err := lapse(t, ended); err != nil {
 			return 0, err
 		}
@@ -35,16 +39,28 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 
 // lapseGroup ends the intents into a group whose time is over.
 func lapseGroup(t *tx, sub, group string) error {
-	ended, err := collect(t, scanPair, lapsedInGroup, sub, group, micros(t.now))
+	ended, err := collect(t, scanMember, lapsedInGroup, sub, group, micros(t.now))
 	if err != nil {
 		return err
 	}
 	return lapse(t, ended)
 }
 
-func lapse(t *tx, ended []pair) error {
-	for _, p := range ended {
-		h, err := hold(t, p.subscription, p.name)
+// member names a resource, and the group that it lies in.
+type member struct{ subscription, group, key string }
+
+func scanMember(scan scanner) (m member, err error) {
+	err = scan(&m.subscription, &m.group, &m.key)
+	return m, err
+}
+
+func lapse(t *tx, ended []member) error {
+	// The order in which all transactions lock rows.
+	slices.SortFunc(ended, func(a, b member) int {
+		return cmp.Or(cmp.Compare(a.subscription, b.subscription), cmp.Compare(a.group, b.group), cmp.Compare(a.key, b.key))
+	})
+	for _, m := range slices.Compact(ended) {
+		h, err := hold(t, m.subscription, m.key)
 		if err != nil {
 			return err
 		}

@@ -117,10 +117,11 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 // things as they are (ErrNotFound when there is none).
 //
 // A new group gets a new incarnation and counts against the subscription's
-// quota: *QuotaError.
+// quota: *QuotaError. The subscription must take the change:
+// ErrSubscriptionNotFound, *SubscriptionStateError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
-	result, err := commit(ctx, s, flushed, func(t *tx) (put[Group], error) {
-		current, err := loadGroup(t, lockGroup, sub, name)
+	result, err := commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (put[Group], error) {
+		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:
 			changed, err := changeGroup(t, current, edit)
@@ -153,8 +154,11 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	if err != nil {
 		return Group{}, err
 	}
-	_, err = t.exec(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
+	n, err := t.exec(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
 		g.Incarnation[:], g.Generation[:], g.ETag, micros(g.Created), micros(g.Changed))
+	if err == nil && n == 0 {
+		err = errOvertaken // by another replica, since there was none to lock
+	}
 	return g, err
 }
 
@@ -195,15 +199,31 @@ func storedTags(tags map[string]string) (string, error) {
 // may still be on its way, all seen in one transaction; otherwise it returns
 // *GroupNotEmptyError. check judges the group as it is then; its error is
 // returned as it is, before any other reason. ErrNotFound when there is no
-// such group.
+// such group, ErrSubscriptionNotFound when there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, check func(Group) error) error {
-	return s.writer.do(ctx, flushed, func(t *tx) error {
-		g, err := loadGroup(t, lockGroup, sub, name)
+	return s.CloseGroup(ctx, sub, name, Closing{Check: check})
+}
+
+// Closing is what a caller adds to the conditions under which a group goes. Its
+// functions run in the closing transaction and must be pure; nil asks nothing.
+type Closing struct {
+	// Check judges the group before any other reason.
+	Check func(Group) error
+	// Last judges it when the index knows of nothing that is left in it, by
+	// where this incarnation of the group ever sent a write to.
+	Last func(Group, []Touch) error
+}
+
+// CloseGroup is [Store.DeleteGroup] with further conditions. Their errors are
+// returned as they are.
+func (s *Store) CloseGroup(ctx context.Context, sub, name string, c Closing) error {
+	return s.writer.do(ctx, flushed, aboutGroup(sub, name), func(t *tx) error {
+		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
 			return err
 		}
-		if check != nil {
-			if err := check(g); err != nil {
+		if c.Check != nil {
+			if err := c.Check(g); err != nil {
 				return err
 			}
 		}
@@ -211,6 +231,9 @@ func (s *Store) DeleteGroup(ctx context.Context, sub, name string, check func(Gr
 			return err
 		}
 		if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
+			return err
+		}
+		if err := c.last(t, g); err != nil {
 			return err
 		}
 		for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
@@ -222,6 +245,17 @@ func (s *Store) DeleteGroup(ctx context.Context, sub, name string, check func(Gr
 	})
 }
 
+func (c Closing) last(t *tx, g Group) error {
+	if c.Last == nil {
+		return nil
+	}
+	touched, err := touchedBy(t, g)
+	if err != nil {
+		return err
+	}
+	return c.Last(g, touched)
+}
+
 // emptyGroup returns *GroupNotEmptyError unless nothing is left in the group.
 func emptyGroup(t *tx, sub, group string) error {
 	var left GroupNotEmptyError
@@ -231,10 +265,13 @@ func emptyGroup(t *tx, sub, group string) error {
 	if err := t.one(countGroupIntents, sub, group)(&left.Intents); err != nil {
 		return err
 	}
-	if left.Total == 0 && left.Intents == 0 {
+	var err error
+	if left.Strays, err = collect(t, scanStray, listGroupStrays+` LIMIT 100`, sub, group); err != nil {
+		return err
+	}
+	if mayClose(&left) {
 		return nil
 	}
-	var err error
 	left.Resources, err = collect(t, func(scan scanner) (id string, err error) {
 		err = scan(&id)
 		return id, err

@@ -12,11 +12,20 @@ type held struct {
 	row               *Resource // nil: none; never changed in place
 	open              []intent
 	made              *Resource // the row that a create brings
+	accepted          *accepted // the write that begins to be followed
 }
 
-// hold loads and locks a resource and its open intents.
+// hold loads and locks the open intents of a resource, and then its row. The
+// row comes last so that it tells of every intent that was recorded before: an
+// engine that locks rows shows none that came while this waited for others, but
+// those gave the row a new generation, and spoiled what they oppose.
 func hold(t *tx, sub, key string) (*held, error) {
 	h := &held{subscription: sub, key: key}
+	t.ahead(lockResource, sub, key)
+	var err error
+	if h.open, err = collect(t, scanIntent, lockIntents, sub, key); err != nil {
+		return nil, err
+	}
 	row, err := loadResource(t, lockResource, sub, key)
 	switch {
 	case err == nil:
@@ -24,8 +33,7 @@ func hold(t *tx, sub, key string) (*held, error) {
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	}
-	h.open, err = collect(t, scanIntent, selectIntents, sub, key)
-	return h, err
+	return h, nil
 }
 
 func (h *held) state() state {
@@ -42,8 +50,10 @@ func (h *held) state() state {
 
 // settle applies an event, after ending what has ended by time.
 func (h *held) settle(t *tx, event any) (state, actions) {
-	now, _ := settle(h.state(), passed{now: micros(t.now)}, newID())
-	return settle(now, event, newID())
+	now, ended := settle(h.state(), passed{now: micros(t.now)}, newID())
+	after, did := settle(now, event, newID())
+	did.tombstone = did.tombstone || ended.tombstone
+	return after, did
 }
 
 // create gives the row that store will write if the state has one.
@@ -58,7 +68,8 @@ func (h *held) store(t *tx, after state, did actions, told ...learnt) error {
 	if err := h.storeIntents(t, after.open); err != nil {
 		return err
 	}
-	t.changed = append(t.changed, t.places.at(h.subscription, h.key))
+	before, intentEnded := h.row.doubts(), len(after.open) < len(h.open)
+	t.changed = append(t.changed, t.places.at(h.key))
 	if did.tombstone {
 		if err := h.bury(t); err != nil {
 			return err
@@ -67,11 +78,11 @@ func (h *held) store(t *tx, after state, did actions, told ...learnt) error {
 	if err := h.storeRow(t, after.row, did, told); err != nil {
 		return err
 	}
-	if did.orphaned {
-		from, to := below(h.key)
-		fresh := newID()
-		_, err := t.exec(doubtChildren, fresh[:], h.subscription, from, to)
+	if err := h.storeJobs(t, before, after.row.doubts(), intentEnded); err != nil {
 		return err
+	}
+	if did.orphaned {
+		return doubtBelow(t, h.subscription, h.key)
 	}
 	return nil
 }
@@ -82,9 +93,9 @@ func (h *held) storeIntents(t *tx, open []intent) error {
 		var err error
 		switch {
 		case i < 0:
-			_, err = t.exec(deleteIntent, h.subscription, h.key, before.id[:])
+			err = t.later(deleteIntent, h.subscription, h.key, before.id[:])
 		case open[i].spoiled && !before.spoiled:
-			_, err = t.exec(spoilIntent, h.subscription, h.key, before.id[:])
+			err = t.later(spoilIntent, h.subscription, h.key, before.id[:])
 		}
 		if err != nil {
 			return err
@@ -98,7 +109,7 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 	case now == nil && h.row == nil:
 		return nil
 	case now == nil:
-		if _, err := t.exec(deleteResource, h.subscription, h.key); err != nil {
+		if err := t.later(deleteResource, h.subscription, h.key); err != nil {
 			return err
 		}
 		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
@@ -126,6 +137,13 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 	return row.update(t)
 }
 
+func (now *standing) doubts() doubts {
+	if now == nil {
+		return doubts{}
+	}
+	return doubts{now.verify, now.followPut, now.followDelete}
+}
+
 func (now *standing) give(row *Resource) {
 	row.Phase, row.Verify, row.Generation = now.phase, now.verify, now.generation
 	row.FollowPut, row.FollowDelete = now.followPut, now.followDelete
@@ -141,6 +159,5 @@ func (h *held) bury(t *tx) error {
 	if h.row != nil {
 		region = h.row.Region
 	}
-	_, err := t.exec(putTombstone, h.subscription, h.key, region, micros(t.now))
-	return err
+	return t.later(putTombstone, h.subscription, h.key, region, micros(t.now))
 }

@@ -30,6 +30,9 @@ type Write struct {
 
 	// Incarnation, when set, is the group's that the write is meant for.
 	Incarnation [16]byte
+	// OfGroupDelete: the group's own delete sends it, and only into a group that
+	// is Deleting.
+	OfGroupDelete bool
 	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 }
@@ -49,8 +52,9 @@ type Ticket struct {
 }
 
 const (
-	selectIntents = `SELECT id, kind, generation, made, spoiled, ends FROM intents WHERE subscription = ? AND key = ?`
-	insertIntent  = `INSERT INTO intents
+	lockIntents = `SELECT id, kind, generation, made, spoiled, ends FROM intents
+		WHERE subscription = ? AND key = ? ORDER BY id` + lockSuffix
+	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
 	spoilIntent  = `UPDATE intents SET spoiled = 1 WHERE subscription = ? AND key = ? AND id = ?`
@@ -72,11 +76,13 @@ func scanIntent(scan scanner) (intent, error) {
 
 // Begin records, durably, that a write is about to be sent, and must have
 // returned before its first byte leaves. In one transaction it checks that the
-// group exists and is Active (ErrGroupNotFound, *GroupStateError), that the row
-// lies where the write goes (*LocationConflictError; a DELETE compares the
-// region alone), that a PUT's parent is there (ErrParentNotFound), and that a
-// new row fits the quota (*QuotaError); then it records the intent, makes the
-// row of a create, and marks the opposing writes that are open.
+// subscription takes the write (ErrSubscriptionNotFound,
+// *SubscriptionStateError), that the group exists and is Active
+// (ErrGroupNotFound, *GroupStateError), that the row lies where the write goes
+// (*LocationConflictError; a DELETE compares the region alone), that a PUT's
+// parent is there (ErrParentNotFound, ErrParentMoved), and that a new row fits
+// the quota (*QuotaError); then it records the intent, makes the row of a
+// create, and marks the opposing writes that are open.
 //
 // Every ticket should come back to Settle. One that does not, ends by time:
 // its row is then flagged for verification.
@@ -89,8 +95,13 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	return commit(ctx, s, flushed, func(t *tx) (Ticket, error) {
-		incarnation, err := w.admitToGroup(t)
+	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, w.above(), w.Key), func(t *tx) (Ticket, error) {
+		incarnation, err := w.admitToScope(t)
+		if err != nil {
+			return Ticket{}, err
+		}
+		// Before its child, as all do who lock both.
+		astray, err := w.lockParent(t)
 		if err != nil {
 			return Ticket{}, err
 		}
@@ -98,40 +109,37 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err != nil {
 			return Ticket{}, err
 		}
-		if err := s.admit(t, w, h.row); err != nil {
+		if err := s.admit(t, w, h, astray); err != nil {
 			return Ticket{}, err
 		}
-		if _, err := t.exec(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)
 	})
 }
 
-func (w *Write) admitToGroup(t *tx) (incarnation [16]byte, err error) {
-	group, err := loadGroup(t, lockGroup, w.Subscription, w.Group)
+func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
+	group, err := t.scope(w.Subscription, w.Group, w.Kind == Delete)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return incarnation, ErrGroupNotFound
+		return incarnation, w.admittedBy(nil)
 	case err != nil:
 		return incarnation, err
-	case w.Incarnation != [16]byte{} && w.Incarnation != group.Incarnation:
-		return incarnation, ErrGroupNotFound
-	case group.State != GroupActive:
-		return incarnation, &GroupStateError{State: group.State}
 	}
-	return group.Incarnation, nil
+	return group.Incarnation, w.admittedBy(&group)
 }
 
-func (s *Store) admit(t *tx, w Write, row *Resource) error {
+func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
+	row := h.row
 	if row != nil && w.conflicts(row) {
-		return &LocationConflictError{Row: *row}
+		return &LocationConflictError{Row: *row, Contested: h.opposed()}
 	}
 	if w.Kind == Delete {
 		return nil
 	}
-	if err := w.admitToParent(t); err != nil {
-		return err
+	if astray != nil {
+		return astray
 	}
 	if row != nil {
 		return nil
@@ -146,15 +154,33 @@ func (w *Write) conflicts(row *Resource) bool {
 		w.Kind == Put && w.Location != "" && row.Location != "" && row.Location != w.Location
 }
 
-func (w *Write) admitToParent(t *tx) error {
-	if w.Parent == "" {
-		return nil
+// above is the key of the parent that must be there.
+func (w *Write) above() string {
+	if w.Kind == Delete {
+		return ""
 	}
-	parent, err := loadResource(t, lockResource, w.Subscription, w.Parent)
-	if errors.Is(err, ErrNotFound) || err == nil && parent.Phase == Deleting {
-		return ErrParentNotFound
+	return w.Parent
+}
+
+// lockParent locks the parent that a PUT needs. astray tells what is wrong with
+// it: that it is missing, or that it lies in another region.
+func (w *Write) lockParent(t *tx) (astray, err error) {
+	above := w.above()
+	if above == "" {
+		return nil, nil
 	}
-	return err
+	parent, err := loadResource(t, lockResource, w.Subscription, above)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return ErrParentNotFound, nil
+	case err != nil:
+		return nil, err
+	case parent.Phase == Deleting:
+		return ErrParentNotFound, nil
+	case parent.Region != w.Region:
+		return ErrParentMoved, nil
+	}
+	return nil, nil
 }
 
 func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
@@ -173,7 +199,7 @@ func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 	if err := h.store(t, after, actions{}); err != nil {
 		return Ticket{}, err
 	}
-	_, err := t.exec(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
+	err := t.later(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
 		w.APIVersion, w.Sender, added.generation[:], flag(added.made), flag(added.spoiled),
 		micros(sendBy), micros(notAfter), added.ends)
 	ticket.Made = added.made

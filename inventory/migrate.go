@@ -9,6 +9,7 @@ import (
 	"io/fs"
 
 	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
 )
 
 //go:embed migrations/*.sql
@@ -20,8 +21,16 @@ func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect) error {
 	if err != nil {
 		return err
 	}
-	provider, err := goose.NewProvider(engine, db, files,
-		goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions"))
+	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions")}
+	if engine == goose.DialectPostgres {
+		// Replicas may start at once. The lock ends with its session.
+		locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, uint64(openTimeout.Seconds())))
+		if err != nil {
+			return err
+		}
+		options = append(options, goose.WithSessionLocker(locker))
+	}
+	provider, err := goose.NewProvider(engine, db, files, options...)
 	if err != nil {
 		return err
 	}
@@ -46,4 +55,7 @@ func checkCollation(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-var errCollation = errors.New("inventory: the database does not compare text bytewise; create it with the collation C")
+// createDatabase is how to make a database that is fit.
+const createDatabase = "create it by CREATE DATABASE portico TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING 'UTF8'"
+
+var errCollation = errors.New("the database does not compare text bytewise, its collation is not C: " + createDatabase)

@@ -6,22 +6,22 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"net/url"
-	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/pressly/goose/v3"
 )
 
 // Options say where the inventory lives and by which times and bounds it
 // keeps. Nothing but Now has a default here.
 type Options struct {
-	// DSN is the path of the database file, made when it is absent.
+	// Driver is the engine, SQLite when empty.
+	Driver string
+	// DSN is the path of SQLite's database file, made when it is absent, or a
+	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
+	// the one that takes writes is used.
 	DSN string
-	// Now is the store's clock; nil means time.Now.
+	// Now is the store's clock; nil means time.Now with SQLite, and the server's
+	// time with PostgreSQL.
 	Now func() time.Time
 
 	Limits Limits
@@ -35,10 +35,30 @@ type Options struct {
 	LateWriteWindow time.Duration
 	// TombstoneAge is how long the memory of a removed resource is kept.
 	TombstoneAge time.Duration
+	// PollFloor is the least time between an event that leaves something to be
+	// asked of a provider and the question.
+	PollFloor time.Duration
+	// JobRecords is how long jobs that have ended are kept.
+	JobRecords time.Duration
 
 	// CacheTTL bounds the age of a cached location, CacheEntries their number.
 	CacheTTL     time.Duration
 	CacheEntries int
+}
+
+// The engines. An SQLite file is for one process, a PostgreSQL database for any
+// number of them.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// now is the clock of an engine that has none of its own.
+func (o Options) now() func() time.Time {
+	if o.Now == nil {
+		return time.Now
+	}
+	return o.Now
 }
 
 // Limits are the quotas; 0 means none.
@@ -52,7 +72,6 @@ const (
 	lockTimeout  = 5 * time.Second // for another process to let the file go
 	openTimeout  = 60 * time.Second
 	readyTimeout = 2 * time.Second
-	readers      = 8
 )
 
 // Store is the inventory. It is safe for concurrent use; every call takes a
@@ -60,8 +79,10 @@ const (
 type Store struct {
 	options   Options
 	dialect   dialect
-	writes    *sql.DB
+	writes    *sql.DB // nil where sessions connect by themselves
 	reads     *sql.DB
+	sessions  []session // the writer's
+	clock     *clock    // nil where the engine has none
 	prepared  *statements
 	writer    *writer
 	locations *Locations
@@ -76,29 +97,36 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	if o.Now == nil {
-		o.Now = time.Now
-	}
+	age := since(o.Now)
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	s := &Store{options: o, dialect: sqliteDialect(o.Now)}
+	s := &Store{options: o}
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
 	s.prepared = newStatements(s.dialect, s.reads.PrepareContext)
 	var err error
-	if s.locations, err = newLocations(s, o); err != nil {
+	if s.locations, err = newLocations(s, o, age); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
-	s.writer = newWriter(&session{db: s.writes, dialect: s.dialect}, s.dialect.now, s.locations)
+	of := writing{sessions: s.sessions, dialect: s.dialect, cache: s.locations, pollFloor: o.PollFloor}
+	if o.Driver == Postgres {
+		s.prepared.renew = renewIdle(s.reads)
+		of.stale, of.limit = s.clockStale, answerLimit
+	}
+	s.writer = newWriter(of)
 	return s, nil
 }
 
 func (o Options) check() error {
-	if o.DSN == "" || strings.HasPrefix(o.DSN, ":") || strings.HasPrefix(o.DSN, "file:") {
+	switch {
+	case o.Driver == Postgres && o.DSN != "":
+	case o.Driver != "" && o.Driver != SQLite:
+		return fmt.Errorf("inventory: there is no engine %q, only %q and %q, the latter with a DSN", o.Driver, SQLite, Postgres)
+	case o.DSN == "" || strings.HasPrefix(o.DSN, ":") || strings.HasPrefix(o.DSN, "file:"):
 		return fmt.Errorf("inventory: the DSN must be the path of a file, not %q", o.DSN)
 	}
-	if o.SendWithin <= 0 || o.CallLimit <= 0 || o.CallMargin < 0 || o.LateWriteWindow < 0 || o.TombstoneAge < 0 {
+	if o.SendWithin <= 0 || o.CallLimit <= 0 || o.CallMargin < 0 || o.LateWriteWindow < 0 || o.TombstoneAge < 0 || o.PollFloor < 0 || o.JobRecords < 0 {
 		return errors.New("inventory: SendWithin and CallLimit must be positive, and no time negative")
 	}
 	if o.CacheTTL < 0 || o.CacheEntries < 0 {
@@ -108,46 +136,10 @@ func (o Options) check() error {
 }
 
 func (s *Store) connect(ctx context.Context) error {
-	path, err := filepath.Abs(s.options.DSN)
-	if err != nil {
-		return fmt.Errorf("inventory: %w", err)
+	if s.options.Driver == Postgres {
+		return s.connectPostgres(ctx)
 	}
-	if err := createPrivate(path); err != nil {
-		return unavailable(err)
-	}
-	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
-	if s.writes, err = openSQLite(path, 1, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)"); err != nil {
-		return err
-	}
-	if err := checkCollation(ctx, s.writes); err != nil {
-		return classify(ctx, err)
-	}
-	if err := migrate(ctx, s.writes, goose.DialectSQLite3); err != nil {
-		return classify(ctx, err)
-	}
-	s.reads, err = openSQLite(path, readers, busy, "query_only(1)")
-	return err
-}
-
-// createPrivate makes the database's file readable by its owner alone; the
-// engine gives its side files the same mode.
-func createPrivate(path string) error {
-	file, err := os.OpenFile(path, os.O_CREATE|os.O_RDWR, 0o600)
-	if err != nil {
-		return err
-	}
-	return file.Close()
-}
-
-func openSQLite(path string, connections int, pragmas ...string) (*sql.DB, error) {
-	dsn := url.URL{Scheme: "file", Path: path, RawQuery: url.Values{"_pragma": pragmas}.Encode()}
-	db, err := sql.Open("sqlite", dsn.String())
-	if err != nil {
-		return nil, fmt.Errorf("inventory: %w", err)
-	}
-	db.SetMaxOpenConns(connections)
-	db.SetMaxIdleConns(connections)
-	return db, nil
+	return s.connectSQLite(ctx)
 }
 
 // Close refuses further calls, answers the writes that wait, and closes the
@@ -160,8 +152,11 @@ func (s *Store) Close() error {
 		// The writer's connection goes last: the last one to leave moves the
 		// log into the database, which a reader may not.
 		err := s.reads.Close()
-		s.writer.session.discard()
-		s.closed = errors.Join(err, s.writes.Close())
+		s.writer.discard()
+		if s.writes != nil {
+			err = errors.Join(err, s.writes.Close())
+		}
+		s.closed = err
 	})
 	return s.closed
 }
@@ -185,7 +180,7 @@ func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.Subscriptions(ctx, "", "", 1); err != nil {
 		return err
 	}
-	return s.writer.do(ctx, flushed, func(*tx) error { return nil })
+	return s.writer.do(ctx, flushed, subject{}, func(*tx) error { return nil })
 }
 
 // Stats counts since Open.
@@ -197,12 +192,7 @@ type Stats struct {
 }
 
 // Stats tells how well writes share commits.
-func (s *Store) Stats() Stats {
-	return Stats{
-		Writes: s.writer.writes.Load(), Commits: s.writer.commits.Load(), Flushes: s.writer.flushes.Load(),
-		Waiting: len(s.writer.queue),
-	}
-}
+func (s *Store) Stats() Stats { return s.writer.stats() }
 
 // Locations returns the cache in front of the index.
 func (s *Store) Locations() *Locations { return s.locations }

@@ -21,18 +21,19 @@ type Operation struct {
 	APIVersion   string
 	TenantID     string // who began it
 	ObjectID     string
+	Follow       [16]byte  // of SettleResult; zero where nothing is followed
 	Created      time.Time // the zero time means now
 	Until        time.Time // the record counts no longer from then on
 }
 
 const (
-	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, created, until`
+	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until`
 
-	putOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	putOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
 		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
-			tenant = excluded.tenant, object = excluded.object, created = excluded.created, until = excluded.until`
+			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
@@ -40,13 +41,13 @@ const (
 
 // RecordOperation remembers a polling URL, or renews what is known of it.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
-	return s.writer.do(ctx, flushed, func(t *tx) error {
+	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), func(t *tx) error {
 		created := o.Created
 		if created.IsZero() {
 			created = t.now
 		}
 		_, err := t.exec(putOperation, arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
-			o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, micros(created), micros(o.Until))
+			o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until))
 		return err
 	})
 }
@@ -56,14 +57,16 @@ func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
 func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
 	var (
 		o              Operation
+		follow         []byte
 		created, until int64
 	)
 	err := s.read(ctx).one(selectOperation, arm.Fold(sub), token, micros(s.dialect.now()))(
 		&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
-		&o.TenantID, &o.ObjectID, &created, &until)
+		&o.TenantID, &o.ObjectID, &follow, &created, &until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Operation{}, ErrNotFound
 	}
+	copy(o.Follow[:], follow)
 	o.Created, o.Until = moment(created), moment(until)
 	return o, err
 }
@@ -76,7 +79,7 @@ func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
 	if err != nil || len(ended) == 0 {
 		return 0, err
 	}
-	return commit(ctx, s, unflushed, func(t *tx) (int, error) {
+	return commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) {
 		return t.deleteAll(deleteOperation, ended, now)
 	})
 }

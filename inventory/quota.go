@@ -1,6 +1,11 @@
 package inventory
 
-import "portico/arm"
+import (
+	"cmp"
+	"slices"
+
+	"portico/arm"
+)
 
 // usage is what a quota counts: the resources of a type in a group, or, with
 // neither, the groups of a subscription.
@@ -17,18 +22,50 @@ func (u usage) kind() QuotaKind {
 	return QuotaResources
 }
 
+func (u usage) order(other usage) int {
+	return cmp.Or(cmp.Compare(u.subscription, other.subscription), cmp.Compare(u.group, other.group), cmp.Compare(u.typ, other.typ))
+}
+
 const (
-	addUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, 1)
-		ON CONFLICT (subscription, grp, type) DO UPDATE SET n = usage.n + 1 WHERE usage.n + 1 <= ?`
-	subtractUsage = `UPDATE usage SET n = n - 1 WHERE subscription = ? AND grp = ? AND type = ? AND n > 0`
+	addUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, grp, type) DO UPDATE SET n = usage.n + excluded.n WHERE usage.n + excluded.n <= ?`
+	subtractUsage = `UPDATE usage SET n = CASE WHEN n > ? THEN n - ? ELSE 0 END WHERE subscription = ? AND grp = ? AND type = ?`
 	selectUsage   = `SELECT n FROM usage WHERE subscription = ? AND grp = ? AND type = ?`
 )
+
+// tally is by how much a transaction changes each usage, and the limit that it
+// has to keep. The counts are what many transactions change, so they are
+// changed last, once each, in the same order by all.
+type tally map[usage]*tallied
+
+type tallied struct {
+	by    int64
+	limit int
+}
+
+func (t *tx) count(u usage, by int64, limit int) {
+	t.wrote = true
+	if t.tally == nil {
+		t.tally = tally{}
+	}
+	if t.tally[u] == nil {
+		t.tally[u] = &tallied{}
+	}
+	t.tally[u].by += by
+	if by > 0 {
+		t.tally[u].limit = limit
+	}
+}
 
 // raiseUsage counts one more, or returns *QuotaError at the limit; a limit of
 // 0 only counts.
 func raiseUsage(t *tx, u usage, limit int) error {
-	n, err := t.exec(addUsage, u.subscription, u.group, u.typ, atMost(limit))
-	if err != nil || n > 0 {
+	if !t.apart {
+		t.count(u, 1, limit)
+		return nil
+	}
+	fits, err := addTo(t, u, tallied{by: 1, limit: limit})
+	if err != nil || fits {
 		return err
 	}
 	refusal := &QuotaError{Kind: u.kind(), Limit: limit}
@@ -39,6 +76,49 @@ func raiseUsage(t *tx, u usage, limit int) error {
 }
 
 func lowerUsage(t *tx, u usage) error {
-	_, err := t.exec(subtractUsage, u.subscription, u.group, u.typ)
-	return err
+	if !t.apart {
+		t.count(u, -1, 0)
+		return nil
+	}
+	return subtractFrom(t, u, 1)
+}
+
+// settleUsage writes what was counted so far; errSingly when that exceeds a
+// limit, for the members to be asked one by one.
+func (t *tx) settleUsage() error {
+	changed := make([]usage, 0, len(t.tally))
+	for u := range t.tally {
+		changed = append(changed, u)
+	}
+	slices.SortFunc(changed, usage.order)
+	for _, u := range changed {
+		c := *t.tally[u]
+		delete(t.tally, u)
+		switch {
+		case c.by < 0:
+			if err := subtractFrom(t, u, -c.by); err != nil {
+				return err
+			}
+		case c.by > 0:
+			if fits, err := addTo(t, u, c); err != nil {
+				return err
+			} else if !fits {
+				return errSingly
+			}
+		}
+	}
+	return nil
+}
+
+func addTo(t *tx, u usage, c tallied) (fits bool, err error) {
+	limit := atMost(c.limit)
+	if c.by > limit {
+		return false, nil
+	}
+	n, err := t.exec(addUsage, u.subscription, u.group, u.typ, c.by, limit)
+	return n > 0, err
+}
+
+func subtractFrom(t *tx, u usage, by int64) error {
+	return t.later(subtractUsage, by, by, u.subscription, u.group, u.typ)
 }

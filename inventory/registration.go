@@ -81,7 +81,7 @@ func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, 
 // returns State and ETag of the next. It runs inside the writing transaction
 // and must be pure; its error is returned as it is and nothing is written.
 func (s *Store) EditRegistration(ctx context.Context, sub, namespace string, edit func(Registration) (Registration, error)) (Registration, error) {
-	return commit(ctx, s, flushed, func(t *tx) (Registration, error) {
+	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (Registration, error) {
 		current, err := loadRegistration(t, lockRegistration, sub, namespace)
 		if err != nil {
 			return Registration{}, err

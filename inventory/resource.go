@@ -61,8 +61,9 @@ type Resource struct {
 }
 
 // Doubtful reports whether the index is not sure of the resource: it is not
-// plainly alive, and a GET may settle something about it.
-func (r *Resource) Doubtful() bool { return r.Phase != Live || r.Verify }
+// plainly alive, a GET may settle something about it, or a delete that was
+// accepted may take it away at any time, also where a later PUT was answered.
+func (r *Resource) Doubtful() bool { return r.Phase != Live || r.Verify || r.FollowDelete }
 
 // Creator is who sent a resource's first PUT; empty where nobody knows.
 type Creator struct {
@@ -121,7 +122,7 @@ const (
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
-	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ?`
+	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key`
 )
 
 // The bits of the column following.
@@ -168,10 +169,9 @@ func (r *Resource) insert(t *tx) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+	return t.later(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
 		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed), arm.Fold(r.Name))
-	return err
 }
 
 func (r *Resource) update(t *tx) error {
@@ -179,9 +179,8 @@ func (r *Resource) update(t *tx) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
+	return t.later(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
 		r.ProvisioningState, r.APIVersion, details, micros(r.Changed), r.Subscription, r.Key)
-	return err
 }
 
 // Resource returns one row from the store, or ErrNotFound.

@@ -105,6 +105,8 @@ type (
 	ended struct{ kind WriteKind }
 	// passed: time has.
 	passed struct{ now int64 }
+	// seen: a GET found a resource of which nothing is known.
+	seen struct{ provisioningState string }
 )
 
 // actions is what an event asks for beyond the new state.
@@ -136,7 +138,9 @@ func settle(before state, event any, fresh [16]byte) (state, actions) {
 	case ended:
 		s.end(e)
 	case passed:
-		s.pass(e)
+		did = s.pass(e)
+	case seen:
+		did = s.appear(e, fresh)
 	}
 	if s.row != nil && before.row != nil && (did.learn || s.touched(before)) {
 		s.row.generation = fresh
@@ -246,7 +250,8 @@ func (s *state) confirm(own intent, e answered) actions {
 
 func (s *state) acceptDelete(own intent) actions {
 	if s.row == nil {
-		return actions{settled: true}
+		// Nobody follows it: a list that was begun before must not bring it back.
+		return actions{settled: true, tombstone: true}
 	}
 	s.row.followDelete = true
 	if own.spoiled {
@@ -323,13 +328,30 @@ func (s *state) end(e ended) {
 	}
 }
 
-// pass ends the intents whose time is over; what they did stays unknown.
-func (s *state) pass(e passed) {
+// pass ends the intents whose time is over; what they did stays unknown. Where
+// no row can say so, a tombstone keeps what was seen before from being adopted:
+// a DELETE may have landed since.
+func (s *state) pass(e passed) actions {
 	open := len(s.open)
 	s.open = slices.DeleteFunc(s.open, func(in intent) bool { return in.ends <= e.now })
-	if len(s.open) != open {
-		s.doubt()
+	if len(s.open) == open {
+		return actions{}
 	}
+	s.doubt()
+	return actions{tombstone: s.row == nil}
+}
+
+// appear makes the row of a resource that was found without one, as observe
+// would have left it. While a write is open that decides instead.
+func (s *state) appear(e seen, fresh [16]byte) actions {
+	if s.row != nil || len(s.open) > 0 {
+		return actions{}
+	}
+	s.row = &standing{phase: Live, generation: fresh}
+	if !Terminal(e.provisioningState) {
+		s.unfinished(e.provisioningState)
+	}
+	return actions{settled: true, learn: true}
 }
 
 // Terminal tells the provisioning states that a resource stays in, in any casing

@@ -11,18 +11,18 @@ import (
 func describe(s state) string {
 	text := "no row"
 	if s.row != nil {
-		text = fmt.Sprintf("%s verify=%v followPut=%v followDelete=%v generation=%c", s.row.phase, s.row.verify,
+		text = fmt.Sprintf("%s verify=%v followPut=%v followDelete=%v generation=%d", s.row.phase, s.row.verify,
 			s.row.followPut, s.row.followDelete, s.row.generation[0])
 	}
 	for _, in := range s.open {
-		text += fmt.Sprintf("; %s %c made=%v spoiled=%v generation=%c ends=%d", in.kind, in.id[0], in.made, in.spoiled,
+		text += fmt.Sprintf("; %s %d made=%v spoiled=%v generation=%d ends=%d", in.kind, in.id[0], in.made, in.spoiled,
 			in.generation[0], in.ends)
 	}
 	return text
 }
 
-// world is one resource at its provider, and the index of it.
-type world struct {
+// sampling is one resource at its provider, and the index of it.
+type sampling struct {
 	*rapid.T
 	index  state
 	exists bool
@@ -43,7 +43,7 @@ type call struct {
 	done    bool
 }
 
-func (w *world) id() (id [16]byte) {
+func (w *sampling) id() (id [16]byte) {
 	w.ids++
 	for i := range 8 {
 		id[i] = byte(w.ids >> (8 * i))
@@ -51,13 +51,13 @@ func (w *world) id() (id [16]byte) {
 	return id
 }
 
-func (w *world) feed(event any) actions {
+func (w *sampling) feed(event any) actions {
 	var did actions
 	w.index, did = settle(w.index, event, w.id())
 	return did
 }
 
-func (w *world) begin() {
+func (w *sampling) begin() {
 	if len(w.calls) == 5 {
 		w.Skip("enough writes")
 	}
@@ -67,7 +67,7 @@ func (w *world) begin() {
 }
 
 // pick draws a call that has a property.
-func (w *world) pick(has func(*call) bool) *call {
+func (w *sampling) pick(has func(*call) bool) *call {
 	var fit []*call
 	for _, c := range w.calls {
 		if has(c) {
@@ -82,13 +82,13 @@ func (w *world) pick(has func(*call) bool) *call {
 
 // apply lets the provider carry a write out, also after its caller gave up,
 // but not after its time.
-func (w *world) apply() {
+func (w *sampling) apply() {
 	c := w.pick(func(c *call) bool { return !c.applied && !c.unsent && (!c.done || c.lost) && w.clock < c.ends })
 	c.applied = true
 	w.exists = c.kind == Put
 }
 
-func (w *world) answer() {
+func (w *sampling) answer() {
 	c := w.pick(func(c *call) bool { return c.applied && !c.done && !c.lost })
 	c.done = true
 	outcome := Succeeded
@@ -99,7 +99,7 @@ func (w *world) answer() {
 }
 
 // lose is a caller without an answer: told, or dead before it could tell.
-func (w *world) lose() {
+func (w *sampling) lose() {
 	c := w.pick(func(c *call) bool { return !c.done && !c.lost })
 	c.lost = true
 	if rapid.Bool().Draw(w.T, "told") {
@@ -109,7 +109,7 @@ func (w *world) lose() {
 
 // refuse is an answer that says that nothing was done. A create is refused
 // with 409 where there is something.
-func (w *world) refuse() {
+func (w *sampling) refuse() {
 	c := w.pick(func(c *call) bool { return !c.applied && !c.done && !c.lost })
 	c.done, c.unsent = true, true
 	e := answered{id: c.id, outcome: Refused, status: 400}
@@ -122,14 +122,14 @@ func (w *world) refuse() {
 	w.feed(e)
 }
 
-func (w *world) ask() {
+func (w *sampling) ask() {
 	if w.index.row == nil || len(w.gets) == 3 {
 		w.Skip("nothing to ask for")
 	}
 	w.gets = append(w.gets, observed{generation: w.index.row.generation, found: w.exists})
 }
 
-func (w *world) hear() {
+func (w *sampling) hear() {
 	if len(w.gets) == 0 {
 		w.Skip("none")
 	}
@@ -139,13 +139,13 @@ func (w *world) hear() {
 	w.feed(e)
 }
 
-func (w *world) tick() {
+func (w *sampling) tick() {
 	w.clock++
 	w.feed(passed{now: w.clock})
 }
 
 // check holds after every step.
-func (w *world) check() {
+func (w *sampling) check() {
 	puts := slices.ContainsFunc(w.index.open, func(in intent) bool { return in.kind == Put })
 	row := w.index.row
 	if puts && row == nil {
@@ -164,7 +164,7 @@ func (w *world) check() {
 
 // rest lets everything end: time passes, answers that come late come, and the
 // provider is asked until nothing is in doubt.
-func (w *world) rest() {
+func (w *sampling) rest() {
 	for range 5 {
 		w.tick()
 	}
@@ -187,7 +187,7 @@ func (w *world) rest() {
 
 func TestTheIndexAgreesWithTheProvider(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		w := &world{T: t}
+		w := &sampling{T: t}
 		with := func(step func()) func(*rapid.T) {
 			return func(t *rapid.T) {
 				w.T = t

@@ -123,7 +123,7 @@ func TestSettle(t *testing.T) {
 		{"R3 DELETE 204 leaves other DELETEs open", of(row(Live), d, open('e', Delete)), del(Gone), of(nil, open('e', Delete)), removal},
 		{"R3 DELETE 204 of nothing leaves a tombstone", of(nil, d), del(Gone), of(nil), actions{settled: true, tombstone: true}},
 		{"R3 DELETE 202", of(row(Live, "verify"), d), del(Accepted), of(row(Deleting, "followDelete", "verify", "fresh")), proof},
-		{"R3 DELETE 202 of nothing", of(nil, d), del(Accepted), of(nil), proof},
+		{"R3 DELETE 202 of nothing", of(nil, d), del(Accepted), of(nil), actions{settled: true, tombstone: true}},
 
 		// R4: how intents end.
 		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), p), nothing},
@@ -148,7 +148,7 @@ func TestSettle(t *testing.T) {
 		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
 		{"R4 time ends a PUT and flags", of(row(Pending), p), passed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
 		{"R4 time ends a DELETE and flags", of(row(Live), d), passed{now: 101}, of(row(Live, "verify", "fresh")), nothing},
-		{"R4 time ends a DELETE of nothing", of(nil, d), passed{now: 100}, of(nil), nothing},
+		{"R4 time ends a DELETE of nothing", of(nil, d), passed{now: 100}, of(nil), actions{tombstone: true}},
 		{"R4 never sooner", of(row(Live), p, d), passed{now: 99}, of(row(Live), p, d), nothing},
 
 		// R5: an answer that something could overturn only flags.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"sync"
-	"time"
 )
 
 // scanner copies one row's columns out.
@@ -39,6 +38,9 @@ func collect[T any](from source, scan func(scanner) (T, error), statement string
 type statements struct {
 	dialect dialect
 	prepare func(ctx context.Context, text string) (*sql.Stmt, error)
+	// renew closes the connections that idle, where those of a server that has
+	// ended are known by nothing but their use; nil elsewhere.
+	renew func()
 
 	mu     sync.RWMutex
 	ready  map[string]*sql.Stmt
@@ -108,50 +110,49 @@ func (q query) fault(err error) error {
 
 func (q query) one(statement string, args ...any) scanner {
 	return func(dest ...any) error {
-		prepared, err := q.statements.get(q.ctx, statement)
-		if err == nil {
-			err = prepared.QueryRowContext(q.ctx, args...).Scan(dest...)
-		}
-		return q.fault(err)
+		return q.again(func(ctx context.Context) (bool, error) {
+			prepared, err := q.statements.get(ctx, statement)
+			if err != nil {
+				return false, err
+			}
+			return false, prepared.QueryRowContext(ctx, q.statements.dialect.arguments(args)...).Scan(dest...)
+		})
 	}
 }
 
 func (q query) each(row func(scanner) error, statement string, args ...any) error {
-	prepared, err := q.statements.get(q.ctx, statement)
-	if err != nil {
-		return q.fault(err)
-	}
-	rows, err := prepared.QueryContext(q.ctx, args...)
-	if err != nil {
-		return q.fault(err)
-	}
-	defer rows.Close()
-	for rows.Next() {
-		if err := row(rows.Scan); err != nil {
-			return q.fault(err)
+	return q.again(func(ctx context.Context) (begun bool, err error) {
+		prepared, err := q.statements.get(ctx, statement)
+		if err != nil {
+			return false, err
 		}
-	}
-	return q.fault(rows.Err())
+		rows, err := prepared.QueryContext(ctx, q.statements.dialect.arguments(args)...)
+		if err != nil {
+			return false, err
+		}
+		defer rows.Close()
+		for ; rows.Next(); begun = true {
+			if err := row(rows.Scan); err != nil {
+				return true, err
+			}
+		}
+		return begun, rows.Err()
+	})
 }
 
-// tx is the writing transaction as one of its members sees it.
-type tx struct {
-	query
-	now     time.Time // the store's, read when the member began
-	places  *places
-	changed []place // what the location cache must forget once this commits
-}
-
-// exec runs a statement and returns how many rows it affected.
-func (t *tx) exec(statement string, args ...any) (int64, error) {
-	prepared, err := t.statements.get(t.ctx, statement)
-	if err != nil {
-		return 0, t.fault(err)
+// again reads, within the engine's limit, and once more on another connection
+// if the first one turns out to be broken before anything came of it.
+func (q query) again(read func(context.Context) (begun bool, err error)) error {
+	ctx := q.ctx
+	if limit := q.statements.dialect.readLimit; limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, limit)
+		defer cancel()
 	}
-	result, err := prepared.ExecContext(t.ctx, args...)
-	if err != nil {
-		return 0, t.fault(err)
+	begun, err := read(ctx)
+	if err != nil && q.statements.renew != nil && !begun && ctx.Err() == nil && lost(err) {
+		q.statements.renew()
+		_, err = read(ctx)
 	}
-	n, err := result.RowsAffected()
-	return n, t.fault(err)
+	return q.fault(err)
 }

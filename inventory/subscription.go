@@ -91,7 +91,7 @@ func (s Subscription) insert(t *tx) (created bool, err error) {
 // SeedSubscriptions creates those that are absent and leaves the others as
 // they are: the configuration names a beginning, not the present.
 func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription) error {
-	return s.writer.do(ctx, flushed, func(t *tx) error {
+	return s.writer.do(ctx, flushed, subject{}, func(t *tx) error {
 		for _, seed := range seeds {
 			if _, err := seed.insert(t); err != nil {
 				return err
@@ -104,7 +104,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription) err
 // PutSubscription creates a subscription or replaces its tenant, display name
 // and state. Covered counts at creation only.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription) (stored Subscription, created bool, err error) {
-	result, err := commit(ctx, s, flushed, func(t *tx) (put[Subscription], error) {
+	result, err := commit(ctx, s, flushed, aboutSubscription(p.ID), func(t *tx) (put[Subscription], error) {
 		created, err := p.insert(t)
 		if err == nil && !created {
 			_, err = t.exec(updateSubscription, arm.Fold(p.TenantID), p.DisplayName, p.State, micros(t.now), arm.Fold(p.ID))

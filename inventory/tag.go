@@ -15,7 +15,7 @@ func retag(t *tx, sub, key string, before, after map[string]string) error {
 		if fresh[name] {
 			continue
 		}
-		if _, err := t.exec(deleteTag, sub, name, key); err != nil {
+		if err := t.later(deleteTag, sub, name, key); err != nil {
 			return err
 		}
 	}
@@ -23,7 +23,7 @@ func retag(t *tx, sub, key string, before, after map[string]string) error {
 		if old[name] {
 			continue
 		}
-		if _, err := t.exec(insertTag, sub, name, key); err != nil {
+		if err := t.later(insertTag, sub, name, key); err != nil {
 			return err
 		}
 	}

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"hash/maphash"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -22,24 +23,23 @@ const (
 	unflushed durability = false
 )
 
-// writer is the one goroutine that writes. It commits the writes that wait,
-// several at a time, and answers each caller only after the commit: also a
-// refusal, which may rest on what a neighbour wrote.
+// writer commits the writes that wait, several at a time, and answers each
+// caller only after the commit: also a refusal, which may rest on what a
+// neighbour wrote. It has a lane for each connection that the engine writes by;
+// the writes of one subscription all go the same way.
 type writer struct {
-	now      func() time.Time
-	session  *session
-	cache    *Locations
-	queue    chan *write
-	finished chan struct{}
+	lanes []*lane
+	seed  maphash.Seed
+	// limit bounds the wait for an answer, 0 leaves that to the engine.
+	limit time.Duration
 
 	mu     sync.RWMutex // held for reading while a write is queued
 	closed bool
-
-	commits, flushes, writes atomic.Uint64
 }
 
 // write is one caller's part of a transaction.
 type write struct {
+	about      subject
 	run        func(*tx) error
 	durability durability
 	// taken decides between the writer, who will run it, and a caller who gave
@@ -54,26 +54,46 @@ type result struct {
 	panicked any
 }
 
-func newWriter(s *session, now func() time.Time, cache *Locations) *writer {
-	w := &writer{
-		now: now, session: s, cache: cache,
-		queue: make(chan *write, 4*maxBatch), finished: make(chan struct{}),
+// writing is what a writer is made of.
+type writing struct {
+	sessions  []session
+	dialect   dialect
+	cache     *Locations
+	pollFloor time.Duration
+	stale     func() bool   // whether an empty transaction is due
+	limit     time.Duration // see writer; a transaction has two thirds of it
+}
+
+func newWriter(of writing) *writer {
+	w := &writer{seed: maphash.MakeSeed(), limit: of.limit}
+	for _, s := range of.sessions {
+		l := &lane{
+			writing: of, session: s, queue: make(chan *write, 4*maxBatch), finished: make(chan struct{}),
+		}
+		w.lanes = append(w.lanes, l)
+		go l.loop()
 	}
-	go w.loop()
 	return w
 }
 
-// do runs one write and waits for its commit. The error of run is returned as
-// it is, and nothing is written. When ctx ends first, a write that had not
-// begun is never run; of one that had, the outcome is unknown. run must be a
-// pure function of the transaction: it is run on the writer's goroutine, maybe
-// after do has returned.
-func (w *writer) do(ctx context.Context, d durability, run func(*tx) error) error {
+// do runs one write and waits for its commit. about says what it works on, for
+// writes to be put together and in order. The error of run is returned as it
+// is, and nothing is written. When ctx ends first, a write that had not begun
+// is never run; of one that had, the outcome is unknown. run must be a pure
+// function of the transaction: it is run on a goroutine of the writer, maybe
+// after do has returned, and once more where the transaction has to be repeated.
+func (w *writer) do(ctx context.Context, d durability, about subject, run func(*tx) error) error {
 	if err := ctx.Err(); err != nil {
 		return classify(ctx, err)
 	}
-	m := &write{run: run, durability: d, done: make(chan result, 1)}
-	if err := w.enqueue(ctx, m); err != nil {
+	if w.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, w.limit)
+		defer cancel()
+	}
+	m := &write{about: about, run: run, durability: d, done: make(chan result, 1)}
+	l := w.lanes[maphash.String(w.seed, about.subscription)%uint64(len(w.lanes))]
+	if err := w.enqueue(ctx, l, m); err != nil {
 		return err
 	}
 	select {
@@ -97,16 +117,18 @@ func (r result) unwrap() error {
 	return r.err
 }
 
-func (w *writer) enqueue(ctx context.Context, m *write) error {
+func (w *writer) enqueue(ctx context.Context, l *lane, m *write) error {
 	w.mu.RLock()
 	defer w.mu.RUnlock()
 	if w.closed {
 		return unavailable(errClosed)
 	}
+	l.waiting.Add(1)
 	select {
-	case w.queue <- m:
+	case l.queue <- m:
 		return nil
 	case <-ctx.Done():
+		l.waiting.Add(-1)
 		return classify(ctx, ctx.Err())
 	}
 }
@@ -118,124 +140,38 @@ func (w *writer) close() {
 	w.mu.Lock()
 	if !w.closed {
 		w.closed = true
-		close(w.queue)
+		for _, l := range w.lanes {
+			close(l.queue)
+		}
 	}
 	w.mu.Unlock()
-	<-w.finished
-}
-
-func (w *writer) loop() {
-	defer close(w.finished)
-	for first := range w.queue {
-		if batch := w.gather(first); len(batch) > 0 {
-			w.commit(batch)
-		}
+	for _, l := range w.lanes {
+		<-l.finished
 	}
 }
 
-// gather takes what waits already, without waiting for more: under load the
-// time of one commit is what fills the next batch.
-func (w *writer) gather(first *write) []*write {
-	batch := make([]*write, 0, maxBatch)
-	for m := first; m != nil; {
-		if m.taken.CompareAndSwap(false, true) {
-			batch = append(batch, m)
-		}
-		if m = nil; len(batch) < maxBatch {
-			select {
-			case m = <-w.queue: // nil when closed and empty
-			default:
-			}
-		}
-	}
-	return batch
-}
-
-func (w *writer) commit(batch []*write) {
-	results := make([]result, len(batch))
-	changed, err := w.transact(batch, results)
-	if err != nil {
-		w.session.discard()
-		err = unavailable(err)
-	}
-	// Also after a failure: whether its commit took effect is unknown.
-	w.cache.forgetAll(changed)
-	for i, m := range batch {
-		if err != nil && results[i].panicked == nil {
-			results[i].err = err
-		}
-		m.done <- results[i]
+// discard ends the connections of a closed writer.
+func (w *writer) discard() {
+	for _, l := range w.lanes {
+		l.session.discard()
 	}
 }
 
-// transact runs a batch in one transaction. An error means that nothing can be
-// said of any member.
-func (w *writer) transact(batch []*write, results []result) ([]place, error) {
-	d := unflushed
-	for _, m := range batch {
-		d = d || m.durability
+func (w *writer) stats() (s Stats) {
+	for _, l := range w.lanes {
+		s.Writes += l.writes.Load()
+		s.Commits += l.commits.Load()
+		s.Flushes += l.flushes.Load()
+		s.Waiting += int(l.waiting.Load())
 	}
-	// The writer's own context: one caller who gives up must not end the
-	// neighbours' transaction. The engine's lock time-out bounds the wait.
-	ctx := context.Background()
-	t := &tx{query: query{ctx: ctx}, places: &w.cache.places}
-	var err error
-	if t.statements, err = w.session.begin(ctx, d); err != nil {
-		return nil, err
-	}
-	written := 0
-	for i, m := range batch {
-		t.now = w.now().UTC().Truncate(time.Microsecond)
-		if err := w.member(t, m, &results[i]); err != nil {
-			return t.changed, err
-		}
-		if results[i].err == nil && results[i].panicked == nil {
-			written++
-		}
-	}
-	if _, err := t.exec("COMMIT"); err != nil {
-		return t.changed, err
-	}
-	if written > 0 {
-		w.commits.Add(1)
-		w.writes.Add(uint64(written))
-		if d == flushed {
-			w.flushes.Add(1)
-		}
-	}
-	return t.changed, nil
-}
-
-// member runs one write in a savepoint, so that its refusal takes back what it
-// did and nothing else. An error means that the transaction itself is broken.
-func (w *writer) member(t *tx, m *write, r *result) error {
-	if _, err := t.exec("SAVEPOINT member"); err != nil {
-		return err
-	}
-	r.run(m.run, t)
-	if r.err != nil || r.panicked != nil {
-		if _, err := t.exec("ROLLBACK TO SAVEPOINT member"); err != nil {
-			// The engine gave up the whole transaction; r.err may say why.
-			if errors.Is(r.err, ErrUnavailable) {
-				return r.err
-			}
-			return err
-		}
-	}
-	_, err := t.exec("RELEASE SAVEPOINT member")
-	return err
-}
-
-func (r *result) run(f func(*tx) error, t *tx) {
-	defer func() { r.panicked = recover() }()
-	r.err = f(t)
+	return s
 }
 
 // commit runs a write that has a result; see writer.do.
-func commit[T any](ctx context.Context, s *Store, d durability, run func(*tx) (T, error)) (T, error) {
+func commit[T any](ctx context.Context, s *Store, d durability, about subject, run func(*tx) (T, error)) (T, error) {
 	// run may outlive this call, so value is only read once its commit is known.
 	var none, value T
-	err := s.writer.do(ctx, d, func(t *tx) (err error) {
+	err := s.writer.do(ctx, d, about, func(t *tx) (err error) {
 		value, err = run(t)
 		return err
 	})

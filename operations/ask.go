@@ -23,35 +23,62 @@ type Asker struct {
 	Timeout  time.Duration // of one question
 }
 
-// Ask asks the provider whether the resource of a row is there, with the
-// api-version by which it was written, and tells the inventory what it says.
-// header carries the ids and the caller on whose behalf it asks. gone reports
-// that the row was removed; an error, that the provider did not say.
+// Sight is what a provider said of a row's resource.
+type Sight struct {
+	// Settled: the index took it as proof.
+	Settled           bool
+	Found             bool
+	ProvisioningState string
+	RetryAfter        time.Duration // that the answer asked for; 0: none
+}
+
+// Ask asks the provider whether the resource of a row is there, and tells the
+// inventory; see [Asker.Look]. gone reports that the row was removed.
 func (a Asker) Ask(ctx context.Context, header http.Header, row inventory.Resource) (gone bool, err error) {
+	sight, err := a.Look(ctx, header, row)
+	return sight.Settled && !sight.Found, err
+}
+
+// Look asks the provider for the resource of a row, with the api-version by
+// which it was written, and tells the inventory what it says. header carries
+// the ids and the caller on whose behalf it asks. An error means that the
+// provider did not say, or the inventory did not listen.
+func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resource) (Sight, error) {
 	q, endpoint, err := a.question(row)
 	if err != nil {
-		return false, err
+		return Sight{}, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
-	defer cancel()
-	path := q.Path.Escaped()
-	header.Set("Referer", fanout.PublicLink(a.Public, path, q.Query.Raw))
-	answer, err := a.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: q.Query.Raw, Header: header})
+	answer, err := a.read(ctx, header, endpoint, q.Path.Escaped(), q.Query.Raw)
 	if err != nil {
-		return false, err
+		return Sight{}, err
 	}
+	var sight Sight
+	sight.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
 	var observation inventory.Observation
 	switch answer.Status {
 	case http.StatusOK:
-		observation.Found, observation.ID = true, row.ID
-		observation.ProvisioningState, observation.Details = inventory.ReadDetails(answer.Body)
+		observation = inventory.ReadObservation(answer.Body)
+		sight.Found, sight.ProvisioningState = true, observation.ProvisioningState
 	case http.StatusNotFound:
 	default:
-		return false, fmt.Errorf("the provider answered %d", answer.Status)
+		return Sight{}, statusError(answer.Status)
 	}
-	settled, err := a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
-	return settled && !observation.Found, err
+	sight.Settled, err = a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
+	return sight, err
 }
+
+// read sends a GET for path and query to an endpoint.
+func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
+	defer cancel()
+	header.Set("Referer", fanout.PublicLink(a.Public, path, query))
+	return a.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header})
+}
+
+// statusError is an answer from which nothing can be learnt.
+type statusError int
+
+func (e statusError) Error() string { return fmt.Sprintf("the provider answered %d", int(e)) }
 
 // question builds the GET of a row's resource and finds the endpoint that holds
 // it.

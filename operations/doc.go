@@ -1,9 +1,19 @@
 // Package operations is the work that Portico does by itself, outside of any
 // client's request.
 //
-// Today that is keeping the index true where an answer left it in doubt: a
-// [Asker] asks the provider, by GET, whether a resource stands, and tells the
-// inventory; a [Keeper] has it do so for every row that is not plainly alive,
-// again and again, until each is settled. Clients' requests use the same Asker
-// where their answer waits for one.
+// Such work is durable: it is a job in the inventory, and a [Runner] on any
+// replica takes it, one at a time, by lease. A runner that dies or loses its
+// lease leaves the job to another, and whatever it may still try to record is
+// refused by the job's token; so what a kind of work does must only be right if
+// it is done again. Each kind is a [Kind] that the runner is given by name.
+//
+// Two kinds keep the index true where an answer left it in doubt. A
+// [Verification] asks the provider, by GET, about a row that is flagged, until
+// that settles it. A [Following] polls the operation of an accepted write; its
+// end is never proof, but has the row verified. Both ask by way of an [Asker],
+// which clients' requests use as well where their answer waits for one.
+//
+// [Sweeping] looks at everything, on a schedule or when it is told to: it lists
+// what the providers hold and mends the index where the two differ, but only by
+// what a GET of the single resource said.
 package operations

@@ -18,6 +18,8 @@ type memory struct {
 	rows          map[string]inventory.Resource
 	cached        map[string]inventory.Located
 	operations    map[string]inventory.Operation
+	contested     map[string]bool
+	uncovered     map[string][]string // by type key
 	// failing names the method that fails.
 	failing string
 }
@@ -34,8 +36,8 @@ const (
 func newMemory() *memory {
 	m := &memory{
 		subscriptions: map[string]inventory.Subscription{
-			subID:   {ID: subID, TenantID: tenant},
-			moonSub: {ID: moonSub, TenantID: tenant},
+			subID:   {ID: subID, TenantID: tenant, Covered: true},
+			moonSub: {ID: moonSub, TenantID: tenant, Covered: true},
 		},
 		groups: map[string]inventory.Group{
 			"rg":    {Subscription: subID, Name: "rG", Key: "rg"},
@@ -45,6 +47,8 @@ func newMemory() *memory {
 		rows:          map[string]inventory.Resource{},
 		cached:        map[string]inventory.Located{},
 		operations:    map[string]inventory.Operation{},
+		contested:     map[string]bool{},
+		uncovered:     map[string][]string{},
 	}
 	m.add(vms+"/west", "contoso.compute/virtualmachines", "westus")
 	m.add(vms+"/west/disks/d", "contoso.compute/virtualmachines/disks", "westus")
@@ -116,6 +120,24 @@ func (m *memory) Resource(_ context.Context, subscription, key string) (inventor
 		return inventory.Resource{}, inventory.ErrNotFound
 	}
 	return row, err
+}
+
+func (m *memory) Contested(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
+	row, err := m.Resource(ctx, subscription, key)
+	return row, m.contested[key], err
+}
+
+func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) ([]string, error) {
+	if m.failing == "Uncovered" {
+		return nil, errDown
+	}
+	var uncovered []string
+	for _, region := range all {
+		if slices.Contains(m.uncovered[typeKey], region) {
+			uncovered = append(uncovered, region)
+		}
+	}
+	return uncovered, nil
 }
 
 func (m *memory) Locate(_ context.Context, _ string, key []byte) (inventory.Located, error) {

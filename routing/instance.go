@@ -21,8 +21,9 @@ func (s *resolution) instance() error {
 	case s.d.Group.Key == "":
 		return s.r.Unroutable() // tracked resources live in groups
 	}
-	if n := s.r.trackedAbove(); n > 0 {
-		s.d.Parent = arm.Fold(s.r.Path.Prefix(s.r.Path.LastHop().Start() + 2 + n))
+	hop := s.r.Path.LastHop()
+	if n := trackedAbove(t, hop.Len()); n > 0 {
+		s.d.Parent = s.keyOf(hop, n)
 	}
 	if s.r.Method == http.MethodGet {
 		return s.read(t)
@@ -30,11 +31,10 @@ func (s *resolution) instance() error {
 	return s.stored(t)
 }
 
-// trackedAbove returns how many segments of the last hop name the nearest
-// tracked resource above the instance that r names, 0 where there is none.
-func (r *Request) trackedAbove() int {
-	n := r.Path.LastHop().Len()
-	for t := r.Type.Parent; t != nil; t = t.Parent {
+// trackedAbove returns how many segments of a hop name the nearest tracked
+// resource above that of type t which the first n name, 0 where there is none.
+func trackedAbove(t *regions.ResourceType, n int) int {
+	for t := t.Parent; t != nil; t = t.Parent {
 		if n -= 2; t.Kind == regions.Tracked {
 			return n
 		}
@@ -49,17 +49,26 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	if err != nil {
 		return err
 	}
-	if !located.Found {
-		return s.absent()
+	if located.Found {
+		s.d.Cached, s.d.Generation, s.d.Doubtful = located.Cached, located.Generation, located.Doubtful()
+		return s.serve(t, located.Region)
 	}
-	s.d.Cached, s.d.Generation, s.d.Doubtful = located.Cached, located.Generation, located.Doubtful()
-	return s.serve(t, located.Region)
+	hop := s.r.Path.LastHop()
+	row, err := s.adopted(hop, hop.Len(), s.r.Key())
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return s.absent()
+	case err != nil:
+		return err
+	}
+	s.d.Generation, s.d.Doubtful = row.Generation, row.Doubtful()
+	return s.serve(t, row.Region)
 }
 
 // stored routes everything that might change something, and HEAD, by the store
 // itself.
 func (s *resolution) stored(t *regions.ResourceType) error {
-	row, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.r.Key())
+	row, contested, err := s.standing()
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return s.withoutRow(t)
@@ -69,7 +78,7 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 	s.d.Row, s.d.Generation = &row, row.Generation
 	switch s.r.Method {
 	case http.MethodHead:
-		if !row.Doubtful() {
+		if !row.Doubtful() && !contested {
 			s.d.Answer = Present
 			return nil
 		}
@@ -77,8 +86,28 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 		if err := s.placeExisting(t, row); err != nil {
 			return err
 		}
+		if t.Parent == nil && s.d.Location != row.Location && t.Endpoint(row.Region) != nil {
+			// Should the row go before the intent is recorded, the write must not
+			// make the resource where the row lay.
+			return s.placeNew(t)
+		}
 	}
 	return s.serve(t, row.Region)
+}
+
+// standing returns the row of the instance that the request names. contested is
+// told to HEAD alone: nobody else believes a row without asking its provider.
+func (s *resolution) standing() (row inventory.Resource, contested bool, err error) {
+	key, hop := s.r.Key(), s.r.Path.LastHop()
+	if s.r.Method == http.MethodHead {
+		row, contested, err = s.Index.Contested(s.ctx, s.d.Subscription.ID, key)
+	} else {
+		row, err = s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
+	}
+	if errors.Is(err, inventory.ErrNotFound) {
+		row, err = s.adopted(hop, hop.Len(), key)
+	}
+	return row, contested, err
 }
 
 func (s *resolution) withoutRow(t *regions.ResourceType) error {
@@ -137,14 +166,15 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 // above it lies. Where none is tracked, the types above have one region only.
 func (s *resolution) placeNested(t *regions.ResourceType) error {
 	var region string
+	hop := s.r.Path.LastHop()
 	if s.d.Parent == "" {
 		var err error
-		if region, err = s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len()-2); err != nil {
+		if region, err = s.anchor(s.r.Path.Hops()-1, hop.Len()-2); err != nil {
 			return err
 		}
 		s.d.Location = region
 	} else {
-		parent, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.d.Parent)
+		parent, err := s.row(hop, trackedAbove(t, hop.Len()))
 		if err != nil {
 			return s.parentMissing(err)
 		}
@@ -163,7 +193,8 @@ func (s *resolution) locationUnavailable(t *regions.ResourceType, offered []stri
 // absent is the answer for a tracked resource that the index does not know.
 func (s *resolution) absent() error {
 	if s.d.Parent != "" {
-		if _, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, s.d.Parent); err != nil {
+		hop := s.r.Path.LastHop()
+		if _, err := s.row(hop, trackedAbove(s.r.Type, hop.Len())); err != nil {
 			return s.parentMissing(err)
 		}
 	}
@@ -195,7 +226,8 @@ func (s *resolution) parentMissing(err error) error {
 	if !errors.Is(err, inventory.ErrNotFound) {
 		return err
 	}
-	return s.r.parentNotFound(s.r.Path.LastHop(), s.r.trackedAbove())
+	hop := s.r.Path.LastHop()
+	return s.r.parentNotFound(hop, trackedAbove(s.r.Type, hop.Len()))
 }
 
 // parentNotFound is ARM's answer where the resource that the first n segments
@@ -274,7 +306,8 @@ func (s *resolution) beside(t *regions.ResourceType, hopIndex int) (string, erro
 }
 
 // tracked returns the region of the tracked resource that the first n segments
-// of hop name; the request is about the one that the first segments name.
+// of hop name; the request is about the one that the first segments name. Reads
+// go by the cache, all else by the store.
 func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	end := hop.Start() + 2 + n
 	var buffer [512]byte
@@ -285,12 +318,13 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 			return "", err
 		}
 		if located.Found {
-			s.d.Cached = located.Cached
+			if located.Cached {
+				s.d.Cached, s.d.Anchor = true, string(key)
+			}
 			return located.Region, nil
 		}
-		return "", s.missing(hop, n, segments)
 	}
-	row, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, string(key))
+	row, err := s.row(hop, n)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return "", s.missing(hop, n, segments)
 	}

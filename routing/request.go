@@ -197,15 +197,22 @@ func (r *Request) Key() string { return arm.Fold(r.Path.String()) }
 // wrote them.
 func (r *Request) ID() string {
 	hop := r.Path.LastHop()
+	return r.idOf(r.Type, hop, hop.Len())
+}
+
+// idOf is the same for the resource, of type t, that the first n segments of
+// hop name. A type that the map lacks leaves the client's spelling.
+func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
+	var provider *regions.Provider
 	namespace := hop.Namespace()
-	if r.Provider != nil {
-		namespace = r.Provider.Namespace
+	if t != nil {
+		provider, namespace = t.Provider, t.Provider.Namespace
 	}
 	id := scopeID(&r.Path, hop.Start()) + "/providers/" + namespace
-	for i := range hop.Len() {
+	for i := range n {
 		segment := hop.Segment(i)
 		if i%2 == 0 {
-			if declared := r.typeOf(hop, i/2+1); declared != nil {
+			if declared := typeOf(provider, hop, i/2+1); declared != nil {
 				segment = lastSegment(declared.Name)
 			}
 		}
@@ -216,7 +223,7 @@ func (r *Request) ID() string {
 
 func scopeID(p *arm.Path, segments int) string {
 	switch {
-	case p.Subscription() == "" || p.Hops() > 1:
+	case p.Subscription() == "" || segments > 4: // the host of an extension
 		return p.Prefix(segments)
 	case p.Group() == "":
 		return "/subscriptions/" + p.Subscription()

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"portico/access"
 	"portico/arm"
@@ -20,6 +21,12 @@ type Index interface {
 	Locate(ctx context.Context, subscription string, key []byte) (inventory.Located, error)
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
 	Operation(ctx context.Context, subscription, token string) (inventory.Operation, error)
+	// Contested is Resource, and whether a DELETE that may have ended the
+	// resource is open.
+	Contested(ctx context.Context, subscription, key string) (row inventory.Resource, contested bool, err error)
+	// Uncovered are those of the regions where the absence of a row is no
+	// absence of a resource.
+	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
 }
 
 // Answer is how a resolved request is answered.
@@ -48,9 +55,12 @@ type Decision struct {
 	// Row is the index's row of the instance, as the store had it; nil where
 	// there is none or where a cached location was enough.
 	Row *inventory.Resource
-	// Cached tells that Region came from a cache: a 404 from there is to be
-	// checked against the store before it is believed.
+	// Cached tells that Region came from a cache, of a read alone: a 404 or an
+	// empty list from there is to be checked against the store before it is
+	// believed. Anchor is the key of the tracked resource that the cache placed,
+	// "" for the instance itself.
 	Cached bool
+	Anchor string
 	// Generation is that of the row by which a read was routed; Doubtful tells
 	// that a read may settle something about it.
 	Generation [16]byte
@@ -68,6 +78,9 @@ type Decision struct {
 type Router struct {
 	Map   *regions.Map
 	Index Index
+	// Finder looks for what the index does not know; without one its absences
+	// are taken for what they are.
+	Finder Finder
 }
 
 // Resolve decides who serves a checked request of principal. body is what
@@ -82,14 +95,16 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 		return d, r.Unroutable()
 	}
 	unregistered, err := rt.registration(ctx, r, d)
-	switch {
-	case err != nil:
+	if err != nil {
 		return d, err
-	case unregistered:
-		d.Answer = EmptyList
-		return d, nil
 	}
-	s := resolution{rt, ctx, r, body, &d}
+	s := resolution{Router: rt, ctx: ctx, r: r, body: body, d: &d}
+	if unregistered {
+		if none, err := s.emptyUnasked(); err != nil || none {
+			d.Answer = EmptyList
+			return d, err
+		}
+	}
 	switch r.Class {
 	case Instance:
 		err = s.instance()
@@ -186,6 +201,8 @@ type resolution struct {
 	r    *Request
 	body Body
 	d    *Decision
+	// absences are the keys of what was looked for in vain.
+	absences map[string]bool
 }
 
 // serve sets the endpoint of t in region. A region that rows lie in but that
@@ -196,8 +213,7 @@ func (s *resolution) serve(t *regions.ResourceType, region string) error {
 	}
 	endpoint := t.Endpoint(region)
 	if endpoint == nil {
-		return arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
-			Saying("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).About(region)
+		return noEndpoint(t, region)
 	}
 	s.d.Region, s.d.Endpoint = region, endpoint
 	return nil
@@ -291,16 +307,26 @@ func (s *resolution) collection() error {
 	return s.fan(t)
 }
 
-// fan finds the regions that hold resources of t in the request's scope.
+// fan finds the regions that may hold resources of t in the request's scope:
+// those with rows in any phase, and those where absence was not seen.
 func (s *resolution) fan(t *regions.ResourceType) error {
 	if s.r.Method != http.MethodGet { // nothing can be posted to several regions
 		fault := arm.NewError(arm.MethodNotAllowed, s.r.Method)
 		fault.Allow = []string{http.MethodGet}
 		return fault
 	}
+	unseen, err := s.unseen(t)
+	if err != nil {
+		return err
+	}
 	names, err := s.Index.Regions(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key)
 	if err != nil {
 		return err
+	}
+	if len(unseen) > 0 {
+		names = append(names, unseen...)
+		slices.Sort(names)
+		names = slices.Compact(names)
 	}
 	switch len(names) {
 	case 0:

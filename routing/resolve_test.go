@@ -119,7 +119,7 @@ func TestTrackedInstances(t *testing.T) {
 		{"PUT", vms + "/west", `{"location":"West US"}`, westCompute},
 		{"PUT", vms + "/west", `{}`, "400 LocationRequired"},
 		{"PUT", vms + "/west", `{"location":"mars"}`, "400 LocationNotAvailableForResourceType"},
-		{"PUT", vms + "/west", `{"location":"eastus"}`, westCompute}, // for the writer of the intent to refuse
+		{"PUT", vms + "/west", `{"location":"eastus"}`, eastCompute}, // not where the row lies: for the writer of the intent to refuse
 		{"PUT", vms + "/west/disks/d", `{}`, westCompute},
 		{"PUT", vms + "/west/disks/d", `{"location":"WEST us"}`, westCompute},
 		{"PUT", vms + "/west/disks/d", `{"location":"eastus"}`, "400 LocationNotAvailableForResourceType"},

@@ -88,7 +88,7 @@ func TestRegistrations(t *testing.T) {
 		writes bool
 		list   string
 	}{
-		{inventory.NotRegistered, false, "empty"},
+		{inventory.NotRegistered, false, list.want}, // what was found there is shown
 		{inventory.Registering, true, list.want},
 		{inventory.Registered, true, list.want},
 		{inventory.Unregistering, false, list.want},
@@ -104,6 +104,8 @@ func TestRegistrations(t *testing.T) {
 			list.want = c.list
 			checkRoutes(t, index, []route{
 				list,
+				{"GET", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "empty"},
+				{"GET", sub + compute + "/quotas", "", map[bool]string{true: "empty", false: globalCompute}[c.state == inventory.NotRegistered]},
 				{"GET", vms + "/west", "", westCompute},
 				{"HEAD", vms + "/west", "", "present"},
 				{"PUT", vms + "/west", `{"location":"westus"}`, write},

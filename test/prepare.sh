@@ -5,6 +5,9 @@
 #   go     at least the version that go.mod names; not installed by this script
 #   gcc    the race detector needs cgo
 #   curl   the demonstration's printed lines are run as they are
+#
+#   postgresql   tests start clusters of their own, on spare ports; no cluster
+#                of the system is made or started
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -18,13 +21,26 @@ command -v go >/dev/null || fail "go is missing: install Go $(sed -n 's/^go //p'
 go list -m >/dev/null || fail "the go command cannot build this module, see above"
 say "$(go version)"
 
+install() {
+	command -v apt-get >/dev/null || fail "missing, and no apt-get to install them with: $*"
+	((EUID == 0)) || fail "missing, install them as root: apt-get install $*"
+	say "installing $*"
+	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+}
+
 missing=()
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 command -v curl >/dev/null || missing+=(curl)
+compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 if ((${#missing[@]} > 0)); then
-	command -v apt-get >/dev/null || fail "missing, and no apt-get to install them with: ${missing[*]}"
-	((EUID == 0)) || fail "missing, install them as root: apt-get install ${missing[*]}"
-	say "installing ${missing[*]}"
-	apt-get update -qq
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}"
+	if ((EUID == 0)) && command -v apt-get >/dev/null; then
+		apt-get update -qq
+	fi
+	if [[ " ${missing[*]} " == *' postgresql '* ]]; then
+		# What makes clusters comes first, to be told not to make one.
+		install postgresql-common
+		mkdir -p /etc/postgresql-common/createcluster.d
+		echo 'create_main_cluster = false' >/etc/postgresql-common/createcluster.d/portico-tests.conf
+	fi
+	install "${missing[@]}"
 fi

@@ -74,13 +74,10 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 }
 
 func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error) {
-	if cfg.Store.Driver != config.SQLite {
-		return nil, fmt.Errorf("store.driver %q: this build has the engine %q alone", cfg.Store.Driver, config.SQLite)
-	}
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	store, err := inventory.Open(ctx, inventory.Options{
-		DSN: cfg.Store.DSN,
+		Driver: cfg.Store.Driver, DSN: cfg.Store.DSN,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
 			GroupsPerSubscription:    cfg.Limits.GroupsPerSubscription,
@@ -90,6 +87,8 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 		CallMargin:      cfg.Index.CallMargin,
 		LateWriteWindow: cfg.Index.LateWriteWindow,
 		TombstoneAge:    cfg.Index.Tombstones,
+		PollFloor:       cfg.Index.PollFloor,
+		JobRecords:      cfg.Operations.Records,
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cacheEntries,
 	})
@@ -172,9 +171,9 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		public = tls.NewListener(public, s.tls)
 		servers[0].TLSConfig = s.tls
 	}
-	keeping, stopKeeping := context.WithCancel(context.WithoutCancel(ctx))
-	kept := make(chan struct{})
-	go func() { defer close(kept); s.gateway.Keeper().Run(keeping) }()
+	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
+	worked := make(chan struct{})
+	go func() { defer close(worked); s.gateway.Runner().Run(working) }()
 	ended := make(chan error, len(servers))
 	for i, l := range []net.Listener{public, admin} {
 		go func() { ended <- servers[i].Serve(l) }()
@@ -194,8 +193,8 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 			failure = errors.Join(failure, err)
 		}
 	}
-	stopKeeping()
-	<-kept
+	stopWorking()
+	<-worked
 	s.upstream.Close()
 	return errors.Join(failure, s.store.Close())
 }

@@ -70,7 +70,6 @@ CREATE INDEX resources_by_type ON resources (subscription, type, key);
 CREATE INDEX resources_by_region ON resources (subscription, type, region, grp);
 CREATE INDEX resources_by_name ON resources (subscription, name_key, key);
 CREATE INDEX resources_by_location ON resources (subscription, location, key);
-CREATE INDEX resources_in_doubt ON resources (subscription, phase, verify, key);
 
 -- The folded names of the tags of each resource.
 CREATE TABLE resource_tags (
@@ -176,12 +175,15 @@ CREATE TABLE operations (
     api_version  TEXT   NOT NULL,
     tenant       TEXT   NOT NULL,
     object       TEXT   NOT NULL,
+    follow       BYTEA  NOT NULL,
     created      BIGINT NOT NULL,
     until        BIGINT NOT NULL,
     PRIMARY KEY (subscription, token)
 );
 CREATE INDEX operations_by_end ON operations (until);
 
+-- Jobs that are due are looked for shard by shard; what has ended lies in the
+-- shard -1, due when it is to be forgotten.
 CREATE TABLE jobs (
     subscription TEXT     NOT NULL,
     id           BYTEA    NOT NULL,
@@ -200,8 +202,7 @@ CREATE TABLE jobs (
     changed      BIGINT   NOT NULL,
     PRIMARY KEY (subscription, id)
 );
-CREATE INDEX jobs_by_due ON jobs (shard, due);
-CREATE INDEX jobs_by_subject ON jobs (subscription, subject);
+CREATE INDEX jobs_by_due ON jobs (shard, kind, due);
 
 -- +goose Down
 DROP TABLE jobs;

@@ -21,6 +21,7 @@ func testOpening(t *testing.T, database Database) {
 			t.Fatal(err)
 		}
 		b := &bench{T: t, Store: first, ctx: ctx, clock: clock}
+		b.ok(Seed(ctx, first))
 		b.group("rg")
 		want := b.live("rg", "vm")
 		b.ok(first.Close())
@@ -92,7 +93,7 @@ func testSubscriptions(t *testing.T, database Database) {
 			seeds = append(seeds, inventory.Subscription{ID: fmt.Sprintf("%04d", i), TenantID: fmt.Sprint("t", i%2)})
 		}
 		b.ok(b.SeedSubscriptions(b.ctx, seeds))
-		for tenant, want := range map[string]int{"": 10, "t0": 5, "T1": 5, "t2": 0} {
+		for tenant, want := range map[string]int{"": 11, "t0": 5, "T1": 5, "t2": 0} {
 			got := pages(b, func(after string) ([]inventory.Subscription, error) {
 				return b.Subscriptions(b.ctx, tenant, after, 3)
 			}, func(s inventory.Subscription) string { return s.ID })

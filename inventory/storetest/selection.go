@@ -1,7 +1,6 @@
 package storetest
 
 import (
-	"fmt"
 	"slices"
 	"testing"
 
@@ -59,31 +58,6 @@ func testSelection(t *testing.T, database Database) {
 		check("a resource that went", inventory.ResourceQuery{Tag: "env"})
 		tagged("a", "one", nil)
 		check("its successor", inventory.ResourceQuery{Tag: "env"})
-	})
-	t.Run("what is in doubt", func(t *testing.T) {
-		b := newBench(t, database)
-		b.group("rg")
-		for i := range 3 {
-			b.live("rg", fmt.Sprint("live", i))
-		}
-		b.begin(write(inventory.Put, "rg", "pending"))
-		b.live("rg", "deleting")
-		b.settle(b.begin(write(inventory.Delete, "rg", "deleting")), inventory.Accepted)
-		b.live("rg", "unsure")
-		b.settle(b.begin(write(inventory.Delete, "rg", "unsure")), inventory.Ambiguous)
-		rows, err := b.Doubtful(b.ctx, Sub, 10)
-		b.ok(err)
-		var names []string
-		for _, r := range rows {
-			names = append(names, r.Name)
-		}
-		slices.Sort(names)
-		if !slices.Equal(names, []string{"deleting", "pending", "unsure"}) {
-			b.Errorf("in doubt: %q", names)
-		}
-		rows, err = b.Doubtful(b.ctx, Sub, 2)
-		b.ok(err)
-		equal(b, len(rows), 2)
 	})
 	t.Run("doubt is ended by a GET", func(t *testing.T) {
 		b := newBench(t, database)

@@ -38,6 +38,16 @@ func Run(t *testing.T, database Database) {
 		{"GroupDelete", testGroupDelete},
 		{"Quota", testQuota},
 		{"Locations", testLocations},
+		{"Scope", testScope},
+		{"Parents", testParents},
+		{"Contest", testContest},
+		{"Closing", testClosing},
+		{"Jobs", testJobs},
+		{"JobsOutlive", testJobsOutlive},
+		{"Doubts", testDoubts},
+		{"Adoption", testAdoption},
+		{"Strays", testStrays},
+		{"Coverage", testCoverage},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}
@@ -45,6 +55,11 @@ func Run(t *testing.T, database Database) {
 
 // Sub is the subscription that the tests work in.
 const Sub = "00000000-0000-0000-0000-0000000000a1"
+
+// Seed makes the subscription Sub, without which nothing can be written.
+func Seed(ctx context.Context, store *inventory.Store) error {
+	return store.SeedSubscriptions(ctx, []inventory.Subscription{{ID: Sub, TenantID: "t"}})
+}
 
 // Clock is a clock that stands until it is moved.
 type Clock struct {
@@ -75,6 +90,7 @@ func Options(c *Clock) inventory.Options {
 		Now:        c.Now,
 		SendWithin: 5 * time.Second, CallLimit: 60 * time.Second, CallMargin: 10 * time.Second,
 		LateWriteWindow: 5 * time.Minute, TombstoneAge: 24 * time.Hour,
+		PollFloor: time.Second, JobRecords: 48 * time.Hour,
 		CacheTTL: time.Minute, CacheEntries: 1000,
 	}
 }
@@ -108,7 +124,9 @@ func newBench(t *testing.T, database Database, adjust ...func(*inventory.Options
 			t.Errorf("close: %v", err)
 		}
 	})
-	return &bench{T: t, Store: store, ctx: ctx, clock: clock}
+	b := &bench{T: t, Store: store, ctx: ctx, clock: clock}
+	b.ok(Seed(ctx, store))
+	return b
 }
 
 func (b *bench) ok(err error) {

@@ -176,7 +176,9 @@ func (t *tx) finish(o *operation) error {
 	if o.Hidden != nil {
 		current = o.Hidden
 	}
-	if o.Kind == deleteOperation && current != nil {
+	// Of several deletes the first that is done takes the resource with it: none
+	// may report success while it stands.
+	if o.Kind == deleteOperation && (current != nil || beingDeleted(t.resource(o.Key))) {
 		t.drop(o.Key)
 	}
 	if o.Kind == writeOperation && current != nil {

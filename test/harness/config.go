@@ -42,6 +42,8 @@ type Subscription struct {
 	TenantID    string
 	DisplayName string
 	State       string
+	// Uncovered: it may hold what Portico was not there to see.
+	Uncovered bool
 }
 
 // Config is what a test may vary in the configuration file of a Portico. The
@@ -56,6 +58,9 @@ type Config struct {
 	TLS bool
 	// PublicURL is what Portico calls itself; its own address by default.
 	PublicURL string
+	// Postgres is the DSN of a PostgreSQL database to keep the state in; the
+	// default is an SQLite file of this Portico's own.
+	Postgres string
 	// ComputeRegistration and InsightRegistration are "automatic" by default.
 	ComputeRegistration string
 	InsightRegistration string
@@ -136,7 +141,11 @@ auth:
 {{- else}}
 auth: {mode: none}
 {{- end}}
+{{- if .Postgres}}
+store: {driver: postgres, dsn: {{printf "%q" .Postgres}}}
+{{- else}}
 store: {driver: sqlite, dsn: {{printf "%q" .Database}}}
+{{- end}}
 regions:
   - {name: westus, displayName: West US, pairedRegion: eastus}
   - {name: eastus, displayName: East US, pairedRegion: westus}
@@ -174,6 +183,6 @@ providers:
 {{- end}}
 subscriptions:
 {{- range .Subscriptions}}
-  - {id: {{.ID}}, tenantId: {{.TenantID}}, displayName: {{printf "%q" .DisplayName}}, state: {{.State}}, covered: true}
+  - {id: {{.ID}}, tenantId: {{.TenantID}}, displayName: {{printf "%q" .DisplayName}}, state: {{.State}}, covered: {{not .Uncovered}}}
 {{- end}}
 {{.Extra}}`))

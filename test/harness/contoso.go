@@ -1,6 +1,7 @@
 package harness
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"path/filepath"
@@ -80,6 +81,11 @@ func (c *Contoso) Try(t testing.TB, r Request) (Answer, error) {
 	return send(t.Context(), c.client, c.URL, "", r)
 }
 
+// Call is [Contoso.Try] for any goroutine.
+func (c *Contoso) Call(ctx context.Context, r Request) (Answer, error) {
+	return send(ctx, c.client, c.URL, "", r)
+}
+
 // Do is [Contoso.Try] for calls whose failure ends the test.
 func (c *Contoso) Do(t testing.TB, r Request) Answer {
 	t.Helper()
@@ -113,12 +119,19 @@ func (c *Contoso) ForgetRequests(t testing.TB) {
 	c.Do(t, Request{Method: http.MethodDelete, Path: "/contoso/requests"}).Want(t, 200, 204)
 }
 
+// IDs are the ids of all resources that the endpoint holds, as it writes them.
+func (c *Contoso) IDs(t testing.TB) []string {
+	t.Helper()
+	var ids []string
+	c.record(t, "/contoso/resources", &ids)
+	return ids
+}
+
 // Resources are the ids of all resources that the endpoint holds, in lower
 // case and sorted.
 func (c *Contoso) Resources(t testing.TB) []string {
 	t.Helper()
-	var ids []string
-	c.record(t, "/contoso/resources", &ids)
+	ids := c.IDs(t)
 	for i, id := range ids {
 		ids[i] = strings.ToLower(id)
 	}

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -20,6 +22,8 @@ type Portico struct {
 	// ConfigFile is the configuration that it was started with; a test may
 	// change it before [Portico.Restart].
 	ConfigFile string
+	// Database is the SQLite file of its state, unless that is in PostgreSQL.
+	Database string
 	// Client trusts the public listener's certificate.
 	Client *http.Client
 	// Token is the raw token that Do and Try send, "" when auth is none.
@@ -28,11 +32,47 @@ type Portico struct {
 	dir     string
 	program string
 	process *Process
+	earlier []*Process // that were killed or stopped
+}
+
+// StartReplicas runs several Porticos with one configuration, which has to name
+// a PostgreSQL database. Clients are to know them all by the first one's URL.
+func StartReplicas(t testing.TB, n int, config Config) []*Portico {
+	t.Helper()
+	var replicas []*Portico
+	for range n {
+		p := StartPortico(t, config)
+		if config.PublicURL == "" {
+			config.PublicURL = p.URL
+		}
+		replicas = append(replicas, p)
+	}
+	return replicas
 }
 
 // StartPortico writes a configuration file, runs `portico serve` with it until
 // the test ends, and returns once it is ready.
 func StartPortico(t testing.TB, config Config) *Portico {
+	t.Helper()
+	p := newPortico(t, config)
+	p.start(t)
+	return p
+}
+
+// RefusedPortico runs `portico serve` with a configuration with which it must
+// not start, and returns what it says on its standard error.
+func RefusedPortico(t testing.TB, config Config) string {
+	t.Helper()
+	p := newPortico(t, config)
+	process := Start(t, "portico serve", p.dir, p.program, "serve", "--config", p.ConfigFile)
+	if code := process.ExitCode(t); code == 0 {
+		t.Error("portico serve exited with 0 where it should have refused to start")
+	}
+	return process.Stderr()
+}
+
+// newPortico writes a configuration file.
+func newPortico(t testing.TB, config Config) *Portico {
 	t.Helper()
 	dir := t.TempDir()
 	listen, admin := FreeAddress(t), FreeAddress(t)
@@ -54,6 +94,7 @@ func StartPortico(t testing.TB, config Config) *Portico {
 		URL:        scheme + listen,
 		AdminURL:   "http://" + admin,
 		ConfigFile: filepath.Join(dir, "portico.yaml"),
+		Database:   f.Database,
 		Client:     newClient(transport),
 		dir:        dir,
 		program:    Build(t).Portico,
@@ -64,12 +105,14 @@ func StartPortico(t testing.TB, config Config) *Portico {
 	if err := os.WriteFile(p.ConfigFile, f.render(t), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.start(t)
 	return p
 }
 
 func (p *Portico) start(t testing.TB) {
 	t.Helper()
+	if p.process != nil {
+		p.earlier = append(p.earlier, p.process)
+	}
 	p.process = Start(t, "portico serve", p.dir, p.program, "serve", "--config", p.ConfigFile)
 	t.Cleanup(p.Client.CloseIdleConnections)
 	p.waitReady(t)
@@ -107,6 +150,13 @@ func (p *Portico) waitReady(t testing.TB) {
 // Kill ends Portico by SIGKILL.
 func (p *Portico) Kill(t testing.TB) { t.Helper(); p.process.Kill(t) }
 
+// Pause stops Portico in its tracks, connections left open, until
+// [Portico.Resume].
+func (p *Portico) Pause(t testing.TB) { t.Helper(); p.process.Pause(t) }
+
+// Resume lets a paused Portico go on.
+func (p *Portico) Resume(t testing.TB) { t.Helper(); p.process.Resume(t) }
+
 // Stop ends Portico by SIGTERM and expects it to exit cleanly.
 func (p *Portico) Stop(t testing.TB) {
 	t.Helper()
@@ -124,6 +174,15 @@ func (p *Portico) Restart(t testing.TB) {
 
 // Log is what the running process has logged so far.
 func (p *Portico) Log() string { return p.process.Stderr() }
+
+// Logs is what Portico has logged since the test began, over all its restarts.
+func (p *Portico) Logs() string {
+	var all strings.Builder
+	for _, process := range append(slices.Clone(p.earlier), p.process) {
+		all.WriteString(process.Stderr())
+	}
+	return all.String()
+}
 
 // Try makes a call of the public listener. Unlike [Portico.Do] it may be used
 // from any goroutine.

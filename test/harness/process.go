@@ -95,6 +95,23 @@ func (p *Process) Stop(t testing.TB, sig syscall.Signal) {
 	}
 }
 
+// Pause stops the process in its tracks, connections left open, until
+// [Process.Resume].
+func (p *Process) Pause(t testing.TB) {
+	t.Helper()
+	if err := p.signal(syscall.SIGSTOP); err != nil {
+		t.Fatalf("%s: %v", p.name, err)
+	}
+}
+
+// Resume lets a paused process go on.
+func (p *Process) Resume(t testing.TB) {
+	t.Helper()
+	if err := p.signal(syscall.SIGCONT); err != nil {
+		t.Fatalf("%s: %v", p.name, err)
+	}
+}
+
 // Ended tells whether the process has ended.
 func (p *Process) Ended() bool {
 	select {
@@ -158,6 +175,7 @@ func (p *Process) waitEnd(bound time.Duration) bool {
 func (p *Process) cleanUp(t testing.TB) {
 	if !p.Ended() {
 		_ = p.signal(syscall.SIGTERM)
+		_ = p.signal(syscall.SIGCONT) // it may be paused
 		if !p.waitEnd(stopBound) {
 			_ = p.signal(syscall.SIGKILL)
 			p.waitEnd(stopBound)

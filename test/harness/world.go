@@ -12,12 +12,17 @@ import (
 type WorldOptions struct {
 	Config  Config
 	Contoso ContosoOptions
+	// Replicas is how many Porticos there are, over the database of Config; 0
+	// is one.
+	Replicas int
 }
 
 // World is the usual set-up: a provider endpoint in each region and a global
 // one, and a Portico in front of them.
 type World struct {
-	Portico        *Portico
+	Portico        *Portico   // the first of the replicas
+	Replicas       []*Portico // all
+	Config         Config     // what they were configured with
 	SubscriptionID string
 
 	contosos map[string]*Contoso
@@ -42,7 +47,9 @@ func NewWorld(t testing.TB, options WorldOptions) *World {
 		endpoints[region] = c.URL
 	}
 	config.Endpoints = endpoints
-	w.Portico = StartPortico(t, config)
+	w.Config = config
+	w.Replicas = StartReplicas(t, max(1, options.Replicas), config)
+	w.Portico = w.Replicas[0]
 	return w
 }
 

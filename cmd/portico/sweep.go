@@ -1,0 +1,144 @@
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"portico/arm"
+	"portico/config"
+	"portico/inventory"
+	"portico/operations"
+)
+
+// sweepOptions are the flags of the command.
+type sweepOptions struct {
+	config, tokenFile string
+	order             operations.SweepOrder
+	timeout           time.Duration
+	json              bool
+}
+
+func sweepCommand(stdout, stderr io.Writer) *cobra.Command {
+	var o sweepOptions
+	c := &cobra.Command{
+		Use:   "sweep --config FILE",
+		Short: "Compare the index with what the providers hold, and mend it",
+		Long: `Compare the index with what the providers hold, and mend it.
+
+The running service makes the sweep: it is ordered at its admin listener. Where
+nothing listens there, this process opens the store and makes the sweep itself.
+An admin token is taken from ` + tokenVariable + ` or from --token-file.
+
+Exit status 1: a region could not be looked at in full, or the sweep did not end.`,
+		Args: cobra.NoArgs,
+		RunE: func(c *cobra.Command, _ []string) error {
+			cfg, err := load(o.config, stderr)
+			if err != nil {
+				return err
+			}
+			if sub := o.order.Subscription; sub != "" && !arm.ValidGUID(sub) {
+				return fmt.Errorf("--subscription %q is no GUID", sub)
+			}
+			ctx, cancel := context.WithTimeout(c.Context(), o.timeout)
+			defer cancel()
+			report, err := o.sweep(ctx, cfg, stderr)
+			if err != nil {
+				return err
+			}
+			if err := o.print(stdout, report); err != nil {
+				return err
+			}
+			if !report.Complete() {
+				return errReported
+			}
+			return nil
+		},
+	}
+	configFlag(c, &o.config)
+	c.Flags().BoolVar(&o.order.DryRun, "dry-run", false, "report only, change nothing")
+	c.Flags().StringVar(&o.order.Subscription, "subscription", "", "sweep this subscription alone")
+	c.Flags().DurationVar(&o.timeout, "timeout", time.Hour, "how long to wait for the end")
+	c.Flags().BoolVar(&o.json, "json", false, "print the report as JSON")
+	c.Flags().StringVar(&o.tokenFile, "token-file", "", "file that holds the admin token")
+	return c
+}
+
+// sweep has the running service make the sweep, or makes it where none runs.
+func (o sweepOptions) sweep(ctx context.Context, cfg *config.Config, stderr io.Writer) (operations.SweepReport, error) {
+	client, err := newAdminClient(cfg.Server.Admin, o.tokenFile)
+	if err != nil {
+		return operations.SweepReport{}, err
+	}
+	defer client.close()
+	progress := progressOn(stderr)
+	job, err := client.order(ctx, o.order)
+	if errors.Is(err, syscall.ECONNREFUSED) {
+		return o.sweepHere(ctx, cfg, stderr, progress)
+	}
+	if err != nil {
+		return operations.SweepReport{}, err
+	}
+	return client.follow(ctx, job, progress)
+}
+
+// sweepHere makes the sweep in this process.
+func (o sweepOptions) sweepHere(ctx context.Context, cfg *config.Config, stderr io.Writer, progress func(operations.SweepReport)) (operations.SweepReport, error) {
+	log, err := logger("warn", stderr)
+	if err != nil {
+		return operations.SweepReport{}, err
+	}
+	s, err := newService(ctx, cfg, log)
+	if err != nil {
+		return operations.SweepReport{}, err
+	}
+	report, err := s.sweepOnce(ctx, o.order, progress)
+	s.upstream.Close()
+	return report, errors.Join(err, s.store.Close())
+}
+
+func (s *service) sweepOnce(ctx context.Context, order operations.SweepOrder, progress func(operations.SweepReport)) (operations.SweepReport, error) {
+	if order.Subscription != "" {
+		switch known, err := s.store.Subscription(ctx, order.Subscription); {
+		case errors.Is(err, inventory.ErrNotFound):
+			return operations.SweepReport{}, fmt.Errorf("there is no subscription %s", order.Subscription)
+		case err != nil:
+			return operations.SweepReport{}, err
+		default:
+			order.Subscription = known.ID
+		}
+	}
+	return s.gateway.Sweeping().Sweep(ctx, order, progress)
+}
+
+// progressOn shows how far a sweep has come, a line for each change, but not
+// more than one a second.
+func progressOn(w io.Writer) func(operations.SweepReport) {
+	var shown time.Time
+	last := -1
+	return func(r operations.SweepReport) {
+		if r.Of == 0 || r.Done == last || time.Since(shown) < time.Second && r.Done < r.Of {
+			return
+		}
+		shown, last = time.Now(), r.Done
+		fmt.Fprintf(w, "sweep: %d of %d\n", r.Done, r.Of)
+	}
+}
+
+func (o sweepOptions) print(w io.Writer, r operations.SweepReport) error {
+	if !o.json {
+		return writeSweep(w, r)
+	}
+	text, err := json.MarshalIndent(r, "", "  ")
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(w, "%s\n", text)
+	return err
+}

@@ -1,0 +1,142 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"strings"
+	"time"
+
+	"portico/operations"
+)
+
+const (
+	// tokenVariable names the environment variable that may hold the admin
+	// token. It is never an argument: those can be read by others.
+	tokenVariable = "PORTICO_ADMIN_TOKEN" //nolint:gosec // the name of a variable
+
+	adminTime    = 10 * time.Second // for one call
+	adminBytes   = 4 << 20          // of one answer
+	adminPace    = 250 * time.Millisecond
+	adminAbsence = 30 * time.Second // of a service that is started anew
+)
+
+// adminClient calls the admin listener of a running service.
+type adminClient struct {
+	base, token string
+	http        *http.Client
+}
+
+func newAdminClient(address, tokenFile string) (*adminClient, error) {
+	host, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(host); host == "" || ip != nil && ip.IsUnspecified() {
+		host = "127.0.0.1"
+	}
+	token := os.Getenv(tokenVariable)
+	if tokenFile != "" {
+		text, err := os.ReadFile(tokenFile)
+		if err != nil {
+			return nil, err
+		}
+		token = string(text)
+	}
+	return &adminClient{
+		base: "http://" + net.JoinHostPort(host, port), token: strings.TrimSpace(token),
+		http: &http.Client{Transport: &http.Transport{Proxy: nil}, Timeout: adminTime},
+	}, nil
+}
+
+func (c *adminClient) close() { c.http.CloseIdleConnections() }
+
+// adminAnswer is a refusal, or a job.
+type adminAnswer struct {
+	State    string                 `json:"state"`
+	Progress operations.SweepReport `json:"progress"`
+	Error    struct {
+		Code    string `json:"code"`
+		Message string `json:"message"`
+	} `json:"error"`
+}
+
+// order orders a sweep, and returns the path of its job.
+func (c *adminClient) order(ctx context.Context, order operations.SweepOrder) (job string, err error) {
+	body, err := json.Marshal(map[string]any{"dryRun": order.DryRun, "subscription": order.Subscription})
+	if err != nil {
+		return "", err
+	}
+	_, header, err := c.call(ctx, http.MethodPost, "/admin/sweeps", body, http.StatusAccepted)
+	if err != nil {
+		return "", err
+	}
+	if job = header.Get("Location"); !strings.HasPrefix(job, "/admin/jobs/") {
+		return "", errors.New("the admin listener named no job")
+	}
+	return job, nil
+}
+
+// follow waits for the end of a job. Whoever gives up waiting does not end it.
+func (c *adminClient) follow(ctx context.Context, job string, progress func(operations.SweepReport)) (operations.SweepReport, error) {
+	heard := time.Now()
+	for {
+		a, _, err := c.call(ctx, http.MethodGet, job, nil, http.StatusOK)
+		switch {
+		case err == nil:
+			heard = time.Now()
+			progress(a.Progress)
+		case ctx.Err() != nil:
+			return a.Progress, fmt.Errorf("the sweep goes on, as %s%s", c.base, job)
+		case time.Since(heard) > adminAbsence:
+			return a.Progress, err
+		}
+		switch a.State {
+		case "Done", "Failed":
+			return a.Progress, nil
+		case "Cancelled":
+			return a.Progress, errors.New("the sweep was cancelled")
+		}
+		timer := time.NewTimer(adminPace)
+		select {
+		case <-timer.C:
+		case <-ctx.Done():
+			timer.Stop()
+		}
+	}
+}
+
+func (c *adminClient) call(ctx context.Context, method, path string, body []byte, want int) (a adminAnswer, _ http.Header, _ error) {
+	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
+	if err != nil {
+		return a, nil, err
+	}
+	if c.token != "" {
+		r.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	response, err := c.http.Do(r)
+	if err != nil {
+		return a, nil, err
+	}
+	defer response.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(response.Body, adminBytes))
+	if err != nil {
+		return a, nil, err
+	}
+	err = json.Unmarshal(text, &a)
+	switch {
+	case response.StatusCode == http.StatusUnauthorized:
+		return a, nil, fmt.Errorf("the admin listener wants a token: set %s or --token-file", tokenVariable)
+	case response.StatusCode != want && a.Error.Code != "":
+		return a, nil, fmt.Errorf("the admin listener answers %d, %s: %s", response.StatusCode, a.Error.Code, a.Error.Message)
+	case response.StatusCode != want:
+		return a, nil, fmt.Errorf("the admin listener answers %d", response.StatusCode)
+	}
+	return a, response.Header, err
+}

@@ -1,0 +1,75 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"portico/operations"
+)
+
+// writeSweep prints a sweep's report for people.
+func writeSweep(w io.Writer, r operations.SweepReport) error {
+	var b strings.Builder
+	scope := "all subscriptions"
+	if r.Subscription != "" {
+		scope = "subscription " + r.Subscription
+	}
+	if r.DryRun {
+		scope += ", dry run: nothing was changed"
+	}
+	fmt.Fprintf(&b, "Sweep of %s\n", scope)
+	if r.Ended != nil {
+		fmt.Fprintf(&b, "Began %s, took %s, correlation id %s\n", r.Started.Format(time.RFC3339), r.Ended.Sub(r.Started).Round(time.Millisecond), r.CorrelationID)
+	} else {
+		fmt.Fprintf(&b, "Began %s, not ended: %d of %d steps, correlation id %s\n", r.Started.Format(time.RFC3339), r.Done, r.Of, r.CorrelationID)
+	}
+	table := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprint(table, "\nTYPE\tREGION\tLISTED\n")
+	for _, c := range r.Counts {
+		if c.Type == "" {
+			c.Type, c.Region = "further types", "-"
+		}
+		fmt.Fprintf(table, "%s\t%s\t%d\n", c.Type, c.Region, c.Listed)
+	}
+	if err := table.Flush(); err != nil {
+		return err
+	}
+	b.WriteByte('\n')
+	adopted, removed, corrected := "adopted", "removed", "corrected"
+	if r.DryRun {
+		adopted, removed, corrected = "to be adopted", "to be removed", "to be corrected"
+	}
+	for _, f := range []struct {
+		what  string
+		found operations.SweepFinding
+	}{
+		{"resources that the index did not have, " + adopted, r.MissingRows},
+		{"rows whose resource is gone, " + removed, r.MissingResources},
+		{"resources in a second region", r.Strays},
+		{"resources in a group that does not exist", r.UnknownGroups},
+		{"quotas that were miscounted, " + corrected, r.Usage},
+	} {
+		fmt.Fprintf(&b, "%d %s\n", f.found.Count, f.what)
+		list(&b, f.found.IDs, f.found.Count)
+	}
+	fmt.Fprintf(&b, "%d failures\n", r.FailureCount)
+	failures := make([]string, 0, len(r.Failures))
+	for _, f := range r.Failures {
+		failures = append(failures, fmt.Sprintf("%s in %s, subscription %s: %s", f.Type, f.Region, f.Subscription, f.Reason))
+	}
+	list(&b, failures, r.FailureCount)
+	_, err := io.WriteString(w, b.String())
+	return err
+}
+
+func list(b *strings.Builder, some []string, all int) {
+	for _, s := range some {
+		fmt.Fprintf(b, "  %s\n", s)
+	}
+	if more := all - len(some); more > 0 {
+		fmt.Fprintf(b, "  and %d more\n", more)
+	}
+}

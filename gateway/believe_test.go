@@ -1,0 +1,214 @@
+package gateway
+
+import (
+	"context"
+	"net/http"
+	"strings"
+	"testing"
+
+	"portico/inventory"
+)
+
+// moved is a machine that one gateway still remembers in westus after another
+// made it anew in eastus.
+func moved(s, other *site, name string) string {
+	s.t.Helper()
+	m := s.machine("g", name, "westus")
+	s.ok(200, "GET", m+api, "")
+	other.ok(200, "DELETE", m+api, "")
+	other.ok(201, "PUT", m+api, eastus)
+	return m
+}
+
+// What lies below a resource, or extends it, is placed by it: an answer from a
+// stale place is no proof of absence for it either.
+func TestStaleCacheOfAParent(t *testing.T) {
+	s := newSite(t, setup{})
+	other := replica(t, s)
+	s.group("g")
+	s.ok(200, "POST", register, "")
+	const command, setting = "/runCommands/r", "/providers/Contoso.Insight/diagnosticSettings/d"
+	for name, c := range map[string]struct{ made, method, path string }{
+		"proxy":     {command, "GET", command},
+		"proxyHead": {command, "HEAD", command},
+		"extension": {setting, "GET", setting},
+		"extHead":   {setting, "HEAD", setting},
+		"skus":      {"", "GET", "/skus"},
+	} {
+		m := moved(s, other, name)
+		if c.made != "" {
+			other.ok(201, "PUT", m+c.made+api, `{"properties":{}}`)
+		}
+		want := 200
+		if c.method == "HEAD" {
+			want = 204
+		}
+		s.ok(want, c.method, m+c.path+api, "")
+		s.at("westus").requests()
+		s.ok(want, c.method, m+c.path+api, "")
+		if asked := s.at("westus").requests(); len(asked) != 0 {
+			t.Errorf("%s: the cache was not corrected: %v", name, asked)
+		}
+	}
+}
+
+func TestStaleCacheOfANestedList(t *testing.T) {
+	s := newSite(t, setup{})
+	other := replica(t, s)
+	s.group("g")
+	for _, stray := range []bool{false, true} {
+		m := moved(s, other, map[bool]string{false: "gone", true: "stray"}[stray])
+		other.ok(201, "PUT", m+"/disks/d"+api, `{}`)
+		if stray { // so that the list there is empty, and no 404
+			s.at("westus").do("PUT", m+api, westus, 201)
+		}
+		if got := s.names(m + "/disks" + api); got != "d" {
+			t.Errorf("a stale region's list: %q", got)
+		}
+	}
+	// An empty list that is true goes out, after one look.
+	m := s.machine("g", "m", "westus")
+	s.ok(200, "GET", m+api, "")
+	s.at("westus").requests()
+	if got := s.names(m + "/disks" + api); got != "" {
+		t.Errorf("%q", got)
+	}
+	if asked := s.at("westus").requests(); len(asked) != 1 {
+		t.Errorf("%v", asked)
+	}
+}
+
+func TestStaleCacheOfAPoll(t *testing.T) {
+	s := newSite(t, setup{})
+	other := replica(t, s)
+	s.group("g")
+	m := moved(s, other, "m")
+	s.at("eastus").requests()
+	s.do("GET", m+"/operationResults/x"+api, "")
+	if asked := s.at("eastus").requests(); len(asked) != 1 {
+		t.Errorf("where it lies was not asked: %v", asked)
+	}
+	m = s.machine("g", "n", "westus")
+	s.ok(200, "GET", m+api, "")
+	other.ok(200, "DELETE", m+api, "")
+	s.want(404, "ResourceNotFound", "GET", m+"/operationResults/x"+api, "")
+}
+
+// A 404 counts for the generation that was known before it was asked for: what
+// was written since is not removed by it.
+func TestReadThatAWriteOvertook(t *testing.T) {
+	s := newSite(t, setup{})
+	other := replica(t, s)
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.ok(200, "GET", m+api, "")
+	other.ok(200, "PUT", m+api, westus) // another generation, in the same region
+	s.at("westus").fault("GET", m, "status=404")
+	s.ok(200, "GET", m+api, "")
+	if row, there := s.row(m); !there || !firm(row) {
+		t.Errorf("the row of a living resource: %v %+v", there, row)
+	}
+	// Believed where nothing was written meanwhile.
+	s.at("westus").fault("GET", m, "status=404")
+	s.want(404, "ContosoFault", "GET", m+api, "")
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+}
+
+// begin records a DELETE that nobody settles, as when its settle was lost.
+func (s *site) begin(id, region string) inventory.Ticket {
+	s.t.Helper()
+	ticket, err := s.store.Begin(context.Background(), inventory.Write{
+		Kind: inventory.Delete, Subscription: subscription, Group: "g", Key: id, ID: id, Type: "Contoso.Compute/virtualMachines",
+		TypeName: "Contoso.Compute/virtualMachines", Region: region, APIVersion: "2024-01-01",
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return ticket
+}
+
+// While a DELETE is open, its client may know that the resource is gone though
+// the row says Live: HEAD asks.
+func TestHeadWhileADeleteIsOpen(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	disk := m + "/disks/d"
+	s.ok(201, "PUT", disk+api, `{}`)
+	s.begin(m, "westus")
+	s.at("westus").requests()
+	s.ok(204, "HEAD", disk+api, "")
+	s.ok(204, "HEAD", m+api, "")
+	if asked := s.at("westus").requests(); len(asked) != 2 {
+		t.Errorf("%v", asked)
+	}
+	other := s.machine("g", "other", "westus")
+	s.begin(other, "westus")
+	s.at("westus").do("DELETE", other+api, "", 200)
+	if row, there := s.row(other); !there || !firm(row) {
+		t.Fatalf("%+v", row)
+	}
+	s.ok(404, "HEAD", other+api, "")
+	if _, there := s.row(other); there {
+		t.Error("the row stays")
+	}
+}
+
+func TestWriteElsewhereWhileADeleteIsOpen(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.begin(m, "westus")
+	// It stands, and yet the delete may land.
+	s.want(409, "Conflict", "PUT", m+api, eastus)
+	n := s.machine("g", "n", "westus")
+	s.begin(n, "westus")
+	s.at("westus").do("DELETE", n+api, "", 200)
+	s.ok(201, "PUT", n+api, eastus)
+	if row, _ := s.row(n); row.Region != "eastus" {
+		t.Errorf("%+v", row)
+	}
+}
+
+// The end of an operation is told within the time of one question, whatever the
+// provider does.
+func TestPollWhoseResourceDoesNotAnswer(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	got := s.ok(202, "DELETE", m+api, "", "x-contoso-async", "azure-async", "x-contoso-duration", "0s")
+	s.at("westus").fault("GET", "virtualMachines/m", "stall")
+	poll := s.local(got.header.Get("Azure-Asyncoperation"))
+	if answer := s.do("GET", poll, ""); answer.status != http.StatusOK || !strings.Contains(answer.text, "Succeeded") {
+		s.t.Errorf("%d %s", answer.status, answer.text)
+	}
+	if row, there := s.row(m); !there || !row.Verify {
+		t.Errorf("%v %+v", there, row)
+	}
+	s.ok(200, "GET", poll, "")
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+}
+
+// The subscription's state is looked at where the intent is recorded.
+func TestSubscriptionThatChangesMeanwhile(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := machinePath("g", "m")
+	for state, code := range map[inventory.SubscriptionState]string{
+		inventory.Disabled: "ReadOnlyDisabledSubscription", inventory.Warned: "ReadOnlyDisabledSubscription", inventory.Deleted: "SubscriptionNotFound",
+	} {
+		s.subscribe(subscription, tenant, inventory.Enabled)
+		if got := s.overtaken("PUT", m, westus, func() { s.subscribe(subscription, tenant, state) }); got.code != code {
+			t.Errorf("%s: %d %q", state, got.status, got.code)
+		}
+	}
+	s.subscribe(subscription, tenant, inventory.Enabled)
+	s.machine("g", "m", "westus")
+	if got := s.overtaken("DELETE", m, "", func() { s.subscribe(subscription, tenant, inventory.Disabled) }); got.status != 200 {
+		t.Errorf("%d %q", got.status, got.code)
+	}
+}

@@ -1,0 +1,252 @@
+package gateway
+
+import (
+	"errors"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"golang.org/x/time/rate"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/routing"
+)
+
+// estate is a site put before providers that hold resources already: a machine
+// with a disk in eastus, written in a casing of its own, and one in westus.
+func estate(t *testing.T) (s *site, east, west string) {
+	s = newSite(t, setup{uncovered: true})
+	s.group("G")
+	east, west = machinePath("G", "Old-East"), machinePath("G", "Old-West")
+	s.at("eastus").do("PUT", east+api, `{"location":"eastus","tags":{"age":"old"}}`, 201)
+	s.at("eastus").do("PUT", east+"/disks/D"+api, `{}`, 201)
+	s.at("westus").do("PUT", west+api, westus, 201)
+	return s, east, west
+}
+
+// gets counts the GETs for a path that the providers got.
+func (s *site) gets(path string) map[string]int {
+	s.t.Helper()
+	got := map[string]int{}
+	for region, e := range s.providers {
+		for _, r := range e.requests() {
+			if r.Method == "GET" && strings.EqualFold(r.Path, path) {
+				got[region]++
+			}
+		}
+	}
+	return got
+}
+
+func TestEstateIsFound(t *testing.T) {
+	s, east, west := estate(t)
+	s.gets("")
+	if got := s.ok(200, "GET", strings.ToLower(east)+api, ""); !strings.Contains(got.text, `"age":"old"`) {
+		t.Errorf("%s", got.text)
+	}
+	if row, _ := s.row(east); !firm(row) || row.Region != "eastus" || row.ID != east || row.Name != "Old-East" || row.Details.Tags["age"] != "old" {
+		t.Errorf("%+v", row)
+	}
+	if got := s.gets(east); got["westus"] != 1 || got["eastus"] != 2 { // one of them the client's
+		t.Errorf("%v", got)
+	}
+	s.ok(200, "GET", east+api, "")
+	if got := s.gets(east); got["westus"] != 0 || got["eastus"] != 1 {
+		t.Errorf("what is known was looked for: %v", got)
+	}
+	if got := s.names(inSubscription + "/resources" + own); got != "Old-East" {
+		t.Errorf("%s", got)
+	}
+	// What is nested is found where its parent is.
+	s.ok(204, "HEAD", east+"/disks/D"+api, "")
+	if row, _ := s.row(east + "/disks/D"); row.Region != "eastus" || row.Parent != arm.Fold(east) || row.Name != "Old-East/D" {
+		t.Errorf("%+v", row)
+	}
+	if got := s.gets(east + "/disks/D"); len(got) != 1 || got["eastus"] != 1 {
+		t.Errorf("%v", got)
+	}
+	// As a parent it is found, too.
+	s.ok(201, "PUT", west+"/disks/new"+api, `{}`)
+	s.ok(200, "POST", west+"/start"+api, "")
+}
+
+func TestWritesMeetTheEstate(t *testing.T) {
+	s, east, west := estate(t)
+	got := s.want(409, "InvalidResourceLocation", "PUT", east+api, westus)
+	if !strings.Contains(got.text, "already exists in location 'eastus'") {
+		t.Errorf("%s", got.text)
+	}
+	s.ok(200, "PATCH", west+api, `{"tags":{"a":"b"}}`)
+	s.ok(200, "PUT", west+api, westus)
+	s.ok(200, "DELETE", east+"/disks/D"+api, "")
+	s.ok(200, "DELETE", east+api, "")
+	if held := s.at("eastus").holds(); len(held) != 0 {
+		t.Errorf("%v", held)
+	}
+	// What is nowhere is absent, and can be made.
+	none := machinePath("G", "none")
+	s.want(404, "ResourceNotFound", "GET", none+api, "")
+	s.ok(404, "HEAD", none+api, "")
+	s.want(404, "ResourceNotFound", "PATCH", none+api, `{}`)
+	s.want(404, "ResourceNotFound", "POST", none+"/start"+api, "")
+	s.ok(204, "DELETE", none+api, "")
+	s.want(404, "ParentResourceNotFound", "PUT", none+"/disks/d"+api, `{}`)
+	s.ok(201, "PUT", none+api, eastus)
+}
+
+func TestListsOfTheEstate(t *testing.T) {
+	s, _, _ := estate(t)
+	for _, scope := range []string{inSubscription, groupPath("G")} {
+		names := strings.Fields(s.names(scope + "/providers/Contoso.Compute/virtualMachines" + api))
+		slices.Sort(names)
+		if strings.Join(names, " ") != "Old-East Old-West" {
+			t.Errorf("%s: %v", scope, names)
+		}
+	}
+	// Nor is a namespace that was never registered taken for empty.
+	s.at("global").do("PUT", groupPath("G")+"/providers/Contoso.Insight/profiles/p"+api, `{"location":"global"}`, 201)
+	if got := s.names(inSubscription + "/providers/Contoso.Insight/profiles" + api); got != "p" {
+		t.Errorf("%s", got)
+	}
+	s.ok(200, "GET", groupPath("G")+"/providers/Contoso.Insight/profiles/p"+api, "")
+	if row, _ := s.row(groupPath("G") + "/providers/Contoso.Insight/profiles/p"); row.Region != "global" || row.Location != "global" {
+		t.Errorf("%+v", row)
+	}
+	// A region that does not say fails the list.
+	s.at("westus").server.Close()
+	s.want(503, "ServiceUnavailable", "GET", machines+api, "")
+}
+
+// A region that does not say is no region without: nothing is called absent,
+// and nothing is made a second time.
+func TestEstateWithARegionDown(t *testing.T) {
+	s, east, west := estate(t)
+	s.at("westus").server.Close()
+	for _, c := range []struct{ method, body string }{{"GET", ""}, {"PUT", eastus}, {"PATCH", `{}`}, {"DELETE", ""}} {
+		got := s.want(503, "ServiceUnavailable", c.method, west+api, c.body)
+		if got.header.Get("Retry-After") != "5" || !strings.Contains(got.text, `"target":"westus"`) {
+			t.Errorf("%s: %v %s", c.method, got.header, got.text)
+		}
+	}
+	s.ok(503, "HEAD", west+api, "")
+	s.want(503, "ServiceUnavailable", "PUT", west+"/disks/d"+api, `{}`)
+	if held := s.at("eastus").holds(); len(held) != 2 {
+		t.Errorf("eastus holds %v", held)
+	}
+	// What another region holds is there all the same.
+	s.ok(200, "GET", east+api, "")
+}
+
+func TestEstateWithARegionThatSaysNeither(t *testing.T) {
+	s, _, west := estate(t)
+	s.at("westus").fault("GET", west, "status=403")
+	if got := s.want(503, "ServiceUnavailable", "GET", west+api, ""); !strings.Contains(got.text, "status 403") {
+		t.Errorf("%s", got.text)
+	}
+	s.at("westus").fault("GET", west, "stall")
+	if got := s.want(504, "GatewayTimeout", "GET", west+api, ""); got.header.Get("Retry-After") == "" || !strings.Contains(got.text, "westus") {
+		t.Errorf("%v %s", got.header, got.text)
+	}
+	s.ok(200, "GET", west+api, "")
+}
+
+// One ID in two regions: the first in the map's order gets the row.
+func TestEstateWithAStray(t *testing.T) {
+	s, east, _ := estate(t)
+	s.at("westus").do("PUT", east+api, westus, 201)
+	s.ok(200, "GET", east+api, "")
+	if row, _ := s.row(east); row.Region != "westus" {
+		t.Errorf("%+v", row)
+	}
+	strays, err := s.store.Strays(t.Context(), subscription, "g")
+	if err != nil || len(strays) != 1 || strays[0].Region != "eastus" || strays[0].ID != east {
+		t.Errorf("%+v %v", strays, err)
+	}
+}
+
+func TestSearchesAreShared(t *testing.T) {
+	s, east, _ := estate(t)
+	f, ok := s.gateway.router.Finder.(*finder)
+	if !ok {
+		t.Fatal("no finder")
+	}
+	under := &search{done: make(chan struct{})}
+	f.searches[arm.Fold(east)] = under
+	s.gets("")
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			if err := f.Find(t.Context(), routing.Sought{Key: arm.Fold(east)}); !errors.Is(err, errBrokenOff) {
+				t.Errorf("%v", err)
+			}
+		})
+	}
+	under.err = errBrokenOff
+	close(under.done)
+	wait.Wait()
+	delete(f.searches, arm.Fold(east))
+	if got := s.gets(east); len(got) != 0 {
+		t.Errorf("%v", got)
+	}
+	s.ok(200, "GET", east+api, "")
+	if len(f.searches) != 0 {
+		t.Error("a search is left behind")
+	}
+}
+
+func TestSearchesAreThrottled(t *testing.T) {
+	s, east, west := estate(t)
+	f, ok := s.gateway.router.Finder.(*finder)
+	if !ok {
+		t.Fatal("no finder")
+	}
+	f.rates[subscription] = rate.NewLimiter(rate.Every(30*time.Second), 1)
+	s.ok(200, "GET", east+api, "")
+	s.gets("")
+	got := s.want(429, "SubscriptionRequestsThrottled", "DELETE", west+api, "")
+	if got.header.Get("Retry-After") != "30" || len(s.gets(west)) != 0 {
+		t.Errorf("%v", got.header)
+	}
+	s.ok(200, "GET", east+api, "") // needs no search
+}
+
+// What was deleted while it was seen is looked for once more, and what is being
+// written to is left to its writer.
+func TestSightingsThatAreOvertaken(t *testing.T) {
+	s, east, _ := estate(t)
+	f := newFinder(s.gateway)
+	subs, err := s.store.Subscription(t.Context(), subscription)
+	if err != nil {
+		t.Fatal(err)
+	}
+	group, err := s.store.Group(t.Context(), subscription, "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	q, _ := routing.Classify(s.config.Map, "GET", east, "")
+	sought := routing.Sought{
+		Subscription: subs, Group: group, Type: q.Type, ID: east, Key: q.Key(), APIVersion: "2024-01-01",
+	}
+	stale := inventory.Sighting{ListedSince: s.store.Time(), Resource: inventory.Resource{
+		Subscription: subscription, Group: "G", ID: east, Type: q.Type.Key, TypeName: q.Type.FullName, Region: "eastus",
+	}}
+	s.ok(200, "DELETE", east+api, "")
+	if again, err := f.adopt(t.Context(), sought, []inventory.Sighting{stale}); err != nil || !again {
+		t.Errorf("%v %v", again, err)
+	}
+	if _, there := s.row(east); there {
+		t.Error("a stale sighting brought it back")
+	}
+	// A DELETE that may still land: it can be neither adopted nor called absent.
+	s.want(502, "BadGatewayConnection", "DELETE", machinePath("G", "Old-West")+api, "", "x-contoso-fault", "reset-after")
+	west := machinePath("G", "Old-West")
+	s.want(404, "ResourceNotFound", "GET", west+api, "")
+	s.at("westus").do("PUT", west+api, westus, 201)
+	s.want(503, "ServiceUnavailable", "GET", west+api, "")
+	s.lapse()
+	s.clock.advance(time.Millisecond)
+	s.ok(200, "GET", west+api, "")
+}

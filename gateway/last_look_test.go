@@ -1,0 +1,222 @@
+package gateway
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"portico/inventory"
+	"portico/regions"
+)
+
+// blocked deletes a group that holds what the index did not know, and wants it
+// named.
+func (s *site) blocked(group string, ids ...string) {
+	s.t.Helper()
+	got := s.want(409, "ResourceGroupDeletionBlocked", "DELETE", group+own, "")
+	for _, id := range ids {
+		if !strings.Contains(got.text, `"target":"`+id+`"`) {
+			s.t.Errorf("%s is not named: %s", id, got.text)
+		}
+	}
+}
+
+// Where a group ever sent a write to is looked at before it goes.
+func TestGroupHoldsWhatNobodyKnows(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	// A provider that refuses a create, and yet carries it out.
+	m := machinePath("g", "M")
+	s.want(400, "ContosoFault", "PUT", m+api, eastus, "x-contoso-fault", "status=400")
+	if _, there := s.row(m); there {
+		t.Fatal("a refused create left a row")
+	}
+	s.at("eastus").do("PUT", m+api, eastus, 201)
+	s.blocked(g, m)
+	if row, _ := s.row(m); row.Region != "eastus" || row.ID != m || !firm(row) {
+		t.Errorf("%+v", row)
+	}
+	for region, e := range s.providers {
+		for _, r := range e.requests() {
+			if region != "eastus" && strings.HasPrefix(r.Path, g) {
+				t.Errorf("%s was asked for what was never sent there: %v", region, r)
+			}
+		}
+	}
+	s.ok(200, "DELETE", m+api, "")
+	s.ok(200, "DELETE", g+own, "")
+	// What another incarnation sent is not this one's.
+	s.group("g")
+	s.at("eastus").requests()
+	s.ok(200, "DELETE", g+own, "")
+	if asked := s.at("eastus").requests(); len(asked) != 0 {
+		t.Errorf("%v", asked)
+	}
+}
+
+func TestLastLookOfAnEstate(t *testing.T) {
+	s, east, west := estate(t)
+	g := groupPath("G")
+	h := s.group("h")
+	s.at("westus").requests()
+	s.ok(200, "DELETE", h+own, "") // its lists are empty, and those of G not its own
+	if asked := s.at("westus").requests(); len(asked) == 0 {
+		t.Error("nobody was asked")
+	}
+	s.blocked(g, east, west)
+	s.ok(200, "DELETE", west+api, "")
+	s.ok(200, "DELETE", east+api, "")
+	s.ok(200, "DELETE", g+own, "")
+}
+
+func TestLastLookPagesThrough(t *testing.T) {
+	s := newSite(t, setup{uncovered: true})
+	g := s.group("g")
+	for i := range mostFound + 20 {
+		s.at("westus").do("PUT", machinePath("g", fmt.Sprintf("m%03d", i))+api, westus, 201)
+	}
+	s.blocked(g, machinePath("g", "m000"))
+	rows, err := s.store.Resources(t.Context(), inventory.ResourceQuery{Subscription: subscription, Group: "g"})
+	if err != nil || len(rows) < mostFound {
+		t.Errorf("%d rows, %v", len(rows), err)
+	}
+}
+
+func TestLastLookThatCannotBeTaken(t *testing.T) {
+	for _, c := range []struct {
+		fault  string
+		status int
+		code   string
+	}{{"status=500", 503, "ServiceUnavailable"}, {"bad-json", 503, "ServiceUnavailable"}, {"stall", 504, "GatewayTimeout"}} {
+		s := newSite(t, setup{sections: "upstream: {callTimeout: 700ms}"})
+		g := s.group("g")
+		m := s.machine("g", "m", "eastus")
+		s.ok(200, "DELETE", m+api, "")
+		s.at("eastus").do("POST", "/contoso/faults", fmt.Sprintf(`{"method":"GET","pathContains":"virtualMachines","fault":%q,"count":20}`, c.fault), 201)
+		got := s.want(c.status, c.code, "DELETE", g+own, "")
+		if got.header.Get("Retry-After") == "" || !strings.Contains(got.text, `"target":"eastus"`) {
+			t.Errorf("%s: %v %s", c.fault, got.header, got.text)
+		}
+		s.ok(204, "HEAD", g+own, "")
+		s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
+		s.ok(200, "DELETE", g+own, "")
+	}
+}
+
+func TestLastLookAtWhatLeftTheMap(t *testing.T) {
+	s := newSite(t, setup{})
+	for _, place := range []inventory.Write{
+		{Type: "Contoso.Compute/virtualMachines", Region: "northpole"},
+		{Type: "Contoso.Compute/forgotten", Region: "westus"},
+		{Type: "Contoso.Forgotten/things", Region: "westus"},
+	} {
+		g := s.group("g")
+		place.Subscription, place.Group, place.ID = subscription, "g", g+"/providers/x/y/z"
+		place.Key = place.ID
+		ticket, err := s.store.Begin(t.Context(), place)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.NotSent}); err != nil {
+			t.Fatal(err)
+		}
+		got := s.want(503, "ServiceUnavailable", "DELETE", g+own, "")
+		if !strings.Contains(strings.ToLower(got.text), strings.ToLower(place.Type)) || !strings.Contains(got.text, place.Region) {
+			t.Errorf("%s", got.text)
+		}
+		if err := s.store.DeleteGroup(t.Context(), subscription, "g", nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// A stray holds its group back until its region does not have it any more.
+func TestGroupWithAStray(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m := s.machine("g", "m", "westus")
+	s.at("eastus").do("PUT", m+api, eastus, 201)
+	s.machine("g", "n", "eastus") // so that the group touched eastus
+	s.ok(200, "DELETE", machinePath("g", "n")+api, "")
+	q, err := s.store.Adopt(t.Context(), inventory.Sighting{ListedSince: s.store.Time(), Resource: inventory.Resource{
+		Subscription: subscription, Group: "g", ID: m, Type: "Contoso.Compute/virtualMachines", Region: "eastus",
+	}})
+	if err != nil || q != inventory.Strayed {
+		t.Fatal(q, err)
+	}
+	s.ok(200, "DELETE", m+api, "")
+	s.blocked(g, m)
+	if got := s.do("DELETE", g+own, ""); !strings.Contains(got.text, "in the location 'eastus'") {
+		t.Errorf("%s", got.text)
+	}
+	s.at("eastus").do("DELETE", m+api, "", 200)
+	s.ok(200, "DELETE", g+own, "")
+}
+
+// What changes while the look is taken is looked at again.
+func TestLastLookCountsForWhatItSaw(t *testing.T) {
+	group := inventory.Group{Incarnation: [16]byte{1}}
+	west, east := inventory.Touch{Type: "t", Region: "westus"}, inventory.Touch{Type: "t", Region: "eastus"}
+	look := lastLook{incarnation: group.Incarnation, touched: []inventory.Touch{west}, taken: true}
+	for _, c := range []struct {
+		look    lastLook
+		group   inventory.Group
+		touched []inventory.Touch
+		goes    bool
+	}{
+		{look, group, []inventory.Touch{west}, true},
+		{look, group, nil, true},
+		{look, group, []inventory.Touch{west, east}, false},
+		{look, inventory.Group{}, []inventory.Touch{west}, false},
+		{lastLook{}, inventory.Group{}, nil, false},
+	} {
+		if err := c.look.judge(c.group, c.touched); (err == nil) != c.goes {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// Instances without rows are gone through for what lies below them.
+func TestLastLookBelowWhatHasNoRows(t *testing.T) {
+	const catalogs = "/providers/Contoso.Lists/catalogs"
+	item := groupPath("g") + catalogs + "/c/items/i"
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		for path, body := range map[string]string{
+			catalogs:              `{"value":[{"id":"` + groupPath("g") + catalogs + `/c"},{"id":"` + groupPath("other") + catalogs + `/x"}]}`,
+			catalogs + "/c/items": `{"value":[{"id":"` + item + `"}]}`,
+			"/items/i":            `{"id":"` + item + `","location":"westus"}`,
+		} {
+			if strings.HasSuffix(r.URL.Path, path) {
+				fmt.Fprint(w, body)
+				return
+			}
+		}
+		t.Errorf("%s", r.URL)
+		w.WriteHeader(http.StatusNotFound)
+	}))
+	defer server.Close()
+	s := newSite(t, setup{uncovered: true, types: `
+regions: [{name: westus, displayName: West US}]
+providers:
+  - namespace: Contoso.Lists
+    registration: automatic
+    endpoints: {westus: ["` + server.URL + `"], global: ["` + server.URL + `"]}
+    resourceTypes:
+      - {name: catalogs, kind: proxyOnly, apiVersions: ["2024-01-01"]}
+      - {name: catalogs/items, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: catalogs/items/parts, kind: tracked, apiVersions: ["2024-01-01"]}
+`})
+	s.blocked(s.group("g"), item)
+	var names []string
+	for _, t := range downToTracked(s.gateway.declared("contoso.lists/catalogs/items/parts")) {
+		names = append(names, t.Name)
+	}
+	if strings.Join(names, " ") != "catalogs catalogs/items" {
+		t.Errorf("%v", names)
+	}
+	if types := downToTracked(&regions.ResourceType{Kind: regions.ProxyOnly}); len(types) != 1 {
+		t.Errorf("%v", types)
+	}
+}

@@ -1,0 +1,28 @@
+package inventory
+
+// What a write or the end of a group is judged by, apart from the statements
+// that fetch it: both are decided while the group's row is locked, so that
+// neither sees a group that the other is just changing.
+
+// admittedBy judges a write by the group that it goes into, nil where there is
+// none: an Active group takes clients' writes, a Deleting one those of its own
+// delete, and both only those that are meant for this incarnation.
+func (w *Write) admittedBy(group *Group) error {
+	takes := GroupActive
+	if w.OfGroupDelete {
+		takes = GroupDeleting
+	}
+	switch {
+	case group == nil || w.Incarnation != [16]byte{} && w.Incarnation != group.Incarnation:
+		return ErrGroupNotFound
+	case group.State != takes:
+		return &GroupStateError{State: group.State}
+	}
+	return nil
+}
+
+// mayClose tells whether a group of which this is left may go. Neither a row nor
+// a write that may still be on its way, whoever sent it, may outlive it.
+func mayClose(left *GroupNotEmptyError) bool {
+	return left.Total == 0 && left.Intents == 0 && len(left.Strays) == 0
+}

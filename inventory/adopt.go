@@ -1,0 +1,146 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"portico/arm"
+)
+
+// Sighting is a resource that a provider was seen to hold, by a GET that
+// answered 200. Of the row it names, Subscription, ID, Group, Type, TypeName,
+// Name, Parent, Region, Location, APIVersion, ProvisioningState, Details,
+// Creator and Created count; an empty Name is read from the ID, an empty
+// Location is the region's, and a zero Created is now.
+type Sighting struct {
+	Resource
+
+	// ListedSince is when the list that showed the resource was begun, or the
+	// GET where there was no list, by the store's time. What was deleted since
+	// is not brought back.
+	ListedSince time.Time
+}
+
+// AdoptResult is what became of a sighting.
+type AdoptResult uint8
+
+// The ends of an adoption.
+const (
+	// Adopted: there is a row now.
+	Adopted AdoptResult = iota
+	// Known: there was a row in that region already; nothing was changed.
+	Known
+	// Strayed: there is a row in another region. The sighting was recorded as a
+	// Stray, and the row is as it was.
+	Strayed
+	// TooYoung: the resource, or one that it lies below, was deleted since it
+	// was listed, or a write that decides about it may be on its way.
+	TooYoung
+	// NoGroup: the resource group does not exist. It is not made.
+	NoGroup
+)
+
+var adoptResults = [...]string{"Adopted", "Known", "Strayed", "TooYoung", "NoGroup"}
+
+func (r AdoptResult) String() string { return nameOf(adoptResults[:], int(r)) }
+
+const (
+	selectTombstone = `SELECT at FROM tombstones WHERE subscription = ? AND key = ?`
+	openDeletes     = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND key = ? AND kind = ?`
+)
+
+// Adopt takes a resource that the index does not have into it, as found. It
+// counts for its quota, also beyond the limit: what exists, exists. A group
+// that is being deleted adopts too, so that the resource is not forgotten with
+// it. Nothing is adopted while a write to the resource is open, or where it was
+// removed after the list was begun.
+func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
+	row := seen.Resource
+	row.Subscription, row.Group = arm.Fold(row.Subscription), arm.Fold(row.Group)
+	row.Key, row.Type, row.Parent = arm.Fold(row.ID), arm.Fold(row.Type), arm.Fold(row.Parent)
+	if row.Name == "" {
+		row.Name = nameIn(row.ID, row.Type)
+	}
+	if row.Location == "" {
+		row.Location = row.Region
+	}
+	return commit(ctx, s, flushed, aboutWrite(row.Subscription, row.Group, "", row.Key), func(t *tx) (AdoptResult, error) {
+		// Writes lock the group first as well, so none can begin meanwhile.
+		group, err := loadGroup(t, lockGroup, row.Subscription, row.Group)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return NoGroup, nil
+		case err != nil:
+			return 0, err
+		}
+		h, err := hold(t, row.Subscription, row.Key)
+		if err != nil {
+			return 0, err
+		}
+		if h.row != nil && h.row.Region == row.Region {
+			_, err := t.exec(deleteStray, row.Subscription, row.Region, row.Key)
+			return Known, err
+		}
+		moot, err := h.moot(t, seen.ListedSince)
+		switch {
+		case err != nil:
+			return 0, err
+		case moot || len(h.open) > 0:
+			return TooYoung, nil
+		case h.row != nil:
+			_, err := t.exec(putStray, row.Subscription, row.Region, row.Key, row.ID, row.Group, row.Type, micros(t.now))
+			return Strayed, err
+		}
+		return Adopted, h.adopt(t, row, group.Incarnation)
+	})
+}
+
+// moot tells whether what was seen may have gone since: the resource, or one
+// above it that takes it along, was removed at that time or later, or is being
+// removed.
+func (h *held) moot(t *tx, since time.Time) (bool, error) {
+	for _, key := range ancestry(h.key) {
+		var at int64
+		err := t.one(selectTombstone, h.subscription, key)(&at)
+		if err == nil && at >= micros(since) {
+			return true, nil
+		}
+		if err != nil && !errors.Is(err, sql.ErrNoRows) {
+			return false, err
+		}
+		if key == h.key {
+			continue // its intents are known
+		}
+		var open int
+		if err := t.one(openDeletes, h.subscription, key, Delete)(&open); err != nil || open > 0 {
+			return open > 0, err
+		}
+	}
+	return false, nil
+}
+
+// adopt makes the row of a resource that is there, without a write.
+func (h *held) adopt(t *tx, row Resource, incarnation [16]byte) error {
+	row.Changed = t.now
+	if row.Created.IsZero() {
+		row.Created = t.now
+	}
+	after, did := settle(h.state(), seen{provisioningState: row.ProvisioningState}, newID())
+	h.create(&row)
+	if err := h.store(t, after, did); err != nil {
+		return err
+	}
+	if err := retag(t, row.Subscription, row.Key, nil, row.Details.Tags); err != nil {
+		return err
+	}
+	if err := raiseUsage(t, usage{row.Subscription, row.Group, row.Type}, 0); err != nil {
+		return err
+	}
+	if _, err := t.exec(insertTouch, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {
+		return err
+	}
+	_, err := t.exec(deleteStray, row.Subscription, row.Region, row.Key)
+	return err
+}

@@ -1,0 +1,232 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+)
+
+// batch is the writes that share a transaction.
+//
+// At first they run without savepoints, and what they count is added up and
+// checked once, at the end. Only when one is refused after it has changed
+// something, or fails, or does not fit a quota, everything is rolled back and
+// they run once more, singly: each in a savepoint of its own.
+type batch struct {
+	lane    *lane
+	ctx     context.Context
+	cancel  context.CancelFunc
+	members []*write
+	singly  bool
+
+	results []result
+	changed []place
+	// unreachable: no connection was to be had.
+	unreachable bool
+}
+
+func (l *lane) newBatch(members []*write) *batch {
+	b := &batch{lane: l, members: members, results: make([]result, len(members))}
+	b.ctx, b.cancel = l.context()
+	return b
+}
+
+// errSingly ends a transaction that has to be repeated with the members apart.
+var errSingly = errors.New("inventory: the batch has to run singly")
+
+// How often a transaction is tried that lost against others or its connection,
+// and how long to wait before the next time, at most.
+const (
+	transactionTries = 6
+	transactionPause = 30 * time.Millisecond
+)
+
+// run runs the batch. An error means that nothing can be said of any member.
+func (b *batch) run() error {
+	for try := 1; ; {
+		err := b.transact()
+		var unsure commitError
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, errSingly) && !b.singly:
+			b.singly = true
+			continue
+		case try == transactionTries || b.unreachable || b.ctx.Err() != nil:
+			return err
+		case retryable(err):
+			// The transaction that won may take the same rows again.
+			time.Sleep(rand.N(transactionPause * time.Duration(try)))
+		case errors.As(err, &unsure) || !lost(err):
+			return err
+		default:
+			// It broke before its commit was sent, so it left nothing.
+			b.lane.session.discard()
+		}
+		try++
+	}
+}
+
+// commitError is the failure of a commit: it may have been made all the same.
+type commitError struct{ error }
+
+func (e commitError) Unwrap() error { return e.error }
+
+// transact tries the batch in one transaction. After any error but errSingly
+// and those that a rollback heals, the session is of no use.
+func (b *batch) transact() error {
+	d := unflushed
+	for _, m := range b.members {
+		d = d || m.durability
+	}
+	link, err := b.lane.session.begin(b.ctx, d)
+	if err != nil {
+		b.unreachable = unreached(err) || b.ctx.Err() != nil
+		return err
+	}
+	t := &tx{link: link, places: &b.lane.cache.places, pollFloor: b.lane.pollFloor, singly: b.singly, apart: b.singly || len(b.members) == 1}
+	written, err := b.runMembers(t)
+	b.changed = append(b.changed, t.changed...)
+	if err == nil && len(b.members) == 1 && written == 0 && (t.wrote || t.failed != nil) {
+		return t.rollback() // of the only member, which was refused
+	}
+	if err == nil {
+		err = b.complete(t)
+	}
+	if err != nil {
+		if errors.Is(err, errSingly) || retryable(err) {
+			if rolledBack := t.rollback(); rolledBack != nil {
+				return rolledBack
+			}
+		}
+		return err
+	}
+	if err := t.commit(); err != nil {
+		return commitError{err}
+	}
+	b.lane.count(written, d)
+	return nil
+}
+
+// complete sends what the members left for later.
+func (b *batch) complete(t *tx) error {
+	err := t.settleUsage()
+	if err == nil {
+		err = t.link.flush()
+	}
+	if err != nil && !b.singly && !retryable(err) && !down(err) {
+		return errSingly // to find out whose it is
+	}
+	return err
+}
+
+func (l *lane) count(written int, d durability) {
+	if written == 0 {
+		return
+	}
+	l.commits.Add(1)
+	l.writes.Add(uint64(written))
+	if d == flushed {
+		l.flushes.Add(1)
+	}
+}
+
+// runMembers runs all and returns how many were not refused.
+func (b *batch) runMembers(t *tx) (written int, err error) {
+	if b.lane.dialect.locksRows {
+		if err := b.lock(t); err != nil {
+			return 0, err
+		}
+	}
+	for i, m := range b.members {
+		t.now = b.lane.dialect.now().UTC().Truncate(time.Microsecond)
+		if err := b.member(t, m, &b.results[i]); err != nil {
+			return 0, err
+		}
+		if b.results[i].err == nil && b.results[i].panicked == nil {
+			written++
+		}
+	}
+	return written, nil
+}
+
+// lock locks and loads what the members are about, in the order in which all
+// transactions do: of each group its own row, if any of them needs that, then
+// those of its resources.
+func (b *batch) lock(t *tx) error {
+	var queries []request
+	held := ""
+	for i, m := range b.members {
+		about := m.about
+		ask := func(statement, key string) {
+			queries = append(queries, request{statement, []any{about.subscription, key}})
+		}
+		if (i == 0 || b.members[i-1].about.group != about.group) && b.opens(i) {
+			ask(lockGroup, about.group)
+		}
+		if !about.holds || about.key == held {
+			continue
+		}
+		if about.above != "" {
+			ask(lockResource, about.above)
+		}
+		ask(lockIntents, about.key)
+		ask(lockResource, about.key)
+		held = about.key
+	}
+	return t.check(t.link.fetch(queries))
+}
+
+// opens tells whether any member about the group of the one at first, and from
+// there on, locks the group's row.
+func (b *batch) opens(first int) bool {
+	for _, m := range b.members[first:] {
+		if m.about.group != b.members[first].about.group {
+			return false
+		}
+		if m.about.opens {
+			return true
+		}
+	}
+	return false
+}
+
+// member runs one write. An error means that the transaction has to end.
+func (b *batch) member(t *tx, m *write, r *result) error {
+	saved := b.singly && len(b.members) > 1
+	if saved {
+		if err := t.later("SAVEPOINT member"); err != nil {
+			return err
+		}
+	}
+	*r, t.wrote = result{}, false
+	r.run(m.run, t)
+	if r.err == nil && t.failed != nil {
+		r.err = t.failed // whatever run made of it, the engine will not go on
+	}
+	refused := r.err != nil || r.panicked != nil
+	switch {
+	case t.failed != nil && (retryable(t.failed) || down(t.failed)):
+		return t.failed
+	case errors.Is(r.err, errSingly), errors.Is(r.err, errOvertaken):
+		return r.err
+	case refused && !b.singly && len(b.members) > 1 && (t.wrote || t.failed != nil):
+		return errSingly
+	}
+	if !saved {
+		return nil
+	}
+	if refused {
+		t.failed = nil
+		if err := t.undo(); err != nil {
+			return err
+		}
+	}
+	return t.later("RELEASE SAVEPOINT member")
+}
+
+func (r *result) run(f func(*tx) error, t *tx) {
+	defer func() { r.panicked = recover() }()
+	r.err = f(t)
+}

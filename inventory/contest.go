@@ -1,0 +1,58 @@
+package inventory
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"portico/arm"
+)
+
+// Contested returns a row, and whether a DELETE of the resource, or of one that
+// it lies below, is open. While one is, even a Live row proves nothing: the
+// client may have been told that the resource is gone, and the settle that said
+// so may be lost. Both are of one moment. ErrNotFound where there is no row.
+func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, contested bool, err error) {
+	sub, key = arm.Fold(sub), arm.Fold(key)
+	above := ancestry(key)
+	args := append([]any{sub, Delete}, above...)
+	args = append(args, sub, key)
+	row, err = scanResource(func(dest ...any) error {
+		return s.read(ctx).one(selectContested(len(above)), args...)(append(dest, &contested)...)
+	})
+	return row, contested, orNotFound(err)
+}
+
+// selectContested is the text for a resource and those above it, n in all.
+func selectContested(n int) string {
+	keys := strings.Join(slices.Repeat([]string{"?"}, n), ", ")
+	return `SELECT ` + resourceColumns + `,
+		EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND kind = ? AND key IN (` + keys + `))
+		FROM resources WHERE subscription = ? AND key = ?`
+}
+
+// ancestry lists the keys of a resource and of all that it may lie below. Some
+// of a path's beginnings name no resource; nothing is recorded of those.
+func ancestry(key string) []any {
+	keys := []any{key}
+	segments := 0
+	for i := 1; i < len(key); i++ {
+		if key[i] != '/' {
+			continue
+		}
+		// Behind scope and namespace, types and names take turns.
+		if segments++; segments > scopeSegments && segments%2 == 0 {
+			keys = append(keys, key[:i])
+		}
+	}
+	return keys
+}
+
+// scopeSegments is how many segments of an ID come before its first type:
+// subscriptions, its id, resourceGroups, its name, providers, the namespace.
+const scopeSegments = 6
+
+// opposed tells whether a DELETE of the resource is open.
+func (h *held) opposed() bool {
+	return slices.ContainsFunc(h.open, func(in intent) bool { return in.kind == Delete })
+}

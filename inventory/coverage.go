@@ -1,0 +1,62 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"portico/arm"
+)
+
+const (
+	putCoverage = `INSERT INTO coverage (subscription, type, region, swept) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, type, region) DO UPDATE SET swept = excluded.swept`
+	selectCoverage = `SELECT region FROM coverage WHERE subscription = ? AND type = ? ORDER BY region`
+)
+
+// Uncovered returns those of the regions whose instances of a type may be
+// unknown to the index: absence of a row there is no absence of a resource. In
+// a covered subscription, and wherever a complete sweep has been, there are
+// none; in a subscription that the store does not know, all are.
+func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
+	from := s.read(ctx)
+	switch known, err := loadSubscription(from, sub); {
+	case errors.Is(err, ErrNotFound):
+		return slices.Clone(regions), nil
+	case err != nil:
+		return nil, err
+	case known.Covered:
+		return nil, nil
+	}
+	covered, err := collect(from, scanText, selectCoverage, arm.Fold(sub), arm.Fold(typ))
+	if err != nil {
+		return nil, err
+	}
+	var uncovered []string
+	for _, region := range regions {
+		if !slices.Contains(covered, region) {
+			uncovered = append(uncovered, region)
+		}
+	}
+	return uncovered, nil
+}
+
+// Cover records that all instances of a type which a region held when its list
+// was begun are known: each has a row, or something else remembers it. swept is
+// that begin, by the store's time.
+func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
+	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
+		_, err := t.exec(putCoverage, arm.Fold(sub), arm.Fold(typ), region, micros(swept))
+		return err
+	})
+}
+
+// Time is the store's, which what is compared with its records has to be
+// measured by.
+func (s *Store) Time() time.Time { return s.dialect.now() }
+
+func scanText(scan scanner) (text string, err error) {
+	err = scan(&text)
+	return text, err
+}

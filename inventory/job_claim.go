@@ -1,0 +1,157 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+)
+
+const (
+	dueJobs = `SELECT ` + jobColumns + ` FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
+	// The holder may have renewed its lease since the job was seen to be due.
+	claimJob = `UPDATE jobs SET owner = ?, token = token + 1, until = ?, due = ?, attempts = attempts + 1, changed = ?
+		WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND due <= ? RETURNING ` + jobColumns
+
+	ifHeld    = ` WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND shard >= 0`
+	renewJob  = `UPDATE jobs SET until = ?, due = ?` + ifHeld
+	saveJob   = `UPDATE jobs SET payload = ?, changed = ?` + ifHeld
+	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?` + ifHeld
+	endJob    = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, token = token + 1, changed = ?` + ifHeld
+	jobKind   = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
+	deleteJob = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
+)
+
+// ClaimJobs takes at most limit jobs of the named kinds (none named: of any)
+// that are due and not held, those that have been due for longest first. Each
+// is the caller's until the lease has passed; a dead holder's job falls due by
+// that. The claim is durable when this returns, so that an attempt is counted
+// before it begins.
+//
+// A lease is to be timed from before this was called: its holder is then the
+// first to believe that it is over.
+func (s *Store) ClaimJobs(ctx context.Context, owner string, lease time.Duration, limit int, kinds ...string) ([]Job, error) {
+	due, err := s.dueJobs(ctx, limit, kinds)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	// One order for all who claim, so that none waits for another in a circle.
+	slices.SortFunc(due, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	claimed, err := commit(ctx, s, flushed, subject{}, func(t *tx) ([]Job, error) {
+		mine := make([]Job, 0, len(due))
+		until, now := micros(t.now.Add(lease)), micros(t.now)
+		for _, j := range due {
+			claimed, err := scanJob(t.one(claimJob, owner, until, until, now, j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue // another was faster
+			}
+			if err != nil {
+				return nil, err
+			}
+			mine = append(mine, claimed)
+		}
+		return mine, nil
+	})
+	return claimed, err
+}
+
+// dueJobs reads what is due, without holding it.
+func (s *Store) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	from, now := s.read(ctx), micros(s.dialect.now())
+	var due []Job
+	for shard := range jobShards {
+		of := kinds
+		if len(of) == 0 {
+			var err error
+			if of, err = jobKinds(from, shard); err != nil {
+				return nil, err
+			}
+		}
+		for _, kind := range of {
+			found, err := collect(from, scanJob, dueJobs, shard, kind, now, limit)
+			if err != nil {
+				return nil, err
+			}
+			due = append(due, found...)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b Job) int { return a.Due.Compare(b.Due) })
+	return due[:min(limit, len(due))], nil
+}
+
+// jobKinds lists the kinds in a shard, each one step in the index.
+func jobKinds(from source, shard int) (kinds []string, err error) {
+	for kind := ""; ; kinds = append(kinds, kind) {
+		err := from.one(jobKind, shard, kind)(&kind)
+		if errors.Is(err, sql.ErrNoRows) {
+			return kinds, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// update runs a statement that ends with ifHeld.
+func (j *Job) update(t *tx, statement string, args ...any) error {
+	n, err := t.exec(statement, append(args, j.Subscription, j.ID[:], j.Incarnation[:], j.Token)...)
+	if err == nil && n == 0 {
+		return ErrDeposed
+	}
+	return err
+}
+
+// RenewJob gives the holder another lease from now on, or ErrDeposed when the
+// token has moved on. It is to be timed like a claim. It need not be durable: a
+// renewal that is lost lets another take the job earlier.
+func (s *Store) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
+	held := *j
+	until, err := commit(ctx, s, unflushed, aboutJob(held.Subscription, held.Subject), func(t *tx) (time.Time, error) {
+		until := t.now.Add(lease)
+		return until, held.update(t, renewJob, micros(until), micros(until))
+	})
+	if err == nil {
+		j.Until, j.Due = until, until
+	}
+	return err
+}
+
+// SaveJob records progress, durably, or returns ErrDeposed.
+func (s *Store) SaveJob(ctx context.Context, j *Job, payload string) error {
+	held := *j
+	err := s.writer.do(ctx, flushed, aboutJob(held.Subscription, held.Subject), func(t *tx) error {
+		return held.update(t, saveJob, payload, micros(t.now))
+	})
+	if err == nil {
+		j.Payload = payload
+	}
+	return err
+}
+
+// DeferJob gives a job back until it is due, with the job's Attempts as the
+// caller leaves them; or it returns ErrDeposed. An empty payload leaves the one
+// that was saved last, also by a call whose outcome the caller did not learn.
+// Where the payload is as it was this need not be durable: the lease then ends
+// by time.
+func (s *Store) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
+	return s.writer.do(ctx, durability(payload != "" && payload != j.Payload), aboutJob(j.Subscription, j.Subject), func(t *tx) error {
+		return j.update(t, deferJob, micros(due), payload, payload, j.Attempts, micros(t.now))
+	})
+}
+
+// EndJob ends a job, durably, or returns ErrDeposed. An empty payload is as for
+// DeferJob. The job is kept until Options.JobRecords has passed.
+func (s *Store) EndJob(ctx context.Context, j Job, state JobState, payload string) error {
+	return s.writer.do(ctx, flushed, aboutJob(j.Subscription, j.Subject), func(t *tx) error {
+		forget := t.now.Add(s.options.JobRecords)
+		return j.update(t, endJob, state, payload, payload, endedShard, micros(forget), micros(t.now))
+	})
+}

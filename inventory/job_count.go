@@ -1,0 +1,95 @@
+package inventory
+
+import (
+	"context"
+	"time"
+)
+
+const (
+	countJobs = `SELECT COUNT(*) FROM jobs WHERE shard = ? AND kind = ?`
+	countDue  = `SELECT COUNT(*), COALESCE(MIN(due), 0) FROM jobs WHERE shard = ? AND kind = ? AND due <= ?`
+	countOld  = `SELECT COUNT(*) FROM jobs WHERE shard = ? AND kind = ? AND created <= ?`
+	oldJobs   = `SELECT subscription, id FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
+	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
+)
+
+// JobCounts is how much work of a kind there is.
+type JobCounts struct {
+	All     int
+	Overdue int           // due for longer than was asked for
+	Oldest  time.Duration // how long the first of them has been due
+	Old     int           // made longer ago than was asked for
+}
+
+// CountJobs counts the jobs of a kind that have not ended: those that have been
+// due for longer than overdue, and those that were made longer ago than old.
+func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Duration) (JobCounts, error) {
+	var counts JobCounts
+	from, now := s.read(ctx), s.dialect.now()
+	first := int64(0)
+	for shard := range jobShards {
+		var all, late, aged int
+		var due int64
+		if err := from.one(countJobs, shard, kind)(&all); err != nil {
+			return JobCounts{}, err
+		}
+		if all == 0 {
+			continue
+		}
+		if err := from.one(countDue, shard, kind, micros(now.Add(-overdue)))(&late, &due); err != nil {
+			return JobCounts{}, err
+		}
+		if err := from.one(countOld, shard, kind, micros(now.Add(-old)))(&aged); err != nil {
+			return JobCounts{}, err
+		}
+		if late > 0 && (first == 0 || due < first) {
+			first = due
+		}
+		counts.All, counts.Overdue, counts.Old = counts.All+all, counts.Overdue+late, counts.Old+aged
+	}
+	if first != 0 {
+		counts.Oldest = now.Sub(moment(first))
+	}
+	return counts, nil
+}
+
+// jobKey names a job.
+type jobKey struct {
+	subscription string
+	id           []byte
+}
+
+// ForgetJobs deletes at most limit jobs that ended longer ago than
+// Options.JobRecords, and returns how many it deleted.
+func (s *Store) ForgetJobs(ctx context.Context, limit int) (int, error) {
+	from, now := s.read(ctx), micros(s.dialect.now())
+	kinds, err := jobKinds(from, endedShard)
+	if err != nil {
+		return 0, err
+	}
+	var old []jobKey
+	for _, kind := range kinds {
+		found, err := collect(from, func(scan scanner) (k jobKey, err error) {
+			err = scan(&k.subscription, &k.id)
+			return k, err
+		}, oldJobs, endedShard, kind, now, atMost(limit))
+		if err != nil {
+			return 0, err
+		}
+		old = append(old, found...)
+	}
+	if old = old[:min(len(old), max(limit, 0))]; len(old) == 0 {
+		return 0, nil
+	}
+	return commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) {
+		deleted := 0
+		for _, k := range old {
+			n, err := t.exec(forgetJob, k.subscription, k.id, endedShard, now)
+			if err != nil {
+				return 0, err
+			}
+			deleted += int(n)
+		}
+		return deleted, nil
+	})
+}

@@ -1,0 +1,216 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+)
+
+// The kinds of the jobs that belong to rows. A row that is flagged has one that
+// verifies it, a row that is followed has one for each kind of write, and no
+// other row has any: they come and go with what they stand for.
+const (
+	VerifyJob = "verify"
+	FollowJob = "follow"
+)
+
+// Poll is the polling URL of an accepted write, on the region's endpoint of the
+// type.
+type Poll struct {
+	Path, Query string        // as they came; the path is absolute
+	RetryAfter  time.Duration // before the first poll; 0: none was asked for
+	// Status: it answers what the operation's status is, and always with 200;
+	// otherwise as the write itself would have been answered (async reference,
+	// Azure-AsyncOperation Resource format; 202 Accepted and Location Headers).
+	Status bool
+	// TenantID and ObjectID are of whoever began the operation: to anybody else
+	// it does not exist (async reference, Operation result rules).
+	TenantID, ObjectID string
+}
+
+// Follow is the payload of a job that follows an accepted write. Without a path
+// there is no polling URL: the resource itself has to be asked for.
+type Follow struct {
+	Kind     WriteKind      `json:"kind"`
+	Path     string         `json:"path,omitempty"`
+	Query    string         `json:"query,omitempty"`
+	Status   bool           `json:"status,omitempty"`   // as in Poll
+	TenantID string         `json:"tenantId,omitempty"` // as in Poll
+	ObjectID string         `json:"objectId,omitempty"` // as in Poll
+	Progress FollowProgress `json:"progress"`
+	// Earlier is what was followed when this was accepted, and is not known to
+	// have ended.
+	Earlier *Follow `json:"earlier,omitempty"`
+}
+
+// FollowProgress is what operators see of a follow.
+type FollowProgress struct {
+	Status string `json:"status,omitempty"` // what the latest poll said
+}
+
+// String is the payload as it is stored.
+func (f Follow) String() string {
+	text, err := json.Marshal(f)
+	if err != nil { // numbers and strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}
+
+// ReadFollow reads the payload of a job that follows.
+func ReadFollow(j Job) (f Follow, err error) {
+	if err := json.Unmarshal([]byte(j.Payload), &f); err != nil {
+		return Follow{}, fmt.Errorf("inventory: the payload of %s: %w", j.Name(), err)
+	}
+	return f, nil
+}
+
+func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
+
+func followID(kind WriteKind, key string) [16]byte {
+	return JobID(FollowJob, kind.String()+" "+key)
+}
+
+const (
+	putJob = insertJob + replaceJob
+	// An intent that has ended may have been what kept an answer from settling.
+	hastenJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND owner = '' AND due > ?`
+)
+
+// doubts is what a row has jobs for.
+type doubts struct{ verify, followPut, followDelete bool }
+
+func (r *Resource) doubts() doubts {
+	if r == nil {
+		return doubts{}
+	}
+	return doubts{r.Verify, r.FollowPut, r.FollowDelete}
+}
+
+// accepted is a write of which a follow begins, before one that there may be
+// already goes on.
+type accepted struct {
+	kind        WriteKind
+	poll        *Poll
+	incarnation [16]byte // of the job
+}
+
+// storeJobs gives the row the jobs that it needs now, where it had those of
+// before. What is plainly alive, and was, costs nothing.
+func (h *held) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
+	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
+		return nil
+	}
+	if err := h.storeVerify(t, before.verify, now.verify, intentEnded); err != nil {
+		return err
+	}
+	if err := h.storeFollow(t, Put, before.followPut, now.followPut); err != nil {
+		return err
+	}
+	return h.storeFollow(t, Delete, before.followDelete, now.followDelete)
+}
+
+func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
+	switch {
+	case now && !before:
+		return verify(t, h.subscription, h.key)
+	case before && !now:
+		return h.dropJob(t, verifyID(h.key))
+	case now && intentEnded:
+		id, due := verifyID(h.key), micros(t.now.Add(t.pollFloor))
+		return t.later(hastenJob, due, h.subscription, id[:], due)
+	}
+	return nil
+}
+
+// verify has a flagged row asked for.
+func verify(t *tx, sub, key string) error {
+	job := Job{
+		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key,
+		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
+	}
+	return t.later(putJob, job.insertion(t.now)...)
+}
+
+func (h *held) storeFollow(t *tx, kind WriteKind, before, now bool) error {
+	fresh := h.accepted
+	if fresh != nil && fresh.kind != kind {
+		fresh = nil
+	}
+	switch {
+	case now && before && fresh != nil:
+		earlier, err := h.earlier(t, kind)
+		if err != nil {
+			return err
+		}
+		return h.follow(t, kind, fresh, earlier)
+	case now && (fresh != nil || !before):
+		return h.follow(t, kind, fresh, nil)
+	case before && !now:
+		return h.dropJob(t, followID(kind, h.key))
+	}
+	return nil
+}
+
+func (h *held) follow(t *tx, kind WriteKind, fresh *accepted, earlier *Follow) error {
+	follow, pause := Follow{Kind: kind, Earlier: earlier}, t.pollFloor
+	incarnation := newID()
+	if fresh != nil {
+		incarnation = fresh.incarnation
+		if fresh.poll != nil {
+			follow.Path, follow.Query, follow.Status = fresh.poll.Path, fresh.poll.Query, fresh.poll.Status
+			follow.TenantID, follow.ObjectID = fresh.poll.TenantID, fresh.poll.ObjectID
+			pause = max(pause, fresh.poll.RetryAfter)
+		}
+	}
+	job := Job{
+		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key,
+		Incarnation: incarnation, Due: t.now.Add(pause), Payload: follow.String(),
+	}
+	return t.later(putJob, job.insertion(t.now)...)
+}
+
+func (h *held) dropJob(t *tx, id [16]byte) error {
+	return t.later(deleteJob, h.subscription, id[:])
+}
+
+// doubtBelow flags the rows below a key, of any depth, and has them asked for.
+func doubtBelow(t *tx, sub, key string) error {
+	from, to := below(key)
+	fresh := newID()
+	children, err := collect(t, func(scan scanner) (child string, err error) {
+		err = scan(&child)
+		return child, err
+	}, doubtChildren, fresh[:], sub, from, to)
+	if err != nil {
+		return err
+	}
+	for _, child := range children {
+		t.changed = append(t.changed, t.places.at(child))
+		if err := verify(t, sub, child); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// EndFollowBy is EndFollow by the job that follows, which ends with that. When
+// the caller no longer holds the job it returns ErrDeposed, and nothing ends.
+func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
+	return s.writer.do(ctx, flushed, aboutResource(j.Subscription, j.Subject), func(t *tx) error {
+		h, err := hold(t, j.Subscription, j.Subject)
+		if err != nil {
+			return err
+		}
+		now, err := loadJob(t, lockJob, j.Subscription, j.ID)
+		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
+			return ErrDeposed
+		}
+		if err != nil {
+			return err
+		}
+		return h.endFollow(t, now)
+	})
+}

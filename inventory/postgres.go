@@ -1,0 +1,199 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// Connections to a PostgreSQL server, and bounds of what is waited for on them.
+// The server's own bounds are shorter than ours, so that it is the server that
+// gives up, and says why.
+const (
+	postgresWriters = 4
+	postgresReaders = 12
+
+	// The server's time is asked for with a transaction when it was not lately,
+	// and in any case after a while.
+	clockFresh = time.Second
+	clockAge   = 30 * time.Second
+
+	connectLimit   = 3 * time.Second // for one host
+	rowLockLimit   = 4 * time.Second
+	statementLimit = 5 * time.Second
+	readLimit      = 6 * time.Second
+	answerLimit    = 12 * time.Second // for a write; two thirds for its transaction
+	// abandonedLimit is how long a transaction may idle, and so how long a
+	// replica that was stopped in the middle of one can keep its locks.
+	abandonedLimit = 5 * time.Second
+)
+
+// connectPostgres finds the server that takes writes and brings the database to
+// the present layout.
+func (s *Store) connectPostgres(ctx context.Context) error {
+	config, err := postgresConfig(s.options.DSN)
+	if err != nil {
+		return err
+	}
+	s.reads = stdlib.OpenDB(*config)
+	s.reads.SetMaxOpenConns(postgresReaders)
+	s.reads.SetMaxIdleConns(postgresReaders)
+	if err := checkEncoding(ctx, s.reads); err != nil {
+		return classify(ctx, err)
+	}
+	if err := checkCollation(ctx, s.reads); err != nil {
+		return classify(ctx, err)
+	}
+	if err := migrate(ctx, s.reads, goose.DialectPostgres); err != nil {
+		return classify(ctx, err)
+	}
+	c := &clock{given: s.options.Now}
+	s.clock = c
+	if err := c.read(ctx, s.reads); err != nil {
+		return classify(ctx, err)
+	}
+	s.dialect = dialect{numbered: true, locksRows: true, plainText: true, readLimit: readLimit, now: c.now}
+	for range postgresWriters {
+		s.sessions = append(s.sessions, &postgresSession{config: config, dialect: s.dialect, clock: c, texts: map[string]string{}})
+	}
+	return nil
+}
+
+// postgresConfig reads a libpq URL or key=value list. What the DSN says itself
+// wins over the settings made here, but for those that correctness needs.
+func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectLimit
+	}
+	config.DialFunc = (&net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+	}).DialContext
+	for name, value := range map[string]string{
+		"application_name":                    "portico",
+		"lock_timeout":                        millis(rowLockLimit),
+		"statement_timeout":                   millis(statementLimit),
+		"idle_in_transaction_session_timeout": millis(abandonedLimit),
+	} {
+		if _, given := config.RuntimeParams[name]; !given {
+			config.RuntimeParams[name] = value
+		}
+	}
+	// What is read decides what is written elsewhere, so a standby, which lags
+	// behind, will not do for it.
+	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	config.AfterConnect = keepDurable
+	return config, nil
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// keepDurable undoes a default by which no commit would wait for the disk.
+func keepDurable(ctx context.Context, conn *pgconn.PgConn) error {
+	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
+		WHERE current_setting('synchronous_commit') = 'off'`).ReadAll()
+	return err
+}
+
+// unreadable tells what is wrong with a DSN without a word of it: it may hold a
+// password, and so may any piece that was taken for something else.
+func unreadable(err error) error {
+	text := err.Error()
+	if i := strings.LastIndex(text, "`: "); i >= 0 {
+		text = text[i+len("`: "):]
+		text, _, _ = strings.Cut(text, " (")
+	} else {
+		text = "failed to parse"
+	}
+	return fmt.Errorf("inventory: the DSN is neither a postgres:// URL nor a list of key=value that can be read: %s", text)
+}
+
+// clockStale tells whether the server should be asked for its time.
+func (s *Store) clockStale() bool { return s.clock.stale(clockAge) }
+
+// renewIdle returns what closes the connections of a pool that idle.
+func renewIdle(pool *sql.DB) func() {
+	return func() {
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(postgresReaders)
+	}
+}
+
+// checkEncoding refuses a database that cannot hold what is written to it.
+func checkEncoding(ctx context.Context, db *sql.DB) error {
+	var encoding string
+	if err := db.QueryRowContext(ctx, `SELECT current_setting('server_encoding')`).Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database has the encoding %s: %s", encoding, createDatabase)
+	}
+	return nil
+}
+
+// errOvertaken ends a transaction that made what another one has made since it
+// looked: it is to look again.
+var errOvertaken = errors.New("inventory: another transaction was faster")
+
+// retryable tells that a transaction was rolled back for no fault of its own: it
+// lost against another one, and would do as well now.
+func retryable(err error) bool {
+	if errors.Is(err, errOvertaken) {
+		return true
+	}
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// lost tells that the connection is of no use any more: it broke, the server is
+// going down, or takes no writes. Nothing is said of the next connection, nor,
+// of a commit, whether it was made.
+func lost(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code == "25006" || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")
+	}
+	var network net.Error
+	return errors.As(err, &network) || brokenOff(err)
+}
+
+// postgresDown tells the errors that say that the server cannot serve now.
+func postgresDown(err error) bool {
+	if unreached(err) || lost(err) || errors.Is(err, errOvertaken) {
+		return true
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "55P03", "57014", // a lock or an answer took too long
+		"40001", "40P01", // again and again
+		"3D000", "42501": // no such database, no right to it
+		return true
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "28", "53", "58", "XX": // credentials, resources, the system, damage
+		return true
+	}
+	return false
+}
+
+// unreached tells that there was no server to connect to.
+func unreached(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect)
+}

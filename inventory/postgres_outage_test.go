@@ -1,0 +1,349 @@
+package inventory_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+
+	"portico/inventory"
+	"portico/inventory/storetest"
+	"portico/test/harness"
+)
+
+// served is a store in earnest: by the server's time.
+func served(t *testing.T, dsn string) *inventory.Store {
+	t.Helper()
+	o := childOptions(dsn)
+	o.Driver, o.Now = inventory.Postgres, nil
+	store, err := inventory.Open(t.Context(), o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	if err := storetest.Seed(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	return store
+}
+
+// patience is how long any call may take that finds no server, with a margin
+// for a machine that is busy.
+const patience = 40 * time.Second
+
+// healed waits until the store takes writes again, by itself.
+func healed(t *testing.T, store *inventory.Store) {
+	t.Helper()
+	for deadline := time.Now().Add(2 * time.Minute); ; time.Sleep(50 * time.Millisecond) {
+		err := store.Ready(t.Context())
+		if err == nil {
+			return
+		}
+		if !errors.Is(err, inventory.ErrUnavailable) || time.Now().After(deadline) {
+			t.Fatalf("the store is not back: %v", err)
+		}
+	}
+}
+
+func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	store := served(t, cluster.CreateDatabase(t, "portico"))
+	put := func(name string) error {
+		ctx, cancel := context.WithTimeout(t.Context(), patience)
+		defer cancel()
+		_, err := store.Begin(ctx, seededWrite(name))
+		return err
+	}
+	if err := errors.Join(makeSeededGroup(t.Context(), store), put("before")); err != nil {
+		t.Fatal(err)
+	}
+	key := []byte(strings.ToLower(seededWrite("before").Key))
+	if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key); err != nil || !found.Found {
+		t.Fatal(found, err)
+	}
+	for name, outage := range map[string]struct{ begin, end func(testing.TB) }{
+		"killed":  {cluster.Kill, cluster.Start},
+		"stopped": {cluster.Stop, cluster.Start},
+		"paused":  {cluster.Pause, cluster.Resume},
+	} {
+		outage.begin(t)
+		var wait sync.WaitGroup
+		for i := range 20 {
+			wait.Go(func() {
+				begun := time.Now()
+				if err := put(fmt.Sprint(name, i)); !errors.Is(err, inventory.ErrUnavailable) {
+					t.Errorf("%s: a write: %v", name, err)
+				}
+				ctx, cancel := context.WithTimeout(t.Context(), patience)
+				defer cancel()
+				if _, err := store.Resource(ctx, storetest.Sub, "x"); !errors.Is(err, inventory.ErrUnavailable) {
+					t.Errorf("%s: a read: %v", name, err)
+				}
+				if time.Since(begun) >= patience {
+					t.Errorf("%s: it took %v", name, time.Since(begun))
+				}
+			})
+		}
+		if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key); err != nil || !found.Found || !found.Cached {
+			t.Errorf("%s: a cached read: %+v, %v", name, found, err)
+		}
+		wait.Wait()
+		outage.end(t)
+		healed(t, store)
+		if err := put("after being " + name); err != nil {
+			t.Errorf("%s: afterwards: %v", name, err)
+		}
+	}
+}
+
+func seededWrite(name string) inventory.Write {
+	id := "/subscriptions/" + storetest.Sub + "/resourceGroups/rg/providers/Contoso.Compute/virtualMachines/" + name
+	return inventory.Write{Subscription: storetest.Sub, Group: "rg", Key: id, ID: id, Type: "contoso.compute/virtualmachines",
+		Region: "westus", APIVersion: "2024-01-01"}
+}
+
+func makeSeededGroup(ctx context.Context, store *inventory.Store) error {
+	_, _, err := store.EditGroup(ctx, storetest.Sub, "rg", func(*inventory.Group) (*inventory.Group, error) {
+		return &inventory.Group{Location: "westus"}, nil
+	})
+	return err
+}
+
+// creating has workers create resources until it is told to stop, and returns
+// the names of those that were acknowledged.
+func creating(t *testing.T, store *inventory.Store, prefix string) (count *atomic.Int64, stop func() []string) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(t.Context()))
+	var mu sync.Mutex
+	var names []string
+	var wait sync.WaitGroup
+	count = new(atomic.Int64)
+	for worker := range 8 {
+		wait.Go(func() {
+			for i := 0; ctx.Err() == nil; i++ {
+				name := fmt.Sprintf("%s-%d-%d", prefix, worker, i)
+				// Not by ctx: a call that is given up tells nothing.
+				ticket, err := store.Begin(t.Context(), seededWrite(name))
+				if err == nil {
+					count.Add(1)
+					mu.Lock()
+					names = append(names, name)
+					mu.Unlock()
+					_, err = store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Succeeded})
+				}
+				if err != nil && !errors.Is(err, inventory.ErrUnavailable) {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+			}
+		})
+	}
+	return count, func() []string {
+		cancel()
+		wait.Wait()
+		return names
+	}
+}
+
+// reaches waits until so many more were acknowledged.
+func reaches(t *testing.T, count *atomic.Int64, more int64) {
+	t.Helper()
+	want := count.Load() + more
+	for deadline := time.Now().Add(2 * time.Minute); count.Load() < want; time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("%d were acknowledged, want %d", count.Load(), want)
+		}
+	}
+}
+
+func remembered(t *testing.T, store *inventory.Store, names []string) {
+	t.Helper()
+	for _, name := range names {
+		if _, err := store.Resource(t.Context(), storetest.Sub, seededWrite(name).Key); err != nil {
+			t.Errorf("%s was acknowledged: %v", name, err)
+		}
+	}
+	if off, err := store.Recount(t.Context(), storetest.Sub, false); err != nil || len(off) > 0 {
+		t.Errorf("usage: %+v, %v", off, err)
+	}
+}
+
+func TestAcknowledgedIntentsSurviveTheServer(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	store := served(t, cluster.CreateDatabase(t, "portico"))
+	if err := makeSeededGroup(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	count, stop := creating(t, store, "vm")
+	for _, restart := range []func(){
+		func() { cluster.Kill(t); cluster.Start(t) },
+		func() { cluster.Restart(t, true) },
+		func() { cluster.Restart(t, false) },
+	} {
+		reaches(t, count, 100)
+		restart()
+	}
+	reaches(t, count, 100)
+	remembered(t, store, stop())
+}
+
+func TestAcknowledgedIntentsSurviveTheirPrimary(t *testing.T) {
+	t.Parallel()
+	primary := harness.StartPostgres(t)
+	primary.CreateDatabase(t, "portico")
+	standby := primary.Standby(t)
+	store := served(t, harness.MultiHostDSN("portico", primary, standby))
+	if err := makeSeededGroup(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	count, stop := creating(t, store, "vm")
+	for range 2 {
+		reaches(t, count, 100)
+		primary.Kill(t)
+		standby.Promote(t)
+		reaches(t, count, 100)
+		primary, standby = standby, standby.Rejoin(t, primary)
+	}
+	reaches(t, count, 100)
+	remembered(t, store, stop())
+}
+
+// A transaction of somebody else may keep a row for long; the wait for it ends.
+func TestALockedRowIsUnavailable(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	dsn := cluster.CreateDatabase(t, "portico")
+	store := served(t, dsn)
+	if err := makeSeededGroup(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	for _, statement := range []string{"BEGIN", "SELECT key FROM resource_groups FOR UPDATE"} {
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := store.Begin(t.Context(), seededWrite("vm")); !errors.Is(err, inventory.ErrUnavailable) {
+		t.Errorf("error is %v, want one that is ErrUnavailable", err)
+	}
+	if _, err := store.Group(t.Context(), storetest.Sub, "rg"); err != nil {
+		t.Errorf("a read meanwhile: %v", err)
+	}
+	if _, err := conn.Exec(t.Context(), "ROLLBACK"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Begin(t.Context(), seededWrite("vm")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestDatabasesThatAreUnfitAreRefused(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	for name, options := range map[string]string{
+		"collation": "TEMPLATE template0 ENCODING UTF8 LOCALE_PROVIDER icu ICU_LOCALE 'en-US'",
+		"encoding":  "TEMPLATE template0 ENCODING LATIN1",
+	} {
+		o := childOptions(cluster.CreateDatabase(t, name, options))
+		o.Driver = inventory.Postgres
+		store, err := inventory.Open(t.Context(), o)
+		if err == nil {
+			store.Close()
+			t.Errorf("%s: it opened", name)
+			continue
+		}
+		if errors.Is(err, inventory.ErrUnavailable) || !strings.Contains(err.Error(), "CREATE DATABASE portico TEMPLATE template0 LC_COLLATE 'C' LC_CTYPE 'C' ENCODING 'UTF8'") {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+}
+
+func TestAStandbyAloneIsUnavailable(t *testing.T) {
+	t.Parallel()
+	primary := harness.StartPostgres(t)
+	primary.CreateDatabase(t, "portico")
+	standby := primary.Standby(t)
+	o := childOptions(standby.DSN("portico"))
+	o.Driver = inventory.Postgres
+	if store, err := inventory.Open(t.Context(), o); !errors.Is(err, inventory.ErrUnavailable) {
+		if err == nil {
+			store.Close()
+		}
+		t.Errorf("error is %v, want one that is ErrUnavailable", err)
+	}
+}
+
+func TestPasswordsStayOutOfErrors(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	const secret = "s3cr3t"
+	for _, dsn := range []string{
+		"postgres://me:" + secret + "@127.0.0.1:port/d",
+		"postgres://me:" + secret + "/@127.0.0.1/d",
+		"postgres://me:%zz" + secret + "@127.0.0.1/d",
+		"postgres://me:" + secret + "@127.0.0.1/d?sslmode=nonsense",
+		"postgres://me@127.0.0.1/d?password=" + secret + "&sslrootcert=/absent&sslmode=verify-full",
+		"host=127.0.0.1 password = " + secret + " port=x",
+		"host=127.0.0.1 password='" + secret,
+		secret,
+		"postgres://me:" + secret + "@127.0.0.1:1/d?sslmode=disable",
+		strings.Replace(cluster.DSN("absent"), "postgres@", "postgres:"+secret+"@", 1),
+		strings.Replace(cluster.DSN("postgres"), "postgres@", "nobody:"+secret+"@", 1),
+	} {
+		o := childOptions(dsn)
+		o.Driver = inventory.Postgres
+		store, err := inventory.Open(t.Context(), o)
+		if err == nil {
+			store.Close()
+			t.Errorf("%q opened", dsn)
+			continue
+		}
+		if strings.Contains(err.Error(), secret) {
+			t.Errorf("the error tells the password: %v", err)
+		}
+	}
+}
+
+// What text of the engine cannot hold must not keep an answer from being
+// recorded.
+func TestTextThatPostgresCannotHold(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	store := served(t, cluster.CreateDatabase(t, "portico"))
+	if err := makeSeededGroup(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	ticket, err := store.Begin(t.Context(), seededWrite("vm"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	result, err := store.Settle(t.Context(), ticket, inventory.Answer{
+		Outcome: inventory.Succeeded, ProvisioningState: "Succ\x00eeded",
+		Details: &inventory.Details{Tags: map[string]string{"a\x00b": "c\xffd"}},
+	})
+	if err != nil || !result.Settled {
+		t.Fatal(result, err)
+	}
+	if _, err := store.Resources(t.Context(), inventory.ResourceQuery{Subscription: storetest.Sub, Tag: "a\x00b", After: "\xff"}); err != nil {
+		t.Error(err)
+	}
+	rows, err := store.Resources(t.Context(), inventory.ResourceQuery{Subscription: storetest.Sub, Tag: "a\x00b"})
+	if err != nil || len(rows) != 1 {
+		t.Error(rows, err)
+	}
+}

@@ -1,0 +1,343 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// postgresSession is a connection that writes. The driver prepares each text
+// once per connection.
+type postgresSession struct {
+	config  *pgx.ConnConfig
+	dialect dialect
+	clock   *clock
+	texts   map[string]string // as the engine wants them
+
+	conn *pgx.Conn
+}
+
+const (
+	postgresBegin = "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE"
+	// The commit is visible as soon as it returns, and on disk soon after; a
+	// crash may lose the last of them, never their order.
+	postgresUnflushed = "SET LOCAL synchronous_commit = off"
+	postgresTime      = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+)
+
+func (s *postgresSession) begin(ctx context.Context, d durability) (link, error) {
+	if s.conn == nil {
+		conn, err := pgx.ConnectConfig(ctx, s.config)
+		if err != nil {
+			return nil, classify(ctx, err)
+		}
+		s.conn = conn
+	}
+	l := &postgresLink{session: s, ctx: ctx}
+	if err := l.later(postgresBegin); err != nil {
+		return nil, err
+	}
+	if d == unflushed {
+		if err := l.later(postgresUnflushed); err != nil {
+			return nil, err
+		}
+	}
+	if !s.clock.stale(clockFresh) {
+		return l, nil // sent with the first statement
+	}
+	var now int64
+	asked := time.Now()
+	if err := l.one(postgresTime)(&now); err != nil {
+		return nil, err
+	}
+	s.clock.set(moment(now), asked)
+	return l, nil
+}
+
+func (s *postgresSession) discard() {
+	if s.conn == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.conn.Close(ctx)
+	s.conn = nil
+}
+
+func (s *postgresSession) text(statement string) string {
+	text, known := s.texts[statement]
+	if !known {
+		text = s.dialect.text(statement)
+		s.texts[statement] = text
+	}
+	return text
+}
+
+// postgresLink sends what can wait together with what cannot, in one round
+// trip.
+type postgresLink struct {
+	session *postgresSession
+	ctx     context.Context
+
+	waiting []request // statements that nobody asked the outcome of
+	next    *request  // the query announced by ahead
+	known   map[question]reply
+}
+
+// reply is what a query returned.
+type reply struct {
+	rows     [][]any
+	affected int64
+}
+
+// question is a query of a subscription and a key.
+type question struct{ statement, subscription, key string }
+
+// question tells whether a request is one.
+func (r request) question() (q question, ok bool) {
+	if len(r.args) != 2 {
+		return q, false
+	}
+	q.statement = r.statement
+	if q.subscription, ok = r.args[0].(string); !ok {
+		return q, false
+	}
+	q.key, ok = r.args[1].(string)
+	return q, ok
+}
+
+func (l *postgresLink) fetch(queries []request) error {
+	if len(queries) == 0 {
+		return nil
+	}
+	_, err := l.send(queries)
+	return err
+}
+
+func (l *postgresLink) forget() { l.known = nil }
+
+func (l *postgresLink) later(statement string, args ...any) error {
+	l.waiting = append(l.waiting, request{statement, args})
+	return nil
+}
+
+func (l *postgresLink) ahead(statement string, args ...any) { l.next = &request{statement, args} }
+
+func (l *postgresLink) one(statement string, args ...any) scanner {
+	return func(dest ...any) error {
+		a, err := l.ask(statement, args)
+		if err != nil {
+			return err
+		}
+		if len(a.rows) == 0 {
+			return sql.ErrNoRows
+		}
+		return assignAll(dest, a.rows[0])
+	}
+}
+
+func (l *postgresLink) each(row func(scanner) error, statement string, args ...any) error {
+	a, err := l.ask(statement, args)
+	if err != nil {
+		return err
+	}
+	for _, values := range a.rows {
+		if err := row(func(dest ...any) error { return assignAll(dest, values) }); err != nil {
+			return classify(l.ctx, err)
+		}
+	}
+	return nil
+}
+
+func (l *postgresLink) exec(statement string, args ...any) (int64, error) {
+	a, err := l.ask(statement, args)
+	if err != nil {
+		return 0, err
+	}
+	return a.affected, nil
+}
+
+// errRolledBack says that a COMMIT found the transaction broken: the server
+// tells that by the reply's tag alone.
+var errRolledBack = errors.New("inventory: the transaction was rolled back")
+
+func (l *postgresLink) commit() error {
+	if err := l.flush(); err != nil {
+		return err
+	}
+	return l.end("COMMIT")
+}
+
+func (l *postgresLink) rollback() error {
+	l.waiting = nil
+	return l.end("ROLLBACK")
+}
+
+func (l *postgresLink) end(statement string) error {
+	tag, err := l.session.conn.Exec(l.ctx, statement)
+	if err == nil && tag.String() != statement {
+		err = errRolledBack
+	}
+	return classify(l.ctx, err)
+}
+
+// flush sends what waits.
+func (l *postgresLink) flush() error {
+	if len(l.waiting) == 0 {
+		return nil
+	}
+	last := l.waiting[len(l.waiting)-1]
+	l.waiting = l.waiting[:len(l.waiting)-1]
+	_, err := l.exec(last.statement, last.args...)
+	return err
+}
+
+// ask runs a statement after all that waits, and before what was announced.
+func (l *postgresLink) ask(statement string, args []any) (reply, error) {
+	asked := request{statement, args}
+	q, ok := asked.question()
+	if known, found := l.known[q]; ok && found {
+		delete(l.known, q)
+		l.next = nil
+		return known, nil
+	}
+	var further []request
+	if l.next != nil {
+		further = append(further, *l.next)
+		l.next = nil
+	}
+	return l.send(further, asked)
+}
+
+// send runs what waits, then what is asked, and then the queries whose answers
+// are kept, in one round trip. It returns the answer to what is asked.
+func (l *postgresLink) send(kept []request, asked ...request) (last reply, err error) {
+	all := slices.Concat(l.waiting, asked, kept)
+	var batch pgx.Batch
+	for _, r := range all {
+		batch.Queue(l.session.text(r.statement), l.session.dialect.arguments(r.args)...)
+	}
+	results := l.session.conn.SendBatch(l.ctx, &batch)
+	err = l.receive(results, asked, kept, &last)
+	if closed := results.Close(); err == nil {
+		err = closed
+	}
+	l.waiting = l.waiting[:0]
+	return last, classify(l.ctx, err)
+}
+
+func (l *postgresLink) receive(results pgx.BatchResults, asked, kept []request, last *reply) (err error) {
+	for range l.waiting {
+		if _, err := results.Exec(); err != nil {
+			return err
+		}
+	}
+	for range asked {
+		if *last, err = read(results); err != nil {
+			return err
+		}
+	}
+	for _, r := range kept {
+		answer, err := read(results)
+		if err != nil {
+			return err
+		}
+		q, ok := r.question()
+		if !ok {
+			continue
+		}
+		if l.known == nil {
+			l.known = map[question]reply{}
+		}
+		l.known[q] = answer
+	}
+	return nil
+}
+
+func read(results pgx.BatchResults) (reply, error) {
+	var a reply
+	rows, err := results.Query()
+	if err != nil {
+		return a, err
+	}
+	defer rows.Close()
+	for rows.Next() {
+		values, err := rows.Values()
+		if err != nil {
+			return a, err
+		}
+		a.rows = append(a.rows, values)
+	}
+	rows.Close()
+	a.affected = rows.CommandTag().RowsAffected()
+	return a, rows.Err()
+}
+
+func assignAll(dest, values []any) error {
+	if len(dest) != len(values) {
+		return fmt.Errorf("inventory: %d columns are read into %d variables", len(values), len(dest))
+	}
+	for i := range dest {
+		if err := assign(dest[i], values[i]); err != nil {
+			return fmt.Errorf("inventory: column %d: %w", i, err)
+		}
+	}
+	return nil
+}
+
+// assign copies a value of one of the types in use to what dest points to, as
+// database/sql would.
+func assign(dest, value any) error {
+	into := reflect.ValueOf(dest).Elem()
+	switch value := value.(type) {
+	case string:
+		if into.Kind() == reflect.String {
+			into.SetString(value)
+			return nil
+		}
+	case []byte:
+		if bytes, ok := dest.(*[]byte); ok {
+			*bytes = value
+			return nil
+		}
+	case bool:
+		if into.Kind() == reflect.Bool {
+			into.SetBool(value)
+			return nil
+		}
+	case int16:
+		return assignInteger(into, int64(value))
+	case int32:
+		return assignInteger(into, int64(value))
+	case int64:
+		return assignInteger(into, value)
+	}
+	return fmt.Errorf("a %T is no %s", value, into.Type())
+}
+
+func assignInteger(into reflect.Value, n int64) error {
+	switch {
+	case into.CanInt() && !into.OverflowInt(n):
+		into.SetInt(n)
+	case into.CanUint() && n >= 0 && !into.OverflowUint(uint64(n)):
+		into.SetUint(uint64(n))
+	case into.Kind() == reflect.Bool && (n == 0 || n == 1):
+		into.SetBool(n == 1)
+	default:
+		return fmt.Errorf("%d is no %s", n, into.Type())
+	}
+	return nil
+}
+
+// brokenOff tells that a connection ended under a call.
+func brokenOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}

@@ -1,0 +1,140 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+)
+
+// Miscount is a quota's usage that does not agree with what it counts: the
+// resources of a type in a group or, with neither, the groups themselves.
+type Miscount struct {
+	Group, Type     string // folded
+	Counted, Actual int
+}
+
+const (
+	countTypes = `SELECT type, COUNT(*) FROM resources WHERE subscription = ? AND grp = ? GROUP BY type`
+	countType  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ? AND type = ?`
+	countAll   = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
+	listUsage  = `SELECT type, n FROM usage WHERE subscription = ? AND grp = ? AND type <> ''`
+	// haveUsage sees to it that there is a row to lock.
+	haveUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, 0)
+		ON CONFLICT (subscription, grp, type) DO NOTHING`
+	lockUsage = selectUsage + lockSuffix
+	setUsage  = `UPDATE usage SET n = ? WHERE subscription = ? AND grp = ? AND type = ?`
+)
+
+// groupsAtOnce is how many groups Recount looks at between two looks at ctx.
+const groupsAtOnce = 100
+
+// Recount compares the usage of a subscription's quotas with the rows, group by
+// group, and returns what was off. With mend it corrects that, holding nothing
+// but the one count that it corrects, for as long as counting takes.
+func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount, error) {
+	all := []usage{usageOfGroups(sub)}
+	var off []Miscount
+	for after := ""; ; {
+		groups, err := s.Groups(ctx, GroupQuery{Subscription: sub, After: after, Limit: groupsAtOnce})
+		if err != nil {
+			return off, err
+		}
+		for _, g := range groups {
+			counted, err := s.usagesOf(ctx, g.Subscription, g.Key)
+			if err != nil {
+				return off, err
+			}
+			all, after = append(all, counted...), g.Key
+		}
+		for _, u := range all {
+			found, err := s.recount(ctx, u, mend)
+			if err != nil {
+				return off, err
+			}
+			if found.Counted != found.Actual {
+				off = append(off, found)
+			}
+		}
+		if all = all[:0]; len(groups) < groupsAtOnce {
+			return off, nil
+		}
+	}
+}
+
+// usagesOf names the quotas of a group whose usage does not seem to agree with
+// its rows; they were not read at one instant.
+func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error) {
+	from := s.read(ctx)
+	type count struct {
+		typ string
+		n   int64
+	}
+	scan := func(scan scanner) (c count, err error) {
+		err = scan(&c.typ, &c.n)
+		return c, err
+	}
+	actual, err := collect(from, scan, countTypes, sub, group)
+	if err != nil {
+		return nil, err
+	}
+	counted, err := collect(from, scan, listUsage, sub, group)
+	if err != nil {
+		return nil, err
+	}
+	differ := map[string]int64{}
+	for _, c := range actual {
+		differ[c.typ] += c.n
+	}
+	for _, c := range counted {
+		differ[c.typ] -= c.n
+	}
+	var off []usage
+	for typ, by := range differ {
+		if by != 0 {
+			off = append(off, usage{sub, group, typ})
+		}
+	}
+	return off, nil
+}
+
+// recount counts once more what seemed to be off, and corrects it when that is
+// wanted. The count's own row is locked first: a write that has changed rows
+// and not yet the count has to wait, or has committed both.
+func (s *Store) recount(ctx context.Context, u usage, mend bool) (Miscount, error) {
+	found := Miscount{Group: u.group, Type: u.typ}
+	err := u.compare(s.read(ctx), selectUsage, &found)
+	if err != nil || !mend || found.Counted == found.Actual {
+		return found, err
+	}
+	// In a transaction of its own: what is not there yet cannot be locked.
+	if err := s.writer.do(ctx, unflushed, aboutSubscription(u.subscription), func(t *tx) error {
+		_, err := t.exec(haveUsage, u.subscription, u.group, u.typ)
+		return err
+	}); err != nil {
+		return found, err
+	}
+	return commit(ctx, s, unflushed, aboutSubscription(u.subscription), func(t *tx) (Miscount, error) {
+		// Its neighbours' rows are there to be counted already.
+		if err := t.settleUsage(); err != nil {
+			return found, err
+		}
+		found := Miscount{Group: u.group, Type: u.typ}
+		err := u.compare(t, lockUsage, &found)
+		if err != nil || found.Counted == found.Actual {
+			return found, err
+		}
+		_, err = t.exec(setUsage, found.Actual, u.subscription, u.group, u.typ)
+		return found, err
+	})
+}
+
+func (u usage) compare(from source, statement string, found *Miscount) error {
+	err := from.one(statement, u.subscription, u.group, u.typ)(&found.Counted)
+	if err != nil && !errors.Is(err, sql.ErrNoRows) {
+		return err
+	}
+	if u.kind() == QuotaGroups {
+		return from.one(countAll, u.subscription)(&found.Actual)
+	}
+	return from.one(countType, u.subscription, u.group, u.typ)(&found.Actual)
+}

@@ -1,0 +1,71 @@
+package inventory
+
+import (
+	"database/sql"
+	"errors"
+)
+
+// ErrSubscriptionNotFound refuses what concerns a subscription that does not
+// exist, or that is Deleted.
+var ErrSubscriptionNotFound = errors.New("inventory: the subscription does not exist")
+
+// SubscriptionStateError refuses what a subscription in its state does not
+// take: while it is Warned or Disabled, anything but a DELETE (resource
+// reference, subscription states).
+type SubscriptionStateError struct {
+	State SubscriptionState
+}
+
+func (e *SubscriptionStateError) Error() string {
+	return "inventory: the subscription is " + e.State.String()
+}
+
+// admits judges a write in a subscription of this state.
+func (s SubscriptionState) admits(deletes bool) error {
+	switch s {
+	case Deleted:
+		return ErrSubscriptionNotFound
+	case Warned, Disabled:
+		if !deletes {
+			return &SubscriptionStateError{State: s}
+		}
+	case Enabled, PastDue:
+	}
+	return nil
+}
+
+// lockScope locks a group's row. The subscription's state comes with it, by a
+// plain read: its row would be locked by every write of a subscription.
+const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?)
+	FROM resource_groups WHERE subscription = ? AND key = ?` + lockSuffix
+
+// openScope locks the group that a write is about, after its subscription
+// admits the write. Without such a group it returns ErrNotFound. sub and name
+// are folded.
+func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
+	// As Deleted, a subscription that is not there refuses everything.
+	state := Deleted
+	group, err := scanGroup(func(dest ...any) error {
+		return t.one(lockScope, sub, Deleted, sub, name)(append(dest, &state)...)
+	})
+	if errors.Is(err, sql.ErrNoRows) {
+		if state, err = stateOf(t, sub); err == nil {
+			err = ErrNotFound
+		}
+	}
+	if err != nil && !errors.Is(err, ErrNotFound) {
+		return Group{}, err
+	}
+	if refusal := state.admits(deletes); refusal != nil {
+		return Group{}, refusal
+	}
+	return group, err
+}
+
+func stateOf(t *tx, sub string) (SubscriptionState, error) {
+	known, err := loadSubscription(t, sub)
+	if errors.Is(err, ErrNotFound) {
+		return Deleted, nil
+	}
+	return known.State, err
+}

@@ -1,0 +1,189 @@
+package storetest
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// jobs lists what is to be done, as "kind name" of each subject.
+func (b *bench) jobs() string {
+	b.Helper()
+	all, err := b.Jobs(b.ctx, inventory.JobQuery{})
+	b.ok(err)
+	var names []string
+	for _, j := range all {
+		name := j.Subject[strings.LastIndexByte(j.Subject, '/')+1:]
+		if j.Kind == inventory.FollowJob {
+			follow, err := inventory.ReadFollow(j)
+			b.ok(err)
+			name = follow.Kind.String() + " " + name
+		}
+		names = append(names, j.Kind+" "+name)
+	}
+	slices.Sort(names)
+	return strings.Join(names, ", ")
+}
+
+// accept settles a write as accepted, with a polling URL.
+func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
+	b.Helper()
+	result, err := b.Settle(b.ctx, ticket, inventory.Answer{
+		Outcome: inventory.Accepted, Status: 202, Poll: &inventory.Poll{Path: path, Query: "q", RetryAfter: time.Minute},
+	})
+	b.ok(err)
+	return result.Follow
+}
+
+// followed returns the one job that follows.
+func (b *bench) followed() (inventory.Job, inventory.Follow) {
+	b.Helper()
+	all, err := b.Jobs(b.ctx, inventory.JobQuery{Kind: inventory.FollowJob})
+	b.ok(err)
+	equal(b, len(all), 1)
+	follow, err := inventory.ReadFollow(all[0])
+	b.ok(err)
+	return all[0], follow
+}
+
+// testDoubts holds the jobs of rows to their flags.
+func testDoubts(t *testing.T, database Database) {
+	fresh := func(t *testing.T) *bench {
+		b := newBench(t, database)
+		b.group("rg")
+		return b
+	}
+	observe := func(b *bench, found bool) bool {
+		b.Helper()
+		row := b.row("rg", "vm")
+		settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: found})
+		b.ok(err)
+		return settled
+	}
+	t.Run("what is plainly alive has none", func(t *testing.T) {
+		b := fresh(t)
+		b.begin(write(inventory.Put, "rg", "pending"))
+		b.live("rg", "vm")
+		b.settle(b.begin(write(inventory.Put, "rg", "unsent")), inventory.NotSent)
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		equal(b, b.jobs(), "")
+	})
+	t.Run("a flag brings a job after the floor, its end removes it", func(t *testing.T) {
+		b := fresh(t)
+		b.live("rg", "vm")
+		b.ok(b.Doubt(b.ctx, Sub, id("rg", "vm")))
+		equal(b, b.jobs(), "verify vm")
+		_, got := b.claim("a", 10)
+		equal(b, got, "")
+		b.clock.Pass(time.Second)
+		held := b.one("a")
+		equal(b, held.Subject, b.row("rg", "vm").Key)
+		b.ok(b.Doubt(b.ctx, Sub, id("rg", "vm"))) // it is asked for already
+		b.ok(b.RenewJob(b.ctx, &held, lease))
+		equal(b, observe(b, true), true)
+		equal(b, b.jobs(), "")
+		b.deposed(held)
+		b.ok(b.Doubt(b.ctx, Sub, id("rg", "vm")))
+		b.clock.Pass(time.Second)
+		again := b.one("b")
+		equal(b, again.Token, held.Token) // and yet:
+		b.deposed(held)
+		equal(b, observe(b, false), true)
+		equal(b, b.jobs(), "")
+		b.deposed(again)
+	})
+	t.Run("the end of an intent has the question asked at once", func(t *testing.T) {
+		b := fresh(t)
+		ticket := b.begin(write(inventory.Put, "rg", "vm"))
+		b.settle(ticket, inventory.Ambiguous)
+		b.clock.Pass(time.Second)
+		held := b.one("a")
+		b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(24*time.Hour), held.Payload))
+		b.clock.Pass(intentLife)
+		n, err := b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		b.clock.Pass(time.Second)
+		equal(b, b.one("a").Subject, held.Subject)
+	})
+	t.Run("an accepted write is followed, each kind by itself", func(t *testing.T) {
+		b := fresh(t)
+		follow := b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		equal(b, b.jobs(), "follow PUT vm")
+		job, payload := b.followed()
+		equal(b, job.Incarnation, follow)
+		equal(b, job.Due, b.clock.Now().Add(time.Minute))
+		equal(b, payload, inventory.Follow{Kind: inventory.Put, Path: "/put", Query: "q"})
+		b.accept(b.begin(write(inventory.Delete, "rg", "vm")), "/delete")
+		equal(b, b.jobs(), "follow DELETE vm, follow PUT vm")
+		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), inventory.Put, follow)
+		b.ok(err)
+		equal(b, row.Verify, true)
+		equal(b, b.jobs(), "follow DELETE vm, verify vm")
+		equal(b, observe(b, false), true)
+		equal(b, b.jobs(), "")
+	})
+	t.Run("a state that is not terminal is followed without a URL", func(t *testing.T) {
+		b := fresh(t)
+		ticket := b.begin(write(inventory.Put, "rg", "vm"))
+		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: 201, ProvisioningState: "Creating"})
+		b.ok(err)
+		_, payload := b.followed()
+		equal(b, payload, inventory.Follow{Kind: inventory.Put})
+		equal(b, result.Follow == [16]byte{}, false)
+		equal(b, observe(b, true), true)
+		equal(b, b.jobs(), "")
+	})
+	t.Run("a newer acceptance takes the place of an older one, which is followed afterwards", func(t *testing.T) {
+		b := fresh(t)
+		first := b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/first")
+		b.clock.Pass(time.Minute)
+		held := b.one("a")
+		second := b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/second")
+		equal(b, b.jobs(), "follow PUT vm")
+		b.deposed(held)
+		b.is(b.EndFollowBy(b.ctx, held), inventory.ErrDeposed)
+		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), inventory.Put, first)
+		b.ok(err)
+		equal(b, b.row("rg", "vm").FollowPut, true)
+		b.stands("vm", inventory.Pending, false)
+		b.clock.Pass(time.Minute)
+		held = b.one("a")
+		b.ok(b.EndFollowBy(b.ctx, held))
+		b.stands("vm", inventory.Pending, false)
+		_, payload := b.followed()
+		equal(b, payload, inventory.Follow{Kind: inventory.Put, Path: "/first", Query: "q"})
+		b.is(b.EndFollowBy(b.ctx, held), inventory.ErrDeposed)
+		held = b.one("a")
+		b.ok(b.EndFollowBy(b.ctx, held))
+		b.stands("vm", inventory.Pending, true)
+		equal(b, b.row("rg", "vm").FollowPut, false)
+		equal(b, b.jobs(), "verify vm")
+		b.is(b.EndFollowBy(b.ctx, held), inventory.ErrDeposed)
+		_, err = b.EndFollow(b.ctx, Sub, id("rg", "vm"), inventory.Put, second)
+		b.ok(err)
+	})
+	t.Run("who lost the job ends no follow", func(t *testing.T) {
+		b := fresh(t)
+		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.clock.Pass(time.Minute)
+		held := b.one("a")
+		b.clock.Pass(lease)
+		taken := b.one("b")
+		b.is(b.EndFollowBy(b.ctx, held), inventory.ErrDeposed)
+		equal(b, b.row("rg", "vm").FollowPut, true)
+		b.ok(b.EndFollowBy(b.ctx, taken))
+	})
+	t.Run("R10 what is below a parent that went is asked for", func(t *testing.T) {
+		b := fresh(t)
+		b.live("rg", "vm")
+		b.settle(b.begin(disk(inventory.Put, "rg", "vm", "d1")), inventory.Succeeded)
+		b.settle(b.begin(disk(inventory.Put, "rg", "vm", "d2")), inventory.Ambiguous)
+		equal(b, b.jobs(), "verify d2")
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		equal(b, b.jobs(), "verify d1, verify d2")
+	})
+}

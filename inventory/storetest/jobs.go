@@ -1,0 +1,295 @@
+package storetest
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+const (
+	lease = 10 * time.Second
+	nope  = `{"progress":"a stale holder's"}`
+)
+
+func (b *bench) addJob(kind, subject string, due time.Time) inventory.Job {
+	b.Helper()
+	j := inventory.Job{Subscription: Sub, ID: inventory.JobID(kind, subject), Kind: kind, Subject: subject, Due: due, Payload: `{}`}
+	added, err := b.AddJob(b.ctx, j)
+	b.ok(err)
+	equal(b, added, true)
+	return b.job(j.ID)
+}
+
+func (b *bench) job(id [16]byte) inventory.Job {
+	b.Helper()
+	j, err := b.Job(b.ctx, Sub, id)
+	b.ok(err)
+	return j
+}
+
+// claim claims jobs and returns their subjects, in the order of their names.
+func (b *bench) claim(owner string, limit int, kinds ...string) (jobs []inventory.Job, subjects string) {
+	b.Helper()
+	jobs, err := b.ClaimJobs(b.ctx, owner, lease, limit, kinds...)
+	b.ok(err)
+	var names []string
+	for _, j := range jobs {
+		names = append(names, j.Subject)
+	}
+	slices.Sort(names)
+	return jobs, strings.Join(names, " ")
+}
+
+// one claims the one job that is due.
+func (b *bench) one(owner string) inventory.Job {
+	b.Helper()
+	jobs, _ := b.claim(owner, 10)
+	if len(jobs) != 1 {
+		b.Fatalf("claimed %d jobs, want 1", len(jobs))
+	}
+	return jobs[0]
+}
+
+// deposed asserts that a holder can do nothing more, and that what it tried has
+// left no trace.
+func (b *bench) deposed(stale inventory.Job) {
+	b.Helper()
+	before, known := b.Job(b.ctx, Sub, stale.ID)
+	b.is(b.RenewJob(b.ctx, &stale, lease), inventory.ErrDeposed)
+	b.is(b.SaveJob(b.ctx, &stale, nope), inventory.ErrDeposed)
+	b.is(b.DeferJob(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), inventory.ErrDeposed)
+	b.is(b.EndJob(b.ctx, stale, inventory.JobDone, nope), inventory.ErrDeposed)
+	if after, err := b.Job(b.ctx, Sub, stale.ID); known == nil {
+		b.ok(err)
+		equal(b, after, before)
+	}
+}
+
+func testJobs(t *testing.T, database Database) {
+	t.Run("a job is made once, and anew when it has ended", func(t *testing.T) {
+		b := newBench(t, database)
+		first := b.addJob("sweep", "s", time.Time{})
+		equal(b, first.State, inventory.JobWaiting)
+		equal(b, first.Due, b.clock.Now())
+		equal(b, first.Created, b.clock.Now())
+		equal(b, first.Incarnation == [16]byte{}, false)
+		again := inventory.Job{Subscription: Sub, ID: first.ID, Kind: "sweep", Subject: "other", Payload: nope}
+		added, err := b.AddJob(b.ctx, again)
+		b.ok(err)
+		equal(b, added, false)
+		equal(b, b.job(first.ID), first)
+		held := b.one("a")
+		b.ok(b.EndJob(b.ctx, held, inventory.JobDone, `{"progress":1}`))
+		ended := b.job(first.ID)
+		equal(b, ended.State, inventory.JobDone)
+		equal(b, ended.Payload, `{"progress":1}`)
+		added, err = b.AddJob(b.ctx, again)
+		b.ok(err)
+		equal(b, added, true)
+		b.deposed(held)
+		equal(b, b.one("b").Subject, "other")
+		b.deposed(held)
+	})
+	t.Run("one of two claims it, the other after the lease", func(t *testing.T) {
+		b := newBench(t, database)
+		b.addJob("verify", "r", time.Time{})
+		held := b.one("a")
+		equal(b, held.Owner, "a")
+		equal(b, held.Attempts, 1)
+		equal(b, held.Until, b.clock.Now().Add(lease))
+		b.clock.Pass(lease - time.Microsecond)
+		_, got := b.claim("b", 10)
+		equal(b, got, "")
+		b.ok(b.RenewJob(b.ctx, &held, lease))
+		b.clock.Pass(lease - time.Microsecond)
+		_, got = b.claim("b", 10)
+		equal(b, got, "")
+		b.clock.Pass(time.Microsecond)
+		taken := b.one("b")
+		equal(b, taken.Owner, "b")
+		equal(b, taken.Attempts, 2)
+		equal(b, taken.Token > held.Token, true)
+		equal(b, taken.Incarnation, held.Incarnation)
+		b.deposed(held)
+		b.ok(b.SaveJob(b.ctx, &taken, `{"n":1}`))
+		b.ok(b.EndJob(b.ctx, taken, inventory.JobFailed, taken.Payload))
+		b.deposed(taken)
+	})
+	t.Run("many who claim at once get each job once", func(t *testing.T) {
+		b := newBench(t, database)
+		for _, name := range strings.Split("abcdefghijklmnop", "") {
+			b.addJob("verify", name, time.Time{})
+		}
+		var mu sync.Mutex
+		var got []string
+		var wait sync.WaitGroup
+		for _, owner := range []string{"x", "y", "z"} {
+			wait.Go(func() {
+				for range 10 {
+					jobs, err := b.ClaimJobs(b.ctx, owner, lease, 3)
+					if err != nil {
+						t.Error(err)
+					}
+					mu.Lock()
+					for _, j := range jobs {
+						got = append(got, j.Subject)
+					}
+					mu.Unlock()
+				}
+			})
+		}
+		wait.Wait()
+		slices.Sort(got)
+		equal(b, strings.Join(got, ""), "abcdefghijklmnop")
+	})
+	t.Run("what has been due for longest comes first, of any shard", func(t *testing.T) {
+		b := newBench(t, database)
+		now := b.clock.Now()
+		for i, name := range strings.Split("abcdefghij", "") {
+			b.addJob("verify", name, now.Add(time.Duration(i)*time.Second))
+		}
+		b.addJob("follow", "z", now.Add(-time.Hour))
+		b.clock.Pass(5 * time.Second)
+		_, got := b.claim("x", 3, "verify")
+		equal(b, got, "a b c")
+		_, got = b.claim("x", 2)
+		equal(b, got, "d z")
+		_, got = b.claim("x", 10, "none", "verify")
+		equal(b, got, "e f")
+	})
+	t.Run("a job that is given back waits until it is due", func(t *testing.T) {
+		b := newBench(t, database)
+		b.addJob("verify", "r", time.Time{})
+		held := b.one("a")
+		held.Attempts = 0
+		b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(time.Minute), `{"n":2}`))
+		b.clock.Pass(time.Minute - time.Microsecond)
+		_, got := b.claim("b", 10)
+		equal(b, got, "")
+		b.clock.Pass(time.Microsecond)
+		taken := b.one("b")
+		equal(b, taken.Payload, `{"n":2}`)
+		equal(b, taken.Attempts, 1)
+		b.deposed(held)
+		// Progress of which the holder does not know is not undone.
+		stale := taken
+		b.ok(b.SaveJob(b.ctx, &taken, `{"n":3}`))
+		b.ok(b.DeferJob(b.ctx, stale, b.clock.Now(), ""))
+		taken = b.one("c")
+		equal(b, taken.Payload, `{"n":3}`)
+		b.ok(b.EndJob(b.ctx, taken, inventory.JobDone, ""))
+		equal(b, b.job(taken.ID).Payload, `{"n":3}`)
+	})
+	t.Run("cancelling deposes the holder and is for the next one to carry out", func(t *testing.T) {
+		b := newBench(t, database)
+		b.addJob("sweep", "s", time.Time{})
+		held := b.one("a")
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
+		b.deposed(held)
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
+		taken := b.one("b")
+		equal(b, taken.State, inventory.JobCancelling)
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is under way: nobody is deposed
+		b.ok(b.EndJob(b.ctx, taken, inventory.JobCancelled, taken.Payload))
+		b.is(b.CancelJob(b.ctx, Sub, held.ID), inventory.ErrJobEnded)
+		b.is(b.CancelJob(b.ctx, Sub, [16]byte{1}), inventory.ErrNotFound)
+	})
+	t.Run("what has ended is kept for a time, and not done again", func(t *testing.T) {
+		b := newBench(t, database)
+		b.addJob("sweep", "s", time.Time{})
+		held := b.one("a")
+		b.ok(b.EndJob(b.ctx, held, inventory.JobDone, held.Payload))
+		b.clock.Pass(48*time.Hour - time.Microsecond)
+		_, got := b.claim("b", 10)
+		equal(b, got, "")
+		n, err := b.ForgetJobs(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 0)
+		b.clock.Pass(time.Microsecond)
+		n, err = b.ForgetJobs(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		_, err = b.Job(b.ctx, Sub, held.ID)
+		b.is(err, inventory.ErrNotFound)
+		b.deposed(held)
+	})
+	t.Run("lists have every job once", func(t *testing.T) {
+		b := newBench(t, database)
+		want := map[string]bool{}
+		for _, kind := range []string{"verify", "sweep"} {
+			for _, subject := range []string{"a", "b", "c"} {
+				want[b.addJob(kind, subject, time.Time{}).Name()] = true
+			}
+		}
+		all := inventory.Job{ID: inventory.JobID("sweep", ""), Kind: "sweep"}
+		_, err := b.AddJob(b.ctx, all)
+		b.ok(err)
+		want[all.Name()] = true
+		var q inventory.JobQuery
+		q.Limit = 2
+		for range 4 {
+			page, err := b.Jobs(b.ctx, q)
+			b.ok(err)
+			for _, j := range page {
+				equal(b, want[j.Name()], true)
+				delete(want, j.Name())
+				sub, id, err := inventory.ParseJobName(j.Name())
+				b.ok(err)
+				equal(b, sub == j.Subscription && id == j.ID, true)
+				q.AfterSubscription, q.AfterID = j.Subscription, j.ID
+			}
+		}
+		equal(b, len(want), 0)
+		sweeps, err := b.Jobs(b.ctx, inventory.JobQuery{Kind: "sweep"})
+		b.ok(err)
+		equal(b, len(sweeps), 4)
+		_, _, err = inventory.ParseJobName("-.00")
+		equal(b, err != nil, true)
+	})
+	t.Run("counts", func(t *testing.T) {
+		b := newBench(t, database)
+		now := b.clock.Now()
+		for i, subject := range []string{"a", "b", "c", "d", "e"} {
+			b.addJob("verify", subject, now.Add(time.Duration(i)*time.Second))
+		}
+		b.addJob("follow", "f", now)
+		b.clock.Pass(12 * time.Second)
+		b.addJob("verify", "g", now)
+		counts, err := b.CountJobs(b.ctx, "verify", 10*time.Second, time.Second)
+		b.ok(err)
+		equal(b, counts, inventory.JobCounts{All: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
+	})
+}
+
+func testJobsOutlive(t *testing.T, database Database) {
+	open := database(t)
+	clock := NewClock()
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	defer cancel()
+	start := func(t *testing.T) *bench {
+		store, err := open(ctx, Options(clock))
+		if err != nil {
+			t.Fatal(err)
+		}
+		return &bench{T: t, Store: store, ctx: ctx, clock: clock}
+	}
+	b := start(t)
+	b.addJob("sweep", "s", time.Time{})
+	held := b.one("a")
+	b.ok(b.SaveJob(ctx, &held, `{"n":1}`))
+	b.ok(b.Close())
+	b = start(t)
+	defer func() { b.ok(b.Close()) }()
+	_, got := b.claim("b", 1)
+	equal(b, got, "")
+	clock.Pass(lease)
+	taken := b.one("b")
+	equal(b, taken.Payload, `{"n":1}`)
+	equal(b, taken.Attempts, 2)
+	b.deposed(held)
+}

@@ -1,0 +1,418 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// RunShared runs what an engine has to do beyond [Run] to be shared by several
+// processes: each test has two stores or more over one database.
+func RunShared(t *testing.T, database Database) {
+	for _, part := range []struct {
+		name string
+		run  func(*testing.T, Database)
+	}{
+		{"Opening", testOpeningAtOnce},
+		{"ReadYourWrites", testReadYourWrites},
+		{"Groups", testGroupsAtOnce},
+		{"GroupDelete", testGroupDeleteAgainstCreate},
+		{"Quota", testQuotaAtOnce},
+		{"Usage", testUsageNeverDrifts},
+		{"LateAnswers", testLateAnswers},
+		{"Paging", testPagingMeanwhile},
+		{"Takeover", testTakeover},
+		{"ClaimedOnce", testClaimedOnce},
+	} {
+		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
+	}
+}
+
+// newPair opens one database twice; both stores have the same clock.
+func newPair(t *testing.T, database Database, adjust ...func(*inventory.Options)) [2]*bench {
+	t.Helper()
+	open := database(t)
+	same := func(*testing.T) Opener { return open }
+	a, b := newBench(t, same, adjust...), newBench(t, same, adjust...)
+	// The clock stands still, so that of either will do.
+	return [2]*bench{a, b}
+}
+
+func testOpeningAtOnce(t *testing.T, database Database) {
+	open := database(t)
+	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	defer cancel()
+	stores := make([]*inventory.Store, 4)
+	errs := make([]error, len(stores))
+	var wait sync.WaitGroup
+	for i := range stores {
+		wait.Go(func() { stores[i], errs[i] = open(ctx, Options(NewClock())) })
+	}
+	wait.Wait()
+	for i, s := range stores {
+		if errs[i] != nil {
+			t.Errorf("store %d: %v", i, errs[i])
+			continue
+		}
+		if err := errors.Join(s.Ready(ctx), s.Close()); err != nil {
+			t.Errorf("store %d: %v", i, err)
+		}
+	}
+}
+
+func testReadYourWrites(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	pair[0].group("rg")
+	for i := range 50 {
+		writer, reader := pair[i%2], pair[1-i%2]
+		name := fmt.Sprint("vm", i)
+		ticket := writer.begin(write(inventory.Put, "rg", name))
+		equal(writer, reader.row("rg", name).Generation, ticket.Generation)
+		row := writer.settle(ticket, inventory.Succeeded).Row
+		equal(writer, reader.row("rg", name).Generation, row.Generation)
+		// What the one began the other may settle.
+		equal(writer, reader.settle(writer.begin(write(inventory.Delete, "rg", name)), inventory.Gone).Settled, true)
+		writer.absent(name)
+	}
+}
+
+func testGroupsAtOnce(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	for i := range 40 {
+		name := fmt.Sprint("rg", i)
+		var groups [2]inventory.Group
+		var created [2]bool
+		var wait sync.WaitGroup
+		for k, b := range pair {
+			wait.Go(func() {
+				var err error
+				groups[k], created[k], err = b.EditGroup(b.ctx, Sub, name, func(*inventory.Group) (*inventory.Group, error) {
+					return &inventory.Group{Location: "westus"}, nil
+				})
+				if err != nil {
+					b.Error(err)
+				}
+			})
+		}
+		wait.Wait()
+		equal(pair[0], created[0] != created[1], true)
+		equal(pair[0], groups[0].Incarnation, groups[1].Incarnation)
+	}
+	unmoved(pair[0])
+}
+
+// unmoved asserts that no quota's usage differs from what it counts.
+func unmoved(b *bench) {
+	b.Helper()
+	off, err := b.Recount(b.ctx, Sub, false)
+	b.ok(err)
+	if len(off) > 0 {
+		b.Errorf("usage has drifted: %+v", off)
+	}
+}
+
+// testGroupDeleteAgainstCreate is the race of R2, from two processes: the intent
+// reads an Active group, the delete finds nothing left in it, and a resource
+// outlives its group.
+func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	var won [2]int
+	for i := range 120 {
+		name := fmt.Sprint("rg", i)
+		pair[0].group(name)
+		begins, deletes := pair[i%2], pair[1-i%2]
+		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
+		var begun, deleted error
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			time.Sleep(max(lead, 0))
+			_, begun = begins.Begin(begins.ctx, write(inventory.Put, name, "vm"))
+		})
+		wait.Go(func() {
+			time.Sleep(max(-lead, 0))
+			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, nil)
+		})
+		wait.Wait()
+		_, groupErr := begins.Group(begins.ctx, Sub, name)
+		_, rowErr := deletes.Resource(deletes.ctx, Sub, id(name, "vm"))
+		if begun == nil {
+			won[0]++
+			refuses[*inventory.GroupNotEmptyError](deletes, deleted)
+			begins.ok(errors.Join(groupErr, rowErr))
+			continue
+		}
+		won[1]++
+		begins.is(begun, inventory.ErrGroupNotFound)
+		deletes.ok(deleted)
+		begins.is(groupErr, inventory.ErrNotFound)
+		begins.is(rowErr, inventory.ErrNotFound)
+	}
+	if won[0] == 0 || won[1] == 0 {
+		t.Errorf("one side always won: %v", won)
+	}
+}
+
+func testQuotaAtOnce(t *testing.T, database Database) {
+	pair := newPair(t, database, func(o *inventory.Options) {
+		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 70}
+	})
+	pair[0].group("rg")
+	var made, refused atomic.Int64
+	var wait sync.WaitGroup
+	for i := range 200 {
+		b := pair[i%2]
+		wait.Go(func() {
+			_, err := b.Begin(b.ctx, write(inventory.Put, "rg", fmt.Sprint("vm", i)))
+			var quota *inventory.QuotaError
+			switch {
+			case err == nil:
+				made.Add(1)
+			case errors.As(err, &quota):
+				refused.Add(1)
+			default:
+				b.Error(err)
+			}
+		})
+	}
+	wait.Wait()
+	equal(pair[0], made.Load(), 70)
+	equal(pair[0], refused.Load(), 130)
+	rows, err := pair[1].Resources(pair[1].ctx, inventory.ResourceQuery{Subscription: Sub, Group: "rg"})
+	pair[1].ok(err)
+	equal(pair[1], len(rows), 70)
+	unmoved(pair[1])
+}
+
+// testUsageNeverDrifts writes, answers and looks at a few resources from both
+// stores at once, so that batches of both touch the same rows.
+func testUsageNeverDrifts(t *testing.T, database Database) {
+	pair := newPair(t, database, func(o *inventory.Options) {
+		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 9}
+	})
+	groups := []string{"rg", "rg-1", "r_g"}
+	for _, g := range groups {
+		pair[0].group(g)
+	}
+	var wait sync.WaitGroup
+	for i := range 16 {
+		b := pair[i%2]
+		wait.Go(func() {
+			for range 40 {
+				if err := b.stir(groups[rand.IntN(len(groups))], fmt.Sprint("vm", rand.IntN(12))); err != nil {
+					b.Error(err)
+					return
+				}
+			}
+		})
+	}
+	wait.Wait()
+	unmoved(pair[0])
+}
+
+// stir makes one write of any kind and end.
+func (b *bench) stir(group, name string) error {
+	w := write(inventory.Put, group, name)
+	if rand.IntN(3) == 0 {
+		w.Kind = inventory.Delete
+	}
+	if rand.IntN(4) == 0 {
+		w = disk(w.Kind, group, name, "d")
+	}
+	ticket, err := b.Begin(b.ctx, w)
+	var quota *inventory.QuotaError
+	if errors.As(err, &quota) || errors.Is(err, inventory.ErrParentNotFound) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	outcomes := []inventory.Outcome{inventory.Succeeded, inventory.Succeeded, inventory.Refused, inventory.NotSent, inventory.Ambiguous, inventory.Accepted}
+	if w.Kind == inventory.Delete {
+		outcomes = []inventory.Outcome{inventory.Gone, inventory.Gone, inventory.Refused, inventory.Ambiguous, inventory.Accepted}
+	}
+	result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: outcomes[rand.IntN(len(outcomes))], Status: 400})
+	if err != nil || result.Row == nil {
+		return err
+	}
+	_, err = b.Observe(b.ctx, Sub, result.Row.Key, result.Row.Generation, inventory.Observation{Found: rand.IntN(2) == 0})
+	return err
+}
+
+// testLateAnswers has writes that overlap begun by one store and answered by the
+// other.
+func testLateAnswers(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	a, b := pair[0], pair[1]
+	a.group("rg")
+	a.live("rg", "vm")
+	// R5: neither of two writes that oppose each other is proof.
+	p, d := a.begin(write(inventory.Put, "rg", "vm")), b.begin(write(inventory.Delete, "rg", "vm"))
+	equal(a, b.settle(p, inventory.Succeeded).Settled, false)
+	equal(a, a.settle(d, inventory.Gone).Settled, false)
+	b.stands("vm", inventory.Live, true)
+	// R7: nor is what a GET said of a row that the other has changed since.
+	row := a.row("rg", "vm")
+	b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Succeeded)
+	settled, err := a.Observe(a.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+	a.ok(err)
+	equal(a, settled, false)
+	// An answer counts once, whoever brings it.
+	ticket := a.begin(write(inventory.Delete, "rg", "vm"))
+	equal(b, b.settle(ticket, inventory.Gone).Settled, true)
+	equal(a, a.settle(ticket, inventory.Gone).Settled, false)
+	a.absent("vm")
+
+	// At once, in any order: of all answers to one DELETE exactly one settles,
+	// and whatever else is open keeps its row flagged or its intent.
+	for i := range 40 {
+		name := fmt.Sprint("vm", i)
+		a.live("rg", name)
+		d := b.begin(write(inventory.Delete, "rg", name))
+		var settled atomic.Int64
+		var wait sync.WaitGroup
+		for _, by := range pair {
+			wait.Go(func() {
+				result, err := by.Settle(by.ctx, d, inventory.Answer{Outcome: inventory.Gone})
+				if err != nil {
+					by.Error(err)
+				}
+				if result.Settled {
+					settled.Add(1)
+				}
+			})
+		}
+		var begun inventory.Ticket
+		wait.Go(func() {
+			var err error
+			if begun, err = a.Begin(a.ctx, write(inventory.Put, "rg", name)); err != nil {
+				a.Error(err)
+			}
+		})
+		wait.Wait()
+		if settled.Load() > 1 {
+			t.Fatalf("%d answers to one write settled", settled.Load())
+		}
+		row := a.row("rg", name) // the PUT is open, so there is one
+		if made := begun.Made; made != (row.Phase == inventory.Pending) || made != (settled.Load() == 1) {
+			t.Fatalf("the PUT made a row: %v, now %s; %d answers settled", made, row.Phase, settled.Load())
+		}
+	}
+}
+
+// testPagingMeanwhile pages through one store while the other writes: what was
+// there all along is listed once.
+func testPagingMeanwhile(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	a, b := pair[0], pair[1]
+	a.group("rg")
+	var want []string
+	for i := range 40 {
+		want = append(want, a.live("rg", fmt.Sprintf("Keep_%02d", i)).Key)
+	}
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		for i := 0; ; i++ {
+			select {
+			case <-done:
+				return
+			default:
+			}
+			b.settle(b.begin(write(inventory.Put, "rg", fmt.Sprintf("keep_%02d-%d", i%40, i))), inventory.Succeeded)
+		}
+	})
+	for range 5 {
+		var got []string
+		for _, key := range pages(a, func(after string) ([]inventory.Resource, error) {
+			return a.Resources(a.ctx, inventory.ResourceQuery{Subscription: Sub, Group: "rg", After: after, Limit: 7})
+		}, func(r inventory.Resource) string { return r.Key }) {
+			if slices.Contains(want, key) {
+				got = append(got, key)
+			}
+		}
+		if !slices.Equal(got, want) {
+			t.Errorf("got %d of what was there, want %d", len(got), len(want))
+		}
+	}
+	close(done)
+	wait.Wait()
+}
+
+// testTakeover has a runner outlive its lease: what it does after another has
+// taken its job is refused.
+func testTakeover(t *testing.T, database Database) {
+	open := database(t)
+	clock := NewClock()
+	shared := func(o *inventory.Options) { o.Now = clock.Now }
+	same := func(*testing.T) Opener { return open }
+	a, b := newBench(t, same, shared), newBench(t, same, shared)
+	_, err := a.AddJob(a.ctx, inventory.Job{Subscription: Sub, Kind: "test", Subject: "x", Payload: "{}"})
+	a.ok(err)
+	claim := func(by *bench, want int) []inventory.Job {
+		by.Helper()
+		jobs, err := by.ClaimJobs(by.ctx, "owner", 10*time.Second, 5, "test")
+		by.ok(err)
+		equal(by, len(jobs), want)
+		return jobs
+	}
+	stale := claim(a, 1)[0]
+	claim(b, 0)
+	clock.Pass(10 * time.Second)
+	fresh := claim(b, 1)[0]
+	equal(b, fresh.Token > stale.Token, true)
+	a.is(a.RenewJob(a.ctx, &stale, time.Minute), inventory.ErrDeposed)
+	a.is(a.SaveJob(a.ctx, &stale, `{"stale":true}`), inventory.ErrDeposed)
+	a.is(a.DeferJob(a.ctx, stale, clock.Now(), `{"stale":true}`), inventory.ErrDeposed)
+	a.is(a.EndJob(a.ctx, stale, inventory.JobDone, `{"stale":true}`), inventory.ErrDeposed)
+	b.ok(b.SaveJob(b.ctx, &fresh, `{"step":1}`))
+	b.ok(b.EndJob(b.ctx, fresh, inventory.JobDone, `{"step":2}`))
+	seen, err := a.Job(a.ctx, Sub, fresh.ID)
+	a.ok(err)
+	equal(a, seen.Payload, `{"step":2}`)
+	equal(a, seen.State, inventory.JobDone)
+}
+
+// testClaimedOnce has many claim at once: each job goes to one of them.
+func testClaimedOnce(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	const jobs = 60
+	for i := range jobs {
+		_, err := pair[0].AddJob(pair[0].ctx, inventory.Job{Subscription: Sub, Kind: "test", Subject: fmt.Sprint(i), Payload: "{}"})
+		pair[0].ok(err)
+	}
+	var mu sync.Mutex
+	claimed := map[[16]byte]int{}
+	var wait sync.WaitGroup
+	for i := range 8 {
+		b := pair[i%2]
+		wait.Go(func() {
+			for range 10 {
+				got, err := b.ClaimJobs(b.ctx, fmt.Sprint("owner", i), time.Minute, 7, "test")
+				if err != nil {
+					b.Error(err)
+					return
+				}
+				mu.Lock()
+				for _, j := range got {
+					claimed[j.ID]++
+				}
+				mu.Unlock()
+			}
+		})
+	}
+	wait.Wait()
+	equal(pair[0], len(claimed), jobs)
+	for job, times := range claimed {
+		if times != 1 {
+			t.Errorf("job %x was claimed %d times", job, times)
+		}
+	}
+}

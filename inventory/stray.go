@@ -1,0 +1,76 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"portico/arm"
+)
+
+// Stray is a resource that was seen in a region other than the one where the
+// index has its ID. It is reported and counts as a member of its group; nothing
+// is ever routed to it.
+type Stray struct {
+	Subscription, Region, Key string
+	ID                        string // as the provider spells it
+	Group                     string // folded
+	Type                      string // folded full type
+	Seen                      time.Time
+}
+
+const (
+	strayColumns = `subscription, region, key, id, grp, type, seen`
+
+	putStray = `INSERT INTO strays (` + strayColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, region, key) DO UPDATE SET id = excluded.id, seen = excluded.seen`
+	listStrays      = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? ORDER BY region, key`
+	listGroupStrays = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? AND grp = ? ORDER BY region, key`
+	deleteStray     = `DELETE FROM strays WHERE subscription = ? AND region = ? AND key = ?`
+	forgetStray     = deleteStray + ` AND seen = ?`
+	forgetStrays    = `DELETE FROM strays WHERE subscription = ? AND region = ? AND type = ? AND seen < ?`
+	countStrays     = `SELECT COUNT(*) FROM strays`
+)
+
+func scanStray(scan scanner) (Stray, error) {
+	var (
+		s    Stray
+		seen int64
+	)
+	err := scan(&s.Subscription, &s.Region, &s.Key, &s.ID, &s.Group, &s.Type, &seen)
+	s.Seen = moment(seen)
+	return s, err
+}
+
+// Strays lists the strays of a group or, when group is empty, of the whole
+// subscription, by region and key.
+func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) {
+	if group == "" {
+		return collect(s.read(ctx), scanStray, listStrays, arm.Fold(sub))
+	}
+	return collect(s.read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
+}
+
+// ForgetStrays drops the strays of a type in a region that were last seen
+// before a time, as after a complete list that was begun then and did not show
+// them. It returns how many those were.
+func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
+	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (int, error) {
+		n, err := t.exec(forgetStrays, arm.Fold(sub), region, arm.Fold(typ), micros(before))
+		return int(n), err
+	})
+}
+
+// CountStrays counts the strays of all subscriptions.
+func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
+	err = s.read(ctx).one(countStrays)(&n)
+	return n, err
+}
+
+// ForgetStray drops a stray that its region was seen not to hold any more, if it
+// was not seen there again since it was read. It returns whether it was dropped.
+func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
+	return commit(ctx, s, flushed, aboutSubscription(stray.Subscription), func(t *tx) (bool, error) {
+		n, err := t.exec(forgetStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+		return n == 1, err
+	})
+}

@@ -1,0 +1,21 @@
+package inventory
+
+// Touch is a place that an incarnation of a group sent a write to.
+type Touch struct {
+	Type   string // folded full type
+	Region string
+}
+
+const selectTouched = `SELECT type, region FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?
+	ORDER BY type, region`
+
+func scanTouch(scan scanner) (touch Touch, err error) {
+	err = scan(&touch.Type, &touch.Region)
+	return touch, err
+}
+
+// touchedBy lists, once each, where this incarnation of the group sent a write
+// to: also the places where nothing came of it.
+func touchedBy(t *tx, g Group) ([]Touch, error) {
+	return collect(t, scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
+}

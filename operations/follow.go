@@ -1,0 +1,166 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/access"
+	"portico/inventory"
+	"portico/upstream"
+)
+
+// Following is the kind of work that follows an accepted write to its end, by
+// polling the URL that its answer named, at the provider's own pace, or by
+// asking for the resource where it named none. The inventory makes its job with
+// the acceptance; a newer acceptance takes its place.
+type Following struct {
+	Asker Asker
+	// Floor is the least time between two polls; Asker.Timeout and Patience are
+	// as in Verification.
+	Floor, Patience time.Duration
+	// After Limit an operation is only looked after every Recheck.
+	Limit, Recheck time.Duration
+	Region         string // of the front door, for the ids of its calls
+
+	overLimit prometheus.Gauge
+}
+
+// NewFollowing completes a Following with its metric.
+func NewFollowing(f Following, metrics prometheus.Registerer) *Following {
+	f.overLimit = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "portico_follows_over_limit",
+		Help: "Accepted writes whose operation has been followed for longer than index.followLimit.",
+	})
+	metrics.MustRegister(f.overLimit)
+	return &f
+}
+
+// Measure counts the operations that take too long.
+func (f *Following) Measure(ctx context.Context) error {
+	counts, err := f.Asker.Store.CountJobs(ctx, inventory.FollowJob, f.Limit, f.Limit)
+	if err == nil {
+		f.overLimit.Set(float64(counts.Old))
+	}
+	return err
+}
+
+// Run polls once.
+func (f *Following) Run(ctx context.Context, h *Held) (Verdict, error) {
+	follow, err := inventory.ReadFollow(h.Job)
+	if err != nil {
+		return Verdict{End: inventory.JobFailed}, err
+	}
+	row, err := f.Asker.Store.Resource(ctx, h.Job.Subscription, h.Job.Subject)
+	followed := row.FollowPut
+	if follow.Kind == inventory.Delete {
+		followed = row.FollowDelete
+	}
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && !followed:
+		return Verdict{End: inventory.JobDone}, nil
+	case err != nil:
+		return Verdict{}, err
+	}
+	var verdict Verdict
+	if follow.Path == "" {
+		verdict, err = f.look(ctx, h, row)
+	} else {
+		verdict, err = f.poll(ctx, h, follow, row)
+	}
+	if over := f.age(h) > f.Limit; over && verdict.End == inventory.JobWaiting && !errors.Is(err, inventory.ErrDeposed) && ctx.Err() == nil {
+		verdict.Again = f.Recheck
+		return verdict, nil
+	}
+	return verdict, err
+}
+
+// age is how long the operation has been followed.
+func (f *Following) age(h *Held) time.Duration { return f.Asker.Store.Time().Sub(h.Job.Created) }
+
+// pace is the pause until the next poll: the provider's, or a tenth of the time
+// that the operation has taken so far.
+func (f *Following) pace(h *Held, asked time.Duration) time.Duration {
+	if asked == 0 {
+		asked = min(f.age(h)/10, time.Minute)
+	}
+	return max(f.Floor, min(asked, longestAsked))
+}
+
+func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource) (Verdict, error) {
+	_, endpoint, err := f.Asker.question(row)
+	if err != nil {
+		return Verdict{}, err
+	}
+	header := h.header(f.Region)
+	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
+	answer, err := f.Asker.patient(h, f.Patience).read(ctx, header, endpoint, follow.Path, follow.Query)
+	if err != nil {
+		return Verdict{}, err
+	}
+	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
+	switch {
+	case f.ended(follow, answer):
+		return f.end(ctx, h)
+	case answer.Status == http.StatusOK:
+		follow.Progress.Status = word(PollState(answer.Body))
+	case answer.Status == http.StatusAccepted:
+		if next, own := PollTarget(answer.Header.Get("Location"), f.Asker.Public, endpoint); own && !follow.Status {
+			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
+		}
+	case slowed && asked > 0: // 429 or 503: the provider knows best
+	default:
+		return Verdict{}, statusError(answer.Status)
+	}
+	return Verdict{Again: f.pace(h, asked), Payload: follow.String()}, nil
+}
+
+// ended tells whether a poll shows the end of the operation. A status that
+// cannot be read says nothing of it, but that it was lost.
+func (f *Following) ended(follow inventory.Follow, answer upstream.Answer) bool {
+	if follow.Status && answer.Status >= http.StatusBadRequest {
+		return answer.Status == http.StatusNotFound || answer.Status == http.StatusGone
+	}
+	return PollEnded(answer.Status, answer.Body)
+}
+
+// look follows by asking for the resource: what a GET proves ends the follow by
+// itself, what only means the end of the operation has the row verified. That a
+// create that is not done shows nothing yet means neither, until its time is up.
+func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (Verdict, error) {
+	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, h.header(f.Region), row)
+	switch {
+	case err != nil:
+		return Verdict{}, err
+	case sight.Settled:
+		return Verdict{End: inventory.JobDone, Recorded: true}, nil
+	case sight.Found && sight.ProvisioningState != "" && inventory.Terminal(sight.ProvisioningState),
+		!sight.Found && (row.Phase != inventory.Pending || f.age(h) > f.Limit):
+		return f.end(ctx, h)
+	}
+	return Verdict{Again: f.pace(h, sight.RetryAfter)}, nil
+}
+
+// end has the row verified, if this is still the one who follows it.
+func (f *Following) end(ctx context.Context, h *Held) (Verdict, error) {
+	if err := f.Asker.Store.EndFollowBy(ctx, h.Job); err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{End: inventory.JobDone, Recorded: true}, nil
+}
+
+// word is a provider's text if it is one word, which is all that a state can be.
+func word(state string) string {
+	if len(state) > 40 {
+		return ""
+	}
+	for _, c := range state {
+		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') {
+			return ""
+		}
+	}
+	return state
+}

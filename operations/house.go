@@ -1,0 +1,107 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+const (
+	houseTime    = 10 * time.Second // for one round of housekeeping
+	cleanUp      = 1000             // records ended or removed at a time
+	measureEvery = 10               // rounds
+	overdueAfter = 3                // leases
+)
+
+// keepHouse ends what time has ended, forgets what is old, and counts the jobs,
+// until ctx ends. Replicas that do so at the same time do no harm.
+func (r *Runner) keepHouse(ctx context.Context) {
+	trouble := complaint{log: r.Log, what: "the inventory could not be tidied"}
+	timer := time.NewTimer(r.pace())
+	defer timer.Stop()
+	for round := 0; ; round++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		more, err := r.tidy(ctx)
+		if round%measureEvery == 0 && err == nil {
+			err = r.measure(ctx)
+		}
+		if pause := trouble.after(ctx, err); err != nil || !more {
+			timer.Reset(r.pace() + pause)
+		} else {
+			timer.Reset(0)
+		}
+	}
+}
+
+// tidy makes one bounded round, and tells whether there may be more to do.
+func (r *Runner) tidy(ctx context.Context) (more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, houseTime)
+	defer cancel()
+	for _, part := range []func(context.Context, int) (int, error){r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs} {
+		n, failure := part(ctx, cleanUp)
+		more, err = more || n >= cleanUp, errors.Join(err, failure)
+	}
+	return more, err
+}
+
+// measure counts the jobs.
+func (r *Runner) measure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, houseTime)
+	defer cancel()
+	var failures error
+	for name, kind := range r.Kinds {
+		counts, err := r.Store.CountJobs(ctx, name, overdueAfter*r.Lease, 0)
+		if err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		r.metrics.stored.WithLabelValues(name).Set(float64(counts.All))
+		r.metrics.overdue.WithLabelValues(name).Set(float64(counts.Overdue))
+		r.metrics.oldest.WithLabelValues(name).Set(counts.Oldest.Seconds())
+		if m, ok := kind.(Measured); ok {
+			failures = errors.Join(failures, m.Measure(ctx))
+		}
+		if s, ok := kind.(Scheduled); ok {
+			failures = errors.Join(failures, s.Schedule(ctx))
+		}
+	}
+	return failures
+}
+
+// runnerMetrics are labelled by the names of kinds, and by outcomes.
+type runnerMetrics struct {
+	stored, running, overdue, oldest *prometheus.GaugeVec
+	attempts                         *prometheus.CounterVec
+	seconds                          *prometheus.HistogramVec
+}
+
+func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
+	jobs := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "portico_jobs",
+		Help: "Durable jobs that have not ended: stored, of all replicas; running, on this one.",
+	}, []string{"kind", "state"})
+	m := &runnerMetrics{
+		stored:  jobs.MustCurryWith(prometheus.Labels{"state": "stored"}),
+		running: jobs.MustCurryWith(prometheus.Labels{"state": "running"}),
+		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_jobs_overdue", Help: "Jobs that have been due for more than three leases.",
+		}, []string{"kind"}),
+		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_jobs_overdue_seconds", Help: "How long the first of the overdue jobs has been due.",
+		}, []string{"kind"}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_job_attempts_total", Help: "Attempts at jobs, by what they came to.",
+		}, []string{"kind", "outcome"}),
+		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Name: "portico_job_seconds", Help: "Time that an attempt took.", Buckets: prometheus.ExponentialBuckets(0.005, 4, 8),
+		}, []string{"kind"}),
+	}
+	registry.MustRegister(jobs, m.overdue, m.oldest, m.attempts, m.seconds)
+	return m
+}

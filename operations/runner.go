@@ -1,0 +1,235 @@
+package operations
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	mathrand "math/rand/v2"
+	"net/http"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/inventory"
+	"portico/tracing"
+)
+
+// Kind is one kind of work.
+type Kind interface {
+	// Run makes one attempt. It must end with ctx, which is cancelled when the
+	// lease is lost. After an error the next attempt waits, the longer the more
+	// attempts have failed.
+	Run(ctx context.Context, h *Held) (Verdict, error)
+}
+
+// Measured is a Kind with metrics of its own, which Measure brings up to date
+// from time to time.
+type Measured interface {
+	Measure(ctx context.Context) error
+}
+
+// Scheduled is a Kind that has jobs without anybody's asking: Schedule, which
+// is called from time to time on each replica, sees to it that they are there.
+type Scheduled interface {
+	Schedule(ctx context.Context) error
+}
+
+// Verdict is what an attempt came to. The zero Verdict means that the work is
+// not done and is to be tried again as after an error.
+type Verdict struct {
+	End   inventory.JobState // an end, if it has one
+	Again time.Duration      // > 0: it goes on, after this pause
+	// Payload replaces the job's; empty: it stays as it was last saved.
+	Payload string
+	// Recorded: what the attempt did in the inventory has removed the job.
+	Recorded bool
+}
+
+// Held is a job in the hands of a Kind.
+type Held struct {
+	Job inventory.Job
+
+	store *inventory.Store
+}
+
+// Save records progress durably. inventory.ErrDeposed means that the job is
+// another's by now, and that the attempt has to end.
+func (h *Held) Save(ctx context.Context, payload string) error {
+	return h.store.SaveJob(ctx, &h.Job, payload)
+}
+
+// header carries the ids of a job's calls: all calls of a job have one
+// correlation id.
+func (h *Held) header(region string) http.Header { return headerOf(h.Correlation(), region) }
+
+// headerOf carries the ids of a call that belongs to a correlation.
+func headerOf(correlation, region string) http.Header {
+	header := http.Header{tracing.CorrelationHeader: {correlation}}
+	id, _ := tracing.Identify(header, region, time.Now()) // no client, so nothing to refuse
+	id.Stamp(header)
+	return header
+}
+
+// Correlation is the id by which the calls of a job are found in every log.
+func (h *Held) Correlation() string { return uuid.UUID(h.Job.Incarnation).String() }
+
+// RunnerOptions say what a runner works on, and how.
+type RunnerOptions struct {
+	Store   *inventory.Store
+	Kinds   map[string]Kind
+	Owner   string        // see NewOwner
+	Lease   time.Duration // for which a job is held without a sign of life
+	Floor   time.Duration // the least pause after an attempt that failed
+	Log     *zap.Logger
+	Metrics prometheus.Registerer
+}
+
+// NewOwner makes a name for one replica's run: its host's, and something that
+// tells it from its predecessors there.
+func NewOwner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	var suffix [4]byte
+	rand.Read(suffix[:]) // never fails
+	return host + "-" + hex.EncodeToString(suffix[:])
+}
+
+// slots is how many jobs of each kind one replica works on at a time. Each kind
+// has its own, so that none starves another.
+const slots = 16
+
+// Bounds of the pause between two looks for work.
+const (
+	shortestPace = 20 * time.Millisecond
+	longestPace  = time.Second
+)
+
+// Runner works on the jobs of the inventory, beside those of other replicas.
+type Runner struct {
+	RunnerOptions
+	metrics *runnerMetrics
+}
+
+// NewRunner returns a runner, whose metrics it registers.
+func NewRunner(o RunnerOptions) *Runner {
+	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics)}
+}
+
+// Run works until ctx ends, then gives back what it holds. It returns when
+// nothing of it is left; it must not be called twice at a time.
+func (r *Runner) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	for name, kind := range r.Kinds {
+		l := &lane{Runner: r, name: name, kind: kind, finished: make(chan struct{}, slots)}
+		parts.Go(func() { l.run(ctx) })
+	}
+	parts.Go(func() { r.keepHouse(ctx) })
+}
+
+// pace is the pause between two looks for work; with jitter, so that replicas
+// do not look at the same time.
+func (r *Runner) pace() time.Duration {
+	pace := max(shortestPace, min(r.Floor, longestPace))
+	return pace*3/4 + mathrand.N(pace/2)
+}
+
+// pauseAfter is how long to wait after so many attempts that came to nothing.
+func (r *Runner) pauseAfter(attempts int64) time.Duration {
+	longest := min(60*r.Floor, max(r.Floor, time.Minute))
+	pause := min(r.Floor<<min(max(attempts, 1), 10), longest)
+	return max(r.Floor, pause/2+mathrand.N(pause/2+1))
+}
+
+// lane works on the jobs of one kind.
+type lane struct {
+	*Runner
+	name     string
+	kind     Kind
+	finished chan struct{}
+	running  int
+}
+
+func (l *lane) run(ctx context.Context) {
+	var attempts sync.WaitGroup
+	defer attempts.Wait()
+	trouble := complaint{log: l.Log, what: "jobs could not be claimed"}
+	more := false // more may be due than could be claimed
+	timer := time.NewTimer(l.pace())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-l.finished:
+			if l.running--; !more {
+				continue
+			}
+		case <-timer.C:
+		}
+		free := slots - l.running
+		if free == 0 {
+			more = true // the next to finish wakes this
+			continue
+		}
+		before := time.Now()
+		jobs, err := l.claim(ctx, free)
+		more = len(jobs) == free
+		for _, job := range jobs {
+			l.running++
+			attempts.Go(func() {
+				defer func() { l.finished <- struct{}{} }()
+				l.attempt(ctx, l.name, l.kind, job, before)
+			})
+		}
+		timer.Reset(l.pace() + trouble.after(ctx, err))
+	}
+}
+
+// claim takes what is due. It is bounded by the lease: what it claims after
+// that would be lost already.
+func (l *lane) claim(ctx context.Context, free int) ([]inventory.Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.Lease)
+	defer cancel()
+	return l.Store.ClaimJobs(ctx, l.Owner, l.Lease, free, l.name)
+}
+
+// complaint is a fault that goes on: it is logged when it begins, then once in
+// a while, and when it is over.
+type complaint struct {
+	log    *zap.Logger
+	what   string
+	times  int
+	logged time.Time
+}
+
+const (
+	complainEvery   = time.Minute
+	longestTrouble  = 2 * time.Second
+	shortestTrouble = 100 * time.Millisecond
+)
+
+// after notes how a try went, and returns how much longer to wait for the next.
+func (c *complaint) after(ctx context.Context, err error) time.Duration {
+	if ctx.Err() != nil {
+		return 0
+	}
+	if err == nil {
+		if c.times > 0 {
+			c.log.Info("over: " + c.what)
+		}
+		c.times = 0
+		return 0
+	}
+	if c.times++; c.times == 1 || time.Since(c.logged) > complainEvery {
+		c.logged = time.Now()
+		c.log.Warn(c.what, zap.Error(err))
+	}
+	return min(longestTrouble, shortestTrouble<<min(c.times, 10))
+}

@@ -1,0 +1,52 @@
+package operations
+
+import (
+	"encoding/json"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+)
+
+// NewSighting is what a GET says of a tracked resource that the index does not
+// have: q names the resource by its path, region is whose endpoint answered 200
+// with body, version the api-version, and since when it was listed or asked
+// for, by the store's time. Casing, location and creator are as the provider
+// has them.
+func NewSighting(m *regions.Map, q *routing.Request, region, version string, body []byte, since time.Time) inventory.Sighting {
+	var told struct {
+		ID         string `json:"id"`
+		Location   string `json:"location"`
+		SystemData struct {
+			CreatedBy     string `json:"createdBy"`
+			CreatedByType string `json:"createdByType"`
+			CreatedAt     string `json:"createdAt"`
+		} `json:"systemData"`
+	}
+	// What cannot be read stays empty: it is there all the same.
+	_ = json.Unmarshal(body, &told)
+	created, _ := time.Parse(time.RFC3339, told.SystemData.CreatedAt)
+	// The provider's spelling, as long as it names the same resource.
+	if spelt, fault := routing.Classify(m, http.MethodGet, told.ID, ""); fault == nil && spelt.Key() == q.Key() {
+		q = spelt
+	}
+	row := inventory.Resource{
+		Subscription: q.Path.Subscription(), ID: q.ID(), Group: q.Path.Group(), Type: q.Type.Key, TypeName: q.Type.FullName,
+		Name: q.Name(), Region: region, Location: arm.Location(told.Location), APIVersion: version,
+		Creator: inventory.Creator{Name: told.SystemData.CreatedBy, Kind: told.SystemData.CreatedByType}, Created: created,
+	}
+	hop, segments := q.Path.LastHop(), 0
+	for t := q.Type.Parent; t != nil && row.Parent == ""; t = t.Parent {
+		segments += 2
+		if t.Kind == regions.Tracked {
+			row.Parent = arm.Fold(q.Path.Prefix(hop.Start() + 2 + hop.Len() - segments))
+		}
+	}
+	if state, details := inventory.ReadDetails(body); details != nil {
+		row.ProvisioningState, row.Details = state, *details
+	}
+	return inventory.Sighting{Resource: row, ListedSince: since}
+}

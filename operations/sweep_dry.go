@@ -1,0 +1,47 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"portico/inventory"
+)
+
+// wouldAdopt tells what adoption would come to, without it.
+func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Sighting) (inventory.AdoptResult, error) {
+	row, err := rs.store.Resource(ctx, seen.Subscription, seen.ID)
+	switch {
+	case err == nil && row.Region == seen.Region:
+		return inventory.Known, nil
+	case err == nil:
+		return inventory.Strayed, nil
+	case !errors.Is(err, inventory.ErrNotFound):
+		return 0, err
+	}
+	_, err = rs.store.Group(ctx, seen.Subscription, seen.Group)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return inventory.NoGroup, nil
+	}
+	return inventory.Adopted, err
+}
+
+// wouldRemove asks for a row's resource and tells nobody but the report.
+func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) error {
+	q, endpoint, err := ts.Asker.question(row)
+	if err == nil {
+		answer, failure := ts.Asker.read(ctx, ts.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
+		switch err = failure; {
+		case failure != nil:
+		case answer.Status == http.StatusNotFound:
+			ts.note(func(r *SweepReport) { r.MissingResources.add(row.ID) })
+		case answer.Status != http.StatusOK:
+			err = statusError(answer.Status)
+		}
+	}
+	if err != nil && ctx.Err() == nil {
+		ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
+	}
+	return ctx.Err()
+}

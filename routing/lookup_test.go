@@ -1,0 +1,270 @@
+package routing
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/access"
+	"portico/arm"
+)
+
+// scout finds what an estate holds, and notes where it was sent.
+type scout struct {
+	index  *memory
+	estate map[string]string // region by id
+	fails  error
+	asked  []string
+}
+
+func (s *scout) Find(_ context.Context, sought Sought) error {
+	names := make([]string, 0, len(sought.Endpoints))
+	for _, e := range sought.Endpoints {
+		names = append(names, e.Region)
+	}
+	s.asked = append(s.asked, sought.ID[strings.LastIndex(sought.ID, "/providers/")+len("/providers/"):]+" "+strings.Join(names, ","))
+	if s.fails != nil {
+		return s.fails
+	}
+	for id, region := range s.estate {
+		if arm.Fold(id) == sought.Key && slices.Contains(names, region) {
+			s.index.add(id, sought.Type.Key, region)
+		}
+	}
+	return nil
+}
+
+// estate is a subscription of which nothing was seen but what memory holds.
+func estate(holds map[string]string) *scout {
+	index := newMemory()
+	s := index.subscriptions[subID]
+	s.Covered = false
+	index.subscriptions[subID] = s
+	for _, typeKey := range []string{"contoso.compute/virtualmachines", "contoso.compute/virtualmachines/disks"} {
+		index.uncovered[typeKey] = []string{"westus", "eastus"}
+	}
+	index.uncovered["contoso.compute/zones"] = []string{arm.GlobalLocation}
+	return &scout{index: index, estate: holds}
+}
+
+func (s *scout) resolve(t *testing.T, method, path, content string) string {
+	t.Helper()
+	m := sample(t)
+	r, fault := Classify(m, method, path, "api-version=2024-01-01")
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	var body Body
+	if content != "" {
+		if body, fault = ReadObject([]byte(content)); fault != nil {
+			t.Fatal(fault)
+		}
+	}
+	rt := Router{Map: m, Index: s.index, Finder: s}
+	return told(rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, body))
+}
+
+func TestUnknownResourcesAreLookedFor(t *testing.T) {
+	const (
+		vm      = "Contoso.Compute/virtualMachines/Old westus,eastus"
+		vmDisk  = "Contoso.Compute/virtualMachines/Old/disks/D eastus"
+		noVM    = "Contoso.Compute/virtualMachines/none westus,eastus"
+		old     = vms + "/Old"
+		itsDisk = old + "/disks/D"
+	)
+	for _, c := range []struct {
+		method, path, content string
+		want                  string
+		asked                 []string
+	}{
+		{"GET", old, "", eastCompute, []string{vm}},
+		{"HEAD", old, "", "present", []string{vm}},
+		{"PATCH", old, `{}`, eastCompute, []string{vm}},
+		{"DELETE", old, "", eastCompute, []string{vm}},
+		{"POST", old + "/start", "", eastCompute, []string{vm}},
+		{"PUT", old, `{"location":"eastus"}`, eastCompute, []string{vm}},
+		{"PUT", old, `{"location":"westus"}`, westCompute, []string{vm}}, // for the writer of the intent to refuse
+		{"GET", old + guard + "/stamps/s", "", "https://eastus.stamps", []string{vm}},
+		{"GET", old + "/agents/a", "", eastCompute, []string{vm}},
+		{"PUT", old + "/agents/a", "{}", eastCompute, []string{vm}},
+		{"GET", old + "/disks", "", eastCompute, []string{vm}},
+		{"GET", old + "/operationResults/o", "", eastCompute, []string{vm}},
+		{"GET", itsDisk, "", eastCompute, []string{vm, vmDisk}},
+		{"DELETE", itsDisk, "", eastCompute, []string{vm, vmDisk}},
+		{"PUT", old + "/disks/new", "{}", eastCompute, []string{vm, "Contoso.Compute/virtualMachines/Old/disks/new eastus"}},
+		{"PUT", rg + compute + "/zones/z/records/new", "{}", globalCompute, nil}, // that type is covered
+
+		// What is nowhere is asked for once.
+		{"GET", vms + "/none", "", "404 ResourceNotFound", []string{noVM}},
+		{"HEAD", vms + "/none", "", "404 ResourceNotFound", []string{noVM}},
+		{"DELETE", vms + "/none", "", "absent", []string{noVM}},
+		{"PUT", vms + "/none", `{"location":"eastus"}`, eastCompute, []string{noVM}},
+		{"GET", vms + "/none/disks/d", "", "404 ParentResourceNotFound", []string{noVM}},
+		{"DELETE", vms + "/none/disks/d", "", "absent", []string{noVM}},
+		{"PUT", vms + "/none/disks/d", "{}", "404 ParentResourceNotFound", []string{noVM}},
+		{"GET", rg + compute + "/zones/none", "", "404 ResourceNotFound", []string{"Contoso.Compute/zones/none global"}},
+
+		// What is known is not asked for.
+		{"GET", vms + "/west", "", westCompute, nil},
+		{"DELETE", vms + "/west", "", westCompute, nil},
+		{"GET", vms + "/west/disks/none", "", "404 ResourceNotFound", []string{"Contoso.Compute/virtualMachines/west/disks/none westus"}},
+	} {
+		s := estate(map[string]string{old: "eastus", itsDisk: "eastus"})
+		if got := s.resolve(t, c.method, c.path, c.content); got != c.want || !slices.Equal(s.asked, c.asked) {
+			t.Errorf("%s %s:\n got %s after %q\nwant %s after %q", c.method, c.path, got, s.asked, c.want, c.asked)
+		}
+	}
+}
+
+func TestNothingIsLookedForThatWasSeen(t *testing.T) {
+	s := estate(map[string]string{vms + "/old": "eastus"})
+	s.index.uncovered["contoso.compute/virtualmachines"] = []string{"westus"}
+	if got := s.resolve(t, "GET", vms+"/old", ""); got != "404 ResourceNotFound" || !slices.Equal(s.asked, []string{"Contoso.Compute/virtualMachines/old westus"}) {
+		t.Errorf("%s after %q", got, s.asked)
+	}
+	s = estate(map[string]string{vms + "/old": "eastus"})
+	s.index.subscriptions[subID] = newMemory().subscriptions[subID]
+	for _, method := range []string{"GET", "HEAD", "DELETE"} {
+		s.resolve(t, method, vms+"/old", "")
+	}
+	if len(s.asked) != 0 {
+		t.Errorf("a covered subscription: asked for %q", s.asked)
+	}
+}
+
+// Where nothing can be said, nothing is: no method may take it for absence.
+func TestSearchThatFails(t *testing.T) {
+	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE"} {
+		for _, path := range []string{vms + "/none", vms + "/none/disks/d"} {
+			s := estate(nil)
+			s.fails = errDown
+			if got := s.resolve(t, method, path, `{"location":"eastus"}`); got != errDown.Error() {
+				t.Errorf("%s %s: %s", method, path, got)
+			}
+		}
+	}
+	s := estate(nil)
+	s.index.failing = "Uncovered"
+	if got := s.resolve(t, "GET", vms+"/none", ""); got != errDown.Error() {
+		t.Errorf("%s", got)
+	}
+	// A region without an endpoint cannot be asked.
+	s = estate(nil)
+	s.index.add(vms+"/away", "contoso.compute/virtualmachines", "mars")
+	s.index.uncovered["contoso.compute/virtualmachines/disks"] = []string{"mars"}
+	if got := s.resolve(t, "GET", vms+"/away/disks/d", ""); got != "503 NoRegisteredProviderFound" {
+		t.Errorf("%s", got)
+	}
+}
+
+// swept is an index that a sweep completes while coverage is asked for.
+type swept struct {
+	*memory
+	found func()
+}
+
+func (s swept) Uncovered(context.Context, string, string, []string) ([]string, error) {
+	s.found()
+	return nil, nil
+}
+
+func TestSweepBetweenRowAndCoverage(t *testing.T) {
+	s := estate(nil)
+	m := sample(t)
+	for _, c := range []route{{"GET", vms + "/new", "", eastCompute}, {"DELETE", vms + "/new", "", eastCompute}, {"GET", vms, "", "merge " + eastCompute + " " + westCompute}} {
+		delete(s.index.rows, arm.Fold(vms+"/new"))
+		delete(s.index.rows, arm.Fold(vms+"/east"))
+		rt := Router{Map: m, Finder: s, Index: swept{s.index, func() { s.index.add(vms+"/new", "contoso.compute/virtualmachines", "eastus") }}}
+		r, _ := Classify(m, c.method, c.path, "api-version=2024-01-01")
+		if got := told(rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, Body{})); got != c.want {
+			t.Errorf("%s %s: %s", c.method, c.path, got)
+		}
+	}
+}
+
+// A region is left out of a list only where it was seen to hold none.
+func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
+	both := "merge " + eastCompute + " " + westCompute
+	for _, c := range []struct {
+		unseen []string
+		path   string
+		want   string
+	}{
+		{nil, sub + "/resourceGroups/empty" + compute + "/virtualMachines", "empty"},
+		{[]string{"eastus"}, sub + "/resourceGroups/empty" + compute + "/virtualMachines", eastCompute},
+		{[]string{"westus", "eastus"}, sub + "/resourceGroups/empty" + compute + "/virtualMachines", both},
+		{[]string{"westus", "eastus"}, sub + compute + "/virtualMachines", both},
+	} {
+		s := estate(nil)
+		s.index.uncovered["contoso.compute/virtualmachines"] = c.unseen
+		for _, registered := range []bool{true, false} {
+			if !registered {
+				delete(s.index.registrations, "contoso.compute")
+			}
+			if got := s.resolve(t, "GET", c.path, ""); got != c.want {
+				t.Errorf("%s, registered %v, unseen %q: %s", c.path, registered, c.unseen, got)
+			}
+		}
+	}
+	s := estate(nil)
+	s.index.failing = "Uncovered"
+	if got := s.resolve(t, "GET", sub+compute+"/virtualMachines", ""); got != errDown.Error() {
+		t.Errorf("%s", got)
+	}
+}
+
+// A row that a DELETE may have ended is not called present.
+func TestHeadOfAContestedRow(t *testing.T) {
+	index := newMemory()
+	index.contested[arm.Fold(vms+"/east")] = true
+	checkRoutes(t, index, []route{
+		{"HEAD", vms + "/east", "", eastCompute},
+		{"HEAD", vms + "/west", "", "present"},
+	})
+	index.failing = "Resource"
+	if _, err := resolve(t, index, "HEAD", vms+"/west", ""); !errors.Is(err, errDown) {
+		t.Errorf("%v", err)
+	}
+}
+
+// Nothing that may change something goes by memory, whatever it is placed by;
+// what does says by which resource.
+func TestMemoryServesReadsAlone(t *testing.T) {
+	index := newMemory()
+	index.cache(vms+"/east", "westus")
+	index.cache(vms+"/east/disks/d", "westus")
+	index.add(vms+"/east/disks/d", "contoso.compute/virtualmachines/disks", "eastus")
+	anchor := arm.Fold(vms + "/east")
+	disk := arm.Fold(vms + "/east/disks/d")
+	for _, c := range []struct{ path, write, read, anchor string }{
+		{vms + "/east/agents/a", "PUT PATCH DELETE", "GET HEAD", anchor},
+		{vms + "/east/agents/a/restart", "POST", "", anchor},
+		{vms + "/east/disks/d", "PATCH DELETE PUT", "GET", ""},
+		{vms + "/east/disks/new", "PUT", "", ""},
+		{vms + "/east/agents/a/snapshots/new", "PUT", "", ""},
+		{vms + "/east/disks/d/attach", "POST", "", disk},
+		{vms + "/east/start", "POST", "", anchor},
+		{vms + "/east/skus", "", "GET", anchor},
+		{vms + "/east/agents", "POST", "GET", anchor},
+		{vms + "/east/disks", "POST", "GET", anchor},
+		{vms + "/east" + guard + "/stamps/s", "PUT PATCH DELETE", "GET HEAD", anchor},
+		{vms + "/east" + guard + "/stamps/s/press", "POST", "", anchor},
+		{vms + "/east" + guard + "/stamps", "POST", "GET", anchor},
+		{vms + "/east" + guard + "/stamps/s" + guard + "/stamps/t", "PUT DELETE", "GET", anchor},
+		{vms + "/east/disks/d" + guard + "/stamps/s", "PUT DELETE", "GET", disk},
+		{vms + "/east/operationResults/o", "", "GET", anchor},
+	} {
+		for _, method := range strings.Fields(c.write) {
+			if d, err := resolve(t, index, method, c.path, "{}"); err != nil || d.Region != "eastus" || d.Cached || d.Anchor != "" {
+				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.Anchor, err)
+			}
+		}
+		for _, method := range strings.Fields(c.read) {
+			if d, err := resolve(t, index, method, c.path, ""); err != nil || d.Region != "westus" || !d.Cached || d.Anchor != c.anchor {
+				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.Anchor, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,274 @@
+package harness
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strconv"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+)
+
+// Postgres is a cluster of a test's own: initialised with the collation C and
+// trust for all who come over loopback, which is the only way to it. fsync and
+// synchronous_commit are on, as in earnest. It ends with the test.
+type Postgres struct {
+	Address string // host:port
+
+	folder   string // of this test; data lies below
+	programs postgresPrograms
+	settings []string
+	process  *Process
+}
+
+// StartPostgres initialises a cluster and starts it. settings are further ones
+// of the server, as "name=value".
+func StartPostgres(t testing.TB, settings ...string) *Postgres {
+	t.Helper()
+	p := newPostgres(t, FreeAddress(t), settings)
+	p.programs.run(t, p.folder, "initdb", "--pgdata", p.data(), "--username", "postgres", "--auth", "trust",
+		"--locale", "C", "--encoding", "UTF8", "--no-sync")
+	p.Start(t)
+	return p
+}
+
+// newPostgres makes the folder of a cluster, which its user can write to.
+func newPostgres(t testing.TB, address string, settings []string) *Postgres {
+	t.Helper()
+	p := &Postgres{Address: address, settings: settings, programs: findPostgres(t)}
+	// Not t.TempDir: its parents are closed to other users.
+	folder, err := os.MkdirTemp("", "portico-postgres-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.folder = folder
+	t.Cleanup(func() {
+		if p.process != nil && !p.process.Ended() {
+			p.end(t, syscall.SIGQUIT) // without a last checkpoint
+		}
+		if t.Failed() && p.process != nil {
+			t.Logf("%s, standard error:\n%s", p.process.name, p.process.stderr.tail(4096))
+		}
+		if err := os.RemoveAll(folder); err != nil {
+			t.Errorf("removing a cluster: %v", err)
+		}
+	})
+	if p.programs.user != nil {
+		if err := os.Chown(folder, int(p.programs.user.Uid), int(p.programs.user.Gid)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return p
+}
+
+func (p *Postgres) data() string { return filepath.Join(p.folder, "data") }
+
+// Start runs the server again after [Postgres.Stop] or [Postgres.Kill], on the
+// same address, and waits until it answers.
+func (p *Postgres) Start(t testing.TB) {
+	t.Helper()
+	host, port, err := net.SplitHostPort(p.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	args := []string{"-D", p.data()}
+	for _, setting := range append([]string{
+		"listen_addresses=" + host, "port=" + port, "unix_socket_directories=", "max_connections=200",
+		// A killed server leaves nothing outside its folder.
+		"dynamic_shared_memory_type=mmap",
+	}, p.settings...) {
+		args = append(args, "-c", setting)
+	}
+	p.process = p.programs.start(t, "postgres on "+p.Address, p.folder, "postgres", args...)
+	p.Wait(t)
+}
+
+// Wait returns when the server answers.
+func (p *Postgres) Wait(t testing.TB) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startBound)
+	defer cancel()
+	for {
+		conn, err := p.connect(ctx)
+		if err == nil {
+			_ = conn.Close(ctx)
+			return
+		}
+		select {
+		case <-p.process.ended:
+			t.Fatalf("%s has ended: %v\n%s", p.process.name, p.process.err, p.process.stderr.tail(4096))
+		case <-ctx.Done():
+			t.Fatalf("%s does not answer: %v\n%s", p.process.name, err, p.process.stderr.tail(4096))
+		case <-time.After(20 * time.Millisecond):
+		}
+	}
+}
+
+// Stop ends the server, its clients' transactions being rolled back.
+func (p *Postgres) Stop(t testing.TB) { t.Helper(); p.end(t, syscall.SIGINT) }
+
+// Restart stops the server and starts it again; an immediate stop is like a
+// crash, with recovery at the start.
+func (p *Postgres) Restart(t testing.TB, immediate bool) {
+	t.Helper()
+	sig := syscall.SIGINT
+	if immediate {
+		sig = syscall.SIGQUIT
+	}
+	p.end(t, sig)
+	p.Start(t)
+}
+
+// Kill ends the server and all its processes by SIGKILL.
+func (p *Postgres) Kill(t testing.TB) {
+	t.Helper()
+	p.Pause(t) // so that it makes no more of them
+	children := p.children()
+	for _, pid := range children {
+		_ = syscall.Kill(pid, syscall.SIGKILL) // it may just have ended
+	}
+	p.end(t, syscall.SIGKILL)
+	waitGone(t, children)
+}
+
+// Pause stops the server and all its processes in their tracks, connections
+// left open; [Postgres.Resume] lets them go on.
+func (p *Postgres) Pause(t testing.TB) {
+	t.Helper()
+	if err := p.process.signal(syscall.SIGSTOP); err != nil {
+		t.Fatalf("%s: %v", p.process.name, err)
+	}
+	for _, pid := range p.children() {
+		_ = syscall.Kill(pid, syscall.SIGSTOP)
+	}
+}
+
+// Resume undoes [Postgres.Pause].
+func (p *Postgres) Resume(t testing.TB) {
+	t.Helper()
+	for _, pid := range p.children() {
+		_ = syscall.Kill(pid, syscall.SIGCONT)
+	}
+	if err := p.process.signal(syscall.SIGCONT); err != nil {
+		t.Fatalf("%s: %v", p.process.name, err)
+	}
+}
+
+// Log is what the server has logged since it was last started.
+func (p *Postgres) Log() string { return p.process.Stderr() }
+
+// Running tells whether the server's process is there.
+func (p *Postgres) Running() bool { return p.process != nil && !p.process.Ended() }
+
+func (p *Postgres) end(t testing.TB, sig syscall.Signal) {
+	t.Helper()
+	if err := p.process.signal(sig); err != nil {
+		t.Errorf("%s: %v", p.process.name, err)
+		return
+	}
+	// A paused process takes no signal but SIGKILL until it goes on.
+	_ = p.process.signal(syscall.SIGCONT)
+	if p.process.waitEnd(stopBound) {
+		return
+	}
+	_ = p.process.signal(syscall.SIGKILL)
+	p.process.waitEnd(stopBound)
+	t.Errorf("%s did not end within %v of %v and was killed", p.process.name, stopBound, sig)
+}
+
+// DSN is where a database of the cluster is.
+func (p *Postgres) DSN(database string) string { return dsn(p.Address, database, "") }
+
+// MultiHostDSN is where a database is on whichever of two clusters takes
+// writes at the time.
+func MultiHostDSN(database string, a, b *Postgres) string {
+	return dsn(a.Address+","+b.Address, database, "&target_session_attrs=read-write")
+}
+
+func dsn(hosts, database, further string) string {
+	return "postgres://postgres@" + hosts + "/" + url.PathEscape(database) + "?sslmode=disable&connect_timeout=5" + further
+}
+
+// CreateDatabase makes an empty database, of the collation C unless options,
+// SQL behind CREATE DATABASE, say otherwise, and returns its DSN.
+func (p *Postgres) CreateDatabase(t testing.TB, name string, options ...string) string {
+	t.Helper()
+	statement := "CREATE DATABASE " + pgx.Identifier{name}.Sanitize()
+	for _, o := range options {
+		statement += " " + o
+	}
+	p.Exec(t, statement)
+	return p.DSN(name)
+}
+
+// Exec runs statements in the database postgres, each in a transaction of its
+// own.
+func (p *Postgres) Exec(t testing.TB, statements ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startBound)
+	defer cancel()
+	conn, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for _, statement := range statements {
+		if _, err := conn.Exec(ctx, statement); err != nil {
+			t.Fatalf("%s: %v", statement, err)
+		}
+	}
+}
+
+// WaitFor returns when a query of a single boolean, in the database postgres,
+// says yes.
+func (p *Postgres) WaitFor(t testing.TB, query string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), startBound)
+	defer cancel()
+	conn, err := p.connect(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
+	for {
+		var yes bool
+		if err := conn.QueryRow(ctx, query).Scan(&yes); err != nil {
+			t.Fatalf("%s: %v", query, err)
+		}
+		if yes {
+			return
+		}
+		time.Sleep(20 * time.Millisecond)
+	}
+}
+
+func (p *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, 5*time.Second)
+	defer cancel()
+	return pgx.Connect(ctx, p.DSN("postgres"))
+}
+
+func (p *Postgres) children() []int {
+	return childrenOf(p.process.cmd.Process.Pid)
+}
+
+// childrenOf reads from the kernel which processes another one has started,
+// where the kernel tells; elsewhere a server's processes end with it.
+func childrenOf(pid int) (children []int) {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", pid, pid))
+	if err != nil {
+		return nil
+	}
+	for _, field := range splitFields(text) {
+		if child, err := strconv.Atoi(field); err == nil {
+			children = append(children, child)
+		}
+	}
+	return children
+}

@@ -1,0 +1,141 @@
+package harness
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"os/exec"
+	"os/user"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// postgresPrograms is where the server's programs are, and who runs them.
+type postgresPrograms struct {
+	folder string
+	user   *syscall.Credential // nil: oneself
+}
+
+// findPostgres looks in PATH, then where Debian puts the programs, the latest
+// version first. The server refuses to be run by root, so root has another
+// user run it.
+func findPostgres(t testing.TB) postgresPrograms {
+	t.Helper()
+	p := postgresPrograms{folder: postgresFolder()}
+	if p.folder == "" {
+		t.Fatal("no initdb, postgres and pg_basebackup in PATH or below /usr/lib/postgresql: install postgresql, or let test/prepare.sh do it")
+	}
+	if os.Geteuid() != 0 {
+		return p
+	}
+	for _, name := range []string{"postgres", "nobody"} {
+		if u, err := user.Lookup(name); err == nil {
+			uid, uidErr := strconv.ParseUint(u.Uid, 10, 32)
+			gid, gidErr := strconv.ParseUint(u.Gid, 10, 32)
+			if uidErr == nil && gidErr == nil {
+				p.user = &syscall.Credential{Uid: uint32(uid), Gid: uint32(gid)}
+				return p
+			}
+		}
+	}
+	t.Fatal("postgres refuses to be run by root, and there is neither a user postgres nor nobody")
+	return p
+}
+
+// postgresFolder is the first folder that holds all programs; a path may lead
+// to some of them only.
+func postgresFolder() string {
+	folders, _ := filepath.Glob("/usr/lib/postgresql/*/bin") // the pattern is a good one
+	version := func(folder string) int {
+		n, _ := strconv.Atoi(filepath.Base(filepath.Dir(folder)))
+		return n
+	}
+	slices.SortFunc(folders, func(a, b string) int { return version(b) - version(a) })
+	for _, folder := range append(filepath.SplitList(os.Getenv("PATH")), folders...) {
+		lacking := slices.ContainsFunc([]string{"initdb", "postgres", "pg_basebackup"}, func(program string) bool {
+			_, err := exec.LookPath(filepath.Join(folder, program))
+			return err != nil
+		})
+		if !lacking && filepath.IsAbs(folder) {
+			return folder
+		}
+	}
+	return ""
+}
+
+func (p postgresPrograms) command(ctx context.Context, folder, name string, args ...string) *exec.Cmd {
+	cmd := exec.CommandContext(ctx, filepath.Join(p.folder, name), args...)
+	cmd.Dir = folder
+	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "LC_ALL=C", "TZ=UTC"} // nothing of PGDATA and its like
+	dieWithParent(cmd)
+	if p.user != nil {
+		if cmd.SysProcAttr == nil {
+			cmd.SysProcAttr = &syscall.SysProcAttr{}
+		}
+		cmd.SysProcAttr.Credential = p.user
+	}
+	return cmd
+}
+
+// run runs a program to its end.
+func (p postgresPrograms) run(t testing.TB, folder, name string, args ...string) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(context.Background(), 2*startBound)
+	defer cancel()
+	if out, err := p.command(ctx, folder, name, args...).CombinedOutput(); err != nil {
+		t.Fatalf("%s: %v\n%s", name, err, out)
+	}
+}
+
+// start runs a server. Its end is the caller's business: SIGTERM, by which
+// other processes are ended, would have it wait for its clients.
+func (p postgresPrograms) start(t testing.TB, name, folder, program string, args ...string) *Process {
+	t.Helper()
+	process := &Process{
+		name: name, cmd: p.command(context.Background(), folder, program, args...),
+		stdout: newTranscript(), stderr: newTranscript(), ended: make(chan struct{}),
+	}
+	process.cmd.Stdout, process.cmd.Stderr = process.stdout, process.stderr
+	// Its own processes keep its standard error open a moment longer.
+	process.cmd.WaitDelay = 5 * time.Second
+	if err := process.cmd.Start(); err != nil {
+		t.Fatalf("starting %s: %v", name, err)
+	}
+	go func() {
+		process.err = process.cmd.Wait()
+		close(process.ended)
+	}()
+	return process
+}
+
+// waitGone returns when none of the processes is there any more, but as a
+// zombie that nobody has waited for.
+func waitGone(t testing.TB, pids []int) {
+	t.Helper()
+	for deadline := time.Now().Add(stopBound); ; time.Sleep(5 * time.Millisecond) {
+		if pids = slices.DeleteFunc(pids, gone); len(pids) == 0 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("processes %v outlive SIGKILL", pids)
+		}
+	}
+}
+
+func gone(pid int) bool {
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return true
+	}
+	// pid (name) state …, and a name may hold anything.
+	fields := splitFields(text[bytes.LastIndexByte(text, ')')+1:])
+	return len(fields) == 0 || fields[0] == "Z" || fields[0] == "X"
+}
+
+func splitFields(text []byte) []string { return strings.Fields(string(text)) }

@@ -1,0 +1,58 @@
+package harness
+
+import (
+	"net"
+	"testing"
+)
+
+// Standby makes a synchronous streaming standby of p, on a cluster of its own:
+// from now on a flushed commit of p waits until it is on the standby's disk.
+func (p *Postgres) Standby(t testing.TB) *Postgres {
+	t.Helper()
+	return p.standbyAt(t, FreeAddress(t))
+}
+
+// Rejoin makes a synchronous standby of p anew at the address of another
+// cluster, which has ended: the former primary, after [Postgres.Promote].
+func (p *Postgres) Rejoin(t testing.TB, former *Postgres) *Postgres {
+	t.Helper()
+	if former.Running() {
+		t.Fatalf("postgres on %s still runs", former.Address)
+	}
+	return p.standbyAt(t, former.Address)
+}
+
+func (p *Postgres) standbyAt(t testing.TB, address string) *Postgres {
+	t.Helper()
+	host, port, err := net.SplitHostPort(p.Address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := newPostgres(t, address, p.settings)
+	s.programs.run(t, s.folder, "pg_basebackup", "--pgdata", s.data(), "--host", host, "--port", port, "--username", "postgres",
+		"--write-recovery-conf", "--wal-method", "stream", "--checkpoint", "fast", "--no-sync", "--no-password")
+	s.Start(t)
+	p.setSynchronous(t, "'*'")
+	p.WaitFor(t, "SELECT EXISTS (SELECT 1 FROM pg_stat_replication WHERE state = 'streaming' AND sync_state = 'sync')")
+	return s
+}
+
+// Promote makes a standby a primary that takes writes by itself. The former
+// primary must have ended: two of them would take writes apart.
+func (p *Postgres) Promote(t testing.TB) {
+	t.Helper()
+	p.Exec(t, "SELECT pg_promote(true, 60)")
+	p.setSynchronous(t, "''")
+	p.WaitFor(t, "SELECT NOT pg_is_in_recovery()")
+}
+
+// Alone has a primary wait for no standby any more, as when that was lost.
+func (p *Postgres) Alone(t testing.TB) { t.Helper(); p.setSynchronous(t, "''") }
+
+func (p *Postgres) setSynchronous(t testing.TB, names string) {
+	t.Helper()
+	p.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = "+names, "SELECT pg_reload_conf()")
+	// The reload reaches each process in its own time, but new connections
+	// always have it.
+	p.WaitFor(t, "SELECT current_setting('synchronous_standby_names') = "+names)
+}
