@@ -52,7 +52,7 @@ func (h *held) state() state {
 func (h *held) settle(t *tx, event any) (state, actions) {
 	now, ended := settle(h.state(), passed{now: micros(t.now)}, newID())
 	after, did := settle(now, event, newID())
-	did.tombstone = did.tombstone || ended.tombstone
+	did.tombstone, did.orphaned = did.tombstone || ended.tombstone, did.orphaned || ended.orphaned
 	return after, did
 }
 

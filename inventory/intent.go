@@ -191,12 +191,12 @@ func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
 		Intent: e.id, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
 	}
-	after, _ := h.settle(t, e)
+	after, did := h.settle(t, e)
 	added := after.open[len(after.open)-1]
 	if added.made {
 		h.create(w.row(t.now))
 	}
-	if err := h.store(t, after, actions{}); err != nil {
+	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}
 	err := t.later(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,

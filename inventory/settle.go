@@ -117,7 +117,8 @@ type actions struct {
 	learn bool
 	// tombstone: remember that the resource went.
 	tombstone bool
-	// orphaned: the row is gone, those below it have to be verified.
+	// orphaned: the resource went, or may have gone and come back; those below
+	// it, which do not come back with it, have to be verified.
 	orphaned bool
 }
 
@@ -136,7 +137,7 @@ func settle(before state, event any, fresh [16]byte) (state, actions) {
 	case observed:
 		did = s.observe(e)
 	case ended:
-		s.end(e)
+		did = s.end(e)
 	case passed:
 		did = s.pass(e)
 	case seen:
@@ -265,7 +266,7 @@ func (s *state) acceptDelete(own intent) actions {
 func (s *state) gone(own intent) actions {
 	if own.spoiled {
 		s.doubt()
-		return actions{}
+		return actions{orphaned: s.row != nil}
 	}
 	did := actions{settled: true, tombstone: true, orphaned: s.row != nil}
 	s.row = nil
@@ -315,30 +316,36 @@ func (s *state) unfinished(provisioningState string) {
 }
 
 // end ends a follow. What the operation made of the resource only a GET tells.
-func (s *state) end(e ended) {
+func (s *state) end(e ended) actions {
 	if s.row == nil {
-		return
+		return actions{}
 	}
 	following := &s.row.followPut
 	if e.kind == Delete {
 		following = &s.row.followDelete
 	}
-	if *following {
-		*following, s.row.verify = false, true
+	if !*following {
+		return actions{}
 	}
+	*following, s.row.verify = false, true
+	return actions{orphaned: e.kind == Delete}
 }
 
 // pass ends the intents whose time is over; what they did stays unknown. Where
 // no row can say so, a tombstone keeps what was seen before from being adopted:
 // a DELETE may have landed since.
 func (s *state) pass(e passed) actions {
-	open := len(s.open)
-	s.open = slices.DeleteFunc(s.open, func(in intent) bool { return in.ends <= e.now })
-	if len(s.open) == open {
+	var ended, deletes bool
+	s.open = slices.DeleteFunc(s.open, func(in intent) bool {
+		over := in.ends <= e.now
+		ended, deletes = ended || over, deletes || over && in.kind == Delete
+		return over
+	})
+	if !ended {
 		return actions{}
 	}
 	s.doubt()
-	return actions{tombstone: s.row == nil}
+	return actions{tombstone: s.row == nil, orphaned: s.row != nil && deletes}
 }
 
 // appear makes the row of a resource that was found without one, as observe

@@ -73,6 +73,7 @@ var (
 	nothing  = actions{}
 	proof    = actions{settled: true}
 	learning = actions{settled: true, learn: true}
+	parting  = actions{orphaned: true}
 	removal  = actions{settled: true, tombstone: true, orphaned: true}
 )
 
@@ -147,14 +148,16 @@ func TestSettle(t *testing.T) {
 			of(row(Pending, "verify", "fresh"), open('q', Put)), proof},
 		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
 		{"R4 time ends a PUT and flags", of(row(Pending), p), passed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
-		{"R4 time ends a DELETE and flags", of(row(Live), d), passed{now: 101}, of(row(Live, "verify", "fresh")), nothing},
+		{"R4 time ends a DELETE and flags", of(row(Live), d), passed{now: 101}, of(row(Live, "verify", "fresh")), parting},
+		{"R10 time ends a DELETE after a PUT: what was below may be gone", of(row(Live, "fresh"), p, open('d', Delete, "spoiled")), passed{now: 100},
+			of(row(Live, "verify", "fresh")), parting},
 		{"R4 time ends a DELETE of nothing", of(nil, d), passed{now: 100}, of(nil), actions{tombstone: true}},
 		{"R4 never sooner", of(row(Live), p, d), passed{now: 99}, of(row(Live), p, d), nothing},
 
 		// R5: an answer that something could overturn only flags.
 		{"R5 spoiled PUT 200", of(row(Pending), open('p', Put, "spoiled")), answer(200, Succeeded), of(row(Pending, "verify", "fresh")), nothing},
 		{"R5 spoiled PUT 202", of(row(Live), open('p', Put, "spoiled")), answer(202, Accepted), of(row(Live, "verify", "followPut", "fresh")), nothing},
-		{"R5 spoiled DELETE 204", of(row(Live), open('d', Delete, "spoiled"), p), del(Gone), of(row(Live, "verify", "fresh"), p), nothing},
+		{"R5 spoiled DELETE 204", of(row(Live), open('d', Delete, "spoiled"), p), del(Gone), of(row(Live, "verify", "fresh"), p), parting},
 		{"R5 spoiled DELETE 202", of(row(Live), open('d', Delete, "spoiled")), del(Accepted), of(row(Live, "verify", "followDelete", "fresh")), nothing},
 		{"R5 a PUT's answer never lifts verify", of(row(Pending, "verify"), p), answer(201, Succeeded), of(row(Live, "verify", "fresh")), learning},
 		{"R5 GET 200 while a DELETE is open", of(row(Live), d), got(""), of(row(Live, "verify", "fresh"), d), nothing},
@@ -172,7 +175,7 @@ func TestSettle(t *testing.T) {
 			of(row(Live, "followPut", "fresh")), actions{learn: true}},
 		{"R6 GET 200 ends no followed delete", of(row(Deleting, "followDelete")), got(""), of(row(Deleting, "followDelete")), nothing},
 		{"R9 GET 404 ends no followed create", of(row(Pending, "followPut")), missing, of(row(Pending, "followPut")), nothing},
-		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), ended{Delete}, of(row(Deleting, "verify", "fresh")), nothing},
+		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), ended{Delete}, of(row(Deleting, "verify", "fresh")), parting},
 		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), ended{Put}, of(row(Pending, "verify", "fresh")), nothing},
 		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), ended{Put},
 			of(row(Deleting, "followDelete", "verify", "fresh")), nothing},

@@ -38,6 +38,13 @@ func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
 	return result.Follow
 }
 
+// endFollow ends what follows an accepted write.
+func (b *bench) endFollow(ticket inventory.Ticket, follow [16]byte) {
+	b.Helper()
+	_, err := b.EndFollow(b.ctx, ticket.Subscription, ticket.Key, ticket.Kind, follow)
+	b.ok(err)
+}
+
 // followed returns the one job that follows.
 func (b *bench) followed() (inventory.Job, inventory.Follow) {
 	b.Helper()

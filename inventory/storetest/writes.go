@@ -151,16 +151,52 @@ func testAnswers(t *testing.T, database Database) {
 		b.live("rg", "parent")
 		b.live("rg", "parent-1")
 		b.settle(b.begin(disk(inventory.Put, "rg", "parent", "d")), inventory.Succeeded)
-		children, err := b.Children(b.ctx, Sub, id("rg", "parent"))
-		b.ok(err)
+		children := b.children(id("rg", "parent"))
 		equal(b, children[0].Verify, false)
 		b.settle(b.begin(write(inventory.Delete, "rg", "parent")), inventory.Gone)
-		after, err := b.Children(b.ctx, Sub, id("rg", "parent"))
-		b.ok(err)
+		after := b.children(id("rg", "parent"))
 		equal(b, len(after), 1)
 		equal(b, after[0].Verify, true)
 		equal(b, after[0].Generation == children[0].Generation, false)
 		b.stands("parent-1", inventory.Live, false)
+	})
+	for how, end := range map[string]func(*bench, inventory.Ticket){
+		"without proof":      func(b *bench, d inventory.Ticket) { b.settle(d, inventory.Gone) },
+		"and time ends that": func(b *bench, d inventory.Ticket) { b.settle(d, inventory.Ambiguous); b.clock.Pass(intentLife) },
+		"and a later write finds its time over": func(b *bench, d inventory.Ticket) {
+			b.settle(d, inventory.Ambiguous)
+			b.clock.Pass(intentLife)
+			b.settle(b.begin(write(inventory.Put, "rg", "parent")), inventory.Succeeded)
+		},
+		"in its own time": func(b *bench, d inventory.Ticket) { b.endFollow(d, b.accept(d, "/poll")) },
+	} {
+		t.Run("R10 also below one that went and came back: deleted "+how, func(t *testing.T) {
+			b := newBench(t, database)
+			b.group("rg")
+			b.live("rg", "parent")
+			b.settle(b.begin(disk(inventory.Put, "rg", "parent", "d")), inventory.Succeeded)
+			d := b.begin(write(inventory.Delete, "rg", "parent"))
+			p := b.begin(write(inventory.Put, "rg", "parent"))
+			end(b, d)
+			b.settle(p, inventory.Succeeded)
+			children := b.children(id("rg", "parent"))
+			equal(b, len(children), 1)
+			equal(b, children[0].Verify, true)
+			equal(b, b.row("rg", "parent").Verify, true)
+		})
+	}
+	t.Run("R10 but nothing below a name that only begins like it, or fits it as a pattern", func(t *testing.T) {
+		neighbours := []string{"p_r%", "pxr%", "p_rx", "p_r", "p_r%-1", "p_r%0", "p_r%.a"}
+		for _, vm := range neighbours {
+			b.live("rg", vm)
+			b.settle(b.begin(disk(inventory.Put, "rg", vm, "d")), inventory.Succeeded)
+		}
+		b.settle(b.begin(write(inventory.Delete, "rg", neighbours[0])), inventory.Gone)
+		for i, vm := range neighbours {
+			children := b.children(id("rg", vm))
+			equal(b, len(children), 1)
+			equal(b, children[0].Verify, i == 0)
+		}
 	})
 	t.Run("an answer of the wrong kind is a mistake", func(t *testing.T) {
 		ticket := b.begin(write(inventory.Put, "rg", "kind"))

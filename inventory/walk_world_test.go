@@ -1,0 +1,342 @@
+package inventory
+
+// The walk explores, breadth first, everything that can happen to one resource
+// in two regions behind two replicas, over the settle and the admission of
+// writes and group deletes that the product runs. A world is one moment of it:
+// what the providers hold, what the store says, what is on its way, and what
+// the clients were told. Its steps are in the other files of the walk.
+
+// slots is how many writes may be on their way at a time, clients' and a group
+// delete's own; histories have room for the first three.
+const slots = 5
+
+// late is how many ticks pass until a write can no longer be applied. In the
+// first of them it has to leave.
+const late = 2
+
+// holding is what a region's provider has of the resource.
+type holding uint8
+
+const (
+	nothingThere holding = iota
+	there
+	failedThere // its provisioningState is Failed
+	hidden      // a create is under way, GET says 404 (the old pattern of 202)
+	working     // GET shows it, its provisioningState is not terminal
+	leaving     // a delete is under way, and GET says so
+	doomed      // a delete is under way, GET does not say so
+)
+
+// stands tells that the resource is there, and nothing is under way.
+func (h holding) stands() bool { return h == there || h == failedThere }
+
+// silent tells that an operation is under way of which GET says nothing.
+func (h holding) silent() bool { return h == hidden || h == doomed }
+
+// shown is what GET says.
+func (h holding) shown() (found bool, provisioningState string) {
+	switch h {
+	case there, doomed:
+		return true, "Succeeded"
+	case failedThere:
+		return true, "Failed"
+	case working:
+		return true, "Creating"
+	case leaving:
+		return true, "Deleting"
+	}
+	return false, ""
+}
+
+// book is what the store says, beside the intents.
+type book struct {
+	row                     bool
+	phase                   Phase
+	verify                  bool
+	followPut, followDelete bool
+	// runPut, runDelete: the operation that is followed runs. Nobody reads it but
+	// the one who polls.
+	runPut, runDelete  bool
+	generation, region uint8
+	group              groupIs
+}
+
+// runs notes an operation that is followed beside those that are already: they
+// are all followed to their ends, unless the newest alone is.
+func (b *book) runs(kind WriteKind, running, newest bool) {
+	if kind == Put {
+		b.runPut = b.followPut && (b.runPut && !newest || running)
+	} else {
+		b.runDelete = b.followDelete && (b.runDelete && !newest || running)
+	}
+}
+
+type groupIs uint8
+
+const (
+	active groupIs = iota
+	deleting
+	gone
+)
+
+// mark is an intent in the store.
+type mark struct {
+	open, made, spoiled bool
+	generation, left    uint8
+}
+
+// use is how far a write is.
+type use uint8
+
+const (
+	idle     use = iota
+	resolved     // its region, and the state of the group, were read
+	sent         // its intent is recorded; from now on it may be applied
+	spent        // over, but nobody was told what became of it
+)
+
+// answerIs is what a provider answered to a write.
+type answerIs uint8
+
+const (
+	noAnswer   answerIs = iota
+	succeeded           // 200, 201
+	unfinished          // 201 with a provisioningState that is not terminal
+	accepted202
+	goneAnswer // a DELETE's 200, 204, 404
+	refused400
+	refused409
+)
+
+func (a answerIs) event(id [16]byte) answered {
+	e := answered{id: id}
+	switch a {
+	case noAnswer:
+	case succeeded:
+		e.outcome, e.status, e.provisioningState = Succeeded, 201, "Succeeded"
+	case unfinished:
+		e.outcome, e.status, e.provisioningState = Succeeded, 201, "Creating"
+	case accepted202:
+		e.outcome, e.status = Accepted, 202
+	case goneAnswer:
+		e.outcome, e.status = Gone, 204
+	case refused400:
+		e.outcome, e.status = Refused, 400
+	case refused409:
+		e.outcome, e.status = Refused, 409
+	}
+	return e
+}
+
+// slot is one write.
+type slot struct {
+	use             use
+	kind            WriteKind
+	region, replica uint8
+	// left is how many ticks pass until it can no longer be applied. In the
+	// first it has to leave.
+	left    uint8
+	away    bool // it may yet be applied
+	waiting bool // its caller lives, and waits
+	answer  answerIs
+	running bool // its operation runs
+	pending bool // its client was told nothing definite
+	old     bool // meant for a group that was closed since
+	own     bool // sent by the group's delete
+	bare    bool // sent without an intent: a part is switched off
+	early   bool // its client was told before the store: a part is switched off
+	// now and before are its intent in the store, and in the store as it will be
+	// after the loss that is coming.
+	now, before mark
+}
+
+// asked is what a GET said that has not reached the store.
+type asked struct {
+	on         bool
+	generation uint8
+	holding    holding
+}
+
+// sighting is what a sweep saw before it looks into the store.
+type sighting struct {
+	on      bool
+	region  uint8
+	holding holding
+	moot    bool // a tombstone is younger
+}
+
+// reading is a client's GET or HEAD under way.
+type reading struct {
+	on, head, cached, again bool
+	region, replica         uint8
+}
+
+// budget bounds what is not to happen for ever.
+type budget struct {
+	writes, crashes, losses, refusals, lostPolls uint8
+	marks, ownWrites, remakes                    uint8
+}
+
+// world has no pointers and no gaps, so that it can be compared and hashed.
+type world struct {
+	told     history
+	slots    [slots]slot
+	provider [2]holding
+	now      book
+	// lost: some of what is visible will be lost with the engine's primary, and
+	// before is what the store will say then. What is flushed is never lost, so
+	// nothing is until then.
+	lost   bool
+	before book
+	get    asked
+	sight  sighting
+	read   reading
+	cache  [2]uint8 // per replica: the region that it remembers, plus one
+	left   budget
+}
+
+// generationOf and idOf are the numbers of the world as the store has them.
+func generationOf(n uint8) (g [16]byte) {
+	g[0] = n
+	return g
+}
+
+func idOf(slot int) (id [16]byte) {
+	id[0] = uint8(slot) + 1
+	return id
+}
+
+// scratch is room for a state, as settle wants it; it never keeps what it gets.
+type scratch struct {
+	row  standing
+	open [slots]intent
+}
+
+// state is what the store says, as settle wants it.
+func (w *world) state(room *scratch) state {
+	s := state{open: room.open[:0]}
+	if b := &w.now; b.row {
+		room.row = standing{
+			phase: b.phase, verify: b.verify, followPut: b.followPut, followDelete: b.followDelete,
+			generation: generationOf(b.generation),
+		}
+		s.row = &room.row
+	}
+	for i := range w.slots {
+		if in := &w.slots[i].now; in.open {
+			s.open = append(s.open, intent{
+				id: idOf(i), kind: w.slots[i].kind, generation: generationOf(in.generation),
+				made: in.made, spoiled: in.spoiled, ends: int64(in.left),
+			})
+		}
+	}
+	return s
+}
+
+// take stores what settle made of the state. A row that is new lies in region.
+func (w *world) take(s state, region uint8) {
+	b := &w.now
+	if s.row == nil {
+		*b = book{group: b.group}
+	} else {
+		if !b.row {
+			b.region = region
+		}
+		b.row, b.phase, b.verify = true, s.row.phase, s.row.verify
+		b.followPut, b.followDelete = s.row.followPut, s.row.followDelete
+		b.runPut, b.runDelete = b.runPut && b.followPut, b.runDelete && b.followDelete
+		b.generation = s.row.generation[0]
+	}
+	for i := range w.slots {
+		w.slots[i].now = mark{}
+	}
+	for _, in := range s.open {
+		w.slots[in.id[0]-1].now = mark{
+			open: true, made: in.made, spoiled: in.spoiled, generation: in.generation[0], left: uint8(in.ends),
+		}
+	}
+}
+
+// settler is settle, or what a test has made of it.
+type settler func(before state, event any, fresh [16]byte) (state, actions)
+
+// The generations that a transaction gives; canonical worlds know 1 and 2 alone.
+var freshPassed, freshNow = generationOf(3), generationOf(4)
+
+// turn is one transaction about the resource: as in held.settle, time comes
+// first.
+func (w *world) turn(m *model, event any, region uint8) {
+	s := w.state(&m.room)
+	var passing actions
+	for _, in := range s.open {
+		if in.ends == 0 {
+			s, passing = m.settle(s, passed{}, freshPassed)
+			break
+		}
+	}
+	s, did := m.settle(s, event, freshNow)
+	w.sight.moot = w.sight.on && (w.sight.moot || passing.tombstone || did.tombstone)
+	w.take(s, region)
+}
+
+// doubtful tells, as the gateway does, whether the row proves nothing.
+func (w *world) doubtful(m *model) bool {
+	row := Resource{Phase: w.now.phase, Verify: w.now.verify, FollowDelete: w.now.followDelete && !m.off.followedDelete}
+	return row.Doubtful() || !m.off.openDelete && (&held{open: w.state(&m.room).open}).opposed()
+}
+
+// quiet tells that the store is sure of everything.
+func (w *world) quiet() bool {
+	for i := range w.slots {
+		if w.slots[i].now.open {
+			return false
+		}
+	}
+	b := &w.now
+	return !b.verify && !b.followPut && !b.followDelete
+}
+
+// atRest tells that nothing will happen any more unless a client begins.
+func (w *world) atRest() bool {
+	for i := range w.slots {
+		if w.slots[i].use == sent {
+			return false
+		}
+	}
+	return w.quiet() && !w.lost && !w.read.on
+}
+
+// fault says what is wrong with a world, or nothing.
+func (w *world) fault() string {
+	held := -1
+	for region, h := range w.provider {
+		if h == nothingThere {
+			continue
+		}
+		if held >= 0 {
+			return "both regions hold the resource"
+		}
+		held = region
+	}
+	intents := false
+	for i := range w.slots {
+		intents = intents || w.slots[i].now.open
+	}
+	switch b := &w.now; {
+	case b.group == gone && held >= 0:
+		return "a resource outlives its group"
+	case b.group == gone && (b.row || intents):
+		return "a group closed over a row or an open intent"
+	case !w.quiet():
+		return ""
+	case !b.row && held >= 0:
+		return "a provider holds the resource, and nothing remembers it"
+	case b.row && b.phase != Live:
+		return "a row that is " + b.phase.String() + ", and nothing will change that"
+	case b.row && held != int(b.region):
+		return "a row that is not in doubt, and its region's provider has nothing"
+	case held >= 0 && !w.provider[held].stands():
+		return "a row that is not in doubt, while an operation runs"
+	}
+	return ""
+}
