@@ -83,7 +83,7 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 			_, err := t.exec(deleteStray, row.Subscription, row.Region, row.Key)
 			return Known, err
 		}
-		moot, err := h.moot(t, seen.ListedSince)
+		moot, err := h.moot(t, seen.ListedSince.Add(-s.clock.slack()))
 		switch {
 		case err != nil:
 			return 0, err

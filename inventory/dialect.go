@@ -6,18 +6,16 @@ import (
 	"time"
 )
 
-// dialect is what engines differ in beyond how a transaction is run, which is
-// their session's. SQL texts are written with ? for arguments and FOR UPDATE
-// where a row has to be locked; text adapts them.
+// dialect is what engines differ in: how arguments are written, whether rows are
+// locked one by one, and whose time counts. How a transaction begins, and how it
+// commits without waiting for the disk, is their session's; there is nothing
+// else. SQL texts are written with ? for arguments and FOR UPDATE where a row has
+// to be locked; text adapts them.
 type dialect struct {
 	// numbered: arguments are $1, $2 and so on instead of ?.
 	numbered bool
 	// locksRows: FOR UPDATE is known; without it the engine has one writer.
 	locksRows bool
-	// plainText: text takes no NUL, and nothing that is not UTF-8.
-	plainText bool
-	// readLimit bounds one reading, 0 leaves that to the caller.
-	readLimit time.Duration
 	// now is the store's time.
 	now func() time.Time
 }
@@ -45,13 +43,10 @@ func (d dialect) text(statement string) string {
 	}
 }
 
-// arguments are those of a statement as the engine takes them. What text cannot
-// hold is replaced by U+FFFD: names never contain it, and of what clients and
-// providers say beside names no more than that is lost.
-func (d dialect) arguments(args []any) []any {
-	if !d.plainText {
-		return args
-	}
+// arguments are those of a statement as every engine takes them. NUL, and what
+// is not UTF-8, is replaced by U+FFFD: names never contain it, and of what
+// clients and providers say beside names no more than that is lost.
+func arguments(args []any) []any {
 	for i, a := range args {
 		if text, ok := a.(string); ok {
 			if plain := plain(text); plain != text {

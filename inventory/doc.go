@@ -18,6 +18,37 @@
 // GET said counts only if the generation is still the one that was read before
 // asking, so nothing that arrives late can undo what was learnt since.
 //
+// # The rules
+//
+// By these numbers tests name the rule without which they fail; package gateway
+// and package operations keep those that concern requests and jobs.
+//
+//   - R1: a write leaves only after its intent is durable, once, and not past the
+//     time that the intent gives it.
+//   - R2: an intent and the end of its group lock the group's row; a group ends
+//     only where neither a row, nor a stray, nor an open intent is left.
+//   - R3: a definite answer settles before its client has it. Losing the settle
+//     leaves the intent open.
+//   - R4: an intent ends by knowledge or by time, which flags the row. A refused
+//     create takes along only the row that it made and nothing else touched.
+//   - R5: an answer is proof only if no opposing write was open meanwhile. Only a
+//     GET lifts the flag.
+//   - R6: a follow ends by flagging the row; a GET that shows a terminal state or
+//     nothing is the one end of both.
+//   - R7: generations decide. An answer settles while its own intent is open, a
+//     GET while the row is of the generation that was read before.
+//   - R8: what Portico writes by itself is an intent like a client's.
+//   - R9: what a client sees settles before it sees it. Another place is refused
+//     by a row that is not plainly alive only after its provider was asked.
+//   - R10: when a parent goes, all below it is flagged and asked for.
+//   - R11: caches serve reads alone, and what says "nothing there" from a cached
+//     place is checked against the store.
+//   - R12: absence is claimed only where it was seen: coverage.
+//   - R13: a sweep adopts only by a fresh GET, with no write open and no later
+//     tombstone; a second region's resource is a stray and moves nothing.
+//   - R14: before a group goes it is looked at wherever it ever sent a write, and
+//     wherever coverage is missing.
+//
 // # What is done later
 //
 // What outlives a request is a [Job]: whoever claims it holds it for a lease,
@@ -31,9 +62,17 @@
 // One set of SQL texts serves every engine, from a subset that leaves the door
 // open to distributed ones: tables led by the subscription, ids and times made
 // here and passed in, ON CONFLICT and affected-row counts instead of
-// exceptions. What engines differ in is a small value, dialect. The embedded
-// engine is SQLite: one goroutine writes, up to 64 waiting writes per
-// transaction, each in a savepoint of its own; readers have a pool.
+// exceptions. What engines differ in is a small value, dialect, and how their
+// sessions begin and commit. SQLite is the embedded one, for a single process;
+// PostgreSQL is shared by any number of them. A goroutine per writing connection
+// puts up to 64 waiting writes into a transaction: only where one of them is
+// refused do they run apart, each in a savepoint of its own. Readers have a pool.
+//
+// Every commit is visible when it returns. It has waited for the disk, and for
+// that of a standby where there is one, unless what it records is harmless to
+// lose: above all what an answer meant, as its intent is then still open. A
+// commit of which nobody knows whether it was made counts as failed: an intent
+// in it is never sent, and ends by time.
 //
 // Identifiers given to the package may have any casing; they are folded here
 // (see arm.Fold) and compared bytewise. Times are UTC microseconds.

@@ -195,15 +195,6 @@ func storedTags(tags map[string]string) (string, error) {
 	return string(text), err
 }
 
-// DeleteGroup removes a group in which there is no resource and no write that
-// may still be on its way, all seen in one transaction; otherwise it returns
-// *GroupNotEmptyError. check judges the group as it is then; its error is
-// returned as it is, before any other reason. ErrNotFound when there is no
-// such group, ErrSubscriptionNotFound when there is no such subscription.
-func (s *Store) DeleteGroup(ctx context.Context, sub, name string, check func(Group) error) error {
-	return s.CloseGroup(ctx, sub, name, Closing{Check: check})
-}
-
 // Closing is what a caller adds to the conditions under which a group goes. Its
 // functions run in the closing transaction and must be pure; nil asks nothing.
 type Closing struct {
@@ -214,9 +205,12 @@ type Closing struct {
 	Last func(Group, []Touch) error
 }
 
-// CloseGroup is [Store.DeleteGroup] with further conditions. Their errors are
-// returned as they are.
-func (s *Store) CloseGroup(ctx context.Context, sub, name string, c Closing) error {
+// DeleteGroup removes a group in which there is no resource, no stray, and no
+// write that may still be on its way, all seen in one transaction; otherwise it
+// returns *GroupNotEmptyError. The errors of further conditions are returned as
+// they are. ErrNotFound when there is no such group, ErrSubscriptionNotFound when
+// there is no such subscription.
+func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
 	return s.writer.do(ctx, flushed, aboutGroup(sub, name), func(t *tx) error {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {

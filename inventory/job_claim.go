@@ -38,11 +38,16 @@ func (s *Store) ClaimJobs(ctx context.Context, owner string, lease time.Duration
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
+	return s.claim(ctx, due, owner, lease)
+}
+
+// claim takes those of the jobs that nobody has claimed since they were read.
+func (s *Store) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	// One order for all who claim, so that none waits for another in a circle.
 	slices.SortFunc(due, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	claimed, err := commit(ctx, s, flushed, subject{}, func(t *tx) ([]Job, error) {
+	return commit(ctx, s, flushed, subject{}, func(t *tx) ([]Job, error) {
 		mine := make([]Job, 0, len(due))
 		until, now := micros(t.now.Add(lease)), micros(t.now)
 		for _, j := range due {
@@ -57,7 +62,6 @@ func (s *Store) ClaimJobs(ctx context.Context, owner string, lease time.Duration
 		}
 		return mine, nil
 	})
-	return claimed, err
 }
 
 // dueJobs reads what is due, without holding it.

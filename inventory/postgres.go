@@ -16,23 +16,24 @@ import (
 	"github.com/pressly/goose/v3"
 )
 
-// Connections to a PostgreSQL server, and bounds of what is waited for on them.
-// The server's own bounds are shorter than ours, so that it is the server that
-// gives up, and says why.
+// Bounds of what is waited for on connections to a PostgreSQL server. The
+// server's own bounds are shorter than ours, so that it is the server that gives
+// up, and says why.
 const (
-	postgresWriters = 4
-	postgresReaders = 12
-
 	// The server's time is asked for with a transaction when it was not lately,
 	// and in any case after a while.
 	clockFresh = time.Second
 	clockAge   = 30 * time.Second
 
+	// planAge is how long a connection that writes keeps its plans.
+	planAge = time.Second
+	// readerAge is how long one that reads is kept, and its plans with it.
+	readerAge = time.Minute
+
 	connectLimit   = 3 * time.Second // for one host
 	rowLockLimit   = 4 * time.Second
 	statementLimit = 5 * time.Second
 	readLimit      = 6 * time.Second
-	answerLimit    = 12 * time.Second // for a write; two thirds for its transaction
 	// abandonedLimit is how long a transaction may idle, and so how long a
 	// replica that was stopped in the middle of one can keep its locks.
 	abandonedLimit = 5 * time.Second
@@ -46,8 +47,10 @@ func (s *Store) connectPostgres(ctx context.Context) error {
 		return err
 	}
 	s.reads = stdlib.OpenDB(*config)
-	s.reads.SetMaxOpenConns(postgresReaders)
-	s.reads.SetMaxIdleConns(postgresReaders)
+	writers, readers := s.options.connections()
+	s.reads.SetMaxOpenConns(readers)
+	s.reads.SetMaxIdleConns(readers)
+	s.reads.SetConnMaxLifetime(readerAge)
 	if err := checkEncoding(ctx, s.reads); err != nil {
 		return classify(ctx, err)
 	}
@@ -62,8 +65,8 @@ func (s *Store) connectPostgres(ctx context.Context) error {
 	if err := c.read(ctx, s.reads); err != nil {
 		return classify(ctx, err)
 	}
-	s.dialect = dialect{numbered: true, locksRows: true, plainText: true, readLimit: readLimit, now: c.now}
-	for range postgresWriters {
+	s.dialect = dialect{numbered: true, locksRows: true, now: c.now}
+	for range writers {
 		s.sessions = append(s.sessions, &postgresSession{config: config, dialect: s.dialect, clock: c, texts: map[string]string{}})
 	}
 	return nil
@@ -96,16 +99,29 @@ func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
 	// behind, will not do for it.
 	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
 	config.AfterConnect = keepDurable
+	config.OnNotice = noteWarning
 	return config, nil
 }
 
 func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
 
-// keepDurable undoes a default by which no commit would wait for the disk.
+// keepDurable undoes a default by which a commit would not wait for the disk,
+// or for that of the standby that may take over.
 func keepDurable(ctx context.Context, conn *pgconn.PgConn) error {
 	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
-		WHERE current_setting('synchronous_commit') = 'off'`).ReadAll()
+		WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`).ReadAll()
 	return err
+}
+
+// warned is where a connection keeps that its server has warned of something.
+const warned = "portico.warned"
+
+// noteWarning is called for each notice of the server. A commit whose wait for
+// the standby somebody has ended succeeds all the same, with a warning.
+func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.SeverityUnlocalized == "WARNING" {
+		conn.CustomData()[warned] = true
+	}
 }
 
 // unreadable tells what is wrong with a DSN without a word of it: it may hold a
@@ -124,12 +140,24 @@ func unreadable(err error) error {
 // clockStale tells whether the server should be asked for its time.
 func (s *Store) clockStale() bool { return s.clock.stale(clockAge) }
 
-// renewIdle returns what closes the connections of a pool that idle.
-func renewIdle(pool *sql.DB) func() {
+// renewIdle returns what closes the connections of a pool that idle. The pool
+// keeps so many.
+func renewIdle(pool *sql.DB, keeps int) func() {
 	return func() {
 		pool.SetMaxIdleConns(0)
-		pool.SetMaxIdleConns(postgresReaders)
+		pool.SetMaxIdleConns(keeps)
 	}
+}
+
+// connections is how many connections write, and how many read: every fourth of
+// them writes, which is enough, as writes share transactions.
+func (o Options) connections() (writers, readers int) {
+	all := o.Connections
+	if all == 0 {
+		all = defaultConnections
+	}
+	writers = max(1, all/4)
+	return writers, max(1, all-writers)
 }
 
 // checkEncoding refuses a database that cannot hold what is written to it.

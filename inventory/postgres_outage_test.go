@@ -18,10 +18,13 @@ import (
 )
 
 // served is a store in earnest: by the server's time.
-func served(t *testing.T, dsn string) *inventory.Store {
+func served(t *testing.T, dsn string, adjust ...func(*inventory.Options)) *inventory.Store {
 	t.Helper()
 	o := childOptions(dsn)
 	o.Driver, o.Now = inventory.Postgres, nil
+	for _, a := range adjust {
+		a(&o)
+	}
 	store, err := inventory.Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -69,7 +72,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := []byte(strings.ToLower(seededWrite("before").Key))
-	if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key); err != nil || !found.Found {
+	if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found {
 		t.Fatal(found, err)
 	}
 	for name, outage := range map[string]struct{ begin, end func(testing.TB) }{
@@ -95,7 +98,7 @@ func TestPostgresDownIsUnavailableAndPasses(t *testing.T) {
 				}
 			})
 		}
-		if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key); err != nil || !found.Found || !found.Cached {
+		if found, err := store.Locations().Locate(t.Context(), storetest.Sub, key, time.Now()); err != nil || !found.Found || !found.Cached {
 			t.Errorf("%s: a cached read: %+v, %v", name, found, err)
 		}
 		wait.Wait()
@@ -319,31 +322,104 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 	}
 }
 
-// What text of the engine cannot hold must not keep an answer from being
-// recorded.
-func TestTextThatPostgresCannotHold(t *testing.T) {
+// A transaction that lost against another one is made again.
+func TestADeadlockIsRetried(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t)
-	store := served(t, cluster.CreateDatabase(t, "portico"))
+	dsn := cluster.CreateDatabase(t, "portico")
+	store := served(t, dsn)
 	if err := makeSeededGroup(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	ticket, err := store.Begin(t.Context(), seededWrite("vm"))
+	if _, err := store.Begin(t.Context(), seededWrite("vm")); err != nil {
+		t.Fatal(err)
+	}
+	conn, err := pgx.Connect(t.Context(), dsn)
 	if err != nil {
 		t.Fatal(err)
 	}
-	result, err := store.Settle(t.Context(), ticket, inventory.Answer{
-		Outcome: inventory.Succeeded, ProvisioningState: "Succ\x00eeded",
-		Details: &inventory.Details{Tags: map[string]string{"a\x00b": "c\xffd"}},
-	})
-	if err != nil || !result.Settled {
-		t.Fatal(result, err)
+	defer conn.Close(context.WithoutCancel(t.Context()))
+	exec := func(statement string) {
+		t.Helper()
+		if _, err := conn.Exec(t.Context(), statement); err != nil {
+			t.Fatal(err)
+		}
 	}
-	if _, err := store.Resources(t.Context(), inventory.ResourceQuery{Subscription: storetest.Sub, Tag: "a\x00b", After: "\xff"}); err != nil {
+	exec("BEGIN")
+	exec("SELECT key FROM resources FOR UPDATE")
+	begun := make(chan error, 1)
+	go func() {
+		_, err := store.Begin(t.Context(), seededWrite("vm"))
+		begun <- err
+	}()
+	// It holds the group and waits for the row; being the first to wait, it is
+	// the one that the server ends.
+	cluster.WaitFor(t, "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE application_name = 'portico' AND wait_event_type = 'Lock')")
+	exec("SELECT key FROM resource_groups FOR UPDATE")
+	exec("COMMIT")
+	if err := <-begun; err != nil {
 		t.Error(err)
 	}
-	rows, err := store.Resources(t.Context(), inventory.ResourceQuery{Subscription: storetest.Sub, Tag: "a\x00b"})
-	if err != nil || len(rows) != 1 {
-		t.Error(rows, err)
+	if !strings.Contains(cluster.Log(), "deadlock detected") {
+		t.Error("there was no deadlock")
+	}
+}
+
+// A settle is visible at once but need not be on the standby. Where that takes
+// over without it the intent is still open: nobody believes the row, and it is
+// asked for in the end.
+func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
+	t.Parallel()
+	primary := harness.StartPostgres(t)
+	primary.CreateDatabase(t, "portico")
+	standby := primary.Standby(t)
+	store := served(t, harness.MultiHostDSN("portico", primary, standby), func(o *inventory.Options) {
+		o.SendWithin, o.CallLimit, o.CallMargin, o.LateWriteWindow = time.Second, 3*time.Second, 0, time.Second
+	})
+	if err := makeSeededGroup(t.Context(), store); err != nil {
+		t.Fatal(err)
+	}
+	settle := func(kind inventory.WriteKind, outcome inventory.Outcome, meanwhile func()) {
+		t.Helper()
+		w := seededWrite("vm")
+		w.Kind, w.LateWriteWindow = kind, 20*time.Second
+		ticket, err := store.Begin(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		meanwhile()
+		if result, err := store.Settle(t.Context(), ticket, inventory.Answer{Outcome: outcome}); err != nil || !result.Settled {
+			t.Fatal(result, err)
+		}
+	}
+	settle(inventory.Put, inventory.Succeeded, func() {})
+	settle(inventory.Delete, inventory.Gone, func() { // the client has its 200, and the standby nothing of it
+		standby.Exec(t, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
+		standby.WaitFor(t, "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver)")
+	})
+	key := seededWrite("vm").Key
+	if _, err := store.Resource(t.Context(), storetest.Sub, key); !errors.Is(err, inventory.ErrNotFound) {
+		t.Fatalf("the settle is not visible: %v", err)
+	}
+	primary.Kill(t)
+	standby.Promote(t)
+	healed(t, store)
+	row, contested, err := store.Contested(t.Context(), storetest.Sub, key)
+	if err != nil || row.Phase != inventory.Live || !contested && !row.Verify {
+		t.Fatalf("the row is %+v, contested %v, %v", row, contested, err)
+	}
+	for deadline := time.Now().Add(2 * time.Minute); !row.Verify; time.Sleep(100 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatal("the row is never asked for")
+		}
+		if _, err := store.Expire(t.Context(), 10); err != nil {
+			t.Fatal(err)
+		}
+		if row, err = store.Resource(t.Context(), storetest.Sub, key); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := store.Job(t.Context(), storetest.Sub, inventory.JobID(inventory.VerifyJob, row.Key)); err != nil {
+		t.Errorf("the job that asks: %v", err)
 	}
 }

@@ -22,7 +22,8 @@ type postgresSession struct {
 	clock   *clock
 	texts   map[string]string // as the engine wants them
 
-	conn *pgx.Conn
+	conn    *pgx.Conn
+	planned time.Time // when the server was last told to plan anew
 }
 
 const (
@@ -30,7 +31,12 @@ const (
 	// The commit is visible as soon as it returns, and on disk soon after; a
 	// crash may lose the last of them, never their order.
 	postgresUnflushed = "SET LOCAL synchronous_commit = off"
-	postgresTime      = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
+	// The server plans a prepared statement by the size that its tables have
+	// then, and keeps the plan. One from when they were empty takes any index for
+	// as good as the primary key; by it each look-up reads a whole subscription,
+	// until the server has counted rows, minutes later.
+	postgresReplan = "DISCARD PLANS"
+	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
 
 func (s *postgresSession) begin(ctx context.Context, d durability) (link, error) {
@@ -39,11 +45,17 @@ func (s *postgresSession) begin(ctx context.Context, d durability) (link, error)
 		if err != nil {
 			return nil, classify(ctx, err)
 		}
-		s.conn = conn
+		s.conn, s.planned = conn, time.Now()
 	}
 	l := &postgresLink{session: s, ctx: ctx}
 	if err := l.later(postgresBegin); err != nil {
 		return nil, err
+	}
+	if now := time.Now(); now.Sub(s.planned) >= planAge {
+		if err := l.later(postgresReplan); err != nil {
+			return nil, err
+		}
+		s.planned = now
 	}
 	if d == unflushed {
 		if err := l.later(postgresUnflushed); err != nil {
@@ -53,13 +65,7 @@ func (s *postgresSession) begin(ctx context.Context, d durability) (link, error)
 	if !s.clock.stale(clockFresh) {
 		return l, nil // sent with the first statement
 	}
-	var now int64
-	asked := time.Now()
-	if err := l.one(postgresTime)(&now); err != nil {
-		return nil, err
-	}
-	s.clock.set(moment(now), asked)
-	return l, nil
+	return l, s.clock.ask(func(now *int64) error { return l.one(postgresTime)(now) })
 }
 
 func (s *postgresSession) discard() {
@@ -165,9 +171,14 @@ func (l *postgresLink) exec(statement string, args ...any) (int64, error) {
 	return a.affected, nil
 }
 
-// errRolledBack says that a COMMIT found the transaction broken: the server
-// tells that by the reply's tag alone.
-var errRolledBack = errors.New("inventory: the transaction was rolled back")
+var (
+	// errRolledBack says that a COMMIT found the transaction broken: the server
+	// tells that by the reply's tag alone.
+	errRolledBack = errors.New("inventory: the transaction was rolled back")
+	// errNotReplicated says that a COMMIT was made but that the standby may not
+	// have it: should that take over, it was not.
+	errNotReplicated = errors.New("inventory: the commit no longer waited for the standby")
+)
 
 func (l *postgresLink) commit() error {
 	if err := l.flush(); err != nil {
@@ -182,9 +193,15 @@ func (l *postgresLink) rollback() error {
 }
 
 func (l *postgresLink) end(statement string) error {
+	notes := l.session.conn.PgConn().CustomData()
+	delete(notes, warned)
 	tag, err := l.session.conn.Exec(l.ctx, statement)
-	if err == nil && tag.String() != statement {
+	switch {
+	case err != nil:
+	case tag.String() != statement:
 		err = errRolledBack
+	case notes[warned] != nil:
+		err = errNotReplicated
 	}
 	return classify(l.ctx, err)
 }
@@ -223,7 +240,7 @@ func (l *postgresLink) send(kept []request, asked ...request) (last reply, err e
 	all := slices.Concat(l.waiting, asked, kept)
 	var batch pgx.Batch
 	for _, r := range all {
-		batch.Queue(l.session.text(r.statement), l.session.dialect.arguments(r.args)...)
+		batch.Queue(l.session.text(r.statement), arguments(r.args)...)
 	}
 	results := l.session.conn.SendBatch(l.ctx, &batch)
 	err = l.receive(results, asked, kept, &last)

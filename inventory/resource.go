@@ -110,8 +110,6 @@ const (
 	listTagged     = `SELECT resources.subscription, ` + furtherColumns + ` FROM resource_tags
 		JOIN resources ON resources.subscription = resource_tags.subscription AND key = resource
 		WHERE resource_tags.subscription = ? AND resource > ? AND tag = ?`
-	listChildren = `SELECT ` + resourceColumns + ` FROM resources
-		WHERE subscription = ? AND key >= ? AND key < ? ORDER BY key`
 	nextRegion = `SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > ?
 		ORDER BY region LIMIT 1`
 	groupInRegion = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type = ? AND region = ? AND grp = ?)`
@@ -226,13 +224,6 @@ func (q ResourceQuery) statement() (string, []any) {
 		statement, args = statement+` AND phase + 0 <> ?`, append(args, Pending)
 	}
 	return statement + ` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))
-}
-
-// Children lists the rows below a key, of any depth, in the order of their
-// keys.
-func (s *Store) Children(ctx context.Context, sub, key string) ([]Resource, error) {
-	from, to := below(arm.Fold(key))
-	return collect(s.read(ctx), scanResource, listChildren, arm.Fold(sub), from, to)
 }
 
 // below is the range of the keys below one: '0' follows '/' bytewise.

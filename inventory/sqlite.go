@@ -7,15 +7,12 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
-	"time"
 
 	"github.com/pressly/goose/v3"
 )
 
 // sqliteReaders is the size of the reading pool.
 const sqliteReaders = 8
-
-func sqliteDialect(now func() time.Time) dialect { return dialect{now: now} }
 
 // connectSQLite opens the file and brings it to the present layout.
 func (s *Store) connectSQLite(ctx context.Context) error {
@@ -39,7 +36,7 @@ func (s *Store) connectSQLite(ctx context.Context) error {
 	if s.reads, err = openSQLite(path, sqliteReaders, busy, "query_only(1)"); err != nil {
 		return err
 	}
-	s.dialect = sqliteDialect(s.options.now())
+	s.dialect = dialect{now: s.options.now()}
 	s.sessions = []session{&sqliteSession{db: s.writes, dialect: s.dialect}}
 	return nil
 }

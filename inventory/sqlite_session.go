@@ -66,7 +66,7 @@ func (l sqliteLink) exec(statement string, args ...any) (int64, error) {
 	if err != nil {
 		return 0, l.fault(err)
 	}
-	result, err := prepared.ExecContext(l.ctx, args...)
+	result, err := prepared.ExecContext(l.ctx, arguments(args)...)
 	if err != nil {
 		return 0, l.fault(err)
 	}

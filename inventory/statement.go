@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"time"
 )
 
 // scanner copies one row's columns out.
@@ -41,6 +42,8 @@ type statements struct {
 	// renew closes the connections that idle, where those of a server that has
 	// ended are known by nothing but their use; nil elsewhere.
 	renew func()
+	// limit bounds one reading, 0 leaves that to the caller.
+	limit time.Duration
 
 	mu     sync.RWMutex
 	ready  map[string]*sql.Stmt
@@ -115,7 +118,7 @@ func (q query) one(statement string, args ...any) scanner {
 			if err != nil {
 				return false, err
 			}
-			return false, prepared.QueryRowContext(ctx, q.statements.dialect.arguments(args)...).Scan(dest...)
+			return false, prepared.QueryRowContext(ctx, arguments(args)...).Scan(dest...)
 		})
 	}
 }
@@ -126,7 +129,7 @@ func (q query) each(row func(scanner) error, statement string, args ...any) erro
 		if err != nil {
 			return false, err
 		}
-		rows, err := prepared.QueryContext(ctx, q.statements.dialect.arguments(args)...)
+		rows, err := prepared.QueryContext(ctx, arguments(args)...)
 		if err != nil {
 			return false, err
 		}
@@ -140,13 +143,13 @@ func (q query) each(row func(scanner) error, statement string, args ...any) erro
 	})
 }
 
-// again reads, within the engine's limit, and once more on another connection
+// again reads, within the limit, and once more on another connection
 // if the first one turns out to be broken before anything came of it.
 func (q query) again(read func(context.Context) (begun bool, err error)) error {
 	ctx := q.ctx
-	if limit := q.statements.dialect.readLimit; limit > 0 {
+	if q.statements.limit > 0 {
 		var cancel context.CancelFunc
-		ctx, cancel = context.WithTimeout(ctx, limit)
+		ctx, cancel = context.WithTimeout(ctx, q.statements.limit)
 		defer cancel()
 	}
 	begun, err := read(ctx)

@@ -39,7 +39,7 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		}
 	}
 	touched(2)
-	if err := s.DeleteGroup(t.Context(), "s", "rg", nil); err != nil {
+	if err := s.DeleteGroup(t.Context(), "s", "rg", Closing{}); err != nil {
 		t.Fatal(err)
 	}
 	makeGroup(t, s, "rg")

@@ -30,7 +30,7 @@ const (
 type writer struct {
 	lanes []*lane
 	seed  maphash.Seed
-	// limit bounds the wait for an answer, 0 leaves that to the engine.
+	// limit bounds the wait for an answer; 0: nothing does.
 	limit time.Duration
 
 	mu     sync.RWMutex // held for reading while a write is queued

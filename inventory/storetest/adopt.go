@@ -56,7 +56,7 @@ func testAdoption(t *testing.T, database Database) {
 	t.Run("memory learns of it", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		before, err := b.Locations().Locate(b.ctx, Sub, []byte(id("rg", "vm")))
+		before, err := b.Locations().Locate(b.ctx, Sub, []byte(id("rg", "vm")), b.clock.Now())
 		b.ok(err)
 		equal(b, before.Found, false)
 		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
@@ -70,8 +70,7 @@ func testAdoption(t *testing.T, database Database) {
 		b.group("rg")
 		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
 		b.adopts(b.diskSighting("rg", "vm", "d"), inventory.Adopted)
-		children, err := b.Children(b.ctx, Sub, id("rg", "vm"))
-		b.ok(err)
+		children := b.children(id("rg", "vm"))
 		equal(b, len(children), 1)
 		equal(b, children[0].Name, "vm/d")
 		equal(b, children[0].Parent, b.row("rg", "vm").Key)
@@ -106,7 +105,7 @@ func testAdoption(t *testing.T, database Database) {
 		})
 		b.ok(err)
 		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
 	})
 	t.Run("R13 nothing that was deleted since it was listed", func(t *testing.T) {
 		b := newBench(t, database)
@@ -165,6 +164,14 @@ func testAdoption(t *testing.T, database Database) {
 		regions, err := b.Regions(b.ctx, Sub, "rg", vmType)
 		b.ok(err)
 		equal(b, len(regions), 1)
+		settled, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
+		b.ok(err)
+		equal(b, settled, true)
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
+			equal(b, len(touched), 1)
+			equal(b, touched[0], inventory.Touch{Type: vmType, Region: "westus"})
+			return nil
+		}}))
 	})
 }
 

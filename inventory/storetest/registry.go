@@ -175,8 +175,8 @@ func testGroups(t *testing.T, database Database) {
 	t.Run("a group made anew is another incarnation", func(t *testing.T) {
 		b := newBench(t, database)
 		first := b.group("rg")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", nil))
-		b.is(b.DeleteGroup(b.ctx, Sub, "rg", nil), inventory.ErrNotFound)
+		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", inventory.Closing{}))
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}), inventory.ErrNotFound)
 		second := b.group("rg")
 		equal(b, first.Incarnation == second.Incarnation, false)
 		w := write(inventory.Put, "rg", "vm")
@@ -273,4 +273,21 @@ func testOperations(t *testing.T, database Database) {
 	n, err = b.ForgetOperations(b.ctx, 10)
 	b.ok(err)
 	equal(b, n, 1)
+
+	// Those of a write are recorded with its answer, and name what follows it.
+	b.group("rg")
+	o.Until = b.clock.Now().Add(time.Hour)
+	second := o
+	second.Token = "cd"
+	result, err := b.Settle(b.ctx, b.begin(write(inventory.Put, "rg", "vm")), inventory.Answer{
+		Outcome: inventory.Accepted, Operations: []inventory.Operation{o, second},
+	})
+	b.ok(err)
+	for _, want := range []inventory.Operation{o, second} {
+		want.Follow = result.Follow
+		got, err = b.Operation(b.ctx, Sub, want.Token)
+		b.ok(err)
+		equal(b, got, want)
+	}
+	equal(b, result.Follow == [16]byte{}, false)
 }

@@ -68,8 +68,7 @@ func testResources(t *testing.T, database Database) {
 		for vm, want := range map[[2]string]int{
 			{"r_", "v_"}: 1, {"rg", "vm"}: 1, {"rg", "v"}: 0, {"rg", "vm-1"}: 0, {"r%", "v%"}: 0, {"r%", "v_"}: 0,
 		} {
-			children, err := b.Children(b.ctx, Sub, id(vm[0], vm[1]))
-			b.ok(err)
+			children := b.children(id(vm[0], vm[1]))
 			equal(b, len(children), want)
 		}
 		for group, want := range map[string]int{"rg": 8, "rg-1": 7, "R_": 8, "r%": 7, "r": 0, "": 30} {
@@ -146,7 +145,7 @@ func testLocations(t *testing.T, database Database) {
 	key := []byte(b.live("rg", "vm").Key)
 	locate := func() inventory.Located {
 		t.Helper()
-		found, err := b.Locations().Locate(b.ctx, Sub, key)
+		found, err := b.Locations().Locate(b.ctx, Sub, key, b.clock.Now())
 		b.ok(err)
 		return found
 	}

@@ -56,7 +56,7 @@ func testScope(t *testing.T, database Database) {
 			fits(err, want.writes)
 			_, _, err = b.EditGroup(b.ctx, Sub, "another", unchanged)
 			fits(err, want.writes)
-			fits(b.DeleteGroup(b.ctx, Sub, "old", nil), want.deletes)
+			fits(b.DeleteGroup(b.ctx, Sub, "old", inventory.Closing{}), want.deletes)
 			// What is refused has left nothing behind.
 			if _, err := b.Resource(b.ctx, Sub, id("rg", "new")); (err == nil) != want.writes {
 				t.Errorf("the row: %v", err)
@@ -75,7 +75,7 @@ func testScope(t *testing.T, database Database) {
 		b.is(err, inventory.ErrSubscriptionNotFound)
 		_, _, err = b.EditGroup(b.ctx, nobody, "rg", unchanged)
 		b.is(err, inventory.ErrSubscriptionNotFound)
-		b.is(b.DeleteGroup(b.ctx, nobody, "rg", nil), inventory.ErrSubscriptionNotFound)
+		b.is(b.DeleteGroup(b.ctx, nobody, "rg", inventory.Closing{}), inventory.ErrSubscriptionNotFound)
 		b.enter(inventory.Disabled)
 		_, err = b.Begin(b.ctx, write(inventory.Put, "none", "vm"))
 		refuses[*inventory.SubscriptionStateError](b, err)
@@ -183,16 +183,16 @@ func testClosing(t *testing.T, database Database) {
 			equal(b, touched[1], inventory.Touch{Type: vmType, Region: "westus"})
 			return unseen
 		}
-		refuses[*inventory.GroupNotEmptyError](b, b.CloseGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}))
 		equal(b, asked, 0)
 		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
-		b.is(b.CloseGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}), unseen)
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}), unseen)
 		_, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		// Another incarnation has sent nothing yet.
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
 		b.group("rg")
-		b.ok(b.CloseGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
 			equal(b, len(touched), 0)
 			return nil
 		}}))
@@ -205,15 +205,15 @@ func testClosing(t *testing.T, database Database) {
 		elsewhere := b.sighting("rg", "vm")
 		elsewhere.Region = "eastus"
 		b.adopts(elsewhere, inventory.Strayed)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", nil))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", inventory.Closing{}))
 		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
 		equal(b, len(left.Resources)+left.Total+left.Intents, 0)
 		equal(b, len(left.Strays), 1)
 		equal(b, left.Strays[0].Region+" "+left.Strays[0].ID, "eastus "+id("rg", "vm"))
 		b.clock.Pass(time.Second)
 		_, err := b.ForgetStrays(b.ctx, Sub, vmType, "eastus", b.clock.Now())
 		b.ok(err)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", nil))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
 	})
 }

@@ -138,7 +138,7 @@ func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
-			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, nil)
+			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, inventory.Closing{})
 		})
 		wait.Wait()
 		_, groupErr := begins.Group(begins.ctx, Sub, name)

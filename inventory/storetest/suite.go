@@ -4,10 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"portico/arm"
 	"portico/inventory"
 )
 
@@ -35,6 +38,8 @@ func Run(t *testing.T, database Database) {
 		{"Answers", testAnswers},
 		{"Gets", testGets},
 		{"Time", testTime},
+		{"Durability", testDurability},
+		{"Text", testText},
 		{"GroupDelete", testGroupDelete},
 		{"Quota", testQuota},
 		{"Locations", testLocations},
@@ -219,6 +224,14 @@ func (b *bench) row(group, name string) inventory.Resource {
 	row, err := b.Resource(b.ctx, Sub, id(group, name))
 	b.ok(err)
 	return row
+}
+
+// children are the rows below a resource.
+func (b *bench) children(id string) []inventory.Resource {
+	b.Helper()
+	rows, err := b.Resources(b.ctx, inventory.ResourceQuery{Subscription: Sub})
+	b.ok(err)
+	return slices.DeleteFunc(rows, func(row inventory.Resource) bool { return !strings.HasPrefix(row.Key, arm.Fold(id)+"/") })
 }
 
 func (b *bench) absent(name string) {

@@ -1,0 +1,223 @@
+package inventory
+
+import (
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"io/fs"
+	"os"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// The statements that may look across subscriptions, as what is due has to be
+// found, and operators ask for everything. None is part of a request.
+var acrossSubscriptions = []string{
+	// Claims, by shard and time, and what counts or ends what is due.
+	"dueJobs", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations",
+	"countJobs", "countDue", "countOld", "countStrays",
+	// Lists of operators, and of a tenant's subscriptions.
+	"listJobs", "listSubscriptions", "listTenantSubscriptions",
+}
+
+// forbidden is what some engine that this may move to lacks, or would do in
+// another way.
+var forbidden = regexp.MustCompile(`(?i)\b(LIKE|ILIKE|MERGE|SERIAL|SEQUENCE|NEXTVAL|AUTOINCREMENT|TRIGGER|LISTEN|NOTIFY|PG_ADVISORY\w*|ADVISORY|` +
+	`SKIP LOCKED|NOWAIT|REFERENCES|FOREIGN|ARRAY|JSONB?|UNNEST|NOW|CURRENT_TIMESTAMP|RANDOM|GEN_RANDOM_UUID|WITH|UNION|LATERAL|OVER|REPLACE INTO|OFFSET|TRUNCATE)\b|::|->|@>|~`)
+
+// texts are the constants of this package that hold SQL, by name, and the
+// further pieces of which statements are made.
+func texts(t *testing.T) (statements map[string]string, pieces []string) {
+	t.Helper()
+	var files []*ast.File
+	names, err := fs.Glob(os.DirFS("."), "*.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if strings.HasSuffix(name, "_test.go") {
+			continue
+		}
+		file, err := parser.ParseFile(token.NewFileSet(), name, nil, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		files = append(files, file)
+	}
+	defined := map[string]ast.Expr{}
+	for _, file := range files {
+		ast.Inspect(file, func(n ast.Node) bool {
+			if spec, ok := n.(*ast.ValueSpec); ok && len(spec.Values) == len(spec.Names) {
+				for i, name := range spec.Names {
+					defined[name.Name] = spec.Values[i]
+				}
+			}
+			return true
+		})
+	}
+	var value func(e ast.Expr) string
+	value = func(e ast.Expr) string {
+		switch e := e.(type) {
+		case *ast.BasicLit:
+			text, _ := strconv.Unquote(e.Value)
+			return text
+		case *ast.BinaryExpr:
+			return value(e.X) + value(e.Y)
+		case *ast.Ident:
+			return value(defined[e.Name])
+		}
+		return ""
+	}
+	statements = map[string]string{}
+	for name, e := range defined {
+		if text := plainly(value(e)); verb.MatchString(text) {
+			statements[name] = text
+		}
+	}
+	for _, file := range files {
+		for _, declared := range file.Decls {
+			f, ok := declared.(*ast.FuncDecl)
+			if !ok {
+				continue
+			}
+			ast.Inspect(f, func(n ast.Node) bool {
+				switch e := n.(type) {
+				case *ast.BinaryExpr, *ast.BasicLit:
+					text := plainly(value(e.(ast.Expr)))
+					if verb.MatchString(text) {
+						statements[f.Name.Name] = text
+						return false
+					}
+					if strings.Contains(text, "?") {
+						pieces = append(pieces, text)
+					}
+				}
+				return true
+			})
+		}
+	}
+	return statements, pieces
+}
+
+func plainly(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+var verb = regexp.MustCompile(`^(SELECT|INSERT INTO|UPDATE \w+ SET|DELETE FROM) `)
+
+// notDML are texts that speak of the connection or of the engine itself.
+var notDML = []string{"postgresTime", "checkEncoding", "checkCollation", "keepDurable"}
+
+// primaryKeys reads the layout, and holds it to the subset.
+func primaryKeys(t *testing.T) map[string][]string {
+	t.Helper()
+	names, err := fs.Glob(migrations, "migrations/*.sql")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	keys := map[string][]string{}
+	table := regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\);`)
+	column := regexp.MustCompile(`^\w+ +(TEXT|BIGINT|SMALLINT|BYTEA) +NOT NULL$`)
+	index := regexp.MustCompile(`^CREATE INDEX \w+ ON \w+ \(\w+(, \w+)*\);$`)
+	for _, name := range names {
+		content, err := migrations.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := regexp.MustCompile(`--[^\n]*`).ReplaceAllString(string(content), "")
+		if found := forbidden.FindString(text); found != "" {
+			t.Errorf("%s: %s is not to be used", name, found)
+		}
+		for _, found := range table.FindAllStringSubmatch(text, -1) {
+			for line := range strings.SplitSeq(strings.TrimSpace(found[2]), "\n") {
+				line = strings.TrimSuffix(strings.TrimSpace(line), ",")
+				list, primary := strings.CutPrefix(line, "PRIMARY KEY (")
+				if primary {
+					keys[found[1]] = strings.Split(strings.TrimSuffix(list, ")"), ", ")
+				} else if !column.MatchString(line) {
+					t.Errorf("%s: %q is no plain column", found[1], line)
+				}
+			}
+			if key := keys[found[1]]; len(key) == 0 || key[0] != "subscription" {
+				t.Errorf("%s: its key %v does not begin with the subscription", found[1], key)
+			}
+		}
+		for line := range strings.SplitSeq(text, "\n") {
+			if strings.Contains(line, "INDEX") && !index.MatchString(strings.TrimSpace(line)) {
+				t.Errorf("%q is no plain index", line)
+			}
+		}
+	}
+	return keys
+}
+
+// Every text keeps to the SQL that any engine has, and to one subscription.
+func TestStatementsKeepToTheSubset(t *testing.T) {
+	keys := primaryKeys(t)
+	statements, pieces := texts(t)
+	if len(statements) < 60 || len(pieces) == 0 || len(keys) < 10 {
+		t.Fatalf("only %d statements, %d pieces and %d tables were found", len(statements), len(pieces), len(keys))
+	}
+	for _, piece := range pieces {
+		if found := forbidden.FindString(piece); found != "" {
+			t.Errorf("%q: %s is not to be used", piece, found)
+		}
+	}
+	for name, text := range statements {
+		if slices.Contains(notDML, name) {
+			continue
+		}
+		if found := forbidden.FindString(text); found != "" {
+			t.Errorf("%s: %s is not to be used: %s", name, found, text)
+		}
+		if strings.HasPrefix(text, "INSERT") {
+			checkInsert(t, name, text, keys)
+			continue
+		}
+		if !strings.Contains(text, "subscription = ?") && !slices.Contains(acrossSubscriptions, name) {
+			t.Errorf("%s is not of one subscription: %s", name, text)
+		}
+		if table, set, found := strings.Cut(text, " SET "); found && strings.HasPrefix(text, "UPDATE") {
+			checkSet(t, name, set, keys[strings.TrimPrefix(table, "UPDATE ")])
+		}
+	}
+	for _, name := range acrossSubscriptions {
+		if statements[name] == "" {
+			t.Errorf("there is no statement %s", name)
+		}
+	}
+}
+
+var insertion = regexp.MustCompile(`^INSERT INTO (\w+) \(([\w, ]+)\) VALUES \([?0, ]+\) ON CONFLICT \(([\w, ]+)\) DO (NOTHING|UPDATE SET (.*))?$`)
+
+func checkInsert(t *testing.T, name, text string, keys map[string][]string) {
+	t.Helper()
+	found := insertion.FindStringSubmatch(text)
+	if name == "insertJob" { // the others go on from it
+		found = insertion.FindStringSubmatch(text + " NOTHING")
+	}
+	if found == nil {
+		t.Errorf("%s is no plain INSERT: %s", name, text)
+		return
+	}
+	key := keys[found[1]]
+	if len(key) == 0 || found[3] != strings.Join(key, ", ") {
+		t.Errorf("%s: the conflict is on (%s), the key is %v", name, found[3], key)
+	}
+	if columns := strings.Split(found[2], ", "); columns[0] != "subscription" {
+		t.Errorf("%s begins with %s", name, columns[0])
+	}
+	checkSet(t, name, found[5], key)
+}
+
+// checkSet asserts that no column of the key is changed.
+func checkSet(t *testing.T, name, set string, key []string) {
+	t.Helper()
+	set, _, _ = strings.Cut(set, " WHERE ")
+	for _, changed := range regexp.MustCompile(`(?:^|, )(\w+) = `).FindAllStringSubmatch(set, -1) {
+		if slices.Contains(key, changed[1]) {
+			t.Errorf("%s changes %s, which is part of the key", name, changed[1])
+		}
+	}
+}
