@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"portico/inventory"
 	"portico/operations"
 )
 
@@ -89,11 +90,16 @@ func TestAdminSweeps(t *testing.T) {
 // A subscription that is taken over with what it holds is swept at once.
 func TestAdminTakesOverASubscription(t *testing.T) {
 	s := newSite(t, setup{})
-	s.works()
 	made := s.asked(201, "", "PUT", "/admin/subscriptions/"+foreign, `{"tenantId":"`+otherTenant+`","covered":false}`)
 	if !strings.Contains(made.text, `"covered":false`) {
 		t.Errorf("%s", made.text)
 	}
+	// Before any runner could order it of itself, as each does once.
+	ordered, err := s.store.Jobs(t.Context(), inventory.JobQuery{Kind: operations.SweepJob})
+	if err != nil || len(ordered) != 1 || ordered[0].Subscription != foreign {
+		t.Errorf("%+v, %v", ordered, err)
+	}
+	s.works()
 	s.within("its cover", func() bool {
 		for _, typ := range []string{"contoso.compute/virtualmachines", "contoso.compute/virtualmachines/disks", "contoso.insight/profiles"} {
 			left, err := s.store.Uncovered(t.Context(), foreign, typ, []string{"westus", "eastus"})

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -8,6 +9,7 @@ import (
 	"testing"
 
 	"portico/access"
+	"portico/arm"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -120,6 +122,50 @@ func TestWriteElsewhereAfterACreateThatLandsLate(t *testing.T) {
 		t.Error("it lies in two regions")
 	}
 	s.ok(204, "HEAD", m+api, "")
+}
+
+// What a GET says that comes too late to be recorded settles nothing: while a
+// DELETE is open, a Live row does not say that the resource stands.
+func TestWriteElsewhereAfterAGetThatCameTooLate(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	row, _ := s.row(m)
+	q, fault := routing.Classify(s.config.Map, "PUT", m, api[1:])
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	check := func(want arm.Code) {
+		t.Helper()
+		var refused *arm.Error
+		err := s.gateway.stillThere(t.Context(), &exchange{request: q}, proxied{}, row, nil)
+		if !errors.As(err, &refused) || refused.Code != want {
+			t.Errorf("%v, want %v", err, want)
+		}
+	}
+	check(arm.InvalidResourceLocation)
+	s.begin(m, "westus")
+	check(arm.Conflict)
+}
+
+// Nor does it when the resource has moved meanwhile, and be it to the very place
+// where the write wants it.
+func TestWriteElsewhereAfterItMoved(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	asked, _ := s.row(m)
+	s.ok(200, "DELETE", m+api, "")
+	s.ok(201, "PUT", m+api, eastus)
+	q, fault := routing.Classify(s.config.Map, "PUT", m, api[1:])
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	wanted := proxied{Decision: routing.Decision{Region: "eastus", Location: "eastus"}}
+	var refused *arm.Error
+	if err := s.gateway.stillThere(t.Context(), &exchange{request: q}, wanted, asked, nil); !errors.As(err, &refused) || refused.Code != arm.Conflict {
+		t.Errorf("%v, want %v", err, arm.Conflict)
+	}
 }
 
 // overtaken decides about a write, lets something else happen, and only then

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"slices"
 	"strings"
@@ -195,6 +196,28 @@ func TestSearchesAreShared(t *testing.T) {
 	if len(f.searches) != 0 {
 		t.Error("a search is left behind")
 	}
+}
+
+// Others may wait for a search whose client has gone.
+func TestSearchOutlivesItsClient(t *testing.T) {
+	s, east, _ := estate(t)
+	s.at("eastus").fault("GET", east, "delay=200ms")
+	s.at("eastus").requests()
+	ctx, leave := context.WithCancel(t.Context())
+	left := make(chan error, 1)
+	go func() {
+		answer, err := s.server.Client().Do(request(t, s.server, "GET", east+api, "", "Host", "portico.example").WithContext(ctx))
+		if err == nil {
+			answer.Body.Close()
+		}
+		left <- err
+	}()
+	s.within("the search", func() bool { return len(s.at("eastus").peek()) > 0 })
+	leave()
+	if err := <-left; !errors.Is(err, context.Canceled) {
+		t.Errorf("the client did not go: %v", err)
+	}
+	s.within("its end", func() bool { _, there := s.row(east); return there })
 }
 
 func TestSearchesAreThrottled(t *testing.T) {

@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/url"
 	"sync/atomic"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
@@ -81,8 +82,8 @@ type index struct {
 	locations *inventory.Locations
 }
 
-func (i index) Locate(ctx context.Context, subscription string, key []byte) (inventory.Located, error) {
-	return i.locations.Locate(ctx, subscription, key)
+func (i index) Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (inventory.Located, error) {
+	return i.locations.Locate(ctx, subscription, key, asked)
 }
 
 // Public returns the handler of the public listener.

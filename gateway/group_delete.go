@@ -59,7 +59,7 @@ func (g *Gateway) closeGroup(ctx context.Context, x *exchange, c ownCall, check 
 	var look lastLook
 	asked := false
 	for range closingRounds {
-		err = g.store.CloseGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{Check: check, Last: look.judge})
+		err = g.store.DeleteGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{Check: check, Last: look.judge})
 		var notEmpty *inventory.GroupNotEmptyError
 		var unlooked *unlooked
 		switch {

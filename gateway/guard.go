@@ -33,8 +33,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 		switch {
 		case own:
 			h[name] = []string{public.String()}
-			// The Location of a 201 is the resource's own.
-			if status == http.StatusAccepted || name != "Location" {
+			if polled(name, status) && !p.remembered {
 				g.remember(ctx, x, p, public)
 			}
 		case !redirect || name != "Location":
@@ -49,14 +48,36 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 	}
 }
 
+// polled tells whether a header names an operation: the Location of any other
+// answer than a 202 is the resource's own.
+func polled(header string, status int) bool {
+	return header != "Location" || status == http.StatusAccepted
+}
+
+// operationsOf are the polling URLs that the client of a write is given with
+// its answer.
+func (g *Gateway) operationsOf(x *exchange, answer *http.Response, p proxied) (all []inventory.Operation) {
+	for _, name := range pollingHeaders {
+		values := answer.Header[name]
+		if len(values) == 0 || !polled(name, answer.StatusCode) {
+			continue
+		}
+		if public, own := g.publicForm(values[0], p); own {
+			if o, ok := g.operation(x, p, public); ok {
+				all = append(all, o)
+			}
+		}
+	}
+	return all
+}
+
 // pollOf is where the operation of an accepted write is followed, nil where the
 // answer names no place: by path and query alone, on the endpoint that the write
 // went to, at the pace that the provider asked for.
 func (g *Gateway) pollOf(x *exchange, answer *http.Response, p proxied) *inventory.Poll {
 	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
 		values := answer.Header[name]
-		// The Location of any other answer is the resource's own.
-		if len(values) == 0 || name == "Location" && answer.StatusCode != http.StatusAccepted {
+		if len(values) == 0 || !polled(name, answer.StatusCode) {
 			continue
 		}
 		if public, own := g.publicForm(values[0], p); own {
@@ -77,19 +98,30 @@ func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
 	return operations.PollTarget(link, g.public, p.Endpoint)
 }
 
-// remember records which endpoint a polling URL was issued by, and on whose
-// behalf. Where that fails the URL's own path must do.
+// remember records a polling URL. Where that fails the URL's own path must do.
 func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *url.URL) {
+	record, ok := g.operation(x, p, link)
+	if !ok {
+		return
+	}
+	if err := g.store.RecordOperation(ctx, record); err != nil {
+		g.note(x, "a polling URL was not recorded", err)
+	}
+}
+
+// operation tells which endpoint a polling URL was issued by, and on whose
+// behalf; nothing of one that is not of the request's subscription.
+func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) (record inventory.Operation, ok bool) {
 	var path arm.Path
 	if x.subscription() == "" || path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
-		return
+		return record, false
 	}
 	query, fault := routing.ParseQuery(link.RawQuery)
 	if fault != nil {
-		return
+		return record, false
 	}
 	principal := x.principal.In(p.Subscription.TenantID)
-	record := inventory.Operation{
+	record = inventory.Operation{
 		Subscription: x.subscription(),
 		Token:        routing.PollToken(path.String(), query),
 		Method:       x.request.Method,
@@ -98,7 +130,6 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *ur
 		APIVersion:   x.request.Query.APIVersion,
 		TenantID:     principal.TenantID,
 		ObjectID:     principal.ObjectID,
-		Follow:       p.follow,
 		Until:        time.Now().Add(g.config.Operations.Records),
 	}
 	if x.request.Type != nil {
@@ -111,9 +142,7 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *ur
 	case p.Row != nil || p.Location != "":
 		record.Resource = x.request.Key()
 	}
-	if err := g.store.RecordOperation(ctx, record); err != nil {
-		g.note(x, "a polling URL was not recorded", err)
-	}
+	return record, true
 }
 
 // clampRetryAfter makes Retry-After of an accepted or finished operation an

@@ -16,7 +16,7 @@ import (
 )
 
 // lastLook is where a group's collections have been looked at, after which it
-// may go (index protocol, the group's last look).
+// may go (see package inventory, rule R14).
 type lastLook struct {
 	incarnation [16]byte
 	touched     []inventory.Touch // all that was looked at for its writes' sake

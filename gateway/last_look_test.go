@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"portico/inventory"
@@ -126,7 +127,7 @@ func TestLastLookAtWhatLeftTheMap(t *testing.T) {
 		if !strings.Contains(strings.ToLower(got.text), strings.ToLower(place.Type)) || !strings.Contains(got.text, place.Region) {
 			t.Errorf("%s", got.text)
 		}
-		if err := s.store.DeleteGroup(t.Context(), subscription, "g", nil); err != nil {
+		if err := s.store.DeleteGroup(t.Context(), subscription, "g", inventory.Closing{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -175,6 +176,52 @@ func TestLastLookCountsForWhatItSaw(t *testing.T) {
 		if err := c.look.judge(c.group, c.touched); (err == nil) != c.goes {
 			t.Errorf("%+v: %v", c, err)
 		}
+	}
+}
+
+// A look that met what was being changed does not count: what was deleted and
+// made again while it was seen is neither adopted by it nor passed over.
+func TestLastLookIsTakenAgain(t *testing.T) {
+	const types = "/providers/Contoso.Lists/items"
+	item := groupPath("g") + types + "/i"
+	var s *site
+	remake := func() {
+		w := inventory.Write{
+			Kind: inventory.Delete, Subscription: subscription, Group: "g", Key: item, ID: item, Type: "Contoso.Lists/items", Region: "westus",
+		}
+		ticket, err := s.store.Begin(t.Context(), w)
+		if err == nil {
+			_, err = s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Gone})
+		}
+		if err != nil {
+			t.Error(err)
+		}
+	}
+	var asked atomic.Int64
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if !strings.HasSuffix(r.URL.Path, "/i") {
+			fmt.Fprint(w, `{"value":[{"id":"`+item+`"}]}`)
+			return
+		}
+		if asked.Add(1) == 1 {
+			remake()
+		}
+		fmt.Fprint(w, `{"id":"`+item+`","location":"westus"}`)
+	}))
+	defer server.Close()
+	s = newSite(t, setup{types: `
+regions: [{name: westus, displayName: West US}]
+providers:
+  - namespace: Contoso.Lists
+    registration: automatic
+    endpoints: {westus: ["` + server.URL + `"], global: ["` + server.URL + `"]}
+    resourceTypes: [{name: items, kind: tracked, apiVersions: ["2024-01-01"]}]
+`})
+	g := s.group("g")
+	remake() // the group has sent a write there
+	s.blocked(g, item)
+	if asked.Load() != 2 {
+		t.Errorf("it was asked for %d times", asked.Load())
 	}
 }
 

@@ -170,6 +170,7 @@ func (g *Gateway) classify(next http.Handler) http.Handler {
 			g.fail(w, r, fault)
 			return
 		}
+		x.request.Received = x.started
 		next.ServeHTTP(w, r)
 	})
 }

@@ -58,7 +58,8 @@ func TestStoreThatFailsMeanwhile(t *testing.T) {
 	}{
 		{"create", "PUT", westus, 200, nil, "a write's outcome was not recorded"},
 		{"update", "PATCH", `{"tags":{}}`, 200, nil, "a PATCH was not recorded"},
-		{"delete", "DELETE", "", 202, []string{"x-contoso-async", "location"}, "a polling URL was not recorded"},
+		{"delete", "DELETE", "", 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
+		{"accepted update", "PATCH", `{"tags":{}}`, 202, []string{"x-contoso-async", "location"}, "a polling URL was not recorded"},
 		{"read", "GET", "", 404, nil, "what a read said was not recorded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -46,7 +46,8 @@ type proxied struct {
 	routing.Decision
 	body    routing.Body
 	content []byte
-	follow  [16]byte // names what follows an accepted write
+	// remembered: the polling URLs of the answer were recorded with the write.
+	remembered bool
 }
 
 // readContent checks content as far as the front door understands it: a

@@ -377,7 +377,7 @@ func (s *site) row(id string) (inventory.Resource, bool) {
 func (s *site) open(group string) int {
 	s.t.Helper()
 	var left *inventory.GroupNotEmptyError
-	if err := s.store.DeleteGroup(context.Background(), subscription, group, nil); !errors.As(err, &left) {
+	if err := s.store.DeleteGroup(context.Background(), subscription, group, inventory.Closing{}); !errors.As(err, &left) {
 		s.t.Fatalf("the group is empty: %v", err)
 	}
 	return left.Intents

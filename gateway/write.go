@@ -50,7 +50,8 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		settled.Outcome = inventory.Ambiguous
 	}
 	settled.Poll = g.pollOf(x, answer, p)
-	p.follow = g.settle(ctx, x, ticket, settled)
+	settled.Operations, p.remembered = g.operationsOf(x, answer, p), true
+	g.settle(ctx, x, ticket, settled)
 	if err != nil {
 		return err
 	}
@@ -80,14 +81,11 @@ func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.
 }
 
 // settle tells the inventory what became of a write. When the store fails at
-// that moment the answer still goes out: the intent stays, and ends by time. It
-// returns what follows the write from now on.
-func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) [16]byte {
-	result, err := g.store.Settle(ctx, ticket, answer)
-	if err != nil {
+// that moment the answer still goes out: the intent stays, and ends by time.
+func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) {
+	if _, err := g.store.Settle(ctx, ticket, answer); err != nil {
 		g.note(x, "a write's outcome was not recorded; it will be asked for", err)
 	}
-	return result.Follow
 }
 
 // outcomeOf tells what a status means for the existence of a resource.
@@ -167,8 +165,9 @@ const conflictRetry = 10 * time.Second
 // provider was asked: refused when it stands there, to be tried later while
 // that is not known.
 func (g *Gateway) stillThere(ctx context.Context, x *exchange, p proxied, asked inventory.Resource, err error) error {
-	row, lookupErr := g.store.Resource(ctx, asked.Subscription, asked.Key)
-	if err == nil && lookupErr == nil && !row.Doubtful() {
+	row, contested, lookupErr := g.store.Contested(ctx, asked.Subscription, asked.Key)
+	moved := row.Region != asked.Region || row.Location != asked.Location // maybe to where the write wants it
+	if err == nil && lookupErr == nil && !moved && !row.Doubtful() && !contested {
 		return locationConflict(x, row, p.Location)
 	}
 	fault := arm.NewError(arm.Conflict).About(asked.ID).Because(err)

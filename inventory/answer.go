@@ -19,6 +19,10 @@ type Answer struct {
 	// Poll is where an accepted write is followed; nil: by asking for the
 	// resource.
 	Poll *Poll
+	// Operations are the polling URLs that the client is given with the answer.
+	// They are recorded along with what it means, so that the client waits for
+	// one transaction, and Follow is set to the result's.
+	Operations []Operation
 }
 
 // SettleResult is what the index says after an answer.
@@ -72,6 +76,12 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 		if after.row != nil {
 			result.Row = h.row
 		}
+		for _, o := range a.Operations {
+			o.Follow = result.Follow
+			if err := o.put(t); err != nil {
+				return SettleResult{}, err
+			}
+		}
 		return result, nil
 	})
 }
@@ -115,8 +125,12 @@ type Observation struct {
 // overturn it is open, and not by a provisioning state that is not terminal;
 // the row is then flagged, or still followed. A 404 does not settle a followed
 // create, nor a 200 a followed delete: see EndFollow.
+//
+// What it records is visible when it returns. That a resource is gone is also
+// flushed: no intent stands behind it, so were it lost after a client had the
+// 404, the row would be back and nobody would ask.
 func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (bool, error) {
-	return commit(ctx, s, unflushed, aboutResource(sub, key), func(t *tx) (bool, error) {
+	return commit(ctx, s, durability(!o.Found), aboutResource(sub, key), func(t *tx) (bool, error) {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return false, err
@@ -162,9 +176,10 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, 
 // Patched records the success of a PATCH: the casing of its ID, and the
 // details that its answer showed, if the row is still of the generation that
 // was read before sending. If it is not, the order of the writes is unknown,
-// and the row is flagged instead.
+// and the row is flagged instead. It is durable: a PATCH has no intent that
+// would lead to a question if this were lost.
 func (s *Store) Patched(ctx context.Context, sub, key string, generation [16]byte, id string, details *Details, provisioningState string) error {
-	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
+	return s.writer.do(ctx, flushed, aboutResource(sub, key), func(t *tx) error {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {
 			return err
@@ -184,10 +199,11 @@ func (s *Store) Patched(ctx context.Context, sub, key string, generation [16]byt
 	})
 }
 
-// Doubt flags a row: what its resource looks like is to be asked for, as after
-// a PATCH that was accepted but has not ended. Without a row it does nothing.
+// Doubt flags a row, durably: what its resource looks like is to be asked for,
+// as after a PATCH that was accepted but has not ended. Without a row it does
+// nothing.
 func (s *Store) Doubt(ctx context.Context, sub, key string) error {
-	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
+	return s.writer.do(ctx, flushed, aboutResource(sub, key), func(t *tx) error {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {
 			return err

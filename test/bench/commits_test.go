@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+)
+
+// A client waits for two transactions, whatever its provider answers: the
+// intent, which is on disk before the provider is asked, and what the answer
+// means, which the next reader sees but nobody waits for the disk for.
+func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
+	for _, engine := range engines {
+		t.Run(engine, func(t *testing.T) {
+			provider := httptest.NewServer(http.HandlerFunc(answerAsAsked))
+			defer provider.Close()
+			front, store := newGateway(t, engine, provider.URL)
+			write := func(method, name, answer string) int {
+				t.Helper()
+				body := ""
+				if method == http.MethodPut {
+					body = `{"location":"westus","tags":{"env":"prod"}}`
+				}
+				r := httptest.NewRequest(method, machines+name+version, strings.NewReader(body))
+				r.Host = "portico.example"
+				r.Header.Set("Content-Type", "application/json")
+				r.Header.Set("X-Answer", answer)
+				w := httptest.NewRecorder()
+				front.ServeHTTP(w, r)
+				return w.Code
+			}
+			for _, c := range []struct {
+				method, name, answer string
+				status               int
+				durable, visible     uint64
+			}{
+				{"PUT", "a", "201", 201, 1, 1},
+				{"PUT", "a", "200", 200, 1, 1},
+				{"PUT", "a", "200 Updating", 200, 1, 1},
+				{"PUT", "b", "201 Creating polled", 201, 1, 1},
+				{"PUT", "c", "202 polled", 202, 1, 1},
+				{"PUT", "d", "400", 400, 1, 1},
+				{"PUT", "d", "409", 409, 1, 1},
+				{"PUT", "e", "500", 500, 1, 1},
+				{"PUT", "e", "broken", 502, 1, 1},
+				{"DELETE", "a", "200", 200, 1, 1},
+				{"DELETE", "b", "202 polled", 202, 1, 1},
+				{"DELETE", "c", "409", 409, 1, 1},
+				{"DELETE", "d", "404", 404, 1, 1},
+				{"DELETE", "e", "204", 204, 1, 1},
+				// Nothing is sent for what is not there.
+				{"DELETE", "none", "200", 204, 0, 0},
+			} {
+				before := store.Stats()
+				if status := write(c.method, c.name, c.answer); status != c.status {
+					t.Errorf("%s of %s, answered %s: %d", c.method, c.name, c.answer, status)
+				}
+				after := store.Stats()
+				commits, durable := after.Commits-before.Commits, after.Flushes-before.Flushes
+				if durable != c.durable || commits-durable != c.visible {
+					t.Errorf("%s of %s, answered %s: %d durable and %d visible commits, want %d and %d",
+						c.method, c.name, c.answer, durable, commits-durable, c.durable, c.visible)
+				}
+			}
+		})
+	}
+}
+
+// answerAsAsked is a provider that answers as X-Answer says: a status, or
+// broken, then maybe a provisioningState and whether there is something to poll.
+func answerAsAsked(w http.ResponseWriter, r *http.Request) {
+	asked := strings.Fields(r.Header.Get("X-Answer"))
+	if len(asked) == 0 { // a question of the gateway's own
+		asked = []string{"404"}
+	}
+	if asked[0] == "broken" {
+		panic(http.ErrAbortHandler)
+	}
+	var status int
+	if _, err := fmt.Sscan(asked[0], &status); err != nil {
+		panic(err)
+	}
+	state := "Succeeded"
+	for _, word := range asked[1:] {
+		if word != "polled" {
+			state = word
+			continue
+		}
+		operation := "http://" + r.Host + "/subscriptions/" + subscription + "/providers/Contoso.Compute/locations/westus/"
+		w.Header().Set("Azure-AsyncOperation", operation+"operationStatuses/1"+version)
+		if status == http.StatusAccepted {
+			w.Header().Set("Location", operation+"operationResults/1"+version)
+		}
+	}
+	w.Header().Set("Content-Type", "application/json")
+	w.WriteHeader(status)
+	if status != http.StatusNoContent {
+		fmt.Fprintf(w, `{"id":%q,"location":"westus","properties":{"provisioningState":%q}}`, r.URL.Path, state)
+	}
+}
