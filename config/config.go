@@ -96,6 +96,9 @@ const (
 type Store struct {
 	Driver string
 	DSN    string // may hold a password
+	// Connections bounds those of this gateway to PostgreSQL; SQLite has no use
+	// for it.
+	Connections int
 }
 
 // Limits are bounds on what clients and providers send and on what there may
@@ -128,6 +131,7 @@ type Index struct {
 	Tombstones      time.Duration // how long a removed resource is remembered
 	AskTimeout      time.Duration // for one question to a provider on a client's time
 	CacheTTL        time.Duration // of cached locations; 0 turns the cache off
+	CacheEntries    int           // how many locations are cached at most
 	FollowLimit     time.Duration // for following one operation closely
 	FollowRecheck   time.Duration // between looks after FollowLimit
 	PollFloor       time.Duration // the least time between two polls
@@ -193,7 +197,7 @@ func Defaults() Config {
 		},
 		Metadata: Metadata{Name: "Portico"},
 		Auth:     Auth{Mode: AuthNone},
-		Store:    Store{Driver: SQLite, DSN: "portico.db"},
+		Store:    Store{Driver: SQLite, DSN: "portico.db", Connections: 16},
 		Limits: Limits{
 			RequestBody:              4 << 20,
 			AnswerBody:               8 << 20,
@@ -209,6 +213,7 @@ func Defaults() Config {
 			Tombstones:      24 * time.Hour,
 			AskTimeout:      2 * time.Second,
 			CacheTTL:        time.Minute,
+			CacheEntries:    1 << 18,
 			FollowLimit:     24 * time.Hour,
 			FollowRecheck:   time.Hour,
 			PollFloor:       time.Second,

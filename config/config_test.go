@@ -35,10 +35,10 @@ server:
   drain: {delay: 5s, limit: 30s}
 metadata: {name: Portico}
 auth: {mode: none}
-store: {driver: sqlite, dsn: portico.db}
+store: {driver: sqlite, dsn: portico.db, connections: 16}
 limits: {requestBody: 4MiB, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980}
 upstream: {callTimeout: 60s}
-index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, followLimit: 24h, followRecheck: 1h, pollFloor: 1s, sweepInterval: 6h}
+index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, cacheEntries: 262144, followLimit: 24h, followRecheck: 1h, pollFloor: 1s, sweepInterval: 6h}
 jobs: {lease: 10s}
 lists: {memory: 32MiB, onRegionFailure: fail, tokenLifetime: 1h}
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}

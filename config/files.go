@@ -60,8 +60,9 @@ func readable(path string) error {
 }
 
 func readStore(root object, s *Store) {
-	o := root.child("store", "driver", "dsn")
+	o := root.child("store", "driver", "dsn", "connections")
 	set(o, "driver", &s.Driver, oneOf(SQLite, Postgres))
+	set(o, "connections", &s.Connections, several())
 	dsn := rule[string]{
 		parse: func(text string) (string, bool) {
 			isURL := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")

@@ -80,6 +80,18 @@ func count() rule[int] {
 	}
 }
 
+// several is a number of things of which one will not do.
+func several() rule[int] {
+	return rule[int]{
+		parse: func(text string) (int, bool) {
+			n, err := strconv.ParseUint(text, 10, 31)
+			return int(n), err == nil && n > 1
+		},
+		noun:    "number of at least 2",
+		allowed: fmt.Sprintf("2 to %d", math.MaxInt32),
+	}
+}
+
 func truth() rule[bool] {
 	return rule[bool]{
 		parse: func(text string) (bool, bool) {

@@ -75,13 +75,14 @@ func readUpstream(root object, u *Upstream, files fileReader) {
 func readIndex(root object, c *Config) {
 	x := &c.Index
 	o := root.child("index", "sendWithin", "callMargin", "lateWriteWindow", "tombstones", "askTimeout",
-		"cacheTTL", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
+		"cacheTTL", "cacheEntries", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
 	set(o, "sendWithin", &x.SendWithin, positive())
 	set(o, "callMargin", &x.CallMargin, orZero())
 	set(o, "lateWriteWindow", &x.LateWriteWindow, positive())
 	set(o, "tombstones", &x.Tombstones, positive())
 	set(o, "askTimeout", &x.AskTimeout, positive())
 	set(o, "cacheTTL", &x.CacheTTL, orZero())
+	set(o, "cacheEntries", &x.CacheEntries, count())
 	set(o, "followLimit", &x.FollowLimit, positive())
 	set(o, "followRecheck", &x.FollowRecheck, positive())
 	set(o, "pollFloor", &x.PollFloor, positive())

@@ -24,10 +24,9 @@ type Locations struct {
 	shards  [shards]*lru.Cache[uint64, *entry]
 	flights flights
 
-	// now is the time since the cache was made: all that ages need, and cheaper
-	// to read than the time of day.
-	now func() time.Duration
-	ttl time.Duration
+	clock func() time.Time
+	begun time.Time // when the cache was made, by clock; ages count from there
+	ttl   time.Duration
 	// changes counts, per class of places, what was forgotten: a reading that
 	// was begun before is not kept.
 	changes [256]atomic.Uint64
@@ -54,7 +53,7 @@ func (l Located) Doubtful() bool { return l.Phase != Live || l.Verify }
 type entry struct {
 	at      place
 	located Located
-	until   time.Duration // by Locations.now
+	until   time.Duration // since Locations.begun
 }
 
 // place is the key of a resource, which begins with its subscription, in 128
@@ -75,19 +74,9 @@ func (p *places) at(key string) place {
 	return place{maphash.String(p[0], key), maphash.String(p[1], key)}
 }
 
-// since returns what tells the time that has passed from now on, by a clock or,
-// where that is nil, by the system's.
-func since(clock func() time.Time) func() time.Duration {
-	if clock == nil {
-		begun := time.Now()
-		return func() time.Duration { return time.Since(begun) }
-	}
-	begun := clock()
-	return func() time.Duration { return clock().Sub(begun) }
-}
-
-func newLocations(s *Store, o Options, now func() time.Duration) (*Locations, error) {
-	l := &Locations{store: s, places: newPlaces(), flights: newFlights(), ttl: o.CacheTTL, now: now}
+func newLocations(s *Store, o Options) (*Locations, error) {
+	clock := o.now()
+	l := &Locations{store: s, places: newPlaces(), flights: newFlights(), ttl: o.CacheTTL, clock: clock, begun: clock()}
 	for i := range l.shards {
 		var err error
 		if l.shards[i], err = lru.New[uint64, *entry](max(o.CacheEntries/shards, 1)); err != nil {
@@ -100,13 +89,19 @@ func newLocations(s *Store, o Options, now func() time.Duration) (*Locations, er
 func (l *Locations) shard(at place) *lru.Cache[uint64, *entry] { return l.shards[at[1]%shards] }
 
 // Locate tells where a resource is, from memory if that knows. key is folded.
-// A lookup that memory answers allocates nothing.
-func (l *Locations) Locate(ctx context.Context, sub string, key []byte) (Located, error) {
+// asked is when the request came in that wants to know, by the clock of
+// Options.Now: the age of what memory has is measured by that, since reading a
+// clock would cost half as much as all the rest. A lookup that memory answers
+// allocates nothing.
+func (l *Locations) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
 	at := l.places.of(key)
-	if known, ok := l.shard(at).Get(at[0]); ok && known.at == at && l.now() < known.until {
-		return known.located, nil
+	// Before the cache was made, as at the zero time, nothing was in it.
+	if known, ok := l.shard(at).Get(at[0]); ok && known.at == at {
+		if age := asked.Sub(l.begun); age >= 0 && age < known.until {
+			return known.located, nil
+		}
 	}
-	return l.load(ctx, at, arm.Fold(sub), string(key))
+	return l.load(ctx, at, arm.Fold(sub), string(key), asked)
 }
 
 // Refresh tells where a resource is by the store, whatever memory says, and
@@ -116,7 +111,7 @@ func (l *Locations) Refresh(ctx context.Context, sub, key string) (Located, erro
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	at := l.places.at(key)
 	return l.flights.do(ctx, at, func(ctx context.Context) (Located, error) {
-		found, err := l.load(ctx, at, sub, key)
+		found, err := l.load(ctx, at, sub, key, l.clock())
 		if err == nil && !found.Found {
 			l.forget(at)
 		}
@@ -142,7 +137,7 @@ func (l *Locations) forgetAll(all []place) {
 
 func (l *Locations) change(at place) *atomic.Uint64 { return &l.changes[at[0]%uint64(len(l.changes))] }
 
-func (l *Locations) load(ctx context.Context, at place, sub, key string) (Located, error) {
+func (l *Locations) load(ctx context.Context, at place, sub, key string, asked time.Time) (Located, error) {
 	changes := l.change(at).Load()
 	row, err := l.store.location(ctx, sub, key)
 	if errors.Is(err, ErrNotFound) {
@@ -151,14 +146,14 @@ func (l *Locations) load(ctx context.Context, at place, sub, key string) (Locate
 	if err != nil {
 		return Located{}, err
 	}
-	l.keep(at, row, changes)
+	l.keep(at, row, changes, asked)
 	return row, nil
 }
 
 // keep remembers a reading. A write may have been told to forget the place
 // while it was read, or right now: it counts before it forgets, so looking at
 // the count after keeping misses none.
-func (l *Locations) keep(at place, row Located, changes uint64) {
+func (l *Locations) keep(at place, row Located, changes uint64, asked time.Time) {
 	if l.ttl <= 0 {
 		return
 	}
@@ -166,7 +161,7 @@ func (l *Locations) keep(at place, row Located, changes uint64) {
 	// A quarter of the age varies, so that what was learnt at once is not
 	// asked for at once again.
 	ttl := l.ttl - rand.N(l.ttl/4+1)
-	l.shard(at).Add(at[0], &entry{at: at, located: row, until: l.now() + ttl})
+	l.shard(at).Add(at[0], &entry{at: at, located: row, until: asked.Sub(l.begun) + ttl})
 	if l.change(at).Load() != changes {
 		l.shard(at).Remove(at[0])
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -22,7 +23,7 @@ func cached(ctx context.Context, t testing.TB, s *Store) (sub string, key []byte
 	}
 	key = []byte(ticket.Key)
 	for range 2 {
-		if found, err := s.Locations().Locate(ctx, "s", key); err != nil || !found.Found {
+		if found, err := s.Locations().Locate(ctx, "s", key, time.Now()); err != nil || !found.Found {
 			t.Fatalf("%+v, %v", found, err)
 		}
 	}
@@ -33,8 +34,9 @@ func TestCachedLookupAllocatesNothing(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	sub, key := cached(t.Context(), t, s)
 	ctx := t.Context()
+	asked := time.Now()
 	allocations := testing.AllocsPerRun(5000, func() {
-		found, err := s.Locations().Locate(ctx, sub, key)
+		found, err := s.Locations().Locate(ctx, sub, key, asked)
 		if err != nil || !found.Cached {
 			t.Fatalf("%+v, %v", found, err)
 		}
@@ -49,7 +51,7 @@ func TestCacheIsBounded(t *testing.T) {
 	o.CacheEntries = 50
 	s := openTest(t, o)
 	for i := range 5000 {
-		s.locations.keep(s.locations.places.at(fmt.Sprint(i)), Located{Found: true}, s.locations.change(s.locations.places.at(fmt.Sprint(i))).Load())
+		s.locations.keep(s.locations.places.at(fmt.Sprint(i)), Located{Found: true}, s.locations.change(s.locations.places.at(fmt.Sprint(i))).Load(), time.Now())
 	}
 	n := 0
 	for _, shard := range s.locations.shards {
@@ -60,17 +62,52 @@ func TestCacheIsBounded(t *testing.T) {
 	}
 }
 
+// What memory holds is bounded by CacheEntries, and so is the memory: ten times
+// as many locations take no more of it than the first ones did.
+func TestCacheMemoryIsBounded(t *testing.T) {
+	const entries, entrySize = 20_000, 512
+	o := testOptions(t)
+	o.CacheEntries = entries
+	s := openTest(t, o)
+	fill := func(from, to int) (heap int64) {
+		for i := from; i < to; i++ {
+			at := s.locations.places.at(fmt.Sprint(i))
+			// As from the store, with texts of its own.
+			row := Located{Found: true, Region: fmt.Sprint("region-", i%8), Type: fmt.Sprint("contoso.compute/virtualmachines-", i%8)}
+			s.locations.keep(at, row, s.locations.change(at).Load(), time.Now())
+		}
+		var m runtime.MemStats
+		for range 3 { // pools and finalizers keep some over the first
+			runtime.GC()
+		}
+		runtime.ReadMemStats(&m)
+		return int64(m.HeapAlloc)
+	}
+	empty := fill(0, 0)
+	full := fill(0, entries)
+	beyond := fill(entries, 11*entries)
+	t.Logf("%d bytes an entry, then %d", (full-empty)/entries, (beyond-empty)/entries)
+	if full-empty < 50*entries {
+		t.Fatal("what was to be measured is not there")
+	}
+	for _, heap := range []int64{full, beyond} {
+		if heap-empty > entrySize*entries {
+			t.Errorf("%d locations take %d bytes", entries, heap-empty)
+		}
+	}
+}
+
 // A reading that was begun before a write must not outlive it in the cache.
 func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	at := s.locations.places.at("k")
 	before := s.locations.change(at).Load()
 	s.locations.forget(at)
-	s.locations.keep(at, Located{Region: "old", Found: true}, before)
+	s.locations.keep(at, Located{Region: "old", Found: true}, before, time.Now())
 	if _, kept := s.locations.shard(at).Get(at[0]); kept {
 		t.Error("it is kept")
 	}
-	s.locations.keep(at, Located{Region: "new", Found: true}, before+1)
+	s.locations.keep(at, Located{Region: "new", Found: true}, before+1, time.Now())
 	if _, kept := s.locations.shard(at).Get(at[0]); !kept {
 		t.Error("a later one is not")
 	}
@@ -153,44 +190,27 @@ func TestSharedReadingEndsWithItsCaller(t *testing.T) {
 	close(goOn)
 }
 
-func BenchmarkCachedLookup(b *testing.B) {
-	const entries = 100_000
-	ctx := b.Context()
-	o := Options{DSN: b.TempDir() + "/b.db", SendWithin: 1, CallLimit: 1, CacheTTL: 1 << 40, CacheEntries: entries}
-	s, err := Open(ctx, o)
-	if err != nil {
-		b.Fatal(err)
-	}
-	defer s.Close()
-	keys, plain := make([][]byte, entries/2), make(map[string]Located)
-	for i := range keys {
-		keys[i] = []byte(vmWrite("a-resource-group", fmt.Sprint("a-virtual-machine-", i)).Key)
-		located := Located{Region: "westus", Type: "contoso.compute/virtualmachines", Found: true}
-		plain[string(keys[i])] = located
-		at := s.locations.places.of(keys[i])
-		s.locations.keep(at, located, s.locations.change(at).Load())
-	}
+// An entry serves requests that came in while it was young, and none that did
+// not say when.
+func TestAgeIsMeasuredByTheRequest(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	sub, key := cached(t.Context(), t, s)
 	for _, c := range []struct {
-		name string
-		step int
-	}{{"one key", 0}, {"all keys", 7919}} {
-		b.Run(c.name, func(b *testing.B) {
-			b.ReportAllocs()
-			b.ResetTimer()
-			for i, n := 0, 0; n < b.N; i, n = (i+c.step)%len(keys), n+1 {
-				if found, err := s.Locations().Locate(ctx, "s", keys[i]); err != nil || !found.Cached {
-					b.Fatal("absent", err)
-				}
+		asked  time.Time
+		cached bool
+	}{
+		{time.Now(), true},
+		{time.Now().Add(s.options.CacheTTL), false},
+		{time.Time{}, false},
+	} {
+		s.Locations().Forget(string(key))
+		for _, ask := range []struct {
+			at     time.Time
+			cached bool
+		}{{time.Now(), false}, {c.asked, c.cached}} {
+			if found, err := s.Locations().Locate(t.Context(), sub, key, ask.at); err != nil || !found.Found || found.Cached != ask.cached {
+				t.Errorf("asked at %v: %+v, %v", ask.at, found, err)
 			}
-			b.StopTimer()
-			cache := b.Elapsed()
-			begun := time.Now()
-			for i, n := 0, 0; n < b.N; i, n = (i+c.step)%len(keys), n+1 {
-				if found := plain[string(keys[i])]; !found.Found {
-					b.Fatal("absent")
-				}
-			}
-			b.ReportMetric(cache.Seconds()/time.Since(begun).Seconds(), "times-a-map")
-		})
+		}
 	}
 }

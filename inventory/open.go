@@ -20,6 +20,8 @@ type Options struct {
 	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
 	// the one that takes writes is used.
 	DSN string
+	// Connections bounds those to a PostgreSQL server, at least 2; 0 means 16.
+	Connections int
 	// Now is the store's clock; nil means time.Now with SQLite, and the server's
 	// time with PostgreSQL.
 	Now func() time.Time
@@ -53,6 +55,8 @@ const (
 	Postgres = "postgres"
 )
 
+const defaultConnections = 16
+
 // now is the clock of an engine that has none of its own.
 func (o Options) now() func() time.Time {
 	if o.Now == nil {
@@ -72,6 +76,7 @@ const (
 	lockTimeout  = 5 * time.Second // for another process to let the file go
 	openTimeout  = 60 * time.Second
 	readyTimeout = 2 * time.Second
+	answerLimit  = 12 * time.Second // for a write; two thirds for its transaction
 )
 
 // Store is the inventory. It is safe for concurrent use; every call takes a
@@ -97,7 +102,6 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	age := since(o.Now)
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
 	s := &Store{options: o}
@@ -106,13 +110,14 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	s.prepared = newStatements(s.dialect, s.reads.PrepareContext)
 	var err error
-	if s.locations, err = newLocations(s, o, age); err != nil {
+	if s.locations, err = newLocations(s, o); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
-	of := writing{sessions: s.sessions, dialect: s.dialect, cache: s.locations, pollFloor: o.PollFloor}
+	of := writing{sessions: s.sessions, dialect: s.dialect, cache: s.locations, pollFloor: o.PollFloor, limit: answerLimit}
 	if o.Driver == Postgres {
-		s.prepared.renew = renewIdle(s.reads)
-		of.stale, of.limit = s.clockStale, answerLimit
+		_, readers := o.connections()
+		s.prepared.renew, s.prepared.limit = renewIdle(s.reads, readers), readLimit
+		of.stale = s.clockStale
 	}
 	s.writer = newWriter(of)
 	return s, nil
@@ -128,6 +133,9 @@ func (o Options) check() error {
 	}
 	if o.SendWithin <= 0 || o.CallLimit <= 0 || o.CallMargin < 0 || o.LateWriteWindow < 0 || o.TombstoneAge < 0 || o.PollFloor < 0 || o.JobRecords < 0 {
 		return errors.New("inventory: SendWithin and CallLimit must be positive, and no time negative")
+	}
+	if o.Connections < 0 || o.Connections == 1 {
+		return errors.New("inventory: Connections must be at least 2, or 0")
 	}
 	if o.CacheTTL < 0 || o.CacheEntries < 0 {
 		return errors.New("inventory: CacheTTL and CacheEntries must not be negative")

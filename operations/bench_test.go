@@ -58,6 +58,7 @@ type bench struct {
 	replies      map[string][]reply // by path; the last one stays
 	asked        map[string]int
 	correlations map[string]bool
+	callers      map[string]string // by path: tenant and object on whose behalf it was asked last
 	hook         func(path string) // before a path is answered
 }
 
@@ -65,7 +66,7 @@ func newBench(t *testing.T) *bench {
 	t.Helper()
 	b := &bench{
 		t: t, path: filepath.Join(t.TempDir(), "portico.db"),
-		replies: map[string][]reply{machine: {{status: 200, body: `{}`}}}, asked: map[string]int{}, correlations: map[string]bool{},
+		replies: map[string][]reply{machine: {{status: 200, body: `{}`}}}, asked: map[string]int{}, correlations: map[string]bool{}, callers: map[string]string{},
 	}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
@@ -126,6 +127,7 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Lock()
 	b.asked[r.URL.Path]++
 	b.correlations[correlation] = true
+	b.callers[r.URL.Path] = r.Header.Get("X-Ms-Client-Tenant-Id") + " " + r.Header.Get("X-Ms-Client-Object-Id")
 	answer := reply{status: 404}
 	if all := b.replies[r.URL.Path]; len(all) > 0 {
 		if answer = all[0]; len(all) > 1 {

@@ -138,6 +138,21 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
+// To anybody but who began it an operation does not exist. What the resource has
+// become is asked for on nobody's behalf.
+func TestFollowingAsWhoBegan(t *testing.T) {
+	b := newBench(t)
+	b.say("/poll", reply{status: 204})
+	b.accept(inventory.Put, &inventory.Poll{Path: "/poll", TenantID: "tenant", ObjectID: "object"})
+	b.run(b.store)
+	b.within("settling", b.alive)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.callers["/poll"] != "tenant object" || b.callers[machine] != " " {
+		t.Errorf("%q", b.callers)
+	}
+}
+
 // A poll can name a further URL of the operation, but only the provider's own.
 func TestFollowingAFurtherURL(t *testing.T) {
 	b := newBench(t)

@@ -178,26 +178,27 @@ func (l *lane) run(ctx context.Context) {
 			more = true // the next to finish wakes this
 			continue
 		}
-		before := time.Now()
-		jobs, err := l.claim(ctx, free)
+		jobs, since, err := l.claim(ctx, free)
 		more = len(jobs) == free
 		for _, job := range jobs {
 			l.running++
 			attempts.Go(func() {
 				defer func() { l.finished <- struct{}{} }()
-				l.attempt(ctx, l.name, l.kind, job, before)
+				l.attempt(ctx, l.name, l.kind, job, since)
 			})
 		}
 		timer.Reset(l.pace() + trouble.after(ctx, err))
 	}
 }
 
-// claim takes what is due. It is bounded by the lease: what it claims after
-// that would be lost already.
-func (l *lane) claim(ctx context.Context, free int) ([]inventory.Job, error) {
+// claim takes what is due. The leases count since before that was sent, and it
+// is bounded by them: what it claims later would be lost already.
+func (l *lane) claim(ctx context.Context, free int) (jobs []inventory.Job, since time.Time, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Lease)
 	defer cancel()
-	return l.Store.ClaimJobs(ctx, l.Owner, l.Lease, free, l.name)
+	since = time.Now()
+	jobs, err = l.Store.ClaimJobs(ctx, l.Owner, l.Lease, free, l.name)
+	return jobs, since, err
 }
 
 // complaint is a fault that goes on: it is logged when it begins, then once in

@@ -1,10 +1,12 @@
 package operations_test
 
 import (
+	"database/sql"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -125,6 +127,33 @@ func TestSweepAsksBeforeItBelieves(t *testing.T) {
 	s.holds(subscription, "hidden@westus")
 }
 
+// A list tells nothing of what was made after it was begun.
+func TestSweepLeavesAloneWhatIsMadeMeanwhile(t *testing.T) {
+	s := newSite(t)
+	var listed sync.Once
+	s.west.fail(func(*http.Request) int {
+		listed.Do(func() { s.create(vm("young"), "westus") })
+		return 0
+	})
+	s.finds(s.sweep(everything), 0, 0, 0, 0, 0)
+	s.holds(subscription, "young@westus")
+	if s.west.gets != 0 {
+		t.Errorf("it was asked for %d times", s.west.gets)
+	}
+}
+
+// A region that rows lie in but that has left the map could not be looked at.
+func TestSweepOfARegionThatLeftTheMap(t *testing.T) {
+	s := newSite(t)
+	s.create(vm("v"), "northeurope")
+	report := s.sweep(everything)
+	s.finds(report, 0, 0, 0, 0, 0)
+	s.holds(subscription, "v@northeurope")
+	if report.Complete() || report.FailureCount != 1 || report.Failures[0].Region != "northeurope" {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestSweepFlagsWhatItCannotAsk(t *testing.T) {
 	s := newSite(t)
 	s.create(vm("v"), "westus")
@@ -228,8 +257,13 @@ func TestDrySweepChangesNothing(t *testing.T) {
 	s.create(vm("v"), "westus")
 	s.west.hold(vm("new"), vm("v"))
 	s.east.hold(vm("v"), machineID(subscription, "nobodys", "x"))
+	db, err := sql.Open("sqlite", s.path)
+	s.ok(err)
+	defer db.Close()
+	_, err = db.ExecContext(t.Context(), "UPDATE usage SET n = n + 1 WHERE type <> ''")
+	s.ok(err)
 	before := s.rows(subscription)
-	s.finds(s.sweep(operations.SweepOrder{DryRun: true}), 1, 1, 1, 1, 0)
+	s.finds(s.sweep(operations.SweepOrder{DryRun: true}), 1, 1, 1, 1, 1)
 	s.holds(subscription, before...)
 	row, err := s.store.Resource(t.Context(), subscription, vm("gone"))
 	s.ok(err)
@@ -237,7 +271,7 @@ func TestDrySweepChangesNothing(t *testing.T) {
 		t.Errorf("%+v, %d strays, not covered: %v", row, s.strays(), s.uncovered(machines))
 	}
 	// The same, in earnest.
-	s.finds(s.sweep(everything), 1, 1, 1, 1, 0)
+	s.finds(s.sweep(everything), 1, 1, 1, 1, 1)
 	s.holds(subscription, "new@westus", "v@westus")
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"maps"
 	"slices"
+	"time"
 
 	"portico/arm"
 	"portico/inventory"
@@ -140,7 +141,7 @@ func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) (
 	return uncovered, nil
 }
 
-func (m *memory) Locate(_ context.Context, _ string, key []byte) (inventory.Located, error) {
+func (m *memory) Locate(_ context.Context, _ string, key []byte, _ time.Time) (inventory.Located, error) {
 	if m.failing == "Locate" {
 		return inventory.Located{}, errDown
 	}

@@ -45,7 +45,7 @@ func trackedAbove(t *regions.ResourceType, n int) int {
 // read routes a GET by the cache: the index's row, wherever the row is from.
 func (s *resolution) read(t *regions.ResourceType) error {
 	var buffer [512]byte
-	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(buffer[:0], s.r.Path.String()))
+	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(buffer[:0], s.r.Path.String()), s.r.Received)
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	var buffer [512]byte
 	key := arm.AppendFold(buffer[:0], s.r.Path.Prefix(end))
 	if s.r.Reads() {
-		located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, key)
+		located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, key, s.r.Received)
 		if err != nil {
 			return "", err
 		}

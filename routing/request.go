@@ -3,6 +3,7 @@ package routing
 import (
 	"net/http"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/regions"
@@ -48,6 +49,9 @@ type Request struct {
 	// Location is the location that the path of a Located request or Poll
 	// names, normalised; "" for a Poll that names none.
 	Location string
+	// Received is when the request came in, which cached locations are aged by;
+	// at the zero time none is taken.
+	Received time.Time
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"time"
 
 	"portico/access"
 	"portico/arm"
@@ -18,7 +19,7 @@ type Index interface {
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
-	Locate(ctx context.Context, subscription string, key []byte) (inventory.Located, error)
+	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (inventory.Located, error)
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
 	Operation(ctx context.Context, subscription, token string) (inventory.Operation, error)
 	// Contested is Resource, and whether a DELETE that may have ended the

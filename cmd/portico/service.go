@@ -28,9 +28,8 @@ const (
 	idleTime   = 2 * time.Minute
 	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
 	// its own to the number it is given.
-	headerBytes  = 16<<10 - 4<<10
-	cacheEntries = 1 << 18
-	startTime    = 30 * time.Second // to open the store
+	headerBytes = 16<<10 - 4<<10
+	startTime   = 30 * time.Second // to open the store
 )
 
 // service is a gateway with the parts that it owns.
@@ -77,7 +76,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	store, err := inventory.Open(ctx, inventory.Options{
-		Driver: cfg.Store.Driver, DSN: cfg.Store.DSN,
+		Driver: cfg.Store.Driver, DSN: cfg.Store.DSN, Connections: cfg.Store.Connections,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
 			GroupsPerSubscription:    cfg.Limits.GroupsPerSubscription,
@@ -90,7 +89,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 		PollFloor:       cfg.Index.PollFloor,
 		JobRecords:      cfg.Operations.Records,
 		CacheTTL:        cfg.Index.CacheTTL,
-		CacheEntries:    cacheEntries,
+		CacheEntries:    cfg.Index.CacheEntries,
 	})
 	if err != nil {
 		return nil, err

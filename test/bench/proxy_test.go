@@ -9,6 +9,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/inventory"
 )
 
 // A read of a resource through Portico, beside the same read through a bare
@@ -22,7 +24,7 @@ func BenchmarkRead(b *testing.B) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer provider.Close()
-	front, store := newGateway(b, provider.URL)
+	front, store := newGateway(b, inventory.SQLite, provider.URL)
 	fill(b, store, 1)
 	target, err := url.Parse(provider.URL)
 	if err != nil {

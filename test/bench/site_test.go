@@ -16,6 +16,7 @@ import (
 	"portico/config"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/test/harness"
 	"portico/upstream"
 )
 
@@ -26,8 +27,20 @@ const (
 	version      = "?api-version=2024-01-01"
 )
 
+var engines = []string{inventory.SQLite, inventory.Postgres}
+
+// database makes an empty one, and of PostgreSQL a cluster for it, whose
+// commits wait for the disk.
+func database(b testing.TB, engine string) (dsn string) {
+	b.Helper()
+	if engine == inventory.SQLite {
+		return filepath.Join(b.TempDir(), "portico.db")
+	}
+	return harness.StartPostgres(b).CreateDatabase(b, "portico")
+}
+
 // newGateway is a gateway over a store of its own, before one endpoint.
-func newGateway(b *testing.B, endpoint string) (http.Handler, *inventory.Store) {
+func newGateway(b testing.TB, engine, endpoint string) (http.Handler, *inventory.Store) {
 	b.Helper()
 	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
 server: {publicURL: "http://portico.example", region: westus}
@@ -44,7 +57,7 @@ providers:
 	}
 	ctx := context.Background()
 	store, err := inventory.Open(ctx, inventory.Options{
-		DSN: filepath.Join(b.TempDir(), "portico.db"), SendWithin: 5 * time.Second, CallLimit: time.Minute,
+		Driver: engine, DSN: database(b, engine), SendWithin: 5 * time.Second, CallLimit: time.Minute,
 		LateWriteWindow: time.Minute, TombstoneAge: time.Hour, CacheTTL: time.Minute, CacheEntries: 1 << 18,
 	})
 	if err != nil {
@@ -91,12 +104,7 @@ func fill(b *testing.B, store *inventory.Store, n int) {
 
 func put(store *inventory.Store, i int) error {
 	ctx := context.Background()
-	id := fmt.Sprintf("%svm%06d", machines, i)
-	ticket, err := store.Begin(ctx, inventory.Write{
-		Kind: inventory.Put, Subscription: subscription, Group: "rg", Key: id, ID: id,
-		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines",
-		Region: []string{"westus", "eastus"}[i%2], Location: []string{"westus", "eastus"}[i%2], APIVersion: "2024-01-01",
-	})
+	ticket, err := store.Begin(ctx, machine(fmt.Sprintf("vm%06d", i), []string{"westus", "eastus"}[i%2]))
 	if err != nil {
 		return err
 	}
@@ -104,4 +112,13 @@ func put(store *inventory.Store, i int) error {
 		Tags: map[string]string{"env": "prod", "shard": fmt.Sprint(i % 100)},
 	}})
 	return err
+}
+
+// machine is a PUT of a virtual machine.
+func machine(name, region string) inventory.Write {
+	return inventory.Write{
+		Kind: inventory.Put, Subscription: subscription, Group: "rg", Key: machines + name, ID: machines + name,
+		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines",
+		Region: region, Location: region, APIVersion: "2024-01-01",
+	}
 }
