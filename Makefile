@@ -13,7 +13,7 @@ MODULES := . test/sdk
 # their results depend on the programs, so they are never taken from its cache.
 OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
-.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit outside sdk fuzz-short vuln bench clean
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk fuzz-short bench-short vuln chaos bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -25,9 +25,12 @@ test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory prepare
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory walk
 	@$(MAKE) --no-print-directory outside
 	@$(MAKE) --no-print-directory sdk
+	@$(MAKE) --no-print-directory chaos-short
 	@$(MAKE) --no-print-directory fuzz-short
+	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory vuln
 	@echo 'test: everything passed'
 
@@ -57,7 +60,10 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract)(/|$$)'); go test -race -timeout 15m $$packages
+	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract|chaos)(/|$$)'); go test -race -timeout 15m $$packages
+
+walk: ## the index's protocol explored in full, the states counted: too much for the race detector
+	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
 
 outside: ## the programs as their users meet them, built with the race detector
 	PORTICO_TEST_RACE=1 go test -count=1 -timeout 20m $(OUTSIDE)
@@ -65,14 +71,25 @@ outside: ## the programs as their users meet them, built with the race detector
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
 
+chaos-short: ## 2,000 writes through two replicas and 6 kills, within three minutes
+	go test ./test/chaos -count=1 -timeout 15m -v | grep -v '^=== '
+
+chaos: ## 20,000 writes and 30 kills, a quarter of an hour
+	go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
+
 fuzz-short: ## 60,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 60000x
 
 vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
 
-bench:
-	go test -run '^$$' -bench . -benchmem ./...
+bench-short: ## that the index costs the same with ten times the rows, as ratios; allocations
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory
+	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
+
+bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million rows
+	go test -timeout 60m -run '^$$' -bench . -benchmem ./...
 
 clean:
 	rm -rf .bin

@@ -37,6 +37,7 @@
 //
 //	delay=D            wait first
 //	late=D             reset the connection, apply after D
+//	slow=D             apply at once, answer after D
 //	reset-after        apply, then reset the connection
 //	stall              send half of the body, then hang until the client goes
 //	bad-json           a body that breaks off

@@ -19,6 +19,7 @@ const (
 	refuseUntil     = "refuse-until"
 	delay           = "delay"
 	late            = "late"
+	slow            = "slow"
 	resetAfter      = "reset-after"
 	stall           = "stall"
 	badJSON         = "bad-json"
@@ -43,7 +44,7 @@ const (
 type fault struct {
 	name     string
 	number   int           // of status, throttle, big, big-chunked
-	duration time.Duration // of delay, late
+	duration time.Duration // of delay, late, slow
 	id       string        // of refuse-until
 }
 
@@ -62,7 +63,7 @@ func parseFault(text string) (fault, error) {
 	case big, bigChunked:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= minBig && f.number <= maxBig
-	case delay, late:
+	case delay, late, slow:
 		f.duration, err = time.ParseDuration(arg)
 		ok = f.duration >= 0 && f.duration <= maxWait
 	case refuseUntil:

@@ -77,6 +77,30 @@ func TestDelay(t *testing.T) {
 	}
 }
 
+func TestSlowAnswersTellOfThePast(t *testing.T) {
+	s := newSite(t, "westus")
+	s.do(201, "PUT", vm+version, westVM)
+	begun := time.Now()
+	answered := make(chan reply, 1)
+	go func() {
+		a, err := s.send("DELETE", vm+version, "", faulty("slow=200ms"))
+		if err != nil {
+			t.Error(err)
+		}
+		answered <- a
+	}()
+	eventually(t, func() bool {
+		a, err := s.send("GET", vm+version, "")
+		return err == nil && a.status == 404
+	})
+	if a := <-answered; a.status != 200 {
+		t.Errorf("%d %s", a.status, a.body)
+	}
+	if time.Since(begun) < 200*time.Millisecond { // it may take longer, never less
+		t.Error("the answer was not slow")
+	}
+}
+
 func TestCloseEndsWaits(t *testing.T) {
 	p, err := New(Options{Region: "westus"})
 	if err != nil {

@@ -82,6 +82,8 @@ func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault, a answ
 	case resetAfter:
 		reset(w)
 		return 0
+	case slow:
+		p.wait(f.duration, r.Context().Done())
 	case stall:
 		p.stall(w, r, a)
 		return a.status

@@ -22,6 +22,9 @@ jobs: {lease: 2s}
 operations: {retryAfterMin: 1s, retryAfterMax: 2s}
 `
 
+// password is the store's, of which no log may tell.
+const password = "s3cr3t-0f-the-st0re"
+
 // Several gateways over one PostgreSQL are one service.
 func TestReplicas(t *testing.T) {
 	postgres := harness.StartPostgres(t)
@@ -34,13 +37,19 @@ func TestReplicas(t *testing.T) {
 		"what outlives the crash of all and store": testAllCrash,
 	} {
 		t.Run(name, func(t *testing.T) {
-			database := strings.ReplaceAll(name, " ", "_")
+			// The server trusts everybody, with whatever password.
+			dsn := strings.Replace(postgres.CreateDatabase(t, strings.ReplaceAll(name, " ", "_")), "postgres@", "postgres:"+password+"@", 1)
 			w := harness.NewWorld(t, harness.WorldOptions{
 				Replicas: 2,
-				Config:   harness.Config{Postgres: postgres.CreateDatabase(t, database), Extra: replicaSettings},
+				Config:   harness.Config{Postgres: dsn, Extra: replicaSettings},
 			})
 			w.PutGroup(t, "rg")
 			test(t, w, postgres)
+			for i, p := range w.Replicas {
+				if strings.Contains(p.Logs(), password) {
+					t.Errorf("replica %d has logged the store's password", i)
+				}
+			}
 		})
 	}
 }
@@ -292,14 +301,18 @@ func testAllCrash(t *testing.T, w *harness.World, postgres *harness.Postgres) {
 	w.Replicas[1].Do(t, harness.Request{Method: http.MethodPut, Path: gone, Body: body("eastus")}).Want(t, 201)
 }
 
-// A database that would sort keys otherwise than the gateway is refused, in
-// words that say what to do.
+// A database that cannot be reached, or would sort keys otherwise than the
+// gateway, is refused; the latter in words that say what to do.
 func TestRefusesADatabaseOfAnotherCollation(t *testing.T) {
 	postgres := harness.StartPostgres(t)
 	dsn := postgres.CreateDatabase(t, "sorted", "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'")
 	endpoints := map[string]string{}
 	for _, region := range append(harness.RegionNames(), "global") {
 		endpoints[region] = "http://127.0.0.1:9"
+	}
+	unreachable := "postgres://portico:" + password + "@127.0.0.1:9/portico?sslmode=disable"
+	if said := harness.RefusedPortico(t, harness.Config{Endpoints: endpoints, Postgres: unreachable}); said == "" || strings.Contains(said, password) {
+		t.Errorf("where there is no server it says %q", said)
 	}
 	said := harness.RefusedPortico(t, harness.Config{Endpoints: endpoints, Postgres: dsn})
 	for _, word := range []string{"bytewise", "CREATE DATABASE", "LC_COLLATE"} {

@@ -1,0 +1,239 @@
+package chaos
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"portico/test/harness"
+)
+
+const version = "?api-version=" + harness.Version
+
+// patience is the most that a client waits for an answer. It may be less.
+const patience = 8 * time.Second
+
+// run is what the clients of one run share.
+type run struct {
+	site      *site
+	clock     func() time.Duration
+	history   history
+	count     counts
+	resources []resource
+	values    atomic.Int64 // the last one given to a PUT
+	writes    atomic.Int64 // sent so far
+	total     int64        // of writes
+	pace      time.Duration
+	tempered  int // histories whose judgement was tried with a stale read
+
+	mu    sync.Mutex
+	hints map[string]string // where a resource was last seen, by key
+}
+
+func (r *run) hint(of resource) string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.hints[of.key()]
+}
+
+func (r *run) remember(of resource, region string) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.hints[of.key()] = region
+}
+
+// client is one of several that write and read at once. It does one thing at a
+// time.
+type client struct {
+	*run
+	number int
+	random *rand.Rand
+}
+
+// ask makes one call of a replica. The error tells that there was no answer.
+func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harness.Answer, error) {
+	limit := patience
+	if c.random.IntN(20) == 0 { // a client that has no time
+		limit = 500*time.Millisecond + rand.N(time.Second)
+	}
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	return c.site.gateways[replica%len(c.site.gateways)].Try(ctx, r)
+}
+
+// replica chooses one. Numbers count round.
+func (c *client) replica() int { return c.random.IntN(len(c.site.gateways)) }
+
+// noReplica stands for what is not known to be the word of one of them.
+const noReplica = -1
+
+// begin fills in what an operation begins with.
+func (c *client) begin(v verb, on resource, replica int) operation {
+	if replica != noReplica {
+		replica %= len(c.site.gateways)
+	}
+	return operation{Resource: on.key(), Client: c.number, Replica: replica, Verb: v, Call: c.clock()}
+}
+
+// finish records an operation that is over for the client.
+func (c *client) finish(ctx context.Context, o operation) operation {
+	switch o.Return = c.clock(); {
+	case o.Verdict == open && o.Answer == noAnswer:
+		o.Return = o.Call + effectBound
+	case o.Verdict == open:
+		o.Return += landBound
+	}
+	c.history.add(o)
+	c.count.operation(o)
+	if o.Verdict == nothing { // let what is down come back
+		pause(ctx, 100*time.Millisecond)
+	}
+	return o
+}
+
+const noAnswer = "no answer"
+
+// unanswered tells what a call without an answer may have done.
+func unanswered(err error) (verdict, string) {
+	var dial *net.OpError
+	if errors.As(err, &dial) && dial.Op == "dial" {
+		return nothing, "no connection"
+	}
+	return open, noAnswer
+}
+
+func describe(a harness.Answer) string {
+	text := fmt.Sprint(a.Status)
+	if code := a.ErrorCode(); code != "" {
+		text += " " + code
+	}
+	if cause := a.Header.Get("X-Ms-Failure-Cause"); cause != "" {
+		text += " by " + cause
+	}
+	return text
+}
+
+func byGateway(a harness.Answer) bool { return a.Header.Get("X-Ms-Failure-Cause") == "gateway" }
+
+// undone tells what an answer says that is not a success: nothing was done, or
+// that is open.
+func undone(a harness.Answer) verdict {
+	switch {
+	case a.Status == http.StatusServiceUnavailable && byGateway(a):
+		return nothing // nothing was sent
+	case a.Status == http.StatusRequestTimeout || a.Status >= http.StatusInternalServerError:
+		return open
+	}
+	return nothing
+}
+
+// expected are the refusals that a client may meet with here, by status and
+// code. Any other is a fault of whoever gave it.
+var expected = map[string]bool{
+	"409 Conflict":                     true, // it is not known whether it still stands elsewhere
+	"409 ResourceBeingDeleted":         true,
+	"409 AnotherOperationInProgress":   true,
+	"409 OperationPreempted":           true,
+	"409 InvalidResourceLocation":      true,
+	"409 ResourceGroupBeingDeleted":    true,
+	"409 ResourceGroupDeletionBlocked": true,
+	"404 ResourceNotFound":             true,
+	"404 ResourceGroupNotFound":        true,
+	"404 ParentResourceNotFound":       true,
+	"409 ParentResourceBeingDeleted":   true,
+	"429 TooManyRequests":              true,
+	"503 ContosoFault":                 true,
+	"503 ServerTimeout":                true,
+	"503 ServiceUnavailable":           true, // a region of several did not say
+	"502 BadGatewayConnection":         true,
+	"504 GatewayTimeout":               true,
+}
+
+// surprising notes an answer that no client should get.
+func (c *client) surprising(what string, a harness.Answer) {
+	if a.Status < 400 || a.Request.Method == http.MethodHead || expected[fmt.Sprint(a.Status, " ", a.ErrorCode())] {
+		return
+	}
+	c.count.surprise(fmt.Sprintf("%s %s: %s: %s", what, a.Request.Path, describe(a), a.Body))
+}
+
+// contentOf reads what an answer shows of a resource.
+func contentOf(a harness.Answer) (content, error) {
+	var body struct {
+		Location   string `json:"location"`
+		Properties struct {
+			Value int64 `json:"value"`
+		} `json:"properties"`
+	}
+	err := json.Unmarshal(a.Body, &body)
+	return content{body.Location, body.Properties.Value}, err
+}
+
+// written makes an operation of a write's answer.
+func (c *client) written(o operation, on resource, a harness.Answer, err error) operation {
+	if err != nil {
+		o.Verdict, o.Answer = unanswered(err)
+		return o
+	}
+	o.Answer = describe(a)
+	c.surprising(o.Verb.String(), a)
+	switch {
+	case a.Status == http.StatusAccepted:
+		o.Verdict = open // unless its end is seen
+	case o.Verb == put && a.Status == http.StatusCreated:
+		o.Verdict = created
+	case o.Verb == put && a.Status == http.StatusOK:
+		o.Verdict = replaced
+	case o.Verb == put && a.Status == http.StatusConflict && a.ErrorCode() == "InvalidResourceLocation":
+		o.Verdict = elsewhere
+	case o.Verb == remove && a.Status == http.StatusOK:
+		o.Verdict = removed
+	case o.Verb == remove && a.Status == http.StatusNoContent:
+		o.Verdict = wasAbsent
+	case o.Verb == patch && a.Status < 400:
+		o = c.shown(o, on, a)
+	case o.Verb == patch && a.Status == http.StatusNotFound:
+		o.Verdict = absent
+	default:
+		o.Verdict = undone(a)
+	}
+	return o
+}
+
+// read makes an operation of a read's answer.
+func (c *client) read(o operation, on resource, a harness.Answer, err error) operation {
+	if err != nil {
+		o.Verdict, o.Answer = unanswered(err)
+		return o
+	}
+	o.Answer = describe(a)
+	c.surprising(o.Verb.String(), a)
+	switch {
+	case o.Verb == get && a.Status == http.StatusOK:
+		o = c.shown(o, on, a)
+	case o.Verb == head && a.Status == http.StatusNoContent:
+		o.Verdict = exists
+	case a.Status == http.StatusNotFound:
+		o.Verdict = absent
+	}
+	return o
+}
+
+// shown takes what a body shows of a resource.
+func (c *client) shown(o operation, on resource, a harness.Answer) operation {
+	at, err := contentOf(a)
+	if err != nil {
+		c.count.surprise(fmt.Sprintf("%s %s: %v: %s", o.Verb, a.Request.Path, err, a.Body))
+		return o
+	}
+	o.Verdict, o.Seen = seen, at
+	c.remember(on, at.region)
+	return o
+}

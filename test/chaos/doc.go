@@ -1,0 +1,37 @@
+// Package chaos holds no code but tests: clients write and read through two
+// replicas of the gateway, over a PostgreSQL primary with a synchronous standby
+// and three regions of the reference provider, while everything that can fail
+// is made to fail. Gateways and regions are killed and started again, gateways
+// are paused for longer than they may hold a lease or a write, the store is
+// paused, restarted, crashed, and in the second half replaced by its standby;
+// providers refuse, reset connections before and after they applied a write,
+// stall, delay, answer when the answer is no longer true, and apply writes long
+// after nobody waits for the answer any more.
+//
+// Three things are judged afterwards:
+//
+//   - Within a bounded time without further faults the index says what the
+//     providers hold: the same ids in the same casing and regions, no row in
+//     doubt, no write open, no work left over, no quota miscounted. So do the
+//     lists that each gateway gives.
+//   - What the clients saw is linearizable, resource by resource. The model is
+//     in model_test.go, with what it says about answers that leave things open.
+//   - No answer was one that a client should never get.
+//
+// With an even seed the gateways never sweep, so that nothing but the rules of
+// the index keeps it true; with an odd one they sweep all the time.
+//
+// The short form runs with the other tests:
+//
+//	go test ./test/chaos
+//
+// The long form, 20,000 writes and 30 kills, takes about a quarter of an hour:
+//
+//	go test ./test/chaos -run TestChaos -count=1 -timeout 60m -v -chaos.long
+//
+// Faults follow a schedule that -chaos.seed determines; the report of each run
+// begins with its seed. The moments at which they strike depend on the
+// machine, so a seed narrows a fault down but does not repeat it exactly.
+// What is needed to understand a failure is written to the folder that
+// -chaos.out names, or to the test's artifacts (go test -artifacts).
+package chaos

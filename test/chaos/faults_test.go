@@ -1,0 +1,119 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// strike does the faults of a schedule, each when its share of the writes has
+// been sent, and undoes them: when it returns, everything runs.
+func (r *run) strike(ctx context.Context, t *testing.T, faults []fault) {
+	for _, f := range faults {
+		for float64(r.writes.Load()) < f.at*float64(r.total) && ctx.Err() == nil {
+			pause(ctx, 20*time.Millisecond)
+		}
+		if ctx.Err() != nil {
+			t.Errorf("no time is left for: %v", f)
+			return
+		}
+		t.Logf("%8v  %v", r.clock().Round(time.Millisecond), f)
+		r.count.fault(f.kind.String())
+		r.do(ctx, t, f)
+	}
+}
+
+func (r *run) do(ctx context.Context, t *testing.T, f fault) {
+	s := r.site
+	gateway := s.gateways[f.of%len(s.gateways)]
+	other := s.gateways[(f.of+1)%len(s.gateways)]
+	switch f.kind {
+	case killGateway:
+		gateway.Kill(t)
+		gateway.Restart(t)
+	case killGateways:
+		gateway.Kill(t)
+		other.Kill(t)
+		other.Restart(t)
+		gateway.Restart(t)
+	case pauseGateway:
+		gateway.Pause(t)
+		pause(ctx, f.hold)
+		gateway.Resume(t)
+	case pauseAndKill:
+		gateway.Pause(t)
+		pause(ctx, f.hold/2)
+		other.Kill(t)
+		other.Restart(t)
+		pause(ctx, f.hold/2)
+		gateway.Resume(t)
+	case killRegion:
+		region := s.regions[f.of%len(harness.RegionNames())]
+		region.Kill(t)
+		pause(ctx, f.hold/8)
+		region.Restart(t)
+	case restartStore:
+		s.primary.Restart(t, false)
+	case crashStore:
+		s.primary.Restart(t, true)
+	case pauseStore:
+		s.primary.Pause(t)
+		pause(ctx, f.hold)
+		s.primary.Resume(t)
+	case failOver:
+		s.primary.Kill(t)
+		s.standby.Promote(t)
+		s.primary = s.standby
+	case kinds:
+	}
+}
+
+// What providers are made to do wrong: refuse a call, carry it out but spoil the
+// answer or give it late, or carry it out late.
+func misbehaviour(random *rand.Rand) (name, argument string) {
+	upTo := func(most time.Duration) string {
+		return time.Duration(random.Int64N(int64(most))).Round(time.Millisecond).String()
+	}
+	all := [][2]string{
+		{"status", "503"}, {"throttle", "1"}, {"reset-before", ""}, {"reset-after", ""}, {"stall", ""},
+		{"delay", upTo(callTimeout / 2)}, {"delay", longestDelay.String()},
+		{"slow", upTo(callTimeout / 2)}, {"slow", longestDelay.String()},
+		{"late", upTo(latest)}, {"late", upTo(latest / 4)},
+	}
+	chosen := all[random.IntN(len(all))]
+	return chosen[0], chosen[1]
+}
+
+// mischief has providers misbehave until ctx ends. One time in three that is to
+// answer a GET late, so that what it says is overtaken by writes.
+func (r *run) mischief(ctx context.Context, t *testing.T, random *rand.Rand) {
+	methods := []string{http.MethodPut, http.MethodPut, http.MethodDelete, http.MethodDelete, http.MethodPatch, http.MethodGet, ""}
+	for ctx.Err() == nil {
+		pause(ctx, time.Duration(random.Int64N(int64(4*r.pace))))
+		name, argument := misbehaviour(random)
+		method := methods[random.IntN(len(methods))]
+		if random.IntN(3) == 0 {
+			method, name, argument = http.MethodGet, "slow", time.Duration(random.Int64N(int64(askTimeout))).Round(time.Millisecond).String()
+		}
+		text := name
+		if argument != "" {
+			text += "=" + argument
+		}
+		body := fmt.Sprintf(`{"method":%q,"fault":%q,"count":%d}`, method, text, 1+random.IntN(2))
+		region := r.site.regions[random.IntN(len(harness.RegionNames()))]
+		a, err := region.Call(ctx, harness.Request{Method: http.MethodPost, Path: "/contoso/faults", Body: body})
+		switch {
+		case err != nil: // it is down
+		case a.Status != http.StatusCreated:
+			t.Errorf("a fault was refused: %d %s", a.Status, a.Body)
+			return
+		default:
+			r.count.fault("provider: " + name)
+		}
+	}
+}

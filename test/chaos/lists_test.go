@@ -1,0 +1,57 @@
+package chaos
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// lists compares what each replica lists, of all types and of each, with what
+// the providers hold. Nothing may be under way.
+func (s *site) lists(t *testing.T) {
+	t.Helper()
+	var held []string
+	for _, c := range s.regions {
+		held = append(held, c.IDs(t)...)
+	}
+	for replica := range s.gateways {
+		s.compare(t, replica, "/resources"+groupVersion, held)
+		for _, typ := range types {
+			s.compare(t, replica, "/providers/"+typ+version, ofType(typ, held))
+		}
+	}
+}
+
+// compare reads a list of the subscription and compares it with the ids that
+// should be in it.
+func (s *site) compare(t *testing.T, replica int, path string, want []string) {
+	t.Helper()
+	a := s.gateways[replica].Do(t, harness.Request{Path: "/subscriptions/" + harness.SubscriptionID + path}).Want(t, 200)
+	var got []string
+	for _, element := range a.Values(t) {
+		got = append(got, fmt.Sprint(element["id"]))
+	}
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
+	if !slices.Equal(got, want) {
+		t.Errorf("replica %d lists at %s\n%q, but there is\n%q", replica, path, got, want)
+	}
+	if next := a.JSON(t)["nextLink"]; next != nil {
+		t.Errorf("replica %d ends its list at %s early: %v", replica, path, next)
+	}
+}
+
+// ofType selects the ids of resources of a type.
+func ofType(typ string, ids []string) []string {
+	var some []string
+	for _, id := range ids {
+		for _, r := range allResources() {
+			if r.typ == typ && r.is(id) {
+				some = append(some, id)
+			}
+		}
+	}
+	return some
+}

@@ -1,0 +1,99 @@
+package chaos
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"time"
+)
+
+// kind is a fault of the schedule.
+type kind uint8
+
+const (
+	killGateway  kind = iota // and start it again
+	killGateways             // all at once
+	pauseGateway             // for longer than its lease and its right to send
+	pauseAndKill             // pause one, kill the other meanwhile
+	killRegion               // and start it again
+	restartStore             // in good order
+	crashStore               // with recovery at the start; what was not flushed is lost
+	pauseStore               // and let it go on
+	failOver                 // kill the primary, promote its standby
+	kinds
+)
+
+var kindNames = [kinds]string{
+	"kill a gateway", "kill all gateways", "pause a gateway", "pause a gateway and kill another", "kill a region",
+	"restart the store", "crash the store", "pause the store", "kill the primary and promote its standby",
+}
+
+func (k kind) String() string { return kindNames[k] }
+
+// kills is how many processes a fault ends by SIGKILL.
+func (k kind) kills() int {
+	switch k {
+	case killGateway, killRegion, failOver, pauseAndKill:
+		return 1
+	case killGateways:
+		return 2
+	}
+	return 0
+}
+
+// fault is one entry of the schedule.
+type fault struct {
+	kind kind
+	at   float64 // the share of the writes that have been sent by then
+	of   int     // which gateway or region
+	hold time.Duration
+}
+
+func (f fault) String() string {
+	return fmt.Sprintf("%s (%d, after %.0f%% of the writes, for %v)", f.kind, f.of, 100*f.at, f.hold.Round(time.Millisecond))
+}
+
+// schedule spreads faults over a run of some length: kills of processes as many
+// as asked for, and other faults among them. The same numbers give the same
+// schedule. Where the store is shared it is struck too, and its primary is lost
+// once, in the second half.
+func schedule(random *rand.Rand, kills int, shared bool) []fault {
+	var wanted []kind
+	left := kills
+	if shared {
+		left -= failOver.kills()
+		for range max(1, kills/6) {
+			wanted = append(wanted, restartStore, crashStore, pauseStore)
+		}
+	}
+	for range max(2, kills/3) {
+		wanted = append(wanted, pauseGateway)
+	}
+	for left > 0 {
+		k := killGateway
+		switch n := random.IntN(10); {
+		case n < 3:
+			k = killRegion
+		case n < 4 && left > 1 && shared:
+			k = killGateways
+		case n < 6 && shared:
+			k = pauseAndKill
+		}
+		wanted = append(wanted, k)
+		left -= k.kills()
+	}
+	random.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
+	if shared {
+		wanted = slices.Insert(wanted, len(wanted)/2+random.IntN(len(wanted)/2), failOver)
+	}
+	var all []fault
+	for i, k := range wanted {
+		all = append(all, fault{
+			kind: k,
+			at:   (float64(i) + 0.2 + 0.6*random.Float64()) / float64(len(wanted)),
+			of:   random.IntN(1 << 10),
+			hold: shortestPause + time.Duration(random.Int64N(int64(longestPause-shortestPause))),
+		})
+	}
+	return all
+}

@@ -1,0 +1,251 @@
+package chaos
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"time"
+
+	"portico/test/harness"
+)
+
+// Resources are worked on in a window that moves on over all of them, so that
+// several clients meet at each.
+const (
+	windowSize = 6
+	windowTime = 6 * time.Second
+)
+
+// Lengths of asynchronous operations.
+const (
+	shortestOperation = 50 * time.Millisecond
+	longestOperation  = 900 * time.Millisecond
+)
+
+// The forms of asynchronous writes; "" is a synchronous one, the most common.
+var (
+	putForms    = []string{"", "", "", "", "state", "azure-async", "accepted", "accepted-async"}
+	removeForms = []string{"", "", "", "", "location", "azure-async", "azure-async-only", "no-url"}
+	patchForms  = []string{"", "", "location", "no-url"}
+)
+
+// work acts until all writes were sent or ctx ends.
+func (c *client) work(ctx context.Context) {
+	for ctx.Err() == nil && c.writes.Load() < c.total {
+		c.act(ctx)
+		pause(ctx, time.Duration(c.random.Int64N(int64(2*c.pace))))
+	}
+}
+
+// act does one thing that a client does.
+func (c *client) act(ctx context.Context) {
+	on := c.choose()
+	switch n := c.random.IntN(100); {
+	case n < 25:
+		c.put(ctx, on, c.replica(), c.region(on))
+	case n < 37:
+		c.remove(ctx, on, c.replica())
+	case n < 57:
+		c.relocate(ctx, on)
+	case n < 63:
+		c.patch(ctx, on)
+	case n < 67:
+		c.child(ctx)
+	case n < 69:
+		c.group(ctx)
+	case n < 86:
+		c.get(ctx, on, c.replica())
+	default:
+		c.head(ctx, on, c.replica())
+	}
+}
+
+// choose takes a resource, most often from the window.
+func (c *client) choose() resource { return c.resources[c.oneOf()] }
+
+func (c *client) oneOf() int {
+	n := c.random.IntN(len(c.resources))
+	if c.random.IntN(10) < 8 {
+		n = int(c.clock()/windowTime)*windowSize + c.random.IntN(windowSize)
+	}
+	return n % len(c.resources)
+}
+
+// region says where to put a resource: most often to where it is.
+func (c *client) region(on resource) string {
+	if known := c.hint(on); known != "" && c.random.IntN(10) < 7 {
+		return known
+	}
+	return c.elsewhere("")
+}
+
+// elsewhere is any region but one.
+func (c *client) elsewhere(but string) string {
+	for {
+		if region := harness.RegionNames()[c.random.IntN(len(harness.RegionNames()))]; region != but {
+			return region
+		}
+	}
+}
+
+// casing writes the name of a resource in one of several ways.
+func (c *client) casing(on resource) string {
+	switch c.random.IntN(8) {
+	case 0:
+		return strings.ToUpper(on.name)
+	case 1:
+		return strings.ToLower(on.name)
+	}
+	return on.name
+}
+
+// form chooses how a write is carried out, and gives the headers that say so.
+func (c *client) form(forms []string) (string, http.Header) {
+	form := forms[c.random.IntN(len(forms))]
+	if form == "" {
+		return "", nil
+	}
+	length := shortestOperation + time.Duration(c.random.Int64N(int64(longestOperation-shortestOperation)))
+	places := []string{"locations", "provider", "resource"}
+	return form, harness.Header("X-Contoso-Async", form, "X-Contoso-Duration", length.String(),
+		"X-Contoso-Operation-Path", places[c.random.IntN(len(places))])
+}
+
+func (c *client) put(ctx context.Context, on resource, replica int, region string) operation {
+	c.writes.Add(1)
+	value := c.values.Add(1)
+	form, header := c.form(putForms)
+	o := c.begin(put, on, replica)
+	o.Region, o.Value, o.Form = region, value, form
+	a, err := c.ask(ctx, replica, harness.Request{
+		Method: http.MethodPut, Path: on.path(c.casing(on)) + version, Header: header,
+		Body: fmt.Sprintf(`{"location":%q,"properties":{"value":%d}}`, region, value),
+	})
+	o = c.written(o, on, a, err)
+	if o.Verdict == created || o.Verdict == replaced {
+		c.remember(on, region)
+	}
+	if err == nil && a.Status == http.StatusAccepted {
+		o = c.follow(ctx, o, on, a)
+	}
+	return c.finish(ctx, o)
+}
+
+func (c *client) remove(ctx context.Context, on resource, replica int) operation {
+	c.writes.Add(1)
+	form, header := c.form(removeForms)
+	o := c.begin(remove, on, replica)
+	o.Form = form
+	a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodDelete, Path: on.path(c.casing(on)) + version, Header: header})
+	o = c.written(o, on, a, err)
+	if err == nil && a.Status == http.StatusAccepted {
+		o = c.follow(ctx, o, on, a)
+	}
+	return c.finish(ctx, o)
+}
+
+// relocate deletes a resource, waits for the end, and creates it in another
+// region at once, through any replica. One time in two another replica has read
+// the resource just before, so that it remembers the old region, and is asked
+// again afterwards.
+func (c *client) relocate(ctx context.Context, on resource) {
+	from := c.hint(on)
+	deleter, creator, reader := c.replica(), c.replica(), c.replica()
+	if c.random.IntN(2) == 0 {
+		deleter, creator = reader+1, reader+1
+		c.get(ctx, on, reader)
+	}
+	switch c.remove(ctx, on, deleter).Verdict {
+	case removed, vanished, wasAbsent:
+		c.put(ctx, on, creator, c.elsewhere(from))
+		if c.random.IntN(3) > 0 {
+			c.get(ctx, on, reader)
+		} else {
+			c.head(ctx, on, reader)
+		}
+	}
+}
+
+func (c *client) patch(ctx context.Context, on resource) {
+	c.writes.Add(1)
+	replica := c.replica()
+	form, header := c.form(patchForms)
+	o := c.begin(patch, on, replica)
+	o.Form = form
+	a, err := c.ask(ctx, replica, harness.Request{
+		Method: http.MethodPatch, Path: on.path(c.casing(on)) + version, Header: header,
+		Body: fmt.Sprintf(`{"tags":{"patched":"%d"}}`, c.values.Add(1)),
+	})
+	c.finish(ctx, c.written(o, on, a, err))
+}
+
+func (c *client) get(ctx context.Context, on resource, replica int) operation {
+	o := c.begin(get, on, replica)
+	a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodGet, Path: on.path(c.casing(on)) + version})
+	return c.finish(ctx, c.read(o, on, a, err))
+}
+
+func (c *client) head(ctx context.Context, on resource, replica int) operation {
+	o := c.begin(head, on, replica)
+	a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodHead, Path: on.path(c.casing(on)) + version})
+	return c.finish(ctx, c.read(o, on, a, err))
+}
+
+// child writes to a resource below a machine. What becomes of it is not part of
+// the history, as it goes with its parent, but of what is compared in the end.
+func (c *client) child(ctx context.Context) {
+	n := c.oneOf()
+	on := c.resources[n-n%len(types)] // a machine, the first of types
+	c.writes.Add(1)
+	r := harness.Request{Method: http.MethodPut, Path: on.path(on.name) + "/disks/data" + version, Body: `{"properties":{"sizeGB":1}}`}
+	if c.random.IntN(3) == 0 {
+		r.Method, r.Body = http.MethodDelete, ""
+	}
+	c.beside(ctx, "child", r)
+}
+
+// group deletes the group that comes and goes, which is refused while it holds
+// anything, and makes it anew. One time in two it is emptied first.
+func (c *client) group(ctx context.Context) {
+	name := groups[fleeting]
+	if c.random.IntN(2) == 0 {
+		for _, on := range c.resources {
+			if on.group == name {
+				c.remove(ctx, on, c.replica())
+			}
+		}
+	}
+	begun := c.clock()
+	gone := c.beside(ctx, "group", harness.Request{Method: http.MethodDelete, Path: groupPath(name) + groupVersion})
+	if gone == http.StatusOK {
+		c.emptied(ctx, name, begun)
+	}
+	pause(ctx, time.Duration(c.random.Int64N(int64(100*time.Millisecond))))
+	c.beside(ctx, "group", putGroup(name))
+}
+
+// emptied records that a group's delete, which was called at a time and has
+// succeeded, saw none of the group's resources.
+func (c *client) emptied(ctx context.Context, name string, begun time.Duration) {
+	for _, on := range c.resources {
+		if on.group == name {
+			o := c.begin(head, on, noReplica)
+			o.Form, o.Call, o.Verdict, o.Answer = "the group's end", begun, absent, "200"
+			c.finish(ctx, o)
+		}
+	}
+}
+
+// beside makes a call of any replica that is no part of a resource's history, and gives
+// the status, 0 without an answer.
+func (c *client) beside(ctx context.Context, what string, r harness.Request) int {
+	a, err := c.ask(ctx, c.replica(), r)
+	if err != nil {
+		c.count.note(what, r.Method, noAnswer)
+		return 0
+	}
+	c.surprising(what+" "+r.Method, a)
+	c.count.note(what, r.Method, describe(a))
+	return a.Status
+}
