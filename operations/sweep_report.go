@@ -20,8 +20,8 @@ const (
 type SweepReport struct {
 	Subscription  string     `json:"subscription,omitempty"` // empty: all
 	DryRun        bool       `json:"dryRun,omitempty"`       // nothing was changed
-	CorrelationID string     `json:"correlationId"`
-	Started       time.Time  `json:"started"`
+	CorrelationID string     `json:"correlationId,omitempty"`
+	Started       time.Time  `json:"started,omitzero"`
 	Ended         *time.Time `json:"ended,omitempty"`
 	// Done of Of steps have been made, one for each type in each subscription.
 	Done int `json:"done"`
