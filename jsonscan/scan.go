@@ -9,8 +9,10 @@ package jsonscan
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"fmt"
+	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -63,6 +65,11 @@ type scanner struct {
 	at    int
 	depth int
 	path  []string // filled while a fault travels outwards
+
+	// Of Elements alone.
+	of, key string
+	element    func(Element) error
+	found      []byte
 }
 
 func (s *scanner) outermost(open byte, what string, read func() error) error {
@@ -169,10 +176,12 @@ func (s *scanner) object(visit func(Member) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
-	for first := true; ; first = false {
-		if s.at < len(s.text) && s.text[s.at] == '}' && first {
-			break
-		}
+	if s.at < len(s.text) && s.text[s.at] == '}' {
+		s.at++
+		s.depth--
+		return nil
+	}
+	for {
 		if s.at >= len(s.text) || s.text[s.at] != '"' {
 			return s.unexpected("a property name")
 		}
@@ -187,7 +196,12 @@ func (s *scanner) object(visit func(Member) error) error {
 		s.at++
 		s.space()
 		begin := s.at
-		if err := s.value(); err != nil {
+		if s.depth == 1 {
+			err = s.member(raw)
+		} else {
+			err = s.value()
+		}
+		if err != nil {
 			s.path = append(s.path, string(unquote(raw)))
 			return err
 		}
@@ -196,60 +210,71 @@ func (s *scanner) object(visit func(Member) error) error {
 				return err
 			}
 		}
-		s.space()
-		if s.at < len(s.text) && s.text[s.at] == ',' {
+		more, err := s.next('}', "a comma or a closing brace")
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// next reads what stands behind a member or an element: a comma, or the end of
+// what was entered.
+func (s *scanner) next(end byte, wanted string) (more bool, err error) {
+	s.space()
+	if s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ',':
 			s.at++
 			s.space()
-			continue
+			return true, nil
+		case end:
+			s.at++
+			s.depth--
+			return false, nil
 		}
-		if s.at >= len(s.text) || s.text[s.at] != '}' {
-			return s.unexpected("a comma or a closing brace")
-		}
-		break
 	}
-	s.at++
-	s.depth--
-	return nil
+	return false, s.unexpected(wanted)
+}
+
+// within notes in which element a fault lies.
+func (s *scanner) within(n int, fault error) error {
+	s.path = append(s.path, fmt.Sprintf("[%d]", n))
+	return fault
 }
 
 func (s *scanner) array(visit func(element []byte) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
+	if s.at < len(s.text) && s.text[s.at] == ']' {
+		s.at++
+		s.depth--
+		return nil
+	}
 	for n := 0; ; n++ {
-		if s.at < len(s.text) && s.text[s.at] == ']' && n == 0 {
-			break
-		}
 		begin := s.at
 		if err := s.value(); err != nil {
-			s.path = append(s.path, fmt.Sprintf("[%d]", n))
-			return err
+			return s.within(n, err)
 		}
 		if visit != nil {
 			if err := visit(s.text[begin:s.at]); err != nil {
 				return err
 			}
 		}
-		s.space()
-		if s.at < len(s.text) && s.text[s.at] == ',' {
-			s.at++
-			s.space()
-			continue
+		more, err := s.next(']', "a comma or a closing bracket")
+		if err != nil || !more {
+			return err
 		}
-		if s.at >= len(s.text) || s.text[s.at] != ']' {
-			return s.unexpected("a comma or a closing bracket")
-		}
-		break
 	}
-	s.at++
-	s.depth--
-	return nil
 }
 
 // string reads a string and returns it with its quotes.
 func (s *scanner) string() ([]byte, error) {
 	begin := s.at
-	for s.at++; s.at < len(s.text); s.at++ {
+	for s.at++; ; s.at++ {
+		if s.plain(); s.at >= len(s.text) {
+			break
+		}
 		switch c := s.text[s.at]; {
 		case c == '"':
 			s.at++
@@ -276,6 +301,24 @@ func (s *scanner) string() ([]byte, error) {
 		}
 	}
 	return nil, s.unexpected("a closing quote")
+}
+
+// plain passes over what is nothing special in a string, eight bytes at a time:
+// strings are most of a text.
+func (s *scanner) plain() {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(s.text)-s.at >= 8 {
+		v := binary.LittleEndian.Uint64(s.text[s.at:])
+		quote, escape := v^'"'*ones, v^'\\'*ones
+		// The lowest top bit that is set marks the first byte that is a quote,
+		// a backslash or below a space.
+		special := ((quote-ones)&^quote | (escape-ones)&^escape | (v-' '*ones)&^v) & tops
+		if special != 0 {
+			s.at += bits.TrailingZeros64(special) / 8
+			return
+		}
+		s.at += 8
+	}
 }
 
 func hexadecimal(c byte) bool {

@@ -100,7 +100,11 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 			t.Fatalf("%q: %v, encoding/json says %v", text, err, want)
 		}
 		var members []string
-		if Object(text, func(m Member) error { members = append(members, string(m.Key)); return nil }) != nil {
+		err = Object(text, func(m Member) error { members = append(members, string(m.Key)); return nil })
+		if again := Elements(text, "a", "b", nil, func(Element) error { return nil }); (again == nil) != (err == nil) {
+			t.Fatalf("%q: %v, in one pass %v", text, err, again)
+		}
+		if err != nil {
 			return
 		}
 		var decoded map[string]json.RawMessage
@@ -113,4 +117,38 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestElementsInOnePass(t *testing.T) {
+	text := []byte(` {"n":[{"id":"no"}], "v\u0061lue" : [ {"x":{"id":0},"\u0069d":"\/a","id":"/b"} , 7,[{"id":1}],{"ID":1}, {} ] ,"value":{"id":1},"z":[]}`)
+	var got []string
+	err := Elements(text, "value", "id", func(m Member) error {
+		got = append(got, "member "+string(m.Key))
+		return nil
+	}, func(e Element) error {
+		if !bytes.Equal(e.Text, text[e.Offset:e.Offset+len(e.Text)]) {
+			t.Errorf("%s is not at %d", e.Text, e.Offset)
+		}
+		got = append(got, string(e.Text)+" "+string(e.Key))
+		return nil
+	})
+	want := `member n|{"x":{"id":0},"\u0069d":"\/a","id":"/b"} "\/a"|7 |[{"id":1}] |{"ID":1} |{} |member value|member value|member z`
+	if strings.Join(got, "|") != want || err != nil {
+		t.Errorf("got %s, %v", strings.Join(got, "|"), err)
+	}
+	stop := errors.New("stop")
+	if err := Elements(text, "value", "id", nil, func(Element) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	for text, want := range map[string]string{
+		`{"value":[1,{"a":x}]}`: "Path 'value[1].a', line 1, position 17.",
+		`{"value":[1,]}`:        "Path 'value[1]', line 1, position 12.",
+		`{"value":[1 2]}`:       "Path 'value', line 1, position 12.",
+		`{"value":[`:            "Path 'value[0]', line 1, position 10.",
+	} {
+		err := Elements([]byte(text), "value", "id", nil, func(Element) error { return nil })
+		if err == nil || !strings.HasSuffix(err.Error(), want) || err.Error() != Object([]byte(text), nil).Error() {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
 }
