@@ -15,7 +15,11 @@ func TestParsePage(t *testing.T) {
 		{`{"\u0076alue":[1],"properties":{"value":2,"Value":3,"nextLink":"y"}}`, "1", ""},
 	} {
 		page, err := ParsePage([]byte(c.text))
-		if got := string(bytes.Join(page.Elements, []byte("|"))); err != nil || got != c.elements || string(page.NextLink) != c.link || string(page.Text) != c.text {
+		var elements [][]byte
+		for _, e := range page.Elements {
+			elements = append(elements, page.At(e))
+		}
+		if got := string(bytes.Join(elements, []byte("|"))); err != nil || got != c.elements || string(page.NextLink) != c.link || string(page.Text) != c.text {
 			t.Errorf("%s: got %s, %s, %v", c.text, got, page.NextLink, err)
 		}
 		if page.NextLink != nil && !strings.HasPrefix(c.text[page.NextAt:], c.link) {

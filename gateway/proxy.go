@@ -72,6 +72,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		x.region = ""
 		return g.answer(w, x, http.StatusNoContent, nil)
 	case routing.Forward:
+		if g.sealed(x) {
+			return g.mergedList(w, r, x, p)
+		}
 	}
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)

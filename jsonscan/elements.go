@@ -5,8 +5,10 @@ type Element struct {
 	Text   []byte // without surrounding space: a part of the text
 	Offset int    // where in the text Text begins
 	// Key is the value of the element's first member of the name asked for: a
-	// part of the text, nil where the element is no object or has none.
-	Key []byte
+	// part of the text, nil where the element is no object or has none. It begins
+	// at KeyAt.
+	Key   []byte
+	KeyAt int
 }
 
 // Elements is [Object] for a text of which the elements of one member matter,
@@ -38,11 +40,11 @@ func (s *scanner) elements() error {
 	}
 	for n := 0; ; n++ {
 		begin := s.at
-		s.found = nil
+		s.found = Member{}
 		if err := s.keyed(); err != nil {
 			return s.within(n, err)
 		}
-		if err := s.element(Element{s.text[begin:s.at], begin, s.found}); err != nil {
+		if err := s.element(Element{s.text[begin:s.at], begin, s.found.Value, s.found.Offset}); err != nil {
 			return err
 		}
 		more, err := s.next(']', "a comma or a closing bracket")
@@ -58,8 +60,8 @@ func (s *scanner) keyed() error {
 		return s.value()
 	}
 	return s.object(func(m Member) error {
-		if s.found == nil && string(m.Key) == s.key {
-			s.found = m.Value
+		if s.found.Value == nil && string(m.Key) == s.key {
+			s.found = m
 		}
 		return nil
 	})

@@ -68,8 +68,8 @@ type scanner struct {
 
 	// Of Elements alone.
 	of, key string
-	element    func(Element) error
-	found      []byte
+	element func(Element) error
+	found   Member
 }
 
 func (s *scanner) outermost(open byte, what string, read func() error) error {
