@@ -24,7 +24,7 @@ const (
 	// longestWalk bounds what a token is inflated to.
 	longestWalk = 64 << 10
 	// worthPacking is from where on packing is tried.
-	worthPacking = 256
+	worthPacking = 1 << 10
 )
 
 // Key is a key for skip tokens.
@@ -50,7 +50,7 @@ func NewKeys(keys ...Key) (*Keys, error) {
 		return nil, errors.New("fanout: no key for skip tokens")
 	}
 	k := &Keys{packers: sync.Pool{New: func() any {
-		w, err := flate.NewWriter(io.Discard, flate.BestCompression)
+		w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
 		if err != nil { // the level is a legal one
 			panic(err)
 		}
