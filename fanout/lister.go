@@ -40,13 +40,12 @@ type Lister struct {
 // NewLister returns a lister.
 func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
 
-// How the time of a list is divided: until then regions are asked; what failed
-// is asked once more, and memory is waited for, no longer than that; and answers
-// are out in time for an error to be written.
+// How the time of a list is divided, as shares of it.
 const (
-	firstShare = 0.6
-	wholeShare = 0.85
-	waitShare  = 0.1
+	orderShare = 0.3  // regions are asked one after the other until then
+	firstShare = 0.6  // regions have to answer by then, or are asked once more
+	wholeShare = 0.85 // no answer is waited for any longer: an error has to be written
+	waitShare  = 0.1  // memory is waited for so long
 )
 
 func (l *Lister) share(of float64) time.Duration {

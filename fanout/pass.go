@@ -114,17 +114,23 @@ func (p *pass) atOnce(ctx context.Context, results []*result, repeats bool) {
 	wait.Wait()
 }
 
-// inOrder asks one region after the other for what the page still lacks.
+// inOrder asks one region after the other for what the page still lacks, until
+// one of them goes on: the next page begins there. A page also ends while there
+// is time to ask once more for what failed.
 func (p *pass) inOrder(ctx context.Context, open []*region) {
-	for _, r := range open {
+	soon := p.request.Began.Add(p.lister.share(orderShare))
+	for i, r := range open {
 		lacks := p.lacks()
-		if lacks <= 0 {
+		if lacks <= 0 || i > 0 && time.Now().After(soon) {
 			return
 		}
 		result := &result{region: r, before: *r}
 		p.results = append(p.results, result)
 		p.one(ctx, result, attempt{top: lacks})
-		if result.outcome == deferred || result.outcome == busy {
+		switch {
+		case result.outcome == deferred || result.outcome == busy:
+			return
+		case result.outcome == answered && result.after.state == at:
 			return
 		}
 	}
