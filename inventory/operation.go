@@ -41,15 +41,17 @@ const (
 
 // RecordOperation remembers a polling URL, or renews what is known of it.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), func(t *tx) error {
-		created := o.Created
-		if created.IsZero() {
-			created = t.now
-		}
-		_, err := t.exec(putOperation, arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
-			o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until))
-		return err
-	})
+	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), o.record)
+}
+
+func (o Operation) record(t *tx) error {
+	created := o.Created
+	if created.IsZero() {
+		created = t.now
+	}
+	_, err := t.exec(putOperation, arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
+		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until))
+	return err
 }
 
 // Operation returns what was recorded for a polling URL, or ErrNotFound, also

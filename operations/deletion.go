@@ -118,6 +118,32 @@ func (d *deletion) resume(total, pass int) {
 	}
 }
 
+// missing has a recalled member, when all are there, wait no longer for those
+// that have gone since.
+func (d *deletion) missing(m *member) {
+	if m.state != memberParked || len(m.blockers) == 0 {
+		return
+	}
+	m.blockers = slices.DeleteFunc(m.blockers, func(key string) bool { return d.members[key] == nil })
+	if len(m.blockers) == 0 {
+		d.become(m, memberWaiting, false)
+	}
+}
+
+// progress is how far the deletion has come.
+func (d *deletion) progress() DeletionProgress {
+	p := d.counted()
+	p.WaitingFor = d.silentRegions()
+	return p
+}
+
+func (d *deletion) counted() DeletionProgress {
+	return DeletionProgress{
+		Total: d.total, Deleted: d.total - len(d.members), InFlight: d.counts[memberInFlight] + d.counts[memberAccepted],
+		Waiting: d.counts[memberWaiting], Parked: d.counts[memberParked], Pass: d.pass,
+	}
+}
+
 // become moves a member to a state.
 func (d *deletion) become(m *member, state memberState, silent bool) {
 	d.count(m, -1)
@@ -181,6 +207,10 @@ const (
 	resultSilent           // its region does not answer
 	resultUnsent           // nothing was asked
 )
+
+var results = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent"}
+
+func (r result) String() string { return results[r] }
 
 // said is what a member's call came to.
 type said struct {

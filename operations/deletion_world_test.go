@@ -287,6 +287,9 @@ func (w *world) plan(limits deletionLimits, order []typeOrder, earlier *deletion
 			d.add(w.member(th, r, earlier))
 		}
 	}
+	for _, m := range d.members {
+		d.missing(m)
+	}
 	if earlier != nil {
 		d.resume(earlier.total, earlier.pass)
 	}
@@ -300,15 +303,12 @@ func (w *world) member(th *thing, r *row, earlier *deletion) *member {
 		if m = &old; m.state == memberInFlight || m.state == memberAccepted {
 			m.state = memberWaiting
 		}
-		m.blockers = slices.DeleteFunc(slices.Clone(m.blockers), func(key string) bool { return w.rows[key] == nil })
-		if m.state == memberParked && len(m.blockers) == 0 && len(old.blockers) > 0 {
-			m.state = memberWaiting
-		}
+		m.blockers = slices.Clone(m.blockers)
 	}
 	if r.accepted {
-		m.state, m.orphan = memberAccepted, false
+		m.state, m.orphan, m.blockers = memberAccepted, false, nil
 	} else if r.doubted && th.parent != "" && w.rows[th.parent] == nil {
-		m.state, m.orphan = memberAccepted, true
+		m.state, m.orphan, m.blockers = memberAccepted, true, nil
 	}
 	return m
 }
