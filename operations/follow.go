@@ -104,6 +104,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
 	switch {
 	case f.ended(follow, answer):
+		f.tellFailure(ctx, follow, answer, row)
 		return f.end(ctx, h)
 	case answer.Status == http.StatusOK:
 		follow.Progress.Status = word(PollState(answer.Body))
