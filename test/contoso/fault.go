@@ -17,6 +17,8 @@ const (
 	html            = "html"
 	redirect        = "redirect"
 	refuseUntil     = "refuse-until"
+	blockedBy       = "blocked-by"
+	asynchronous    = "async"
 	delay           = "delay"
 	late            = "late"
 	resetAfter      = "reset-after"
@@ -44,7 +46,8 @@ type fault struct {
 	name     string
 	number   int           // of status, throttle, big, big-chunked
 	duration time.Duration // of delay, late
-	id       string        // of refuse-until
+	id       string        // of refuse-until, blocked-by
+	mode     string        // of async
 }
 
 func parseFault(text string) (fault, error) {
@@ -65,7 +68,9 @@ func parseFault(text string) (fault, error) {
 	case delay, late:
 		f.duration, err = time.ParseDuration(arg)
 		ok = f.duration >= 0 && f.duration <= maxWait
-	case refuseUntil:
+	case asynchronous:
+		f.mode, ok = arg, hasArg
+	case refuseUntil, blockedBy:
 		f.id, ok = arg, strings.HasPrefix(arg, "/")
 	default:
 		ok = false
