@@ -28,6 +28,8 @@ type Poll struct {
 	// TenantID and ObjectID are of whoever began the operation: to anybody else
 	// it does not exist (async reference, Operation result rules).
 	TenantID, ObjectID string
+	// Correlation is of the work that the operation belongs to; empty: its own.
+	Correlation string
 }
 
 // Follow is the payload of a job that follows an accepted write. Without a path
@@ -39,6 +41,8 @@ type Follow struct {
 	Status   bool           `json:"status,omitempty"`   // as in Poll
 	TenantID string         `json:"tenantId,omitempty"` // as in Poll
 	ObjectID string         `json:"objectId,omitempty"` // as in Poll
+	// Correlation is as in Poll.
+	Correlation string `json:"correlation,omitempty"`
 	Progress FollowProgress `json:"progress"`
 	// Earlier is what was followed when this was accepted, and is not known to
 	// have ended.
@@ -161,7 +165,7 @@ func (h *held) follow(t *tx, kind WriteKind, fresh *accepted, earlier *Follow) e
 		incarnation = fresh.incarnation
 		if fresh.poll != nil {
 			follow.Path, follow.Query, follow.Status = fresh.poll.Path, fresh.poll.Query, fresh.poll.Status
-			follow.TenantID, follow.ObjectID = fresh.poll.TenantID, fresh.poll.ObjectID
+			follow.TenantID, follow.ObjectID, follow.Correlation = fresh.poll.TenantID, fresh.poll.ObjectID, fresh.poll.Correlation
 			pause = max(pause, fresh.poll.RetryAfter)
 		}
 	}

@@ -105,7 +105,7 @@ func plainLoop(things []*thing) int {
 // trips.
 func TestDeletionCost(t *testing.T) {
 	const n = 2000
-	delete := func(things []*thing, naming naming, order []typeOrder) outcome {
+	remove := func(things []*thing, naming naming, order []typeOrder) outcome {
 		t.Helper()
 		came, err := newWorld(1, naming, things).run(costLimits, order, 0)
 		if err != nil || came.end != endEmpty {
@@ -115,8 +115,8 @@ func TestDeletionCost(t *testing.T) {
 	}
 	each := func(came outcome) float64 { return float64(came.calls) / n }
 
-	named := delete(forest(n, false), namesAll, nil)
-	blind := delete(forest(n, false), namesNone, nil)
+	named := remove(forest(n, false), namesAll, nil)
+	blind := remove(forest(n, false), namesNone, nil)
 	plain := float64(plainLoop(forest(n, false))) / n
 	t.Logf("any order, depth %d: %.2f calls each where refusals name all, %.2f where they name none; a plain loop: %.2f",
 		depth(forest(n, false)), each(named), each(blind), plain)
@@ -124,10 +124,10 @@ func TestDeletionCost(t *testing.T) {
 		t.Error("it costs too much")
 	}
 
-	first := delete(forest(n, true), namesAll, nil)
-	learnt := delete(forest(n, true), namesAll, first.plan.learnt)
-	unseeing := delete(forest(n, true), namesNone, nil)
-	again := delete(forest(n, true), namesNone, unseeing.plan.learnt)
+	first := remove(forest(n, true), namesAll, nil)
+	learnt := remove(forest(n, true), namesAll, first.plan.learnt)
+	unseeing := remove(forest(n, true), namesNone, nil)
+	again := remove(forest(n, true), namesNone, unseeing.plan.learnt)
 	d := depth(forest(n, true))
 	bound := time.Duration(1.3 * float64(d+n/concurrency) * float64(100*time.Millisecond))
 	t.Logf("types in order, depth %d: %.2f calls each, %.2f once learnt, in %v of %v; blind: %.2f, then %.2f; a plain loop: %.2f",

@@ -86,11 +86,11 @@ func (d *deletion) held(m *member) bool {
 
 // wake is when the first of the members that wait for their time may be called
 // for; false when none does.
-func (d *deletion) wake() (first time.Time, any bool) {
+func (d *deletion) wake() (first time.Time, waits bool) {
 	for _, m := range d.members {
-		if m.state == memberWaiting && (!any || m.due.Before(first)) {
-			first, any = m.due, true
+		if m.state == memberWaiting && (!waits || m.due.Before(first)) {
+			first, waits = m.due, true
 		}
 	}
-	return first, any
+	return first, waits
 }

@@ -49,7 +49,6 @@ type world struct {
 	epoch   int // of the plan; calls of an earlier one are nobody's
 
 	calls, settled int
-	faults         []string
 }
 
 // row is what the inventory has of a thing.

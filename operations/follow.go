@@ -96,6 +96,9 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 		return Verdict{}, err
 	}
 	header := h.header(f.Region)
+	if follow.Correlation != "" {
+		header = headerOf(follow.Correlation, f.Region)
+	}
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
 	answer, err := f.Asker.patient(h, f.Patience).read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {

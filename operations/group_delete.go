@@ -201,7 +201,7 @@ func (w *deletionWork) over() bool { return w.now().Sub(w.held.Job.Created) > w.
 func (w *deletionWork) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
 // send makes the calls that can be made now.
-func (w *deletionWork) send(ctx context.Context) (any bool) {
+func (w *deletionWork) send(ctx context.Context) (sent bool) {
 	orders := w.plan.next(w.now())
 	for _, m := range orders {
 		w.launch(ctx, m)
@@ -291,7 +291,7 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 // pause is how long there is nothing to do.
 func (w *deletionWork) pause() time.Duration {
 	pause := longestWait
-	if at, any := w.plan.wake(); any {
+	if at, waits := w.plan.wake(); waits {
 		pause = max(w.watch(), min(pause, at.Sub(w.now())))
 	}
 	if w.plan.counts[memberAccepted] > 0 {

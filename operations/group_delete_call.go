@@ -271,7 +271,7 @@ func (w *deletionWork) pollOf(response *http.Response, endpoint *regions.Endpoin
 			pause, _ := upstream.RetryAfter(response.Header, time.Now())
 			return &inventory.Poll{
 				Path: at.EscapedPath(), Query: at.RawQuery, RetryAfter: pause, Status: name != "Location",
-				TenantID: w.payload.Caller.TenantID, ObjectID: w.payload.Caller.ObjectID,
+				TenantID: w.payload.Caller.TenantID, ObjectID: w.payload.Caller.ObjectID, Correlation: w.payload.Correlation,
 			}
 		}
 	}
