@@ -35,15 +35,15 @@ type Poll struct {
 // Follow is the payload of a job that follows an accepted write. Without a path
 // there is no polling URL: the resource itself has to be asked for.
 type Follow struct {
-	Kind     WriteKind      `json:"kind"`
-	Path     string         `json:"path,omitempty"`
-	Query    string         `json:"query,omitempty"`
-	Status   bool           `json:"status,omitempty"`   // as in Poll
-	TenantID string         `json:"tenantId,omitempty"` // as in Poll
-	ObjectID string         `json:"objectId,omitempty"` // as in Poll
+	Kind     WriteKind `json:"kind"`
+	Path     string    `json:"path,omitempty"`
+	Query    string    `json:"query,omitempty"`
+	Status   bool      `json:"status,omitempty"`   // as in Poll
+	TenantID string    `json:"tenantId,omitempty"` // as in Poll
+	ObjectID string    `json:"objectId,omitempty"` // as in Poll
 	// Correlation is as in Poll.
-	Correlation string `json:"correlation,omitempty"`
-	Progress FollowProgress `json:"progress"`
+	Correlation string         `json:"correlation,omitempty"`
+	Progress    FollowProgress `json:"progress"`
 	// Earlier is what was followed when this was accepted, and is not known to
 	// have ended.
 	Earlier *Follow `json:"earlier,omitempty"`

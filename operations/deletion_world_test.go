@@ -42,6 +42,7 @@ type world struct {
 	latency time.Duration
 	things  []*thing
 	index   map[string]int
+	below   map[string][]*thing
 	rows    map[string]*row
 	now     time.Time
 	events  events
@@ -78,11 +79,12 @@ func (e *events) Pop() any {
 func newWorld(seed uint64, n naming, things []*thing) *world {
 	w := &world{
 		random: rand.New(rand.NewPCG(seed, 7)), naming: n, latency: 100 * time.Millisecond, things: things,
-		index: map[string]int{}, rows: map[string]*row{}, now: time.Unix(1_000_000, 0),
+		index: map[string]int{}, below: map[string][]*thing{}, rows: map[string]*row{}, now: time.Unix(1_000_000, 0),
 	}
 	for i, th := range things {
 		th.there = true
 		w.index[th.key] = i
+		w.below[th.parent] = append(w.below[th.parent], th)
 		w.rows[th.key] = &row{}
 	}
 	return w
@@ -111,9 +113,9 @@ func (w *world) blockers(th *thing) (keys []string) {
 			keys = append(keys, w.things[i].key)
 		}
 	}
-	for _, other := range w.things {
-		if th.refuses && other.parent == th.key && other.there {
-			keys = append(keys, other.key)
+	for _, child := range w.below[th.key] {
+		if th.refuses && child.there {
+			keys = append(keys, child.key)
 		}
 	}
 	return keys
@@ -171,8 +173,8 @@ func (w *world) lose(th *thing) {
 		th.back, th.came = false, true
 		w.after(time.Second, func() { th.there = true })
 	}
-	for _, child := range w.things {
-		if child.parent == th.key && child.there {
+	for _, child := range w.below[th.key] {
+		if child.there {
 			w.lose(child)
 		}
 	}
@@ -181,9 +183,9 @@ func (w *world) lose(th *thing) {
 // drop removes a row, and has those below it asked for.
 func (w *world) drop(key string) {
 	delete(w.rows, key)
-	for _, child := range w.things {
+	for _, child := range w.below[key] {
 		r := w.rows[child.key]
-		if child.parent != key || r == nil {
+		if r == nil {
 			continue
 		}
 		r.doubted = true

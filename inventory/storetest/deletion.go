@@ -29,9 +29,9 @@ func (b *bench) claimDeletion() inventory.Job {
 	return jobs[0]
 }
 
-// ofDelete is a write of the deletion of rg.
-func ofDelete(name string) inventory.Write {
-	w := write(inventory.Delete, "rg", name)
+// ofDelete is the write of the deletion of rg, to its one resource.
+func ofDelete() inventory.Write {
+	w := write(inventory.Delete, "rg", "vm")
 	w.OfGroupDelete = true
 	return w
 }
@@ -72,13 +72,13 @@ func testDeletion(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		_, err := b.Begin(b.ctx, ofDelete("vm"))
+		_, err := b.Begin(b.ctx, ofDelete())
 		refuses[*inventory.GroupStateError](b, err)
 		_, err = b.deletion("rg", "x")
 		b.ok(err)
 		row, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
 		b.ok(err)
-		w := ofDelete("vm")
+		w := ofDelete()
 		w.Generation = row.Generation
 		ticket := b.begin(w)
 		_, err = b.Begin(b.ctx, w) // the intent has changed the row
@@ -96,8 +96,8 @@ func testDeletion(t *testing.T, database Database) {
 		job := b.claimDeletion()
 		b.ok(b.SaveDeletion(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
 		refuses[*inventory.GroupNotEmptyError](b, b.CloseGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
-		b.settle(b.begin(ofDelete("vm")), inventory.Ambiguous)
-		b.settle(b.begin(ofDelete("vm")), inventory.Gone)
+		b.settle(b.begin(ofDelete()), inventory.Ambiguous)
+		b.settle(b.begin(ofDelete()), inventory.Gone)
 		left := as[*inventory.GroupNotEmptyError](b, b.CloseGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
 		equal(b, left.Intents, 1)
 		until, err := b.OpenUntil(b.ctx, Sub, "rg")
@@ -149,7 +149,7 @@ func testDeletion(t *testing.T, database Database) {
 		equal(b, g.State, inventory.GroupActive)
 		equal(b, g.Generation == job.ID, false)
 		equal(b, g.ETag, "1")
-		_, err = b.Begin(b.ctx, ofDelete("vm"))
+		_, err = b.Begin(b.ctx, ofDelete())
 		refuses[*inventory.GroupStateError](b, err)
 		b.begin(write(inventory.Put, "rg", "vm"))
 		again, err := b.deletion("rg", "y")

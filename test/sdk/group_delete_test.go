@@ -72,7 +72,9 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	var told struct {
-		Error struct{ Details []struct{ Target, Message string } }
+		Error struct {
+			Details []struct{ Target, Message string }
+		}
 	}
 	if err := json.Unmarshal(text, &told); err != nil {
 		t.Fatal(err)
