@@ -168,7 +168,7 @@ func (w *deletionWork) run(ctx context.Context) (Verdict, error) {
 	for {
 		over := w.over()
 		if !over && !w.lost {
-			w.send(calling)
+			w.send(ctx, calling)
 		}
 		w.measure()
 		if w.plan.counts[memberInFlight] == 0 {
@@ -200,24 +200,25 @@ func (w *deletionWork) over() bool { return w.now().Sub(w.held.Job.Created) > w.
 // watch is how often the inventory is looked at for what others find out.
 func (w *deletionWork) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
 
-// send makes the calls that can be made now.
-func (w *deletionWork) send(ctx context.Context) (sent bool) {
+// send makes the calls that can be made now. None begins once ctx has ended;
+// those that have begun go on with calling.
+func (w *deletionWork) send(ctx, calling context.Context) (sent bool) {
 	orders := w.plan.next(w.now())
 	for _, m := range orders {
-		w.launch(ctx, m)
+		w.launch(ctx, calling, m)
 	}
 	return len(orders) > 0
 }
 
-func (w *deletionWork) launch(ctx context.Context, m *member) {
+func (w *deletionWork) launch(ctx, calling context.Context, m *member) {
 	key := m.key
 	stray, isStray := w.strays[key]
 	w.calls.Go(func() {
 		var a answer
 		if isStray {
-			a = w.callStray(ctx, stray)
+			a = w.callStray(ctx, calling, stray)
 		} else {
-			a = w.callRow(ctx, key)
+			a = w.callRow(ctx, calling, key)
 		}
 		a.key = key
 		w.answers <- a
@@ -279,7 +280,7 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 	case end == endBlocked:
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
 		return verdict, true, err
-	case w.send(calling):
+	case w.send(ctx, calling):
 		return Verdict{}, false, nil
 	}
 	if err := w.save(ctx); err != nil {

@@ -21,7 +21,7 @@ import (
 const errorBytes = 4 << 10
 
 // callRow deletes the resource of a row, once.
-func (w *deletionWork) callRow(ctx context.Context, key string) answer {
+func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer {
 	store := w.Asker.Store
 	row, err := store.Resource(ctx, w.held.Job.Subscription, key)
 	switch {
@@ -49,7 +49,10 @@ func (w *deletionWork) callRow(ctx context.Context, key string) answer {
 		}
 	}
 	begun := time.Now()
-	ticket, err := store.Begin(ctx, inventory.Write{
+	if err := ctx.Err(); err != nil {
+		return unsent(err)
+	}
+	ticket, err := store.Begin(calling, inventory.Write{
 		Kind: inventory.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
 		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
 		Generation: row.Generation, LateWriteWindow: q.Type.LateWriteWindow,
@@ -57,8 +60,8 @@ func (w *deletionWork) callRow(ctx context.Context, key string) answer {
 	if err != nil {
 		return unsent(err)
 	}
-	e := w.exchange(ctx, q, endpoint, header, begun)
-	settled, err := store.Settle(context.WithoutCancel(ctx), ticket, e.settled)
+	e := w.exchange(calling, q, endpoint, header, begun)
+	settled, err := store.Settle(context.WithoutCancel(calling), ticket, e.settled)
 	switch {
 	case err != nil: // the intent ends by time; the row says that it is there
 		return answer{said: said{result: resultUnsent}, look: true}
@@ -69,7 +72,7 @@ func (w *deletionWork) callRow(ctx context.Context, key string) answer {
 }
 
 // callStray deletes a stray at the region where it was seen, once.
-func (w *deletionWork) callStray(ctx context.Context, stray inventory.Stray) answer {
+func (w *deletionWork) callStray(ctx, calling context.Context, stray inventory.Stray) answer {
 	q, endpoint, err := w.Asker.question(rowOf(stray))
 	if err != nil {
 		return unconfigured(err)
@@ -80,14 +83,14 @@ func (w *deletionWork) callStray(ctx context.Context, stray inventory.Stray) ans
 	}
 	defer release()
 	begun := time.Now()
-	ticket, err := w.Asker.Store.BeginStray(ctx, stray, inventory.Write{
+	ticket, err := w.Asker.Store.BeginStray(calling, stray, inventory.Write{
 		APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
 	})
 	if err != nil {
 		return unsent(err)
 	}
-	e := w.exchange(ctx, q, endpoint, w.header(), begun)
-	if err := w.Asker.Store.SettleStray(context.WithoutCancel(ctx), stray, ticket, e.settled); err != nil {
+	e := w.exchange(calling, q, endpoint, w.header(), begun)
+	if err := w.Asker.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
 		return answer{said: said{result: resultUnsent}, look: true}
 	}
 	return e.answer

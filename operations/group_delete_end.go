@@ -24,6 +24,9 @@ const longestClosing = 5 * time.Second
 
 // close lets the group go, when its last look finds nothing.
 func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
+	if err := w.learn(ctx); err != nil {
+		return Verdict{}, err
+	}
 	look := w.LastLook(*w.payload)
 	done := *w.payload
 	done.Progress, done.Ended = w.plan.progress(), w.now()

@@ -243,20 +243,28 @@ func (w *deletionWork) header() http.Header {
 	return header
 }
 
+// learn records what the deletion has learnt, for later ones.
+func (w *deletionWork) learn(ctx context.Context) error {
+	if len(w.plan.learnt) == 0 {
+		return nil
+	}
+	learnt := make([]inventory.TypeOrder, len(w.plan.learnt))
+	for i, o := range w.plan.learnt {
+		learnt[i] = inventory.TypeOrder{Before: o.Before, After: o.After}
+	}
+	err := w.Asker.Store.LearnTypeOrders(ctx, w.held.Job.Subscription, learnt)
+	if err == nil {
+		w.plan.learnt = nil
+	}
+	return err
+}
+
 // save records how far the deletion has come.
 func (w *deletionWork) save(ctx context.Context) error {
 	w.saved = time.Now()
 	w.payload.Progress = w.plan.progress()
-	store := w.Asker.Store
-	if len(w.plan.learnt) > 0 {
-		learnt := make([]inventory.TypeOrder, len(w.plan.learnt))
-		for i, o := range w.plan.learnt {
-			learnt[i] = inventory.TypeOrder{Before: o.Before, After: o.After}
-		}
-		if err := store.LearnTypeOrders(ctx, w.held.Job.Subscription, learnt); err != nil {
-			return err
-		}
-		w.plan.learnt = nil
+	if err := w.learn(ctx); err != nil {
+		return err
 	}
 	payload := w.payload.String()
 	for first := true; ; first = false {
@@ -264,7 +272,7 @@ func (w *deletionWork) save(ctx context.Context) error {
 		if len(page) == 0 && !first {
 			return nil
 		}
-		if err := store.SaveDeletion(ctx, &w.held.Job, payload, page); err != nil {
+		if err := w.Asker.Store.SaveDeletion(ctx, &w.held.Job, payload, page); err != nil {
 			return err
 		}
 		payload = ""

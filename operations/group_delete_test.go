@@ -3,6 +3,7 @@ package operations_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
@@ -35,7 +36,9 @@ type yard struct {
 	headers []http.Header
 }
 
-func newYard(t *testing.T, n int) *yard {
+// newYard makes a group with so many machines. A write without an answer may land
+// within the window.
+func newYard(t *testing.T, n int, window string) *yard {
 	t.Helper()
 	y := &yard{group: "g", there: map[string]bool{}, deleted: map[string]int{}, tried: map[string]int{}}
 	server := httptest.NewServer(http.HandlerFunc(y.serve))
@@ -49,8 +52,8 @@ providers:
     registration: automatic
     endpoints: {westus: [%[1]q], global: [%[1]q]}
     resourceTypes:
-      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: 1s}
-`, server.URL))
+      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: %[2]s}
+`, server.URL, window))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -103,6 +106,10 @@ func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
 		y.mu.Unlock()
 		status, body := answer(name, tries)
 		y.mu.Lock()
+		if status < 0 { // no answer, and yet it is done
+			y.there[name] = false
+			panic(http.ErrAbortHandler)
+		}
 		if status != 0 {
 			w.WriteHeader(status)
 			fmt.Fprint(w, body)
@@ -186,7 +193,7 @@ func TestGroupDeletionMovesOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t, n)
+			y := newYard(t, n, "1m")
 			slow := make(chan struct{})
 			y.answer = func(string, int) (int, string) {
 				select {
@@ -205,10 +212,14 @@ func TestGroupDeletionMovesOn(t *testing.T) {
 			if job.State != inventory.JobDone || p.Progress.Deleted != n {
 				t.Errorf("%v %+v", job.State, p)
 			}
-			for name, times := range y.deleted {
-				if times != 1 {
-					t.Errorf("%s was deleted %d times", name, times)
-				}
+			again := 0
+			for _, times := range y.deleted {
+				again += times - 1
+			}
+			// A call that was under way when the lease was lost is nobody's; it may
+			// be made once more.
+			if most := map[string]int{"stopped": 0, "deposed": 4}[name]; again > most {
+				t.Errorf("%d were deleted again", again)
 			}
 			for _, h := range y.headers {
 				if h.Get("X-Ms-Correlation-Request-Id") != "c0ffee00-0000-0000-0000-000000000000" || h.Get("X-Ms-Client-Object-Id") != "o" || h.Get("Referer") == "" {
@@ -219,9 +230,48 @@ func TestGroupDeletionMovesOn(t *testing.T) {
 	}
 }
 
+// Two runners, whose leases are taken from them at any time, end the deletion
+// between them, whatever the provider answers, and forget nothing.
+func TestGroupDeletionAmongThieves(t *testing.T) {
+	const n = 40
+	y := newYard(t, n, "300ms")
+	statuses := []int{409, 500, 503, 429, 0, 0, 0, 408, 0, -1}
+	y.answer = func(name string, tries int) (int, string) {
+		time.Sleep(time.Millisecond)
+		if tries > 3 {
+			return 0, ""
+		}
+		return statuses[(len(name)*7+int(name[3])*3+tries*5)%len(statuses)], "{}"
+	}
+	y.begin()
+	y.deletes(y.store)
+	y.deletes(y.open())
+	thief := y.open()
+	for stolen := 0; stolen < 6 && !y.load(y.job.ID).State.Ended(); {
+		time.Sleep(7 * time.Millisecond)
+		_ = thief.DeferJob(context.Background(), y.load(y.job.ID), time.Now().Add(-time.Second), "")
+		jobs, err := thief.ClaimJobs(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
+		if err == nil {
+			stolen += len(jobs)
+		}
+	}
+	job, p := y.ended()
+	if job.State != inventory.JobDone {
+		t.Fatalf("%v %s", job.State, p.Fault)
+	}
+	for name, there := range y.there {
+		if there {
+			t.Errorf("%s was forgotten", name)
+		}
+	}
+	if _, err := y.store.Group(t.Context(), subscription, "g"); !errors.Is(err, inventory.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
 // What is refused is told in the provider's words, in the order of the ids.
 func TestGroupDeletionTellsWhy(t *testing.T) {
-	y := newYard(t, 5)
+	y := newYard(t, 5, "1m")
 	y.answer = func(name string, _ int) (int, string) {
 		switch name {
 		case "m001":
@@ -260,7 +310,7 @@ func TestGroupDeletionTellsWhy(t *testing.T) {
 
 // Every failure that may pass is tried again.
 func TestGroupDeletionTriesAgain(t *testing.T) {
-	y := newYard(t, 8)
+	y := newYard(t, 8, "300ms")
 	statuses := []int{500, 502, 503, 504, 429, 408, 501, 409}
 	y.answer = func(name string, tries int) (int, string) {
 		var i int
@@ -282,7 +332,7 @@ func TestGroupDeletionTriesAgain(t *testing.T) {
 
 // No more calls are under way than an endpoint may have, of all groups.
 func TestGroupDeletionsShareTheirEndpoints(t *testing.T) {
-	y := newYard(t, 40)
+	y := newYard(t, 40, "1m")
 	var now, most int
 	var mu sync.Mutex
 	y.answer = func(string, int) (int, string) {
