@@ -28,22 +28,18 @@ type Poll struct {
 	// TenantID and ObjectID are of whoever began the operation: to anybody else
 	// it does not exist (async reference, Operation result rules).
 	TenantID, ObjectID string
-	// Correlation is of the work that the operation belongs to; empty: its own.
-	Correlation string
 }
 
 // Follow is the payload of a job that follows an accepted write. Without a path
 // there is no polling URL: the resource itself has to be asked for.
 type Follow struct {
-	Kind     WriteKind `json:"kind"`
-	Path     string    `json:"path,omitempty"`
-	Query    string    `json:"query,omitempty"`
-	Status   bool      `json:"status,omitempty"`   // as in Poll
-	TenantID string    `json:"tenantId,omitempty"` // as in Poll
-	ObjectID string    `json:"objectId,omitempty"` // as in Poll
-	// Correlation is as in Poll.
-	Correlation string         `json:"correlation,omitempty"`
-	Progress    FollowProgress `json:"progress"`
+	Kind     WriteKind      `json:"kind"`
+	Path     string         `json:"path,omitempty"`
+	Query    string         `json:"query,omitempty"`
+	Status   bool           `json:"status,omitempty"`   // as in Poll
+	TenantID string         `json:"tenantId,omitempty"` // as in Poll
+	ObjectID string         `json:"objectId,omitempty"` // as in Poll
+	Progress FollowProgress `json:"progress"`
 	// Earlier is what was followed when this was accepted, and is not known to
 	// have ended.
 	Earlier *Follow `json:"earlier,omitempty"`
@@ -165,7 +161,7 @@ func (h *held) follow(t *tx, kind WriteKind, fresh *accepted, earlier *Follow) e
 		incarnation = fresh.incarnation
 		if fresh.poll != nil {
 			follow.Path, follow.Query, follow.Status = fresh.poll.Path, fresh.poll.Query, fresh.poll.Status
-			follow.TenantID, follow.ObjectID, follow.Correlation = fresh.poll.TenantID, fresh.poll.ObjectID, fresh.poll.Correlation
+			follow.TenantID, follow.ObjectID = fresh.poll.TenantID, fresh.poll.ObjectID
 			pause = max(pause, fresh.poll.RetryAfter)
 		}
 	}

@@ -17,6 +17,10 @@ import (
 	"portico/upstream"
 )
 
+// longestPause bounds what an answer can ask for (async reference, 202 Accepted
+// and Location Headers).
+const longestPause = 10 * time.Minute
+
 // errorBytes bounds what is kept of a provider's words.
 const errorBytes = 4 << 10
 
@@ -167,7 +171,7 @@ func (w *deletionWork) condition(ctx context.Context, row inventory.Resource, q 
 	}
 	if r := resultOf(got.Status); r == resultTransient || r == resultSilent {
 		after, _ := upstream.RetryAfter(got.Header, time.Now())
-		return answer{said: said{result: r, after: min(after, longestAsked)}, text: textOf(got.Status, got.Body)}, true
+		return answer{said: said{result: r, after: min(after, longestPause)}, text: textOf(got.Status, got.Body)}, true
 	}
 	return answer{}, false
 }
@@ -200,7 +204,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	e := exchanged{settled: inventory.Answer{Outcome: outcomes[resultOf(status)], Status: status}}
 	e.answer.said.result = resultOf(status)
 	after, _ := upstream.RetryAfter(response.Header, time.Now())
-	e.answer.said.after = min(after, longestAsked)
+	e.answer.said.after = min(after, longestPause)
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = inventory.Ambiguous
@@ -274,7 +278,7 @@ func (w *deletionWork) pollOf(response *http.Response, endpoint *regions.Endpoin
 			pause, _ := upstream.RetryAfter(response.Header, time.Now())
 			return &inventory.Poll{
 				Path: at.EscapedPath(), Query: at.RawQuery, RetryAfter: pause, Status: name != "Location",
-				TenantID: w.payload.Caller.TenantID, ObjectID: w.payload.Caller.ObjectID, Correlation: w.payload.Correlation,
+				TenantID: w.payload.Caller.TenantID, ObjectID: w.payload.Caller.ObjectID,
 			}
 		}
 	}
