@@ -38,6 +38,7 @@ type member struct {
 	tries  int       // failures in a row
 	// tried is how much had gone when it was sent last.
 	tried    int
+	among    []string // the types that stood then
 	blockers []string // keys of the members that have to go before it, as its refusal said
 	// blind: it was refused without a reason, when so much had gone as refusedAt.
 	blind     bool
@@ -75,6 +76,7 @@ type deletion struct {
 	waiters map[string][]*member // by what they wait for
 	before  map[string]map[string]bool
 	learnt  []typeOrder // not recorded yet
+	tally   tally
 
 	counts     [memberParked + 1]int
 	activeOf   map[string]int // by type
@@ -87,7 +89,7 @@ type deletion struct {
 func newDeletion(limits deletionLimits, known []typeOrder) *deletion {
 	d := &deletion{
 		limits: limits, members: map[string]*member{}, below: map[string][]*member{}, waiters: map[string][]*member{},
-		before: map[string]map[string]bool{}, activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
+		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
 	}
 	for _, o := range known {
 		d.orderTypes(o)
@@ -104,6 +106,7 @@ func (d *deletion) add(m *member) {
 	}
 	d.total++
 	d.count(m, 1)
+	d.tally.count(m.typ, 1)
 	for _, key := range m.blockers {
 		d.waiters[key] = append(d.waiters[key], m)
 	}
@@ -165,6 +168,7 @@ func (d *deletion) count(m *member, by int) {
 func (d *deletion) remove(m *member) {
 	d.learnFromSuccess(m)
 	d.count(m, -1)
+	d.tally.count(m.typ, -1)
 	delete(d.members, m.key)
 	d.went = append(d.went, m.typ)
 	if len(d.all) > 64 && len(d.all) > 2*len(d.members) {
@@ -227,6 +231,9 @@ func (d *deletion) hear(key string, s said, now time.Time) {
 	m := d.members[key]
 	if m == nil || m.state != memberInFlight {
 		return
+	}
+	if s.result == resultGone || s.result == resultAccepted || s.result == resultRefused && !s.named {
+		d.tally.note(m.typ, m.among, s.result != resultRefused)
 	}
 	switch s.result {
 	case resultGone:

@@ -53,7 +53,7 @@ func (d *deletion) send(orders []*member, m *member) []*member {
 	if d.counts[memberInFlight] >= d.limits.perJob || d.atEndpoint[m.endpoint] >= d.limits.perEndpoint {
 		return orders
 	}
-	m.tried = len(d.went)
+	m.tried, m.among = len(d.went), d.tally.standing()
 	d.become(m, memberInFlight, false)
 	return append(orders, m)
 }

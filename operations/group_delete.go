@@ -283,10 +283,27 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 	case w.send(ctx, calling):
 		return Verdict{}, false, nil
 	}
-	if err := w.save(ctx); err != nil {
-		return Verdict{}, true, err
+	pause := w.pause()
+	if pause <= longestStay && w.plan.counts[memberAccepted] == 0 {
+		return Verdict{}, false, stay(ctx, pause)
 	}
-	return Verdict{Again: w.pause(), Payload: w.payload.String()}, true, nil
+	verdict, err = w.again(ctx, pause)
+	return verdict, true, err
+}
+
+// longestStay is the longest pause for which an attempt goes on: what it has
+// seen since it began is worth something, but so is its place.
+const longestStay = time.Second
+
+func stay(ctx context.Context, pause time.Duration) error {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // pause is how long there is nothing to do.

@@ -245,6 +245,9 @@ func (w *deletionWork) header() http.Header {
 
 // learn records what the deletion has learnt, for later ones.
 func (w *deletionWork) learn(ctx context.Context) error {
+	if w.plan.end() != endNone {
+		w.plan.conclude()
+	}
 	if len(w.plan.learnt) == 0 {
 		return nil
 	}
