@@ -14,6 +14,7 @@ func TestDeletionsLearn(t *testing.T) {
 		s.ok(201, "PUT", nic+api, westus)
 		m := s.machine("g", "m", "westus")
 		s.rule("westus", "DELETE", "networkInterfaces/a", "refuse-until="+m, -1)
+		s.rule("westus", "DELETE", "virtualMachines/m", "delay=300ms", 1) // so that the other is refused meanwhile
 		s.at("westus").requests()
 		s.removed(g)
 		s.at("westus").do("DELETE", "/contoso/faults", "", 204)
