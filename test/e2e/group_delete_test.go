@@ -9,6 +9,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"portico/test/harness"
 )
@@ -110,10 +111,12 @@ func (d deletion) progress(t *testing.T, p *harness.Portico) (now progress) {
 // end polls the result until it is there.
 func (d deletion) end(t *testing.T, p *harness.Portico) (a harness.Answer) {
 	t.Helper()
-	soon(t, "the end of the deletion", func() bool {
-		a = p.Do(t, harness.Request{Path: d.result})
-		return a.Status != http.StatusAccepted
-	})
+	for bound := time.Now().Add(4 * time.Minute); time.Now().Before(bound); time.Sleep(50 * time.Millisecond) {
+		if a = p.Do(t, harness.Request{Path: d.result}); a.Status != http.StatusAccepted {
+			return a
+		}
+	}
+	t.Fatalf("the deletion does not end: %+v", d.progress(t, p))
 	return a
 }
 
