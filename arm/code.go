@@ -39,6 +39,7 @@ const (
 	LocationNotAvailableForGroup        Code = "LocationNotAvailableForResourceGroup"
 	LocationNotAvailableForResourceType Code = "LocationNotAvailableForResourceType"
 	LocationRequired                    Code = "LocationRequired"
+	LockNotFound                        Code = "LockNotFound"
 	MethodNotAllowed                    Code = "MethodNotAllowed"
 	MisdirectedRequest                  Code = "MisdirectedRequest"
 	MissingAPIVersionParameter          Code = "MissingApiVersionParameter"
@@ -46,16 +47,19 @@ const (
 	NoRegisteredProviderFound           Code = "NoRegisteredProviderFound"
 	NotImplemented                      Code = "NotImplemented"
 	ParentResourceNotFound              Code = "ParentResourceNotFound"
+	OperationCanceled                   Code = "OperationCanceled"
 	PreconditionFailed                  Code = "PreconditionFailed"
 	ReadOnlyDisabledSubscription        Code = "ReadOnlyDisabledSubscription"
 	RequestContentTooLarge              Code = "RequestContentTooLarge"
 	ResourceGroupBeingDeleted           Code = "ResourceGroupBeingDeleted"
 	ResourceGroupDeletionBlocked        Code = "ResourceGroupDeletionBlocked"
+	ResourceGroupDeletionTimeout        Code = "ResourceGroupDeletionTimeout"
 	ResourceGroupNotFound               Code = "ResourceGroupNotFound"
 	ResourceGroupQuotaExceeded          Code = "ResourceGroupQuotaExceeded"
 	ResourceNotFound                    Code = "ResourceNotFound"
 	ResourceQuotaExceeded               Code = "ResourceQuotaExceeded"
 	ResponseTooLarge                    Code = "ResponseTooLarge"
+	ScopeLocked                         Code = "ScopeLocked"
 	ServerBusy                          Code = "ServerBusy"
 	ServerTimeout                       Code = "ServerTimeout"
 	ServiceUnavailable                  Code = "ServiceUnavailable"
@@ -119,6 +123,7 @@ var faults = map[Code]fault{
 	LocationNotAvailableForResourceType: {http.StatusBadRequest,
 		"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'."},
 	LocationRequired:           {http.StatusBadRequest, "The location property is required for this definition."},
+	LockNotFound:               {http.StatusNotFound, "The lock '%s' could not be found."},
 	MethodNotAllowed:           {http.StatusMethodNotAllowed, "The requested resource does not support http method '%s'."},
 	MisdirectedRequest:         {http.StatusMisdirectedRequest, "The host of this request is none that this service answers for."},
 	MissingAPIVersionParameter: {http.StatusBadRequest, "The api-version query parameter (?api-version=) is required for all requests."},
@@ -128,6 +133,7 @@ var faults = map[Code]fault{
 		"No registered resource provider found for location '%s' and API version '%s' for type '%s'. The supported api-versions are '%s'. The supported locations are '%s'."},
 	NotImplemented:         {http.StatusNotImplemented, "The http method is not implemented."},
 	ParentResourceNotFound: {http.StatusNotFound, "Can not perform requested operation on nested resource. Parent resource '%s' not found."},
+	OperationCanceled:      {http.StatusConflict, "The deletion of resource group '%s' was canceled. The provisioning state of the resource group is rolled back; what was deleted stays deleted."},
 	PreconditionFailed:     {http.StatusPreconditionFailed, "The condition '%s' is not met by the present state of '%s'. Read it again and decide anew."},
 	ReadOnlyDisabledSubscription: {http.StatusConflict,
 		"The subscription '%s' is disabled and therefore marked as read only. You cannot perform any write actions on this subscription until it is re-enabled."},
@@ -136,6 +142,8 @@ var faults = map[Code]fault{
 		"The resource group '%s' is in deprovisioning state and cannot perform this operation."},
 	ResourceGroupDeletionBlocked: {http.StatusConflict,
 		"Deletion of resource group '%s' failed as resources with identifiers '%s' could not be deleted. The provisioning state of the resource group will be rolled back. The tracking Id is '%s'. Please check audit logs for more details."},
+	ResourceGroupDeletionTimeout: {http.StatusConflict,
+		"Deletion of resource group '%s' did not finish within the allowed time as resources with identifiers '%s' could not be deleted. The provisioning state of the resource group will be rolled back. The tracking Id is '%s'. Please check audit logs for more details."},
 	ResourceGroupNotFound: {http.StatusNotFound, "Resource group '%s' could not be found."},
 	ResourceGroupQuotaExceeded: {http.StatusConflict,
 		"Creating the resource group '%s' would exceed the quota of '%d'. The current resource group count is '%d', please delete some resource groups before creating a new one."},
@@ -145,6 +153,8 @@ var faults = map[Code]fault{
 		"Creating the resource of type %[1]s would exceed the quota of %[2]d resources of type %[1]s per resource group. The current resource count is %[3]d, please delete some resources of this type before creating a new one."},
 	ResponseTooLarge: {http.StatusInternalServerError,
 		"The response of '%s' exceeds the maximum size of %s and was dropped."},
+	ScopeLocked: {http.StatusConflict,
+		"The scope '%s' cannot perform %s operation because following scope(s) are locked: '%s'. Please remove the lock and try again."},
 	ServerBusy:         {http.StatusServiceUnavailable, "The server is busy: %s. Please retry later."},
 	ServiceUnavailable: {http.StatusServiceUnavailable, "The service is unavailable: %s. Please retry later."},
 	ServerTimeout: {http.StatusServiceUnavailable,

@@ -40,6 +40,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(adminRoute(g.adminList))
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminPut))
+	guarded.Methods(http.MethodGet).Path("/admin/deleteOrder").Handler(adminRoute(g.adminDeleteOrder))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(adminRoute(g.adminJobs))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(adminRoute(g.adminJob))
 	// The path comes first: a method that fits would make a wrong one at another

@@ -3,151 +3,156 @@ package gateway
 import (
 	"context"
 	"errors"
-	"fmt"
 	"net/http"
-	"slices"
-	"strings"
-	"sync/atomic"
+	"time"
 
 	"github.com/google/uuid"
 
 	"portico/arm"
+	"portico/fanout"
 	"portico/inventory"
+	"portico/operations"
 	"portico/routing"
+	"portico/tracing"
 )
 
 // askedAtOnce bounds the questions to providers on behalf of one group delete.
 const askedAtOnce = 8
 
-// closingRounds is how often one request tries to close a group: what it asked
-// of providers may each time have left something new to look at.
+// closingRounds is how often one request tries to close a group: what it looked
+// at may each time have brought something new to look at.
 const closingRounds = 4
 
-// deleteGroup deletes a group that is empty, by the index and by its providers'
-// own word.
+// deleteGroup deletes a group. One in which nothing is left goes at once, if its
+// providers say so within the time of a question or two; any other is marked,
+// and deleted by a job.
 func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
 	conditions := arm.ParsePreconditions(r.Header)
-	name := x.request.Path.Group()
-	err := g.closeGroup(r.Context(), x, c, func(group inventory.Group) error {
+	check := func(group inventory.Group) error {
 		if fault := conditions.Write(group.ETag, x.request.Path.String()); fault != nil {
 			return fault
 		}
-		if group.State != inventory.GroupActive {
+		if group.State == inventory.GroupMoving {
 			return arm.NewError(arm.ResourceGroupBeingDeleted, group.Name).About("resourceGroupName")
 		}
 		return nil
-	})
-	var notEmpty *inventory.GroupNotEmptyError
+	}
+	closed, err := g.closeEmpty(r.Context(), x, c, check)
 	switch {
-	case errors.As(err, &notEmpty) && len(notEmpty.Resources)+len(notEmpty.Strays) > 0:
-		return deletionBlocked(name, notEmpty)
-	case errors.As(err, &notEmpty), errors.As(err, new(*unlooked)):
-		fault := arm.NewError(arm.Conflict).About(x.request.Path.String()).Because(err)
-		fault.RetryAfter = conflictRetry
-		return fault
 	case err != nil:
 		return groupRefusal(x, err)
+	case closed:
+		return g.answer(w, x, http.StatusOK, nil)
 	}
-	return g.answer(w, x, http.StatusOK, nil)
-}
-
-// closeGroup closes the group of c if nothing is left in it. Members of which
-// the index is not sure are asked for, so that a client that has deleted
-// everything is not told otherwise; and before it goes, its collections are
-// looked at wherever something may lie that the index does not know.
-func (g *Gateway) closeGroup(ctx context.Context, x *exchange, c ownCall, check func(inventory.Group) error) (err error) {
-	var look lastLook
-	asked := false
-	for range closingRounds {
-		err = g.store.DeleteGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{Check: check, Last: look.judge})
-		var notEmpty *inventory.GroupNotEmptyError
-		var unlooked *unlooked
-		switch {
-		case errors.As(err, &unlooked):
-			if look, err = g.lookAgain(ctx, x, c, unlooked); err != nil {
-				return err
-			}
-			err = unlooked // unless a further round closes the group
-		case errors.As(err, &notEmpty) && !asked:
-			asked = true
-			if !g.askMembers(ctx, x, c, notEmpty.Strays) {
-				return err
-			}
-		default:
-			return err
-		}
-	}
-	return err
-}
-
-func deletionBlocked(name string, left *inventory.GroupNotEmptyError) *arm.Error {
-	var short []string
-	var details []arm.Error
-	remains := func(id, how string) {
-		if i := strings.Index(strings.ToLower(id), "/providers/"); i >= 0 {
-			short = append(short, id[i+len("/providers/"):])
-		}
-		details = append(details, arm.Error{Code: arm.Conflict, Message: how, Target: id})
-	}
-	for _, id := range left.Resources {
-		remains(id, "The resource still exists. Delete it first.")
-	}
-	for _, stray := range left.Strays {
-		remains(stray.ID, fmt.Sprintf("The resource still exists in the location '%s', where requests for it do not go. Its provider has to delete it there first.", stray.Region))
-	}
-	slices.Sort(short)
-	fault := arm.NewError(arm.ResourceGroupDeletionBlocked, name, strings.Join(slices.Compact(short), ","), uuid.NewString())
-	fault.Details = details
-	return fault
-}
-
-// askMembers asks for the group's rows that are not plainly alive and for its
-// strays, and reports whether any of them is gone.
-func (g *Gateway) askMembers(ctx context.Context, x *exchange, c ownCall, strays []inventory.Stray) bool {
-	ctx, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
-	defer cancel()
-	rows, err := g.store.Resources(ctx, inventory.ResourceQuery{
-		Subscription: c.Subscription.ID, Group: x.request.Path.Group(), Limit: g.config.Limits.ResourcesPerTypeAndGroup,
+	id, link := g.ownOperation(x, c)
+	principal := x.principal.In(c.Subscription.TenantID)
+	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.request.Path.Group(), inventory.DeletionOrder{
+		Check: check,
+		Payload: func(group inventory.Group) string {
+			return operations.DeletionPayload{
+				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.identity.Correlation, Caller: principal,
+			}.String()
+		},
+		Operation: inventory.Operation{
+			Token: ownToken(id), Method: http.MethodDelete, Namespace: "Microsoft.Resources", Type: "resourceGroups",
+			Resource: routing.GroupID(c.Subscription.ID, x.request.Path.Group()), APIVersion: x.request.Query.APIVersion,
+			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
+		},
 	})
 	if err != nil {
-		g.note(x, "the resources of a group could not be listed", err)
-		return false
+		return groupRefusal(x, err)
 	}
-	rows = slices.DeleteFunc(rows, func(row inventory.Resource) bool { return !row.Doubtful() })
-	var fewer atomic.Bool
-	count := func(gone bool, err error) {
-		if err != nil {
-			g.note(x, "a resource could not be asked for", err)
-		}
-		if gone {
-			fewer.Store(true)
-		}
-	}
-	eachOf(askedAtOnce, rows, func(_ int, row inventory.Resource) {
-		count(g.ask(ctx, x, c.Subscription.TenantID, row))
-	})
-	eachOf(askedAtOnce, strays, func(_ int, stray inventory.Stray) { count(g.askStray(ctx, x, c, stray)) })
-	return fewer.Load()
+	g.pollHere(w.Header(), link)
+	w.Header()["Azure-Asyncoperation"] = []string{link(operationStatuses)}
+	return g.answer(w, x, http.StatusAccepted, nil)
 }
 
-// askStray asks whether a stray is still there, and forgets it when it is not.
-func (g *Gateway) askStray(ctx context.Context, x *exchange, c ownCall, stray inventory.Stray) (gone bool, err error) {
-	sought, fault := g.soughtByID(c, stray.ID)
-	if fault != nil {
-		return false, fault
+// closeEmpty closes the group of c if nothing is left in it. It waits for no
+// provider longer than a client should.
+func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
+	looking, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
+	defer cancel()
+	var look lastLook
+	for range closingRounds {
+		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{
+			Check: func(group inventory.Group) error {
+				if group.State == inventory.GroupDeleting {
+					return errDeleting
+				}
+				return check(group)
+			},
+			Last: look.judge,
+		})
+		var unlooked *unlooked
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, errDeleting), errors.As(err, new(*inventory.GroupNotEmptyError)):
+			return false, nil
+		case !errors.As(err, &unlooked):
+			return false, err
+		}
+		if look, err = g.lookAgain(looking, x, c, unlooked); err != nil {
+			g.note(x, "an empty group could not be looked at; a job will", err)
+			return false, nil
+		}
 	}
-	endpoint := sought.Type.Endpoint(stray.Region)
-	if endpoint == nil {
-		return false, fmt.Errorf("the map has no endpoint for %s in %s", stray.Type, stray.Region)
+	return false, nil
+}
+
+// errDeleting is for a group whose deletion is under way.
+var errDeleting = errors.New("the group is being deleted")
+
+// ownOperation makes the id of an operation of Portico's own, which appears
+// nowhere but in its URLs, and tells those.
+func (g *Gateway) ownOperation(x *exchange, c ownCall) (id string, link func(kind string) string) {
+	id = uuid.NewString()
+	return id, func(kind string) string {
+		return fanout.PublicLink(g.public, "/subscriptions/"+c.Subscription.ID+"/"+kind+"/"+id, "api-version="+x.request.Query.APIVersion)
 	}
-	seen, fault := g.sight(ctx, x, sought, endpoint)
-	if fault != nil {
-		return false, fault
-	}
-	if seen != nil {
+}
+
+// newGroupDeletion is the kind of durable work that deletes groups.
+func (g *Gateway) newGroupDeletion() *operations.GroupDeletion {
+	o := g.config.GroupDelete
+	return operations.NewGroupDeletion(operations.GroupDeletion{
+		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
+		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, PerJob: o.PerJob,
+		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, Floor: g.config.Index.PollFloor, Log: g.log,
+	}, g.registry)
+}
+
+// lookOfJob is the last look on behalf of a job, and of who began it.
+type lookOfJob struct {
+	gateway *Gateway
+	payload operations.DeletionPayload
+	look    lastLook
+}
+
+// Judge implements operations.LastLook.
+func (l *lookOfJob) Judge(group inventory.Group, touched []inventory.Touch) error {
+	return l.look.judge(group, touched)
+}
+
+// Look implements operations.LastLook.
+func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
+	var at *unlooked
+	if !errors.As(refusal, &at) {
 		return false, nil
 	}
-	return g.store.ForgetStray(ctx, stray)
+	g := l.gateway
+	subscription, err := g.store.Subscription(ctx, at.group.Subscription)
+	if err != nil {
+		return true, err
+	}
+	q, fault := routing.Classify(g.router.Map, http.MethodDelete, routing.GroupID(subscription.ID, at.group.Name), "")
+	if fault != nil {
+		return true, fault
+	}
+	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q}
+	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
+	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
+	return true, err
 }
 
 // soughtByID is what is needed to ask for a resource of the group of c that is

@@ -1,12 +1,83 @@
 package gateway
 
 import (
-	"encoding/json"
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/inventory"
 )
+
+// work has the site's jobs done until the test ends.
+func (s *site) work() {
+	ctx, cancel := context.WithCancel(context.Background())
+	done := make(chan struct{})
+	go func() { defer close(done); s.gateway.Runner().Run(ctx) }()
+	s.t.Cleanup(func() { cancel(); <-done })
+}
+
+// end polls the deletion of a group to its end, as its 202 says.
+func (s *site) end(accepted seen, header ...string) (got seen) {
+	s.t.Helper()
+	if accepted.status != 202 {
+		s.t.Fatalf("%d %s", accepted.status, accepted.text)
+	}
+	for bound := time.Now().Add(time.Minute); time.Now().Before(bound); time.Sleep(2 * time.Millisecond) {
+		if got = s.do("GET", s.local(accepted.header.Get("Location")), "", header...); got.status != 202 {
+			return got
+		}
+	}
+	s.t.Fatal("the end of a deletion: not within the bound")
+	return got
+}
+
+// removed deletes a group, and wants it gone.
+func (s *site) removed(group string) {
+	s.t.Helper()
+	if got := s.end(s.ok(202, "DELETE", group+own, "")); got.status != 200 || got.text != "" {
+		s.t.Errorf("%d %s", got.status, got.text)
+	}
+	s.want(404, "ResourceGroupNotFound", "GET", group+own, "")
+}
+
+// deletionFault is how a deletion that failed says why.
+type deletionFault struct {
+	Error struct {
+		Code, Message string
+		Details       []struct {
+			Code            *string
+			Target, Message string
+		}
+	}
+}
+
+// blocked deletes a group, and wants it to stay with exactly these resources.
+func (s *site) blocked(group string, ids ...string) deletionFault {
+	s.t.Helper()
+	got := s.end(s.ok(202, "DELETE", group+own, ""))
+	if got.status != 409 || got.code != "ResourceGroupDeletionBlocked" {
+		s.t.Fatalf("%d %s", got.status, got.text)
+	}
+	fault := decode[deletionFault](s.t, got)
+	var left []string
+	for _, d := range fault.Error.Details {
+		left = append(left, d.Target)
+		if d.Code != nil || d.Message == "" {
+			s.t.Errorf("%s", got.text)
+		}
+	}
+	if !slices.Equal(left, ids) {
+		s.t.Errorf("left %v, want %v", left, ids)
+	}
+	if text := s.ok(200, "GET", group+own, "").text; !strings.Contains(text, `"Succeeded"`) {
+		s.t.Errorf("%s", text)
+	}
+	return fault
+}
 
 func TestEmptyGroupIsDeleted(t *testing.T) {
 	s := newSite(t, setup{})
@@ -22,69 +93,175 @@ func TestEmptyGroupIsDeleted(t *testing.T) {
 	s.group("g")
 }
 
-func TestGroupWithResourcesStays(t *testing.T) {
+func TestGroupIsDeletedWithItsResources(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
 	b, a := s.machine("g", "B", "westus"), s.machine("g", "a", "eastus")
+	s.ok(201, "PUT", b+"/disks/d"+api, `{}`)
 	s.ok(201, "PUT", b+"/runCommands/r"+api, `{}`) // holds nothing back
-	s.at("westus").requests()
 	s.want(412, "PreconditionFailed", "DELETE", g+own, "", "If-Match", `"stale"`)
-	got := s.want(409, "ResourceGroupDeletionBlocked", "DELETE", g+own, "")
-	var fault struct {
-		Error struct {
-			Message string
-			Details []struct{ Code, Target, Message string }
+	for _, e := range s.providers {
+		e.requests()
+	}
+
+	const correlation = "00000000-0000-0000-0000-00000000cafe"
+	got := s.ok(202, "DELETE", g+own, "", "x-ms-correlation-request-id", correlation)
+	location, status := got.header.Get("Location"), got.header.Get("Azure-Asyncoperation")
+	if got.text != "" || got.header.Get("Retry-After") != "15" || !strings.HasPrefix(location, "http://portico.example"+inSubscription+"/operationresults/") ||
+		!strings.HasPrefix(status, "http://portico.example"+inSubscription+"/operationStatuses/") {
+		t.Errorf("%q %v", got.text, got.header)
+	}
+	if strings.Contains(location, correlation) || strings.Contains(location, got.header.Get("X-Ms-Request-Id")) {
+		t.Errorf("the operation's id is shown elsewhere: %s", location)
+	}
+	if text := s.ok(200, "GET", g+own, "").text; !strings.Contains(text, `"Deleting"`) {
+		t.Errorf("%s", text)
+	}
+	for _, write := range [][2]string{{"PUT", g}, {"PATCH", g}, {"PUT", machinePath("g", "new")}, {"DELETE", a}, {"PATCH", a}} {
+		s.want(409, "ResourceGroupBeingDeleted", write[0], write[1]+api, westus)
+	}
+	running := s.ok(202, "GET", s.local(location), "")
+	if running.header.Get("Location") != location || running.header.Get("Retry-After") != "15" {
+		t.Errorf("%v", running.header)
+	}
+	if now := decode[operationStatus](t, s.ok(200, "GET", s.local(status), "")); now.Status != "Deleting" || now.PercentComplete != 0 || now.EndTime != nil {
+		t.Errorf("%+v", now)
+	}
+
+	s.work()
+	if got := s.end(got); got.status != 200 || got.text != "" || got.header.Get("Content-Length") != "0" || got.header.Get("Location") != "" {
+		t.Errorf("%d %q %v", got.status, got.text, got.header)
+	}
+	ended := decode[operationStatus](t, s.ok(200, "GET", s.local(status), ""))
+	if ended.Status != "Succeeded" || ended.PercentComplete != 100 || ended.Deleted != 3 || ended.Total != 3 || ended.EndTime == nil || ended.Error != nil ||
+		!strings.HasSuffix(status, ended.Name+own) {
+		t.Errorf("%+v", ended)
+	}
+	deletes := 0
+	for _, e := range s.providers {
+		for _, r := range e.requests() {
+			if !strings.EqualFold(r.Headers.Get("X-Ms-Correlation-Request-Id"), correlation) {
+				t.Errorf("%s %s has another correlation: %v", r.Method, r.Path, r.Headers)
+			}
+			if r.Method == http.MethodDelete {
+				deletes++
+			}
+		}
+		if left := e.holds(); len(left) != 0 {
+			t.Errorf("left: %v", left)
 		}
 	}
-	if err := json.Unmarshal([]byte(got.text), &fault); err != nil {
-		t.Fatal(err)
+	if deletes != 2 { // the disk goes with its machine
+		t.Errorf("%d deletes", deletes)
 	}
-	details := fault.Error.Details
-	if len(details) != 2 || details[0].Target != a || details[1].Target != b || details[0].Code != "Conflict" ||
-		!strings.Contains(fault.Error.Message, "'Contoso.Compute/virtualMachines/B,Contoso.Compute/virtualMachines/a'") {
-		t.Errorf("%s", got.text)
-	}
-	if asked := s.at("westus").requests(); len(asked) != 0 {
-		t.Errorf("asked for what is plainly alive: %v", asked)
-	}
-	s.ok(200, "DELETE", a+api, "")
-	s.ok(200, "DELETE", b+api, "")
-	s.ok(200, "DELETE", g+own, "")
+	s.group("g")
+	s.machine("g", "a", "westus")
 }
 
-// What was deleted asynchronously is asked for when the group goes: a client
-// that waited for the end in its own way is not told that it is there.
-func TestGroupGoesAfterAnAsynchronousDelete(t *testing.T) {
+// An operation is there for whoever began it alone; who joins has one of their
+// own.
+func TestDeletionsAreTheirCallers(t *testing.T) {
+	s := newSite(t, setup{tokens: true})
+	first, other, foreign := []string{"Authorization", bearer(secret)}, []string{"Authorization", bearer(second)}, []string{"Authorization", bearer(stranger)}
+	g := groupPath("g")
+	s.ok(201, "PUT", g+own, westus, first...)
+	s.ok(201, "PUT", machinePath("g", "m")+api, westus, first...)
+	begun := s.ok(202, "DELETE", g+own, "", first...)
+	joined := s.ok(202, "DELETE", g+own, "", other...)
+	s.want(404, "SubscriptionNotFound", "DELETE", g+own, "", foreign...)
+	if begun.header.Get("Location") == joined.header.Get("Location") {
+		t.Error("two callers have one operation")
+	}
+	for _, header := range []string{"Location", "Azure-Asyncoperation"} {
+		s.want(404, "HttpResourceNotFound", "GET", s.local(begun.header.Get(header)), "", other...)
+		s.want(404, "HttpResourceNotFound", "GET", s.local(joined.header.Get(header)), "", first...)
+		s.want(404, "SubscriptionNotFound", "GET", s.local(joined.header.Get(header)), "", foreign...)
+	}
+	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/operationresults/00000000-0000-0000-0000-00000000dead"+own, "", first...)
+	s.work()
+	if got := s.end(begun, first...); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	if got := s.end(joined, other...); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+}
+
+// What cannot be deleted stays, each with its provider's own word; the rest has
+// gone, and another attempt begins with what is left.
+func TestGroupThatCannotBeDeleted(t *testing.T) {
 	s := newSite(t, setup{})
+	s.work()
+	g := s.group("g")
+	stubborn, needed := s.machine("g", "Stubborn", "westus"), s.machine("g", "Needed", "eastus")
+	s.machine("g", "x", "eastus")
+	s.rule("westus", "DELETE", "stubborn", "status=423", -1)
+	s.rule("eastus", "DELETE", "needed", "status=403", -1)
+	fault := s.blocked(g, needed, stubborn)
+	if !strings.Contains(fault.Error.Message, "'Contoso.Compute/virtualMachines/Needed,Contoso.Compute/virtualMachines/Stubborn'") {
+		t.Errorf("%s", fault.Error.Message)
+	}
+	for i, status := range []string{"403", "423"} {
+		if text := fault.Error.Details[i].Message; !strings.Contains(text, `"code":"ContosoFault"`) || !strings.Contains(text, status) {
+			t.Errorf("%s", text)
+		}
+	}
+	s.at("westus").do("DELETE", "/contoso/faults", "", 204)
+	s.blocked(g, needed)
+	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
+	s.removed(g)
+}
+
+// rule has a provider misbehave.
+func (s *site) rule(region, method, path, fault string, count int) {
+	s.t.Helper()
+	s.at(region).do("POST", "/contoso/faults", fmt.Sprintf(`{"method":%q,"pathContains":%q,"fault":%q,"count":%d}`, method, path, fault, count), 201)
+}
+
+// A resource that others need waits for those, as its refusal names them; a
+// network interface waits for its configurations.
+func TestGroupIsDeletedInOrder(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
+	g := s.group("g")
+	a, b, c := s.machine("g", "a", "westus"), s.machine("g", "b", "westus"), s.machine("g", "c", "westus")
+	s.rule("westus", "DELETE", "virtualMachines/a", "refuse-until="+b, -1)
+	s.rule("westus", "DELETE", "virtualMachines/b", "refuse-until="+c, -1)
+	s.at("westus").requests()
+	s.removed(g)
+	tries := map[string]int{}
+	for _, r := range s.at("westus").requests() {
+		if r.Method == http.MethodDelete {
+			tries[r.Path]++
+		}
+	}
+	if tries[a] > 2 || tries[b] > 2 || tries[c] != 1 {
+		t.Errorf("%v", tries)
+	}
+}
+
+// Deletes that are accepted are followed to their end; one that fails is told in
+// its provider's words.
+func TestGroupIsDeletedAsynchronously(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
 	g := s.group("g")
 	m := s.machine("g", "m", "eastus")
 	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "1h")
-	s.want(409, "ResourceGroupDeletionBlocked", "DELETE", g+own, "")
+	accepted := s.ok(202, "DELETE", g+own, "")
+	s.within("the status", func() bool {
+		now := decode[operationStatus](t, s.ok(200, "GET", s.local(accepted.header.Get("Azure-Asyncoperation")), ""))
+		return now.InFlight == 1
+	})
 	s.at("eastus").clock.advance(2 * hour)
-	s.want(412, "PreconditionFailed", "DELETE", g+own, "", "If-Match", `"stale"`)
-	if _, there := s.row(m); !there {
-		t.Error("a refused delete asked for resources")
+	if got := s.end(accepted); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.text)
 	}
-	s.ok(200, "DELETE", g+own, "")
-	if _, there := s.row(m); there {
-		t.Error("a row outlives its group")
-	}
-}
-
-func TestGroupStaysWhileAProviderDoesNotSay(t *testing.T) {
-	s := newSite(t, setup{})
-	g := s.group("g")
-	m := s.machine("g", "m", "eastus")
-	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "0s")
-	for range 2 {
-		s.at("eastus").fault("GET", "virtualMachines/m", "status=500")
-		s.log.Reset()
-		s.want(409, "ResourceGroupDeletionBlocked", "DELETE", g+own, "")
-		if !strings.Contains(s.log.String(), "a resource could not be asked for") {
-			t.Error("the log does not say why")
+	for _, r := range s.at("eastus").requests() {
+		if r.Method == http.MethodDelete && r.Headers.Get("x-contoso-async") == "" {
+			t.Errorf("what was being deleted was deleted again: %v", r)
 		}
 	}
-	s.ok(200, "DELETE", g+own, "")
 }
 
 // A write that may still land holds the group back even where no resource is
@@ -94,15 +271,86 @@ func TestGroupStaysWhileAWriteMayLand(t *testing.T) {
 	g := s.group("g")
 	m := s.machine("g", "m", "westus")
 	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
-	got := s.want(409, "Conflict", "DELETE", g+own, "")
-	if got.header.Get("Retry-After") != "10" {
-		t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
+	s.work()
+	accepted := s.ok(202, "DELETE", g+own, "")
+	s.within("the end of its row", func() bool { _, there := s.row(m); return !there })
+	time.Sleep(50 * time.Millisecond)
+	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
+	s.clock.advance(2 * time.Minute)
+	if got := s.end(accepted); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.text)
 	}
-	if _, there := s.row(m); there {
-		t.Error("the resource was not asked for")
+}
+
+// Failures that pass are tried again; a region that does not answer is named,
+// and what it holds is not given up.
+func TestGroupWaitsForItsRegions(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	s.machine("g", "m", "eastus")
+	s.machine("g", "n", "westus")
+	s.rule("westus", "DELETE", "", "throttle=0", 2)
+	s.rule("eastus", "", "machines/m", "status=503", -1)
+	s.work()
+	accepted := s.ok(202, "DELETE", g+own, "")
+	s.within("the status", func() bool {
+		now := decode[operationStatus](t, s.ok(200, "GET", s.local(accepted.header.Get("Azure-Asyncoperation")), ""))
+		return now.Deleted == 1 && slices.Equal(now.WaitingFor, []string{"eastus"}) && now.PercentComplete == 50
+	})
+	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
+	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
+	s.within("the last resource's end", func() bool { return len(s.at("eastus").holds()) == 0 })
+	s.clock.advance(2 * time.Minute) // what was answered 503 may land until then
+	if got := s.end(accepted); got.status != 200 {
+		t.Errorf("%d %s", got.status, got.text)
 	}
-	s.lapse()
-	s.ok(200, "DELETE", g+own, "")
+}
+
+func TestGroupDeleteHasALimit(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m := s.machine("g", "m", "eastus")
+	s.rule("eastus", "", "machines/m", "status=503", -1)
+	s.work()
+	accepted := s.ok(202, "DELETE", g+own, "")
+	s.within("a try", func() bool { return len(s.at("eastus").requests()) > 0 })
+	s.clock.advance(2 * hour)
+	got := s.end(accepted)
+	fault := decode[deletionFault](t, got)
+	if got.status != 409 || got.code != "ResourceGroupDeletionTimeout" || len(fault.Error.Details) != 1 || fault.Error.Details[0].Target != m {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	status := decode[operationStatus](t, s.do("GET", s.local(accepted.header.Get("Azure-Asyncoperation")), ""))
+	if status.Status != "Failed" || !strings.Contains(string(status.Error), "ResourceGroupDeletionTimeout") {
+		t.Errorf("%+v", status)
+	}
+}
+
+func TestGroupDeleteIsCancelled(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	s.machine("g", "m", "eastus")
+	s.rule("eastus", "", "machines/m", "status=503", -1)
+	s.work()
+	accepted := s.ok(202, "DELETE", g+own, "")
+	group, err := s.store.Group(t.Context(), subscription, "g")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.store.CancelJob(t.Context(), subscription, group.Generation); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.end(accepted); got.status != 409 || got.code != "OperationCanceled" {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	if text := s.ok(200, "GET", g+own, "").text; !strings.Contains(text, `"Succeeded"`) {
+		t.Errorf("%s", text)
+	}
+	status := decode[operationStatus](t, s.do("GET", s.local(accepted.header.Get("Azure-Asyncoperation")), ""))
+	if status.Status != "Canceled" || !strings.Contains(string(status.Error), "OperationCanceled") {
+		t.Errorf("%+v", status)
+	}
+	s.ok(201, "PUT", machinePath("g", "new")+api, westus)
 }
 
 func TestGroupIsMadeAnew(t *testing.T) {

@@ -43,6 +43,8 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodDelete}, g.deleteGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}/resources", get, g.listResources},
 		{"/subscriptions/{s}/resources", get, g.listResources},
+		{"/subscriptions/{s}/operationresults/{id}", get, g.ownResult},
+		{"/subscriptions/{s}/operationstatuses/{id}", get, g.ownStatus},
 		{"/subscriptions/{s}/providers", get, g.listProviders},
 		{"/subscriptions/{s}/providers/{ns}", get, g.getProvider},
 		{"/subscriptions/{s}/providers/{ns}/register", []string{http.MethodPost}, g.register},
@@ -52,6 +54,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 	} {
 		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(route.handler))
 	}
+	g.lockRoutes(m)
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)
 	})

@@ -251,11 +251,12 @@ func TestRowInARegionThatLeftTheMap(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.want(503, "NoRegisteredProviderFound", "GET", m+api, "")
-	// It cannot be asked for, so it holds its group back.
-	s.want(409, "ResourceGroupDeletionBlocked", "DELETE", groupPath("g")+own, "")
 	if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(503, "NoRegisteredProviderFound", "DELETE", m+api, "")
 	s.want(503, "NoRegisteredProviderFound", "GET", inSubscription+"/providers/Contoso.Compute/virtualMachines"+api, "")
+	// It cannot be asked for, so it holds its group back.
+	s.work()
+	s.blocked(groupPath("g"), m)
 }

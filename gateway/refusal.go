@@ -3,20 +3,39 @@ package gateway
 import (
 	"errors"
 
+	"net/http"
+	"strings"
+
 	"portico/arm"
 	"portico/inventory"
 )
 
 // refusedBySubscription turns the inventory's refusal of a write, for the sake
-// of the subscription's state, into ARM's; any other error gives nil.
+// of the subscription's state or of a lock, into ARM's; any other error gives nil.
 func refusedBySubscription(x *exchange, err error) *arm.Error {
 	id := x.request.Path.Subscription()
 	var state *inventory.SubscriptionStateError
+	var locked *inventory.LockedError
 	switch {
+	case errors.As(err, &locked):
+		return scopeLocked(x, locked)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
 		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
 	case errors.As(err, &state):
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
 	}
 	return nil
+}
+
+// mostScopes bounds how many scopes a refusal names.
+const mostScopes = 20
+
+func scopeLocked(x *exchange, locked *inventory.LockedError) *arm.Error {
+	what := "write"
+	if x.request.Method == http.MethodDelete {
+		what = "delete"
+	}
+	scopes := locked.Scopes()
+	scopes = scopes[:min(len(scopes), mostScopes)]
+	return arm.NewError(arm.ScopeLocked, x.request.Path.String(), what, strings.Join(scopes, ",")).About(x.request.Path.String())
 }

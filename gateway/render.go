@@ -19,6 +19,10 @@ import (
 // only the log learns.
 func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := of(r)
+	var stored *storedFault
+	if errors.As(err, &stored) {
+		err = arm.NewError(arm.Conflict).Because(stored)
+	}
 	fault := g.faultOf(x, err)
 	x.cause, x.failure = "gateway", err
 	h := w.Header()
@@ -32,6 +36,9 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Allow", strings.Join(fault.Allow, ", "))
 	}
 	body := fault.Body()
+	if stored != nil {
+		body = stored.envelope()
+	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(fault.Status)
 	if r.Method != http.MethodHead {

@@ -57,6 +57,11 @@
 // verifies it, a followed one a job for each kind of write; they are written
 // and removed by the transaction that sets and clears what they stand for.
 //
+// A group is deleted by a job as well, which [Store.BeginDeletion] makes while
+// it marks the group; from then on only that job's writes are admitted. Either
+// [Store.DeleteGroupBy] or [Store.ReopenGroup] ends both at once. A [Lock] on the
+// subscription, on the group or in it forbids to begin.
+//
 // # How it is stored
 //
 // One set of SQL texts serves every engine, from a subset that leaves the door

@@ -40,6 +40,8 @@ type Group struct {
 	Incarnation, Generation [16]byte
 	ETag                    string
 	Created, Changed        time.Time
+
+	locked bool // there are locks in the subscription; set where the row is locked
 }
 
 // GroupQuery selects groups in the order of their keys.
@@ -118,12 +120,16 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 //
 // A new group gets a new incarnation and counts against the subscription's
 // quota: *QuotaError. The subscription must take the change:
-// ErrSubscriptionNotFound, *SubscriptionStateError.
+// ErrSubscriptionNotFound, *SubscriptionStateError. A lock can forbid it:
+// *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
 	result, err := commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (put[Group], error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:
+			if err := current.admitsChange(t); err != nil {
+				return put[Group]{}, err
+			}
 			changed, err := changeGroup(t, current, edit)
 			return put[Group]{stored: changed}, err
 		case errors.Is(err, ErrNotFound):
@@ -212,31 +218,43 @@ type Closing struct {
 // there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
 	return s.writer.do(ctx, flushed, aboutGroup(sub, name), func(t *tx) error {
-		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
-		if err != nil {
-			return err
-		}
-		if c.Check != nil {
-			if err := c.Check(g); err != nil {
-				return err
-			}
-		}
-		if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
-			return err
-		}
-		if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
-			return err
-		}
-		if err := c.last(t, g); err != nil {
-			return err
-		}
-		for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
-			if _, err := t.exec(statement, g.Subscription, g.Key); err != nil {
-				return err
-			}
-		}
-		return lowerUsage(t, usageOfGroups(sub))
+		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
 	})
+}
+
+func closeGroup(t *tx, sub, name string, c Closing) error {
+	g, err := openScope(t, sub, name, true)
+	if err != nil {
+		return err
+	}
+	if c.Check != nil {
+		if err := c.Check(g); err != nil {
+			return err
+		}
+	}
+	if g.State == GroupActive {
+		if err := g.admitsDelete(t); err != nil {
+			return err
+		}
+	}
+	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+		return err
+	}
+	if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
+		return err
+	}
+	if err := c.last(t, g); err != nil {
+		return err
+	}
+	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
+		if _, err := t.exec(statement, g.Subscription, g.Key); err != nil {
+			return err
+		}
+	}
+	if err := g.dropLocks(t); err != nil {
+		return err
+	}
+	return lowerUsage(t, usageOfGroups(sub))
 }
 
 func (c Closing) last(t *tx, g Group) error {

@@ -115,6 +115,9 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
 			return err
 		}
+		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
+			return err
+		}
 		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
 	case h.row == nil:
 		row := *h.made

@@ -33,6 +33,9 @@ type Write struct {
 	// OfGroupDelete: the group's own delete sends it, and only into a group that
 	// is Deleting.
 	OfGroupDelete bool
+	// Generation, when set, is the row's that the write is meant for: ErrChanged
+	// where it is another's by now.
+	Generation [16]byte
 	// LateWriteWindow of the type; 0 means Options.LateWriteWindow.
 	LateWriteWindow time.Duration
 }
@@ -81,7 +84,7 @@ func scanIntent(scan scanner) (intent, error) {
 // (ErrGroupNotFound, *GroupStateError), that the row lies where the write goes
 // (*LocationConflictError; a DELETE compares the region alone), that a PUT's
 // parent is there (ErrParentNotFound, ErrParentMoved), and that a new row fits
-// the quota (*QuotaError); then it records the intent, makes the row of a
+// the quota (*QuotaError), and that no lock forbids it (*LockedError); then it records the intent, makes the row of a
 // create, and marks the opposing writes that are open.
 //
 // Every ticket should come back to Settle. One that does not, ends by time:
@@ -98,6 +101,9 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, w.above(), w.Key), func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
+			return Ticket{}, err
+		}
+		if err := w.admittedByLocks(t); err != nil {
 			return Ticket{}, err
 		}
 		// Before its child, as all do who lock both.
@@ -132,6 +138,9 @@ func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
 
 func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
 	row := h.row
+	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
+		return ErrChanged
+	}
 	if row != nil && w.conflicts(row) {
 		return &LocationConflictError{Row: *row, Contested: h.opposed()}
 	}

@@ -36,7 +36,9 @@ func (s SubscriptionState) admits(deletes bool) error {
 
 // lockScope locks a group's row. The subscription's state comes with it, by a
 // plain read: its row would be locked by every write of a subscription.
-const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?)
+// Whether there are any locks comes along too, as hardly anybody has some.
+const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
+		EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
 	FROM resource_groups WHERE subscription = ? AND key = ?` + lockSuffix
 
 // openScope locks the group that a write is about, after its subscription
@@ -45,9 +47,11 @@ const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subs
 func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 	// As Deleted, a subscription that is not there refuses everything.
 	state := Deleted
+	locked := false
 	group, err := scanGroup(func(dest ...any) error {
-		return t.one(lockScope, sub, Deleted, sub, name)(append(dest, &state)...)
+		return t.one(lockScope, sub, Deleted, sub, sub, name)(append(dest, &state, &locked)...)
 	})
+	group.locked = locked
 	if errors.Is(err, sql.ErrNoRows) {
 		if state, err = stateOf(t, sub); err == nil {
 			err = ErrNotFound

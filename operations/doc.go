@@ -16,4 +16,10 @@
 // [Sweeping] looks at everything, on a schedule or when it is told to: it lists
 // what the providers hold and mends the index where the two differ, but only by
 // what a GET of the single resource said.
+//
+// A [GroupDeletion] deletes what a group holds, and then the group. Which
+// resource is next, and what a refusal of one means for the others, is decided
+// by a pure value, deletion in deletion.go; the work around it makes the calls,
+// each an intent in the inventory like a client's write, and can be taken over
+// at any point, as nothing but rows, strays and intents says what is left.
 package operations

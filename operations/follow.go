@@ -95,7 +95,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	if err != nil {
 		return Verdict{}, err
 	}
-	header := h.header(f.Region)
+	header := f.Asker.header(ctx, h, f.Region, row)
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
 	answer, err := f.Asker.patient(h, f.Patience).read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {
@@ -104,6 +104,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
 	switch {
 	case f.ended(follow, answer):
+		f.tellFailure(ctx, follow, answer, row)
 		return f.end(ctx, h)
 	case answer.Status == http.StatusOK:
 		follow.Progress.Status = word(PollState(answer.Body))
@@ -131,7 +132,7 @@ func (f *Following) ended(follow inventory.Follow, answer upstream.Answer) bool 
 // itself, what only means the end of the operation has the row verified. That a
 // create that is not done shows nothing yet means neither, until its time is up.
 func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (Verdict, error) {
-	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, h.header(f.Region), row)
+	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
 	switch {
 	case err != nil:
 		return Verdict{}, err

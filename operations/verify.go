@@ -28,7 +28,7 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	case err != nil:
 		return Verdict{}, err
 	}
-	sight, err := v.Asker.patient(h, v.Patience).Look(ctx, h.header(v.Region), row)
+	sight, err := v.Asker.patient(h, v.Patience).Look(ctx, v.Asker.header(ctx, h, v.Region, row), row)
 	switch {
 	case err != nil:
 		return Verdict{}, err

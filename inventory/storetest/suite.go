@@ -47,6 +47,8 @@ func Run(t *testing.T, database Database) {
 		{"Parents", testParents},
 		{"Contest", testContest},
 		{"Closing", testClosing},
+		{"Deletion", testDeletion},
+		{"ManagementLocks", testLocks},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
 		{"Doubts", testDoubts},

@@ -32,9 +32,11 @@
 //	html               200 with a page of HTML
 //	redirect           307 to the same path on its own host
 //	refuse-until=ID    409 while it holds the resource ID, then as asked
+//	blocked-by=ID      the same, without a word of the resource
 //
 // or apply it and spoil the answer:
 //
+//	async=M            carry it out in the mode M of x-contoso-async
 //	delay=D            wait first
 //	late=D             reset the connection, apply after D
 //	slow=D             apply at once, answer after D

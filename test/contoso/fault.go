@@ -17,6 +17,8 @@ const (
 	html            = "html"
 	redirect        = "redirect"
 	refuseUntil     = "refuse-until"
+	blockedBy       = "blocked-by"
+	asynchronous    = "async"
 	delay           = "delay"
 	late            = "late"
 	slow            = "slow"
@@ -49,7 +51,8 @@ type fault struct {
 	name     string
 	number   int           // of status, throttle, big, big-chunked, gzip-bomb
 	duration time.Duration // of delay, late, slow
-	id       string        // of refuse-until
+	id       string        // of refuse-until, blocked-by
+	mode     string        // of async
 }
 
 func parseFault(text string) (fault, error) {
@@ -70,7 +73,9 @@ func parseFault(text string) (fault, error) {
 	case delay, late, slow:
 		f.duration, err = time.ParseDuration(arg)
 		ok = f.duration >= 0 && f.duration <= maxWait
-	case refuseUntil:
+	case asynchronous:
+		f.mode, ok = arg, hasArg
+	case refuseUntil, blockedBy:
 		f.id, ok = arg, strings.HasPrefix(arg, "/")
 	default:
 		ok = false

@@ -38,6 +38,14 @@ func TestFaultsThatRefuse(t *testing.T) {
 	s.refused(409, "ResourceInUse", "DELETE", vm+"x"+version, "", faulty("refuse-until="+strings.ToUpper(vm)))
 	s.do(200, "DELETE", vm+version, "")
 	s.do(204, "DELETE", vm+"x"+version, "", faulty("refuse-until="+vm))
+	s.do(201, "PUT", vm+version, westVM)
+	if a := s.do(409, "DELETE", vm+"x"+version, "", faulty("blocked-by="+vm)); strings.Contains(a.body, vm) {
+		t.Errorf("%s", a.body)
+	}
+	if a := s.do(202, "DELETE", vm+version, "", faulty("async=azure-async-only")); a.header.Get("Azure-AsyncOperation") == "" || a.header.Get("Location") != "" {
+		t.Errorf("%v", a.header)
+	}
+	s.do(400, "DELETE", vm+version, "", faulty("async=state"))
 }
 
 func TestFaultsThatResetTheConnection(t *testing.T) {

@@ -58,22 +58,25 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 		a := emptyAnswer(http.StatusTemporaryRedirect)
 		a.header.Set("Location", c.own+c.uri)
 		return a, true
-	case refuseUntil:
-		return p.refuseWhileHeld(f.id)
+	case refuseUntil, blockedBy:
+		return p.refuseWhileHeld(f)
 	}
 	return answer{}, false
 }
 
-func (p *Provider) refuseWhileHeld(id string) (answer, bool) {
+func (p *Provider) refuseWhileHeld(f fault) (answer, bool) {
 	held := false
 	_, err := p.transact(func(x *tx) (answer, error) {
-		held = x.resource(fold(id)) != nil
+		held = x.resource(fold(f.id)) != nil
 		return answer{}, nil
 	})
 	if err != nil {
 		return failed(err), true
 	}
-	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", id)), held
+	if f.name == blockedBy {
+		return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use.")), held
+	}
+	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", f.id)), held
 }
 
 // spoil sends the answer with the fault laid over it.

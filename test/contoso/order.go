@@ -54,6 +54,12 @@ func readOrder(method string, h http.Header, f fault) (order, error) {
 			fallback = modeAccepted
 		}
 	}
+	if f.name == asynchronous {
+		if !slices.Contains(modes, f.mode) {
+			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
+		}
+		fallback = f.mode
+	}
 	var err error
 	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {
 		return o, err

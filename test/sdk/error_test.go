@@ -1,10 +1,8 @@
 package sdk
 
 import (
-	"errors"
 	"testing"
 
-	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
 
@@ -52,25 +50,6 @@ func TestErrorCodes(t *testing.T) {
 		t.Run(row.what, func(t *testing.T) { wantError(t, row.err, row.status, row.code) })
 	}
 	c.WantOnlyIn(t, "eastus", vm)
-}
-
-// A group with something in it is not deleted.
-func TestGroupWithResources(t *testing.T) {
-	c := newClients(t, harness.Config{})
-	c.createGroup(t, "rg")
-	vm := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-	c.put(t, t.Context(), vm, armresources.GenericResource{Location: to.Ptr("eastus")})
-
-	_, err := c.groups.BeginDelete(t.Context(), "rg", nil)
-	var answer *azcore.ResponseError
-	if !errors.As(err, &answer) || answer.StatusCode != 409 || answer.ErrorCode == "" {
-		t.Fatalf("delete of a group with a resource: %v", err)
-	}
-	if !groupExists(t, c, "rg") || !c.exists(t, vm) {
-		t.Error("the refused delete has deleted")
-	}
-	c.delete(t, t.Context(), vm)
-	deleteGroup(t, c, "rg")
 }
 
 func TestUnknownToken(t *testing.T) {

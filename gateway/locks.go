@@ -1,0 +1,250 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+)
+
+const (
+	lockNamespace = "Microsoft.Authorization"
+	lockType      = lockNamespace + "/locks"
+
+	longestLockName = 90
+	longestNotes    = 512
+	atScope         = "atScope()"
+)
+
+// lockBody is a lock as clients see it.
+type lockBody struct {
+	ID         string         `json:"id"`
+	Name       string         `json:"name"`
+	Type       string         `json:"type"`
+	Properties lockProperties `json:"properties"`
+	ETag       string         `json:"etag,omitempty"`
+}
+
+type lockProperties struct {
+	Level  string          `json:"level"`
+	Notes  string          `json:"notes,omitempty"`
+	Owners json.RawMessage `json:"owners,omitempty"`
+}
+
+func lockOf(l inventory.Lock) lockBody {
+	return lockBody{
+		ID: l.ScopeID + "/providers/" + lockType + "/" + l.Name, Name: l.Name, Type: lockType,
+		Properties: lockProperties{l.Level.String(), l.Notes, l.Owners}, ETag: l.ETag,
+	}
+}
+
+// lockRoutes adds the locks on subscriptions, groups and resources: the last hop
+// of their paths, on a scope of any length.
+func (g *Gateway) lockRoutes(m *mux.Router) {
+	for _, route := range []struct {
+		named   bool
+		methods []string
+		handler ownHandler
+	}{
+		{false, []string{http.MethodGet}, g.listLocks},
+		{true, []string{http.MethodGet}, g.getLock},
+		{true, []string{http.MethodPut}, g.putLock},
+		{true, []string{http.MethodDelete}, g.deleteLock},
+	} {
+		m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return lockPath(of(r).request, route.named) }).
+			Methods(route.methods...).Handler(g.ownRoute(route.handler))
+	}
+}
+
+func lockPath(q *routing.Request, named bool) bool {
+	if q.Path.Hops() == 0 || q.Path.Subscription() == "" {
+		return false
+	}
+	hop := q.Path.LastHop()
+	segments := 1
+	if named {
+		segments = 2
+	}
+	return hop.Len() == segments && arm.EqualFold(hop.Namespace(), lockNamespace) && arm.EqualFold(hop.Segment(0), "locks")
+}
+
+// lockScope is what the lock of a request stands on: its folded id, and that as
+// the client wrote it. A tracked resource has to be there.
+func (g *Gateway) lockScope(r *http.Request, x *exchange) (scope, id string, err error) {
+	path := &x.request.Path
+	scope = path.Prefix(path.LastHop().Start())
+	if path.Hops() == 1 {
+		id = "/subscriptions/" + path.Subscription()
+		if name := path.Group(); name != "" {
+			id = routing.GroupID(path.Subscription(), name)
+		}
+		return arm.Fold(scope), id, nil
+	}
+	on, fault := routing.Classify(g.router.Map, http.MethodGet, scope, "")
+	if fault != nil {
+		return "", "", fault
+	}
+	if on.Class != routing.Instance || on.Type == nil {
+		return "", "", x.request.Unroutable()
+	}
+	if path.Hops() == 2 && on.Type.Kind == regions.Tracked {
+		_, err := g.store.Resource(r.Context(), x.subscription(), on.Key())
+		if errors.Is(err, inventory.ErrNotFound) {
+			return "", "", on.NotFound()
+		}
+		if err != nil {
+			return "", "", err
+		}
+	}
+	return arm.Fold(scope), on.ID(), nil
+}
+
+// lockName is the name of the lock in a request.
+func lockName(x *exchange) string { return x.request.Path.LastHop().Segment(1) }
+
+func noLock(x *exchange) *arm.Error { return arm.NewError(arm.LockNotFound, lockName(x)) }
+
+func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	scope, _, err := g.lockScope(r, x)
+	if err != nil {
+		return err
+	}
+	filter, _ := x.request.Query.Get("$filter")
+	if filter != "" && !strings.EqualFold(filter, atScope) {
+		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
+	}
+	locks, err := g.store.Locks(r.Context(), c.Subscription.ID, scope, filter == "")
+	if err != nil {
+		return err
+	}
+	all := list{Value: make([]any, 0, len(locks))}
+	for _, l := range locks {
+		all.Value = append(all.Value, lockOf(l))
+	}
+	return g.answer(w, x, http.StatusOK, all)
+}
+
+func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	scope, _, err := g.lockScope(r, x)
+	if err != nil {
+		return err
+	}
+	l, err := g.store.Lock(r.Context(), c.Subscription.ID, scope, lockName(x))
+	if errors.Is(err, inventory.ErrNotFound) {
+		return noLock(x)
+	}
+	if err != nil {
+		return err
+	}
+	w.Header()["ETag"] = []string{l.ETag}
+	if arm.ParsePreconditions(r.Header).NotModified(l.ETag) {
+		return g.answer(w, x, http.StatusNotModified, nil)
+	}
+	return g.answer(w, x, http.StatusOK, lockOf(l))
+}
+
+// readLock reads what a client sends for a lock. What only the service sets may
+// come back from a GET, and has to be the same.
+func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err error) {
+	var sent lockBody
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&sent); err != nil {
+		return l, arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}
+	for _, c := range []struct{ member, got, want string }{
+		{"id", sent.ID, lockOf(l).ID}, {"name", sent.Name, l.Name}, {"type", sent.Type, lockType},
+	} {
+		if c.got != "" && !arm.EqualFold(c.got, c.want) {
+			return l, arm.NewError(arm.InvalidRequestContent, "The member '"+c.member+"' is not that of the request URI. Path '"+c.member+"'").About(c.member)
+		}
+	}
+	for _, level := range inventory.LockLevels() {
+		if strings.EqualFold(sent.Properties.Level, level.String()) {
+			l.Level = level
+		}
+	}
+	switch {
+	case l.Level == 0:
+		return l, arm.NewError(arm.InvalidRequestContent, "The level is CanNotDelete or ReadOnly. Path 'properties.level'").About("properties.level")
+	case utf8.RuneCountInString(l.Notes) > longestNotes:
+		return l, arm.NewError(arm.InvalidRequestContent, "The notes have at most 512 characters. Path 'properties.notes'").About("properties.notes")
+	case utf8.RuneCountInString(l.Name) > longestLockName:
+		return l, arm.NewError(arm.InvalidResourceName, l.Name).About("resourceName")
+	}
+	l.ETag = arm.WeakETag(lockOf(l))
+	return l, nil
+}
+
+func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	scope, id, err := g.lockScope(r, x)
+	if err != nil {
+		return err
+	}
+	next, contentErr := readLock(x, c.content, id)
+	conditions := arm.ParsePreconditions(r.Header)
+	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), scope, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
+		etag := ""
+		if current != nil {
+			etag = current.ETag
+		}
+		if fault := conditions.Write(etag, x.request.Path.String()); fault != nil {
+			return nil, fault
+		}
+		return &next, contentErr
+	})
+	if err != nil {
+		return lockRefusal(x, err)
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	w.Header()["ETag"] = []string{l.ETag}
+	return g.answer(w, x, status, lockOf(l))
+}
+
+func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	scope, _, err := g.lockScope(r, x)
+	if err != nil {
+		return err
+	}
+	conditions := arm.ParsePreconditions(r.Header)
+	err = g.store.DeleteLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), scope, lockName(x), func(l inventory.Lock) error {
+		if fault := conditions.Write(l.ETag, x.request.Path.String()); fault != nil {
+			return fault
+		}
+		return nil
+	})
+	if errors.Is(err, inventory.ErrNotFound) {
+		return g.answer(w, x, http.StatusNoContent, nil)
+	}
+	if err != nil {
+		return lockRefusal(x, err)
+	}
+	return g.answer(w, x, http.StatusOK, nil)
+}
+
+func lockRefusal(x *exchange, err error) error {
+	var state *inventory.GroupStateError
+	switch {
+	case errors.Is(err, inventory.ErrGroupNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
+	case errors.As(err, &state):
+		return arm.NewError(arm.ResourceGroupBeingDeleted, x.request.Path.Group()).About("resourceGroupName")
+	}
+	if refused := refusedBySubscription(x, err); refused != nil {
+		return refused
+	}
+	return err
+}

@@ -1,0 +1,121 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"testing"
+)
+
+const (
+	lockPlace    = "/providers/Microsoft.Authorization/locks"
+	canNotDelete = `{"properties":{"level":"CanNotDelete","notes":"mine"}}`
+	readOnly     = `{"properties":{"level":"readonly"}}`
+)
+
+func TestLocksLive(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m := s.machine("g", "m", "eastus")
+	for _, scope := range []string{inSubscription, g, m} {
+		at := scope + lockPlace + "/L" + own
+		s.want(404, "LockNotFound", "GET", at, "")
+		s.ok(204, "DELETE", at, "")
+		made := decode[lockBody](t, s.ok(201, "PUT", at, canNotDelete))
+		if made.ID != scope+lockPlace+"/L" || made.Name != "L" || made.Type != "Microsoft.Authorization/locks" || made.Properties.Level != "CanNotDelete" || made.Properties.Notes != "mine" {
+			t.Errorf("%+v", made)
+		}
+		got := s.ok(200, "GET", strings.ToLower(scope)+lockPlace+"/l"+own, "")
+		if again := decode[lockBody](t, got); again.ID != made.ID || again.ETag != made.ETag || got.header.Get("ETag") != made.ETag {
+			t.Errorf("%+v", again)
+		}
+		s.ok(304, "GET", at, "", "If-None-Match", made.ETag)
+		s.want(412, "PreconditionFailed", "PUT", at, readOnly, "If-None-Match", "*")
+		s.want(412, "PreconditionFailed", "DELETE", at, "", "If-Match", `"other"`)
+		s.ok(200, "PUT", at, s.ok(200, "GET", at, "").text) // what was read can be written
+		for _, bad := range []string{`{}`, `{"properties":{"level":"None"}}`, `{"properties":{"level":"ReadOnly"},"name":"other"}`, `{"x":1}`, `[]`} {
+			s.want(400, "InvalidRequestContent", "PUT", at, bad)
+		}
+	}
+	for _, c := range []struct {
+		target string
+		want   []string
+	}{
+		{inSubscription + lockPlace + own, []string{inSubscription, g, m}}, {g + lockPlace + own, []string{g, m}}, {m + lockPlace + own, []string{m}},
+		{inSubscription + lockPlace + own + "&$filter=atScope()", []string{inSubscription}},
+	} {
+		var scopes []string
+		for _, l := range decode[struct{ Value []lockBody }](t, s.ok(200, "GET", c.target, "")).Value {
+			scopes = append(scopes, strings.TrimSuffix(l.ID, lockPlace+"/L"))
+		}
+		if !slices.Equal(scopes, c.want) {
+			t.Errorf("%s: %v", c.target, scopes)
+		}
+	}
+	s.want(400, "InvalidQueryParameter", "GET", g+lockPlace+own+"&$filter=x", "")
+	s.want(405, "MethodNotAllowed", "PATCH", g+lockPlace+"/l"+own, "{}")
+	s.want(404, "ResourceNotFound", "PUT", machinePath("g", "absent")+lockPlace+"/l"+own, readOnly)
+	s.want(404, "ResourceGroupNotFound", "PUT", groupPath("absent")+lockPlace+"/l"+own, readOnly)
+	s.ok(200, "DELETE", inSubscription+lockPlace+"/l"+own, "")
+	s.want(404, "LockNotFound", "GET", inSubscription+lockPlace+"/l"+own, "")
+}
+
+// A lock anywhere above, on or in a group forbids to delete it; nothing is
+// deleted then, and nothing marked.
+func TestLocksForbidToDeleteTheGroup(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
+	g := s.group("g")
+	m := s.machine("g", "m", "eastus")
+	s.group("other")
+	s.ok(201, "PUT", groupPath("other")+lockPlace+"/o"+own, canNotDelete)
+	for _, scope := range []string{inSubscription, g, m} {
+		for _, level := range []string{canNotDelete, readOnly} {
+			s.do("PUT", scope+lockPlace+"/l"+own, level)
+			got := s.want(409, "ScopeLocked", "DELETE", g+own, "")
+			if want := "The scope '" + g + "' cannot perform delete operation because following scope(s) are locked: '" + scope + "'. Please remove the lock and try again."; !strings.Contains(got.text, want) {
+				t.Errorf("%s", got.text)
+			}
+			if text := s.ok(200, "GET", g+own, "").text; !strings.Contains(text, `"Succeeded"`) {
+				t.Errorf("%s", text)
+			}
+		}
+		s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
+	}
+	s.want(409, "ScopeLocked", "DELETE", groupPath("other")+own, "") // empty as it is
+	s.removed(g)
+}
+
+// A lock forbids clients' writes as its level says, to what it stands on and all
+// below.
+func TestLocksForbidWrites(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m, n := s.machine("g", "m", "eastus"), s.machine("g", "mm", "eastus")
+	disk := m + "/disks/d"
+	s.ok(201, "PUT", disk+api, `{}`)
+	for _, scope := range []string{inSubscription, g, m} {
+		at := scope + lockPlace + "/l" + own
+		s.ok(201, "PUT", at, canNotDelete)
+		s.ok(200, "PUT", m+api, eastus)
+		s.want(409, "ScopeLocked", "DELETE", disk+api, "")
+		s.want(409, "ScopeLocked", "DELETE", m+api, "")
+		s.ok(200, "PUT", at, readOnly)
+		s.want(409, "ScopeLocked", "PUT", m+api, eastus)
+		s.want(409, "ScopeLocked", "PUT", disk+api, `{}`)
+		s.want(409, "ScopeLocked", "DELETE", m+api, "")
+		if scope != m {
+			s.want(409, "ScopeLocked", "PATCH", g+own, `{"tags":{}}`)
+		} else {
+			s.ok(200, "PUT", n+api, eastus)
+		}
+		s.ok(200, "DELETE", at, "")
+	}
+	// A lock goes with what it stands on.
+	s.ok(201, "PUT", disk+lockPlace+"/l"+own, readOnly)
+	s.ok(200, "DELETE", m+api, "")
+	s.machine("g", "m", "eastus")
+	s.ok(201, "PUT", disk+api, `{}`)
+	if locks := decode[named](t, s.ok(200, "GET", g+lockPlace+own, "")).Value; len(locks) != 0 {
+		t.Errorf("%v", locks)
+	}
+}

@@ -1,0 +1,157 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+
+	"portico/arm"
+)
+
+// GroupDeleteJob is the kind of the job that deletes what a group holds, and
+// then the group. Its subject is the group's key, its ID the generation that the
+// group got when it was marked, and keeps for as long as it is Deleting.
+const GroupDeleteJob = "group-delete"
+
+// ErrChanged refuses a write that was meant for another state of its resource:
+// there is no row any more, or another generation of it.
+var ErrChanged = errors.New("inventory: the resource has changed")
+
+// DeletionOrder is what a caller wants who has a group deleted.
+type DeletionOrder struct {
+	// Check judges the group before any other reason; nil asks nothing.
+	Check func(Group) error
+	// Payload makes that of the job, where this order begins it.
+	Payload func(Group) string
+	// Operation is recorded for the caller. Its Follow becomes the job's ID.
+	Operation Operation
+}
+
+// BeginDeletion marks an Active group Deleting and makes the job that deletes
+// it, in one transaction; of a group that is being deleted it returns the job
+// that does so. From then on no client's write is admitted to the group. It
+// refuses by ErrNotFound, ErrSubscriptionNotFound, *GroupStateError, and
+// *LockedError where a lock stands on the subscription, on the group, or on
+// anything in it.
+func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (Job, error) {
+	return commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (Job, error) {
+		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
+		if err != nil {
+			return Job{}, err
+		}
+		if o.Check != nil {
+			if err := o.Check(g); err != nil {
+				return Job{}, err
+			}
+		}
+		if err := g.admitsDelete(t); err != nil {
+			return Job{}, err
+		}
+		job, err := t.deletionOf(g, o)
+		if err != nil {
+			return Job{}, err
+		}
+		operation := o.Operation
+		operation.Subscription, operation.Follow = g.Subscription, job.ID
+		return job, operation.put(t)
+	})
+}
+
+// deletionOf returns the job that deletes a locked group, after making it if
+// there is none.
+func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
+	switch g.State {
+	case GroupDeleting:
+		job, err := loadJob(t, selectJob, g.Subscription, g.Generation)
+		if err == nil && !job.State.Ended() {
+			return job, nil
+		}
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return Job{}, err
+		}
+	case GroupActive:
+		g.State, g.Generation = GroupDeleting, newID()
+		if err := t.mark(g); err != nil {
+			return Job{}, err
+		}
+	case GroupMoving:
+		return Job{}, &GroupStateError{State: g.State}
+	}
+	job := Job{
+		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
+		Incarnation: newID(), Due: t.now, Created: t.now, Payload: o.Payload(g),
+	}
+	_, err := t.exec(addJob, job.insertion(t.now)...)
+	return job, err
+}
+
+// mark writes a group's state and generation.
+func (t *tx) mark(g Group) error {
+	tags, err := storedTags(g.Tags)
+	if err != nil {
+		return err
+	}
+	_, err = t.exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+		micros(t.now), g.Subscription, g.Key)
+	return err
+}
+
+// DeleteGroupBy is [Store.DeleteGroup] by the job that deletes the group, which
+// ends as done with that, its payload being the one given. ErrDeposed when the
+// caller no longer holds the job, ErrNotFound when the group is not the one that
+// it was made for.
+func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload string) error {
+	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
+		c.Check = func(g Group) error {
+			if g.Generation != j.ID {
+				return ErrNotFound
+			}
+			return nil
+		}
+		if err := closeGroup(t, j.Subscription, j.Subject, c); err != nil {
+			return err
+		}
+		return s.endDeletion(t, j, JobDone, payload)
+	})
+}
+
+// ReopenGroup ends the deletion of a group that could not be completed, or was
+// called off: the group is Active again, with what is left in it, and the job
+// ends. It waits, by *GroupNotEmptyError, for the calls by which strays of the
+// group are deleted: nothing would tell them from what is made later.
+func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
+	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
+		g, err := loadGroup(t, lockGroup, j.Subscription, j.Subject)
+		switch {
+		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
+			return s.endDeletion(t, j, state, payload)
+		case err != nil:
+			return err
+		}
+		if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+			return err
+		}
+		var open int
+		if err := t.one(countStrayIntents, g.Subscription, g.Key, strayMark)(&open); err != nil {
+			return err
+		}
+		if open > 0 {
+			return &GroupNotEmptyError{Intents: open}
+		}
+		g.State, g.Generation = GroupActive, newID()
+		if err := t.mark(g); err != nil {
+			return err
+		}
+		return s.endDeletion(t, j, state, payload)
+	})
+}
+
+const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
+
+func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error {
+	forget := micros(t.now.Add(s.options.JobRecords))
+	if err := j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now)); err != nil {
+		return err
+	}
+	_, err := t.exec(forgetMembers, j.Subscription, j.ID[:])
+	return err
+}

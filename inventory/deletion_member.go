@@ -1,0 +1,94 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"portico/arm"
+)
+
+// DeletionMember is what a deletion remembers of a resource: Payload is JSON of
+// its own, Error what the provider said last, empty for nothing.
+type DeletionMember struct {
+	Key            string // a row's, or [Stray.MemberKey]
+	Payload, Error string
+}
+
+const (
+	listMembers = `SELECT member, payload FROM deletion_members WHERE subscription = ? AND job = ? AND member > ?
+		ORDER BY member LIMIT ?`
+	selectMemberError = `SELECT error FROM deletion_members WHERE subscription = ? AND job = ? AND member = ?`
+	putMember         = `INSERT INTO deletion_members (subscription, job, member, payload, error) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, job, member) DO UPDATE SET payload = excluded.payload,
+			error = CASE WHEN excluded.error = '' THEN deletion_members.error ELSE excluded.error END`
+	putMemberError = `INSERT INTO deletion_members (subscription, job, member, payload, error) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
+	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
+)
+
+// DeletionMembers lists what a deletion remembers, by key, without the errors.
+func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit int) ([]DeletionMember, error) {
+	return collect(s.read(ctx), func(scan scanner) (m DeletionMember, err error) {
+		err = scan(&m.Key, &m.Payload)
+		return m, err
+	}, listMembers, j.Subscription, j.ID[:], after, atMost(limit))
+}
+
+// DeletionError returns what the provider said last of a resource that a
+// deletion remembers, empty for nothing.
+func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text string, err error) {
+	err = s.read(ctx).one(selectMemberError, j.Subscription, j.ID[:], key)(&text)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return text, err
+}
+
+// SaveDeletion records the progress of a deletion: of some of its resources,
+// where an empty Error leaves the last one, and its payload unless that is
+// empty. It need not be durable: what is lost is tried again. ErrDeposed when
+// the caller no longer holds the job.
+func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
+	held := *j
+	err := s.writer.do(ctx, unflushed, aboutGroup(held.Subscription, held.Subject), func(t *tx) error {
+		var token int64
+		err := t.one(heldToken, held.Subscription, held.ID[:], held.Incarnation[:])(&token)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && token != held.Token {
+			return ErrDeposed
+		}
+		if err != nil {
+			return err
+		}
+		if payload != "" {
+			if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+				return err
+			}
+		}
+		for _, m := range members {
+			if err := t.later(putMember, held.Subscription, held.ID[:], m.Key, m.Payload, m.Error); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil && payload != "" {
+		j.Payload = payload
+	}
+	return err
+}
+
+// TellDeletion keeps what a provider said of a resource whose accepted delete
+// failed, for the deletion of its group, if there is one under way.
+func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
+	return s.writer.do(ctx, unflushed, aboutGroup(sub, group), func(t *tx) error {
+		g, err := loadGroup(t, lockGroup, sub, group)
+		if errors.Is(err, ErrNotFound) || err == nil && g.State != GroupDeleting {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		return t.later(putMemberError, g.Subscription, g.Generation[:], arm.Fold(key), "", text)
+	})
+}

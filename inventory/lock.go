@@ -1,0 +1,297 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// LockLevel is what a lock forbids. The numbers are stored.
+type LockLevel uint8
+
+// The levels of locks.
+const (
+	// LockCanNotDelete forbids to delete what it stands on, and what lies below.
+	LockCanNotDelete LockLevel = iota + 1
+	// LockReadOnly forbids to change it as well.
+	LockReadOnly
+)
+
+// LockLevels returns every legal value.
+func LockLevels() []LockLevel { return []LockLevel{LockCanNotDelete, LockReadOnly} }
+
+func (l LockLevel) String() string {
+	return nameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
+}
+
+// forbids tells whether the level stands against a write.
+func (l LockLevel) forbids(kind WriteKind) bool { return kind == Delete || l == LockReadOnly }
+
+// Lock is a management lock on a subscription, a group or a resource. It counts
+// for all that lies below.
+type Lock struct {
+	Subscription string // folded
+	Scope        string // the folded id of what it stands on
+	Key          string // the folded name
+	ScopeID      string // the id as the latest PUT wrote it
+	Name         string // likewise
+	Level        LockLevel
+	Notes        string
+	Owners       json.RawMessage // as they came
+	Generation   [16]byte
+	ETag         string
+	Created      time.Time
+	Changed      time.Time
+}
+
+// LockedError refuses what locks forbid. They are those that do, at least one.
+type LockedError struct{ Locks []Lock }
+
+func (e *LockedError) Error() string {
+	return fmt.Sprintf("inventory: %d locks forbid it, the first on %s", len(e.Locks), e.Locks[0].ScopeID)
+}
+
+// Scopes are the ids of what the locks stand on, each once.
+func (e *LockedError) Scopes() []string {
+	var scopes []string
+	seen := map[string]bool{}
+	for _, l := range e.Locks {
+		if !seen[l.Scope] {
+			seen[l.Scope] = true
+			scopes = append(scopes, l.ScopeID)
+		}
+	}
+	return scopes
+}
+
+// lockProperties is what no statement looks at.
+type lockProperties struct {
+	ScopeID string          `json:"scope"`
+	Name    string          `json:"name"`
+	Notes   string          `json:"notes,omitempty"`
+	Owners  json.RawMessage `json:"owners,omitempty"`
+}
+
+const (
+	lockColumns = `subscription, scope, name, level, properties, generation, etag, created, changed`
+
+	selectLock     = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
+	selectLockHeld = selectLock + lockSuffix
+	listLocks      = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND scope = ? ORDER BY scope, name`
+	listLocksBelow = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)
+		ORDER BY scope, name`
+	locksOfGroup = `SELECT ` + lockColumns + ` FROM locks
+		WHERE subscription = ? AND (scope = ? OR scope = ? OR scope >= ? AND scope < ?) ORDER BY scope, name`
+	putLock = `INSERT INTO locks (` + lockColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, scope, name) DO UPDATE SET level = excluded.level, properties = excluded.properties,
+			generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
+	deleteLock  = `DELETE FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
+	deleteLocks = `DELETE FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)`
+)
+
+func scanLock(scan scanner) (Lock, error) {
+	var (
+		l                Lock
+		properties       string
+		generation       []byte
+		created, changed int64
+	)
+	err := scan(&l.Subscription, &l.Scope, &l.Key, &l.Level, &properties, &generation, &l.ETag, &created, &changed)
+	if err != nil {
+		return Lock{}, err
+	}
+	var p lockProperties
+	if err := json.Unmarshal([]byte(properties), &p); err != nil {
+		return Lock{}, fmt.Errorf("properties of the lock %s: %w", l.Key, err)
+	}
+	l.ScopeID, l.Name, l.Notes, l.Owners = p.ScopeID, p.Name, p.Notes, p.Owners
+	copy(l.Generation[:], generation)
+	l.Created, l.Changed = moment(created), moment(changed)
+	return l, nil
+}
+
+// subscriptionScope is the folded id of a subscription.
+func subscriptionScope(sub string) string { return "/subscriptions/" + sub }
+
+// groupScope is the folded id of a group.
+func groupScope(sub, group string) string {
+	return subscriptionScope(sub) + "/resourcegroups/" + group
+}
+
+// Lock returns one lock, or ErrNotFound.
+func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error) {
+	l, err := scanLock(s.read(ctx).one(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
+	return l, orNotFound(err)
+}
+
+// Locks lists the locks on a scope and, if below, on all that lies below it.
+func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
+	sub, scope = arm.Fold(sub), arm.Fold(scope)
+	if !andBelow {
+		return collect(s.read(ctx), scanLock, listLocks, sub, scope)
+	}
+	from, to := below(scope)
+	return collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
+}
+
+// EditLock creates or changes a lock on a scope, an id, in a group unless group
+// is empty. edit is as for [Store.EditGroup]; it decides on ScopeID, Name,
+// Level, Notes, Owners and ETag. The subscription and the group must take the
+// change: ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
+// *GroupStateError.
+func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
+	result, err := commit(ctx, s, flushed, aboutGroup(sub, group), func(t *tx) (put[Lock], error) {
+		current, err := t.lockHeld(sub, group, scope, name, false)
+		if err != nil {
+			return put[Lock]{}, err
+		}
+		wanted, err := edit(current)
+		if err != nil {
+			return put[Lock]{}, err
+		}
+		l := *wanted
+		l.Subscription, l.Scope, l.Key = arm.Fold(sub), arm.Fold(scope), arm.Fold(name)
+		l.Generation, l.Created, l.Changed = newID(), t.now, t.now
+		if current != nil {
+			l.Created = current.Created
+		}
+		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
+		if err != nil {
+			return put[Lock]{}, err
+		}
+		_, err = t.exec(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
+			micros(l.Created), micros(l.Changed))
+		return put[Lock]{stored: l, created: current == nil}, err
+	})
+	return result.stored, result.created, err
+}
+
+// lockHeld returns the present lock, nil where there is none, after its scope
+// was opened.
+func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, error) {
+	// Whoever deletes the group holds its row, so one of the two sees the other.
+	t.scopes = nil
+	if group != "" {
+		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			return nil, ErrGroupNotFound
+		case err != nil:
+			return nil, err
+		case g.State != GroupActive:
+			return nil, &GroupStateError{State: g.State}
+		}
+	} else {
+		state, err := stateOf(t, arm.Fold(sub))
+		if err == nil {
+			err = state.admits(deletes)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+	current, err := scanLock(t.one(selectLockHeld, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &current, err
+}
+
+// DeleteLock removes a lock, after check has judged it. ErrNotFound where there
+// is none; otherwise it refuses like EditLock.
+func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
+	return s.writer.do(ctx, flushed, aboutGroup(sub, group), func(t *tx) error {
+		current, err := t.lockHeld(sub, group, scope, name, true)
+		if err != nil {
+			return err
+		}
+		if current == nil {
+			return ErrNotFound
+		}
+		if err := check(*current); err != nil {
+			return err
+		}
+		_, err = t.exec(deleteLock, current.Subscription, current.Scope, current.Key)
+		return err
+	})
+}
+
+// locks lists the locks that concern a group: those on its subscription, on
+// itself, and on what lies in it.
+func (g Group) locks(t *tx) ([]Lock, error) {
+	if !g.locked {
+		return nil, nil
+	}
+	scope := groupScope(g.Subscription, g.Key)
+	from, to := below(scope)
+	return collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
+}
+
+// admitsDelete returns *LockedError where a lock forbids to delete a group and
+// all that it holds.
+func (g Group) admitsDelete(t *tx) error {
+	// What came with the row may be of before the wait for it.
+	g.locked = true
+	locks, err := g.locks(t)
+	if err == nil && len(locks) > 0 {
+		return &LockedError{Locks: locks}
+	}
+	return err
+}
+
+// admitsChange returns *LockedError where a lock forbids to change a group
+// itself.
+func (g Group) admitsChange(t *tx) error {
+	locks, err := g.locks(t)
+	if err != nil {
+		return err
+	}
+	return forbidden(locks, Put, groupScope(g.Subscription, g.Key))
+}
+
+// admittedByLocks returns *LockedError where a lock on the resource, or on
+// something that it lies in, forbids a client's write.
+func (w *Write) admittedByLocks(t *tx) error {
+	if w.OfGroupDelete {
+		return nil
+	}
+	g, err := t.scope(w.Subscription, w.Group, w.Kind == Delete)
+	if err != nil {
+		return err
+	}
+	locks, err := g.locks(t)
+	if err != nil {
+		return err
+	}
+	return forbidden(locks, w.Kind, w.Key)
+}
+
+// forbidden picks the locks that forbid a write to what has a folded id.
+func forbidden(locks []Lock, kind WriteKind, id string) error {
+	var refused LockedError
+	for _, l := range locks {
+		if l.Level.forbids(kind) && (l.Scope == id || strings.HasPrefix(id, l.Scope+"/")) {
+			refused.Locks = append(refused.Locks, l)
+		}
+	}
+	if len(refused.Locks) == 0 {
+		return nil
+	}
+	return &refused
+}
+
+func (g Group) dropLocks(t *tx) error {
+	return dropLocksAt(t, g.Subscription, groupScope(g.Subscription, g.Key))
+}
+
+// dropLocksAt removes the locks on what has gone, and below it.
+func dropLocksAt(t *tx, sub, scope string) error {
+	from, to := below(scope)
+	return t.later(deleteLocks, sub, scope, from, to)
+}

@@ -1,0 +1,329 @@
+package storetest
+
+import (
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// deletion marks a group, as a client's DELETE does.
+func (b *bench) deletion(group, token string) (inventory.Job, error) {
+	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionOrder{
+		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
+		Operation: inventory.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
+	})
+}
+
+// claimDeletion takes the one job of a deletion.
+func (b *bench) claimDeletion() inventory.Job {
+	b.Helper()
+	b.clock.Pass(time.Minute)
+	jobs, err := b.ClaimJobs(b.ctx, "owner", time.Second, 10, inventory.GroupDeleteJob)
+	b.ok(err)
+	if len(jobs) != 1 {
+		b.Fatalf("%d jobs", len(jobs))
+	}
+	return jobs[0]
+}
+
+// ofDelete is the write of the deletion of rg, to its one resource.
+func ofDelete() inventory.Write {
+	w := write(inventory.Delete, "rg", "vm")
+	w.OfGroupDelete = true
+	return w
+}
+
+func testDeletion(t *testing.T, database Database) {
+	t.Run("R2 the mark and the job are one", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("RG")
+		b.live("rg", "vm")
+		job, err := b.deletion("rg", "first")
+		b.ok(err)
+		g, err := b.Group(b.ctx, Sub, "rg")
+		b.ok(err)
+		equal(b, g.State, inventory.GroupDeleting)
+		equal(b, g.Generation, job.ID)
+		equal(b, g.ETag, "1")
+		equal(b, job.Payload, `{"group":"RG"}`)
+		stored, err := b.Job(b.ctx, Sub, job.ID)
+		b.ok(err)
+		equal(b, stored.Subject, "rg")
+		for _, kind := range []inventory.WriteKind{inventory.Put, inventory.Delete} {
+			_, err = b.Begin(b.ctx, write(kind, "rg", "vm"))
+			refuses[*inventory.GroupStateError](b, err)
+		}
+		joined, err := b.deletion("rg", "second")
+		b.ok(err)
+		equal(b, joined.ID, job.ID)
+		equal(b, joined.Incarnation, stored.Incarnation)
+		for _, token := range []string{"first", "second"} {
+			o, err := b.Operation(b.ctx, Sub, token)
+			b.ok(err)
+			equal(b, o.Follow, job.ID)
+		}
+		_, err = b.deletion("absent", "third")
+		b.is(err, inventory.ErrNotFound)
+	})
+	t.Run("its own writes alone", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		_, err := b.Begin(b.ctx, ofDelete())
+		refuses[*inventory.GroupStateError](b, err)
+		_, err = b.deletion("rg", "x")
+		b.ok(err)
+		row, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
+		b.ok(err)
+		w := ofDelete()
+		w.Generation = row.Generation
+		ticket := b.begin(w)
+		_, err = b.Begin(b.ctx, w) // the intent has changed the row
+		b.is(err, inventory.ErrChanged)
+		b.settle(ticket, inventory.Gone)
+		_, err = b.Begin(b.ctx, w)
+		b.is(err, inventory.ErrChanged)
+	})
+	t.Run("R2 it closes with its job, over nothing that may land", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		_, err := b.deletion("rg", "x")
+		b.ok(err)
+		job := b.claimDeletion()
+		b.ok(b.SaveDeletion(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		b.settle(b.begin(ofDelete()), inventory.Ambiguous)
+		b.settle(b.begin(ofDelete()), inventory.Gone)
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		equal(b, left.Intents, 1)
+		until, err := b.OpenUntil(b.ctx, Sub, "rg")
+		b.ok(err)
+		equal(b, until, b.clock.Now().Add(intentLife))
+		b.clock.Pass(intentLife)
+		b.ok(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, `{"end":1}`))
+		ended, err := b.Job(b.ctx, Sub, job.ID)
+		b.ok(err)
+		equal(b, ended.State, inventory.JobDone)
+		equal(b, ended.Payload, `{"end":1}`)
+		_, err = b.Group(b.ctx, Sub, "rg")
+		b.is(err, inventory.ErrNotFound)
+		members, err := b.DeletionMembers(b.ctx, job, "", 0)
+		b.ok(err)
+		equal(b, len(members), 0)
+	})
+	t.Run("R7 a deposed holder ends nothing, nor what was made anew", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		_, err := b.deletion("rg", "x")
+		b.ok(err)
+		deposed := b.claimDeletion()
+		job := b.claimDeletion()
+		b.is(b.DeleteGroupBy(b.ctx, deposed, inventory.Closing{}, "{}"), inventory.ErrDeposed)
+		b.is(b.ReopenGroup(b.ctx, deposed, inventory.JobFailed, "{}"), inventory.ErrDeposed)
+		b.is(b.SaveDeletion(b.ctx, &deposed, "{}", nil), inventory.ErrDeposed)
+		g, err := b.Group(b.ctx, Sub, "rg")
+		b.ok(err)
+		equal(b, g.State, inventory.GroupDeleting)
+		b.ok(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		b.group("rg")
+		b.is(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"), inventory.ErrNotFound)
+		b.is(b.ReopenGroup(b.ctx, deposed, inventory.JobFailed, "{}"), inventory.ErrDeposed)
+		g, err = b.Group(b.ctx, Sub, "rg")
+		b.ok(err)
+		equal(b, g.State, inventory.GroupActive)
+	})
+	t.Run("it is given back", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		_, err := b.deletion("rg", "x")
+		b.ok(err)
+		job := b.claimDeletion()
+		b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, `{"end":2}`))
+		g, err := b.Group(b.ctx, Sub, "rg")
+		b.ok(err)
+		equal(b, g.State, inventory.GroupActive)
+		equal(b, g.Generation == job.ID, false)
+		equal(b, g.ETag, "1")
+		_, err = b.Begin(b.ctx, ofDelete())
+		refuses[*inventory.GroupStateError](b, err)
+		b.begin(write(inventory.Put, "rg", "vm"))
+		again, err := b.deletion("rg", "y")
+		b.ok(err)
+		equal(b, again.ID == job.ID, false)
+	})
+	t.Run("many at once begin one", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		var wait sync.WaitGroup
+		ids := make([][16]byte, 20)
+		for i := range ids {
+			wait.Go(func() {
+				job, err := b.deletion("rg", fmt.Sprint(i))
+				if err != nil {
+					b.Error(err)
+				}
+				ids[i] = job.ID
+			})
+		}
+		wait.Wait()
+		for _, id := range ids {
+			equal(b, id, ids[0])
+		}
+		b.claimDeletion()
+	})
+	t.Run("what it remembers", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		b.ok(b.TellDeletion(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
+		_, err := b.deletion("rg", "x")
+		b.ok(err)
+		job := b.claimDeletion()
+		b.ok(b.SaveDeletion(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
+		b.ok(b.SaveDeletion(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
+		b.ok(b.TellDeletion(b.ctx, Sub, "RG", "B", "told"))
+		members, err := b.DeletionMembers(b.ctx, job, "", 1)
+		b.ok(err)
+		equal(b, members[0], inventory.DeletionMember{Key: "a", Payload: "3"})
+		members, err = b.DeletionMembers(b.ctx, job, "a", 0)
+		b.ok(err)
+		equal(b, members[0], inventory.DeletionMember{Key: "b", Payload: "2"})
+		for key, want := range map[string]string{"a": "first", "b": "told", "c": "", id("rg", "vm"): ""} {
+			got, err := b.DeletionError(b.ctx, job, key)
+			b.ok(err)
+			equal(b, got, want)
+		}
+	})
+	t.Run("R13 a stray goes where it is", func(t *testing.T) { testStrayDelete(newBench(t, database)) })
+	t.Run("what is learnt", func(t *testing.T) {
+		b := newBench(t, database)
+		learnt := []inventory.TypeOrder{{Before: "A/b", After: "c/D"}, {Before: "a/a", After: "c/d"}}
+		b.ok(b.LearnTypeOrders(b.ctx, Sub, learnt))
+		b.ok(b.LearnTypeOrders(b.ctx, Sub, learnt[:1]))
+		known, err := b.TypeOrders(b.ctx, Sub)
+		b.ok(err)
+		equal(b, len(known), 2)
+		equal(b, known[0].Before+" "+known[0].After, "a/a c/d")
+		equal(b, known[1].Before+" "+known[1].After, "a/b c/d")
+	})
+}
+
+// A stray's delete holds its group, whether it closes or is given back, and
+// leaves the row of its ID alone.
+func testStrayDelete(b *bench) {
+	b.group("rg")
+	b.live("rg", "vm")
+	row, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
+	b.ok(err)
+	elsewhere := inventory.Sighting{ListedSince: b.clock.Now(), Resource: inventory.Resource{
+		Subscription: Sub, Group: "rg", ID: id("rg", "vm"), Type: row.Type, Region: "elsewhere",
+	}}
+	result, err := b.Adopt(b.ctx, elsewhere)
+	b.ok(err)
+	equal(b, result, inventory.Strayed)
+	strays, err := b.Strays(b.ctx, Sub, "rg")
+	b.ok(err)
+	w := inventory.Write{APIVersion: "v"}
+	_, err = b.BeginStray(b.ctx, strays[0], w)
+	refuses[*inventory.GroupStateError](b, err)
+	_, err = b.deletion("rg", "x")
+	b.ok(err)
+	job := b.claimDeletion()
+	first, err := b.BeginStray(b.ctx, strays[0], w)
+	b.ok(err)
+	b.ok(b.SettleStray(b.ctx, strays[0], first, inventory.Answer{Outcome: inventory.Ambiguous}))
+	open := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+	equal(b, open.Intents, 1)
+	second, err := b.BeginStray(b.ctx, strays[0], w)
+	b.ok(err)
+	b.ok(b.SettleStray(b.ctx, strays[0], second, inventory.Answer{Outcome: inventory.Gone}))
+	strays2, err := b.Strays(b.ctx, Sub, "rg")
+	b.ok(err)
+	equal(b, len(strays2), 0)
+	_, err = b.BeginStray(b.ctx, strays[0], w)
+	b.is(err, inventory.ErrChanged)
+	now, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
+	b.ok(err)
+	equal(b, now.Generation, row.Generation)
+	b.clock.Pass(intentLife)
+	b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+}
+
+func testLocks(t *testing.T, database Database) {
+	subscription, group, vm := "/subscriptions/"+Sub, "/subscriptions/"+Sub+"/resourceGroups/RG", id("rg", "VM")
+	put := func(b *bench, in, scope string, level inventory.LockLevel) {
+		b.Helper()
+		_, _, err := b.EditLock(b.ctx, Sub, in, scope, "L", func(*inventory.Lock) (*inventory.Lock, error) {
+			return &inventory.Lock{ScopeID: scope, Name: "L", Level: level, ETag: "e"}, nil
+		})
+		b.ok(err)
+	}
+	t.Run("forbid what their level says", func(t *testing.T) {
+		for _, c := range []struct{ in, scope string }{{"", subscription}, {"rg", group}, {"rg", vm}} {
+			b := newBench(t, database)
+			b.group("rg")
+			b.live("rg", "vm")
+			b.live("rg", "vm2")
+			put(b, c.in, c.scope, inventory.LockCanNotDelete)
+			b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Refused)
+			_, err := b.Begin(b.ctx, write(inventory.Delete, "rg", "vm"))
+			locked := as[*inventory.LockedError](b, err)
+			equal(b, locked.Scopes()[0], c.scope)
+			_, err = b.deletion("rg", "x")
+			refuses[*inventory.LockedError](b, err)
+			refuses[*inventory.LockedError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+			put(b, c.in, c.scope, inventory.LockReadOnly)
+			_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm"))
+			refuses[*inventory.LockedError](b, err)
+			_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm2"))
+			equal(b, err == nil, c.scope == vm)
+			b.ok(b.DeleteLock(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }))
+			b.is(b.DeleteLock(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }), inventory.ErrNotFound)
+			b.begin(write(inventory.Delete, "rg", "vm"))
+		}
+	})
+	t.Run("R10 go with what they stand on", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		b.live("rg", "vm")
+		_, err := b.deletion("rg", "x")
+		b.ok(err)
+		job := b.claimDeletion()
+		_, _, err = b.EditLock(b.ctx, Sub, "rg", group, "l", nil)
+		refuses[*inventory.GroupStateError](b, err)
+		b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+		put(b, "rg", vm+"/disks/d", inventory.LockReadOnly)
+		put(b, "rg", vm+"s", inventory.LockReadOnly)
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		locks, err := b.Locks(b.ctx, Sub, group, true)
+		b.ok(err)
+		equal(b, len(locks), 1)
+		equal(b, locks[0].ScopeID, vm+"s")
+		_, err = b.Lock(b.ctx, Sub, vm, "l")
+		b.is(err, inventory.ErrNotFound)
+	})
+	t.Run("a lock and the deletion of its group at once: one of them is refused", func(t *testing.T) {
+		b := newBench(t, database)
+		for i := range 20 {
+			name := fmt.Sprintf("rg%d", i)
+			b.group(name)
+			var wait sync.WaitGroup
+			var locked, begun error
+			wait.Go(func() {
+				_, _, locked = b.EditLock(b.ctx, Sub, name, "/subscriptions/"+Sub+"/resourceGroups/"+name, "l", func(*inventory.Lock) (*inventory.Lock, error) {
+					return &inventory.Lock{Level: inventory.LockCanNotDelete}, nil
+				})
+			})
+			wait.Go(func() { _, begun = b.deletion(name, fmt.Sprint(i)) })
+			wait.Wait()
+			if (locked == nil) == (begun == nil) {
+				b.Fatalf("lock: %v, deletion: %v", locked, begun)
+			}
+		}
+	})
+}

@@ -1,0 +1,95 @@
+package inventory
+
+import (
+	"context"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// A stray has no row that an answer could change, and what is said in its region
+// must not change the row of its ID. The intent of its delete stands therefore
+// under a key of its own, where the rules find neither row nor another write.
+
+// strayMark stands in the keys of strays' intents, and in no resource's: these
+// begin with a slash.
+const strayMark = "stray:"
+
+const countStrayIntents = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND key >= ?`
+
+// MemberKey is what a stray is called where rows are called by their keys.
+func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
+
+// IsStrayKey tells a stray's MemberKey from a row's key.
+func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
+
+// BeginStray records the intent to delete a stray at the region where it was
+// seen, on behalf of the deletion of its group: w is the write, of which Key and
+// Region are the stray's. It refuses like [Store.Begin], and by ErrChanged when
+// the stray is no more or was seen again since it was read.
+func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, error) {
+	w.Kind, w.OfGroupDelete = Delete, true
+	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
+	w.ID, w.Key = stray.ID, stray.MemberKey()
+	if w.LateWriteWindow <= 0 {
+		w.LateWriteWindow = s.options.LateWriteWindow
+	}
+	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, "", w.Key), func(t *tx) (Ticket, error) {
+		incarnation, err := w.admitToScope(t)
+		if err != nil {
+			return Ticket{}, err
+		}
+		h, err := hold(t, w.Subscription, w.Key)
+		if err != nil {
+			return Ticket{}, err
+		}
+		n, err := t.exec(touchStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+		switch {
+		case err != nil:
+			return Ticket{}, err
+		case n == 0:
+			return Ticket{}, ErrChanged
+		}
+		if err := t.later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+			return Ticket{}, err
+		}
+		return s.intend(t, h, w)
+	})
+}
+
+// touchStray locks a stray's row.
+const touchStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
+
+// SettleStray records what became of the delete of a stray. Gone removes the
+// stray with the intent, in one transaction.
+func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
+	return s.writer.do(ctx, unflushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) error {
+		h, err := hold(t, arm.Fold(ticket.Subscription), ticket.Key)
+		if err != nil {
+			return err
+		}
+		after, did := h.settle(t, answered{id: ticket.Intent, outcome: a.Outcome, status: a.Status})
+		did.tombstone = false // the ID itself may well be there
+		if err := h.store(t, after, did); err != nil {
+			return err
+		}
+		if a.Outcome == Gone {
+			_, err = t.exec(forgetStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+		}
+		return err
+	})
+}
+
+// OpenUntil returns when the last of the writes into a group ends by time; the
+// zero time when none is on its way.
+func (s *Store) OpenUntil(ctx context.Context, sub, group string) (time.Time, error) {
+	var until int64
+	err := s.read(ctx).one(lastIntent, arm.Fold(sub), arm.Fold(group))(&until)
+	if err != nil || until == 0 {
+		return time.Time{}, err
+	}
+	return moment(until), nil
+}
+
+const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND grp = ?`

@@ -1,0 +1,367 @@
+package operations
+
+import (
+	"maps"
+	"slices"
+	"time"
+)
+
+// memberState is where the deletion of one resource stands. The numbers are
+// stored.
+type memberState uint8
+
+const (
+	memberWaiting  memberState = iota // to be sent when it is due and nothing holds it back
+	memberInFlight                    // its call is under way
+	memberAccepted                    // somebody follows its operation, or asks for it
+	memberParked                      // refused: it waits until something has gone
+)
+
+// member is one resource that has to go.
+type member struct {
+	key      string // names it within the deletion
+	typ      string // folded full type
+	region   string
+	endpoint string // what is called for it
+	parent   string // key of the tracked resource that it lies below, or ""
+	manager  string // key of the resource that manages it, or ""
+	// refuses: it cannot be deleted while it has children, which otherwise go
+	// with it.
+	refuses bool
+
+	state memberState
+	// orphan: accepted because what it lay below has gone, and so it is asked for.
+	orphan bool
+	silent bool      // its region does not answer
+	due    time.Time // not to be sent before
+	since  time.Time // of the first of the failures that count against its budget
+	tries  int       // failures in a row
+	// tried is how much had gone when it was sent last.
+	tried    int
+	among    []string // the types that stood then
+	blockers []string // keys of the members that have to go before it, as its refusal said
+	// blind: it was refused without a reason, when so much had gone as refusedAt.
+	blind     bool
+	refusedAt int
+	changed   bool // since it was recorded
+}
+
+// active holds for what makes progress by itself. What waits for its region
+// does not.
+func (m *member) active() bool {
+	return m.state == memberInFlight || m.state == memberAccepted || m.state == memberWaiting && !m.silent
+}
+
+// deletionLimits bound a deletion.
+type deletionLimits struct {
+	perEndpoint, perJob int           // calls under way
+	budget              time.Duration // for one member's passing failures
+	pause, longest      time.Duration // before a member is tried again
+}
+
+// deletion is what becomes of the resources of a group that is being deleted:
+// which of them to call for next, and what an answer means for the others. It
+// is pure: it neither calls nor reads a clock, and it is right to make it anew
+// from what the inventory holds at any time.
+//
+// A member is called for when nothing holds it back. What is refused is parked.
+// It is called for again when all that its refusal named have gone; or, when
+// nothing else can be done, if anything has gone since it was tried: that is a
+// further pass. When not even that is left, the deletion cannot go on.
+type deletion struct {
+	limits  deletionLimits
+	members map[string]*member
+	all     []*member // in the order in which they came; may hold some that have gone
+	below   map[string][]*member
+	waiters map[string][]*member // by what they wait for
+	before  map[string]map[string]bool
+	learnt  []typeOrder // not recorded yet
+	tally   tally
+
+	counts     [memberParked + 1]int
+	activeOf   map[string]int // by type
+	atEndpoint map[string]int // calls under way
+	went       []string       // types of what has gone, in order
+	total      int
+	pass       int
+}
+
+func newDeletion(limits deletionLimits, known []typeOrder) *deletion {
+	d := &deletion{
+		limits: limits, members: map[string]*member{}, below: map[string][]*member{}, waiters: map[string][]*member{},
+		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
+	}
+	for _, o := range known {
+		d.orderTypes(o)
+	}
+	return d
+}
+
+// add takes a member in, in the state that it has.
+func (d *deletion) add(m *member) {
+	d.members[m.key] = m
+	d.all = append(d.all, m)
+	if m.parent != "" {
+		d.below[m.parent] = append(d.below[m.parent], m)
+	}
+	d.total++
+	d.count(m, 1)
+	d.tally.count(m.typ, 1)
+	for _, key := range m.blockers {
+		d.waiters[key] = append(d.waiters[key], m)
+	}
+}
+
+// resume has a deletion, when its members are there, go on from where an earlier
+// one left off. What has gone since then counts as well.
+func (d *deletion) resume(total, pass int) {
+	d.pass = max(pass, d.pass)
+	if gone := total - len(d.members); gone > 0 {
+		d.total, d.went = total, make([]string, gone) // of types that nobody remembers
+	}
+}
+
+// missing has a recalled member, when all are there, wait no longer for those
+// that have gone since.
+func (d *deletion) missing(m *member) {
+	if m.state != memberParked || len(m.blockers) == 0 {
+		return
+	}
+	m.blockers = slices.DeleteFunc(m.blockers, func(key string) bool { return d.members[key] == nil })
+	if len(m.blockers) == 0 {
+		d.become(m, memberWaiting, false)
+	}
+}
+
+// progress is how far the deletion has come.
+func (d *deletion) progress() DeletionProgress {
+	p := d.counted()
+	p.WaitingFor = d.silentRegions()
+	return p
+}
+
+func (d *deletion) counted() DeletionProgress {
+	return DeletionProgress{
+		Total: d.total, Deleted: d.total - len(d.members), InFlight: d.counts[memberInFlight] + d.counts[memberAccepted],
+		Waiting: d.counts[memberWaiting], Parked: d.counts[memberParked], Pass: d.pass,
+	}
+}
+
+// become moves a member to a state.
+func (d *deletion) become(m *member, state memberState, silent bool) {
+	d.count(m, -1)
+	m.state, m.silent, m.changed = state, silent, true
+	d.count(m, 1)
+}
+
+func (d *deletion) count(m *member, by int) {
+	d.counts[m.state] += by
+	if m.active() {
+		d.activeOf[m.typ] += by
+	}
+	if m.state == memberInFlight {
+		d.atEndpoint[m.endpoint] += by
+	}
+}
+
+// remove lets a member go, and whatever waited for it go on.
+func (d *deletion) remove(m *member) {
+	d.learnFromSuccess(m)
+	d.count(m, -1)
+	d.tally.count(m.typ, -1)
+	delete(d.members, m.key)
+	d.went = append(d.went, m.typ)
+	if len(d.all) > 64 && len(d.all) > 2*len(d.members) {
+		d.all = slices.DeleteFunc(d.all, func(m *member) bool { return d.members[m.key] != m })
+	}
+	for _, child := range d.below[m.key] {
+		if d.members[child.key] == child && (child.state == memberWaiting || child.state == memberParked) {
+			d.await(child)
+			child.orphan = true
+		}
+	}
+	delete(d.below, m.key)
+	waiters := d.waiters[m.key]
+	delete(d.waiters, m.key)
+	for _, w := range waiters {
+		if d.members[w.key] != w || w.state != memberParked || !slices.Contains(w.blockers, m.key) {
+			continue
+		}
+		w.blockers = slices.DeleteFunc(w.blockers, func(key string) bool { return key == m.key })
+		if w.changed = true; len(w.blockers) == 0 {
+			d.become(w, memberWaiting, false)
+		}
+	}
+}
+
+// await leaves it to others to find out what becomes of a member.
+func (d *deletion) await(m *member) {
+	m.since, m.tries, m.due, m.blockers, m.orphan = time.Time{}, 0, time.Time{}, nil, false
+	d.become(m, memberAccepted, false)
+}
+
+// result is what an answer to a member's DELETE means for it.
+type result uint8
+
+const (
+	resultGone      result = iota
+	resultAccepted         // the provider works on it
+	resultRefused          // as things stand
+	resultTransient        // not now; counts against the budget
+	resultSilent           // its region does not answer
+	resultUnsent           // nothing was asked
+)
+
+var results = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent"}
+
+func (r result) String() string { return results[r] }
+
+// said is what a member's call came to.
+type said struct {
+	result result
+	after  time.Duration // the pause that the answer asked for
+	// blockers are the keys of members that a refusal names, named whether it
+	// names any of the group's resources at all.
+	blockers []string
+	named    bool
+}
+
+// hear takes what the call of a member came to.
+func (d *deletion) hear(key string, s said, now time.Time) {
+	m := d.members[key]
+	if m == nil || m.state != memberInFlight {
+		return
+	}
+	if s.result == resultGone || s.result == resultAccepted || s.result == resultRefused && !s.named {
+		d.tally.note(m.typ, m.among, s.result != resultRefused)
+	}
+	switch s.result {
+	case resultGone:
+		d.remove(m)
+	case resultAccepted:
+		d.await(m)
+	case resultRefused:
+		d.park(m, s)
+	case resultTransient:
+		d.retry(m, s, now)
+	case resultSilent, resultUnsent:
+		m.tries++
+		m.due = now.Add(d.pauseOf(m, s.after))
+		d.become(m, memberWaiting, s.result == resultSilent)
+	}
+}
+
+// retry has a member tried again later, as long as its budget lasts.
+func (d *deletion) retry(m *member, s said, now time.Time) {
+	if m.since.IsZero() {
+		m.since = now
+	}
+	m.tries++
+	m.due = now.Add(d.pauseOf(m, s.after))
+	if m.due.Before(m.since.Add(d.limits.budget)) {
+		d.become(m, memberWaiting, false)
+		return
+	}
+	d.setAside(m, nil) // its budget stays spent: each further pass tries it once
+}
+
+func (d *deletion) pauseOf(m *member, asked time.Duration) time.Duration {
+	return max(asked, min(d.limits.pause<<min(m.tries-1, 16), max(d.limits.longest, d.limits.pause)))
+}
+
+// park sets a refused member aside, until what it waits for has gone.
+func (d *deletion) park(m *member, s said) {
+	m.since, m.tries = time.Time{}, 0
+	var blockers []string
+	for _, key := range s.blockers {
+		if b := d.members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
+			blockers = append(blockers, key)
+			d.learn(typeOrder{Before: b.typ, After: m.typ})
+		}
+	}
+	m.blind, m.refusedAt = !s.named, m.tried
+	d.setAside(m, blockers)
+	if s.named && len(blockers) == 0 && m.tried < len(d.went) {
+		d.become(m, memberWaiting, false) // what it named has gone meanwhile
+	}
+}
+
+func (d *deletion) setAside(m *member, blockers []string) {
+	m.blockers, m.due = blockers, time.Time{}
+	for _, key := range blockers {
+		d.waiters[key] = append(d.waiters[key], m)
+	}
+	d.become(m, memberParked, false)
+}
+
+// sight is what the inventory has of a member at a time.
+type sight struct {
+	accepted bool // its deletion is being followed
+	doubted  bool // it is being asked for
+	said     said // of one whose followed deletion has failed
+}
+
+// see compares a member with what the inventory has of it. What is in flight
+// will be told by its answer.
+func (d *deletion) see(key string, s sight) {
+	m := d.members[key]
+	switch {
+	case m == nil || m.state == memberInFlight:
+	case m.state != memberAccepted && s.accepted:
+		d.await(m)
+	case m.state != memberAccepted || s.accepted || m.orphan && s.doubted:
+	case m.orphan: // it outlived what it lay below
+		m.orphan = false
+		d.become(m, memberWaiting, false)
+	default: // its deletion was accepted, and yet it stands
+		d.park(m, s.said)
+	}
+}
+
+// vanish takes note that a member is there no more.
+func (d *deletion) vanish(key string) {
+	if m := d.members[key]; m != nil && m.state != memberInFlight {
+		d.remove(m)
+	}
+}
+
+// end is what a deletion can come to.
+type end uint8
+
+const (
+	endNone    end = iota // it goes on
+	endEmpty              // all have gone
+	endBlocked            // a whole pass made no progress
+)
+
+func (d *deletion) end() end {
+	switch {
+	case len(d.members) == 0:
+		return endEmpty
+	case d.counts[memberParked] == len(d.members) && !d.another():
+		return endBlocked
+	}
+	return endNone
+}
+
+// another tells whether a further pass over what is parked could bring
+// anything: something has gone since one of them was tried.
+func (d *deletion) another() bool {
+	for _, m := range d.members {
+		if m.state == memberParked && m.tried < len(d.went) {
+			return true
+		}
+	}
+	return false
+}
+
+// silentRegions are those that members wait for.
+func (d *deletion) silentRegions() []string {
+	regions := map[string]bool{}
+	for _, m := range d.members {
+		if m.state == memberWaiting && m.silent {
+			regions[m.region] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(regions))
+}

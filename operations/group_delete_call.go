@@ -1,0 +1,298 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"sync"
+	"time"
+
+	"portico/fanout"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// longestPause bounds what an answer can ask for (async reference, 202 Accepted
+// and Location Headers).
+const longestPause = 10 * time.Minute
+
+// errorBytes bounds what is kept of a provider's words.
+const errorBytes = 4 << 10
+
+// callRow deletes the resource of a row, once.
+func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer {
+	store := w.Asker.Store
+	row, err := store.Resource(ctx, w.held.Job.Subscription, key)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return answer{said: said{result: resultGone}}
+	case err != nil:
+		return unsent(err)
+	case followed(row):
+		return answer{said: said{result: resultAccepted}}
+	}
+	q, endpoint, err := w.Asker.question(row)
+	if err != nil {
+		return unconfigured(err)
+	}
+	release, err := w.slots.slot(ctx, endpoint)
+	if err != nil {
+		return unsent(err)
+	}
+	defer release()
+	header := w.header()
+	if q.Type.Capabilities.ETags {
+		a, decided := w.condition(ctx, row, q, endpoint, header)
+		if decided {
+			return a
+		}
+	}
+	begun := time.Now()
+	if err := ctx.Err(); err != nil {
+		return unsent(err)
+	}
+	ticket, err := store.Begin(calling, inventory.Write{
+		Kind: inventory.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
+		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
+		Generation: row.Generation, LateWriteWindow: q.Type.LateWriteWindow,
+	})
+	if err != nil {
+		return unsent(err)
+	}
+	e := w.exchange(calling, q, endpoint, header, begun)
+	settled, err := store.Settle(context.WithoutCancel(calling), ticket, e.settled)
+	switch {
+	case err != nil: // the intent ends by time; the row says that it is there
+		return answer{said: said{result: resultUnsent}, look: true}
+	case e.answer.said.result == resultGone && settled.Row != nil: // another write may overturn it
+		e.answer.said.result, e.answer.look = resultUnsent, true
+	}
+	return e.answer
+}
+
+// callStray deletes a stray at the region where it was seen, once.
+func (w *deletionWork) callStray(ctx, calling context.Context, stray inventory.Stray) answer {
+	q, endpoint, err := w.Asker.question(rowOf(stray))
+	if err != nil {
+		return unconfigured(err)
+	}
+	release, err := w.slots.slot(ctx, endpoint)
+	if err != nil {
+		return unsent(err)
+	}
+	defer release()
+	begun := time.Now()
+	ticket, err := w.Asker.Store.BeginStray(calling, stray, inventory.Write{
+		APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
+	})
+	if err != nil {
+		return unsent(err)
+	}
+	e := w.exchange(calling, q, endpoint, w.header(), begun)
+	if err := w.Asker.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
+		return answer{said: said{result: resultUnsent}, look: true}
+	}
+	return e.answer
+}
+
+// endpointSlots are the calls that each endpoint may have under way, of all
+// deletions on one replica.
+type endpointSlots struct {
+	each  int
+	mu    sync.Mutex
+	slots map[string]chan struct{}
+}
+
+// slot takes one of an endpoint's calls.
+func (s *endpointSlots) slot(ctx context.Context, to *regions.Endpoint) (release func(), err error) {
+	name := to.Region + " " + to.String()
+	s.mu.Lock()
+	slots := s.slots[name]
+	if slots == nil {
+		slots = make(chan struct{}, s.each)
+		s.slots[name] = slots
+	}
+	s.mu.Unlock()
+	select {
+	case slots <- struct{}{}:
+		return func() { <-slots }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+// unsent is a call that was not made. What the inventory refused has changed.
+func unsent(err error) answer {
+	var state *inventory.GroupStateError
+	return answer{
+		said: said{result: resultUnsent}, look: errors.Is(err, inventory.ErrChanged),
+		lost: errors.As(err, &state) || errors.Is(err, inventory.ErrGroupNotFound),
+	}
+}
+
+// unconfigured is a member that nobody can be called for.
+func unconfigured(err error) answer {
+	return answer{said: said{result: resultRefused}, text: errorText("NoRegisteredProviderFound", err.Error())}
+}
+
+func errorText(code, message string) string {
+	text, err := json.Marshal(map[string]any{"error": map[string]string{"code": code, "message": message}})
+	if err != nil { // strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}
+
+// condition asks for a resource that has an entity tag, so that its delete can
+// hit nothing but what is there now. decided tells that no delete is to be sent.
+func (w *deletionWork) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
+	header.Set("Referer", fanout.PublicLink(w.Asker.Public, q.Path.Escaped(), q.Query.Raw))
+	got, err := w.Asker.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header})
+	if err != nil {
+		return w.faulty(err, q), true
+	}
+	switch {
+	case got.Status == http.StatusOK:
+		if etag := got.Header.Get("ETag"); etag != "" {
+			header.Set("If-Match", etag)
+		}
+		return answer{}, false
+	case got.Status == http.StatusNotFound:
+		settled, err := w.Asker.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
+		if err == nil && settled {
+			return answer{said: said{result: resultGone}}, true
+		}
+		return answer{said: said{result: resultUnsent}, look: true}, true
+	}
+	if r := resultOf(got.Status); r == resultTransient || r == resultSilent {
+		after, _ := upstream.RetryAfter(got.Header, time.Now())
+		return answer{said: said{result: r, after: min(after, longestPause)}, text: textOf(got.Status, got.Body)}, true
+	}
+	return answer{}, false
+}
+
+// exchanged is what came of a DELETE, for the inventory and for the plan.
+type exchanged struct {
+	settled inventory.Answer
+	answer  answer
+}
+
+// exchange sends a DELETE. Once sent it is seen to its end.
+func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, begun time.Time) exchanged {
+	header.Set("Referer", fanout.PublicLink(w.Asker.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set(tracing.SystemDataHeader, w.systemData())
+	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
+		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
+		Since: begun, SendWithin: w.SendWithin,
+	})
+	if err != nil {
+		e := exchanged{answer: w.faulty(err, q)}
+		var fault *upstream.Fault
+		if errors.As(err, &fault) && !fault.Sent {
+			e.settled.Outcome = inventory.NotSent
+		}
+		return e
+	}
+	defer response.Body.Close()
+	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	status := response.StatusCode
+	e := exchanged{settled: inventory.Answer{Outcome: outcomes[resultOf(status)], Status: status}}
+	e.answer.said.result = resultOf(status)
+	after, _ := upstream.RetryAfter(response.Header, time.Now())
+	e.answer.said.after = min(after, longestPause)
+	switch {
+	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
+		e.settled.Outcome = inventory.Ambiguous
+		e.answer = w.faulty(&upstream.Fault{Sent: true, Err: err}, q)
+	case e.answer.said.result == resultAccepted:
+		e.settled.Poll = w.pollOf(response, endpoint)
+	case e.answer.said.result != resultGone:
+		e.answer.text = textOf(status, body)
+	}
+	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
+		e.answer.said.result = resultUnsent // it has changed since it was asked for
+	}
+	return e
+}
+
+// outcomes is what a result means for the existence of a resource.
+var outcomes = [...]inventory.Outcome{
+	resultGone: inventory.Gone, resultAccepted: inventory.Accepted, resultRefused: inventory.Refused,
+	resultTransient: inventory.Ambiguous, resultSilent: inventory.Ambiguous,
+}
+
+// resultOf reads the status of the answer to a DELETE.
+func resultOf(status int) result {
+	switch {
+	case status == http.StatusAccepted:
+		return resultAccepted
+	case status >= 200 && status < 300, status == http.StatusNotFound:
+		return resultGone
+	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		return resultSilent
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500, status < 200:
+		return resultTransient
+	}
+	return resultRefused
+}
+
+// faulty is a call that brought no answer: its region does not speak, unless
+// the call came too late to be made.
+func (w *deletionWork) faulty(err error, q *routing.Request) answer {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		fault = &upstream.Fault{Sent: true, Err: err}
+	}
+	if fault.TooLate() || errors.Is(err, context.Canceled) {
+		return answer{said: said{result: resultUnsent}}
+	}
+	return answer{said: said{result: resultSilent}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
+}
+
+// textOf is what a provider said, or that it said nothing.
+func textOf(status int, body []byte) string {
+	text := strings.TrimSpace(strings.ToValidUTF8(string(body), "\uFFFD"))
+	if text == "" {
+		return errorText("InvalidProviderResponse", "The provider answered "+http.StatusText(status)+".")
+	}
+	if len(text) > errorBytes {
+		text = strings.ToValidUTF8(text[:errorBytes], "")
+	}
+	return text
+}
+
+// pollOf is where an accepted delete is followed, nil where the answer names no
+// place.
+func (w *deletionWork) pollOf(response *http.Response, endpoint *regions.Endpoint) *inventory.Poll {
+	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
+		link := response.Header.Get(name)
+		if link == "" {
+			continue
+		}
+		if at, own := PollTarget(link, w.Asker.Public, endpoint); own {
+			pause, _ := upstream.RetryAfter(response.Header, time.Now())
+			return &inventory.Poll{
+				Path: at.EscapedPath(), Query: at.RawQuery, RetryAfter: pause, Status: name != "Location",
+				TenantID: w.payload.Caller.TenantID, ObjectID: w.payload.Caller.ObjectID,
+			}
+		}
+	}
+	return nil
+}
+
+// systemData is who deletes, and when.
+func (w *deletionWork) systemData() string {
+	text, err := json.Marshal(map[string]string{
+		"lastModifiedBy": w.payload.Caller.Signature(), "lastModifiedByType": w.payload.Caller.Kind(),
+		"lastModifiedAt": w.now().UTC().Format("2006-01-02T15:04:05.0000000Z"),
+	})
+	if err != nil { // strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}

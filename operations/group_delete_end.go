@@ -1,0 +1,198 @@
+package operations
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"encoding/json"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+// closingRounds is how often one attempt tries to close a group: looking at its
+// places may each time bring new ones.
+const closingRounds = 4
+
+// longestClosing bounds the pause before a group that is empty is tried again.
+const longestClosing = 5 * time.Second
+
+// close lets the group go, when its last look finds nothing.
+func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
+	if err := w.learn(ctx); err != nil {
+		return Verdict{}, err
+	}
+	look := w.LastLook(*w.payload)
+	done := *w.payload
+	done.Progress, done.Ended = w.plan.progress(), w.now()
+	done.Progress.WaitingFor = nil
+	for range closingRounds {
+		err := w.Asker.Store.DeleteGroupBy(ctx, w.held.Job, inventory.Closing{Last: look.Judge}, done.String())
+		var left *inventory.GroupNotEmptyError
+		switch {
+		case err == nil:
+			w.metrics.ends.WithLabelValues("Succeeded").Inc()
+			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
+			return Verdict{End: inventory.JobDone, Recorded: true}, nil
+		case errors.As(err, &left) && left.Total+len(left.Strays) > 0: // adopted meanwhile
+			return w.again(ctx, w.watch())
+		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
+			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
+		case errors.As(err, &left): // a write may still land
+			until, err := w.Asker.Store.OpenUntil(ctx, w.held.Job.Subscription, w.held.Job.Subject)
+			if err != nil {
+				return Verdict{}, err
+			}
+			return w.again(ctx, max(w.watch(), min(until.Sub(w.now()), longestClosing)))
+		case errors.Is(err, inventory.ErrNotFound):
+			return w.again(ctx, w.watch()) // see Run
+		}
+		looked, silence := look.Look(ctx, err)
+		if silence != nil {
+			return w.silent(ctx, silence)
+		}
+		if !looked {
+			return Verdict{}, err
+		}
+	}
+	return w.again(ctx, w.watch())
+}
+
+// again goes on later.
+func (w *deletionWork) again(ctx context.Context, pause time.Duration) (Verdict, error) {
+	if err := w.save(ctx); err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{Again: pause, Payload: w.payload.String()}, nil
+}
+
+// silent waits for regions that have to say whether they hold anything.
+func (w *deletionWork) silent(ctx context.Context, silence error) (Verdict, error) {
+	if err := w.save(ctx); err != nil {
+		return Verdict{}, err
+	}
+	var fault *arm.Error
+	if errors.As(silence, &fault) {
+		for _, detail := range fault.Details {
+			w.payload.Progress.WaitingFor = append(w.payload.Progress.WaitingFor, detail.Target)
+		}
+		slices.Sort(w.payload.Progress.WaitingFor)
+		w.payload.Progress.WaitingFor = slices.Compact(w.payload.Progress.WaitingFor)
+	}
+	return Verdict{Payload: w.payload.String()}, silence
+}
+
+// fail gives the group back, with what is left in it and why.
+func (w *deletionWork) fail(ctx context.Context, code arm.Code, separator string) (Verdict, error) {
+	if err := w.save(ctx); err != nil {
+		return Verdict{}, err
+	}
+	left, err := w.leftovers(ctx)
+	if err != nil {
+		return Verdict{}, err
+	}
+	fault := arm.NewError(code, w.payload.Group, strings.Join(shortNames(left), separator), w.payload.Correlation)
+	return w.reopen(ctx, inventory.JobFailed, "Failed", fault, left)
+}
+
+// cancel gives the group back, as an operator wants it.
+func (w *deletionWork) cancel(ctx context.Context) (Verdict, error) {
+	return w.reopen(ctx, inventory.JobCancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
+}
+
+// reopenPause is how often the end of a call for a stray is waited for.
+const reopenPause = time.Second
+
+func (w *deletionWork) reopen(ctx context.Context, state inventory.JobState, outcome string, fault *arm.Error, left []leftover) (Verdict, error) {
+	ended := *w.payload
+	ended.Ended, ended.Fault = w.now(), faultBody(fault, left)
+	err := w.Asker.Store.ReopenGroup(ctx, w.held.Job, state, ended.String())
+	var open *inventory.GroupNotEmptyError
+	switch {
+	case errors.As(err, &open):
+		return Verdict{Again: max(reopenPause, w.Floor)}, nil
+	case err != nil:
+		return Verdict{}, err
+	}
+	w.metrics.ends.WithLabelValues(string(fault.Code)).Inc()
+	w.note("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))
+	return Verdict{End: state, Recorded: true}, nil
+}
+
+// leftover is a resource that could not be deleted. Its form is ARM's: what the
+// provider said is a text of its own, and the code is null.
+type leftover struct {
+	Code           *string `json:"code"`
+	Target         string  `json:"target"`
+	Message        string  `json:"message"`
+	Details        *string `json:"details"`
+	AdditionalInfo *string `json:"additionalInfo"`
+}
+
+// faultBytes bounds what the errors of all leftovers take together.
+const faultBytes = 4 << 20
+
+// leftovers are the members that are left, by key.
+func (w *deletionWork) leftovers(ctx context.Context) ([]leftover, error) {
+	keys := make([]string, 0, len(w.plan.members))
+	for key := range w.plan.members {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	left := make([]leftover, 0, len(keys))
+	for _, key := range keys {
+		l := leftover{Target: key}
+		if stray, is := w.strays[key]; is {
+			l.Target = stray.ID
+		} else if row, err := w.Asker.Store.Resource(ctx, w.held.Job.Subscription, key); err == nil {
+			l.Target = row.ID
+		} else if errors.Is(err, inventory.ErrNotFound) {
+			continue
+		} else {
+			return nil, err
+		}
+		text, err := w.Asker.Store.DeletionError(ctx, w.held.Job, key)
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			text = errorText("ResourceNotDeleted", "The resource still exists.")
+		}
+		if bound := faultBytes / len(keys); len(text) > bound {
+			text = strings.ToValidUTF8(text[:bound], "")
+		}
+		l.Message = text
+		left = append(left, l)
+	}
+	return left, nil
+}
+
+// shortNames are the leftovers as messages name them.
+func shortNames(left []leftover) []string {
+	names := make([]string, len(left))
+	for i, l := range left {
+		names[i] = l.Target
+		if at := strings.Index(strings.ToLower(l.Target), "/providers/"); at >= 0 {
+			names[i] = l.Target[at+len("/providers/"):]
+		}
+	}
+	return names
+}
+
+func faultBody(fault *arm.Error, left []leftover) json.RawMessage {
+	type body struct {
+		Code    arm.Code   `json:"code"`
+		Message string     `json:"message"`
+		Details []leftover `json:"details,omitempty"`
+	}
+	text, err := json.Marshal(body{fault.Code, fault.Message, left})
+	if err != nil { // strings always have a JSON form
+		return nil
+	}
+	return text
+}

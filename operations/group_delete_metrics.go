@@ -1,0 +1,59 @@
+package operations
+
+import (
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// deletionMetrics are labelled by the names of states, results and ends.
+type deletionMetrics struct {
+	calls, ends *prometheus.CounterVec
+	members     *prometheus.GaugeVec
+
+	mu   sync.Mutex
+	seen map[[16]byte]DeletionProgress // of the deletions that this replica works on
+}
+
+func newDeletionMetrics(registry prometheus.Registerer) *deletionMetrics {
+	m := &deletionMetrics{
+		seen: map[[16]byte]DeletionProgress{},
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to.",
+		}, []string{"result"}),
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how.",
+		}, []string{"end"}),
+		members: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment.",
+		}, []string{"state"}),
+	}
+	registry.MustRegister(m.calls, m.ends, m.members)
+	return m
+}
+
+func (w *deletionWork) measure() { w.metrics.tell(w.held.Job.ID, w.plan.counted()) }
+
+func (m *deletionMetrics) tell(id [16]byte, p DeletionProgress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[id] = p
+	m.sum()
+}
+
+func (m *deletionMetrics) forget(id [16]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.seen, id)
+	m.sum()
+}
+
+func (m *deletionMetrics) sum() {
+	var all DeletionProgress
+	for _, p := range m.seen {
+		all.InFlight, all.Waiting, all.Parked = all.InFlight+p.InFlight, all.Waiting+p.Waiting, all.Parked+p.Parked
+	}
+	m.members.WithLabelValues("inFlight").Set(float64(all.InFlight))
+	m.members.WithLabelValues("waiting").Set(float64(all.Waiting))
+	m.members.WithLabelValues("parked").Set(float64(all.Parked))
+}

@@ -1,0 +1,355 @@
+package operations_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/config"
+	"portico/inventory"
+	"portico/operations"
+	"portico/upstream"
+)
+
+// yard is a group with resources at a provider that counts its deletes.
+type yard struct {
+	*bench
+	group string
+	job   inventory.Job
+
+	mu      sync.Mutex
+	there   map[string]bool
+	deleted map[string]int // answered with success
+	tried   map[string]int
+	answer  func(name string, tries int) (status int, body string) // nil, or 0: success
+	headers []http.Header
+}
+
+// newYard makes a group with so many machines. A write without an answer may land
+// within the window.
+func newYard(t *testing.T, n int, window string) *yard {
+	t.Helper()
+	y := &yard{group: "g", there: map[string]bool{}, deleted: map[string]int{}, tried: map[string]int{}}
+	server := httptest.NewServer(http.HandlerFunc(y.serve))
+	t.Cleanup(server.Close)
+	cfg, err := config.Parse("test.yaml", fmt.Appendf(nil, `
+server: {publicURL: "https://portico.example", region: westus}
+auth: {mode: none}
+regions: [{name: westus}]
+providers:
+  - namespace: Contoso.Compute
+    registration: automatic
+    endpoints: {westus: [%[1]q], global: [%[1]q]}
+    resourceTypes:
+      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: %[2]s}
+`, server.URL, window))
+	if err != nil {
+		t.Fatal(err)
+	}
+	y.bench = &bench{t: t, path: filepath.Join(t.TempDir(), "portico.db"), region: cfg.Map, public: cfg.Server.PublicURL}
+	y.store = y.open()
+	y.client = upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})
+	t.Cleanup(y.client.Close)
+	if err := y.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: subscription, TenantID: "t", Covered: true}}); err != nil {
+		t.Fatal(err)
+	}
+	y.make(n)
+	return y
+}
+
+// make makes the group with so many machines in it.
+func (y *yard) make(n int) {
+	y.t.Helper()
+	if _, _, err := y.store.EditGroup(y.t.Context(), subscription, y.group, func(*inventory.Group) (*inventory.Group, error) {
+		return &inventory.Group{Subscription: subscription, Name: y.group, Location: "westus"}, nil
+	}); err != nil {
+		y.t.Fatal(err)
+	}
+	for i := range n {
+		name := fmt.Sprintf("m%03d", i)
+		y.writeTo(inventory.Put, y.id(name), machines, "", inventory.Answer{Outcome: inventory.Succeeded})
+		y.mu.Lock()
+		y.there[name] = true
+		y.mu.Unlock()
+	}
+}
+
+func (y *yard) id(name string) string { return strings.TrimSuffix(machine, "/m") + "/" + name }
+
+func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
+	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	y.headers = append(y.headers, r.Header.Clone())
+	if r.Method == http.MethodGet {
+		if !y.there[name] {
+			w.WriteHeader(http.StatusNotFound)
+		}
+		fmt.Fprint(w, `{"properties":{"provisioningState":"Succeeded"}}`)
+		return
+	}
+	y.tried[name]++
+	if y.answer != nil {
+		tries := y.tried[name]
+		answer := y.answer
+		y.mu.Unlock()
+		status, body := answer(name, tries)
+		y.mu.Lock()
+		if status < 0 { // no answer, and yet it is done
+			y.there[name] = false
+			panic(http.ErrAbortHandler)
+		}
+		if status != 0 {
+			w.WriteHeader(status)
+			fmt.Fprint(w, body)
+			return
+		}
+	}
+	y.there[name] = false
+	y.deleted[name]++
+}
+
+// begin marks the group.
+func (y *yard) begin() {
+	y.t.Helper()
+	job, err := y.store.BeginDeletion(y.t.Context(), subscription, y.group, inventory.DeletionOrder{
+		Payload: func(g inventory.Group) string {
+			return operations.DeletionPayload{
+				Group: g.Name, Incarnation: g.Incarnation, Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"},
+			}.String()
+		},
+		Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},
+	})
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	y.job = job
+}
+
+// nothingElse is a last look that finds nothing.
+type nothingElse struct{}
+
+func (nothingElse) Judge(inventory.Group, []inventory.Touch) error { return nil }
+func (nothingElse) Look(context.Context, error) (bool, error)      { return false, nil }
+
+// deletes runs a runner over a store, as one replica does.
+func (y *yard) deletes(store *inventory.Store, adjust ...func(*operations.GroupDeletion)) *runner {
+	y.t.Helper()
+	return y.run(store, func(o *operations.RunnerOptions) {
+		kind := operations.GroupDeletion{
+			Asker:    operations.Asker{Map: y.region, Upstream: y.client, Store: store, Public: y.public, Timeout: 5 * time.Second},
+			LastLook: func(operations.DeletionPayload) operations.LastLook { return nothingElse{} },
+			Sender:   o.Owner, Region: "westus", PerEndpoint: 4, PerJob: 8, Budget: time.Minute, Limit: time.Minute, SendWithin: time.Second, Floor: floor, Log: zap.NewNop(),
+		}
+		for _, a := range adjust {
+			a(&kind)
+		}
+		o.Kinds[inventory.GroupDeleteJob] = operations.NewGroupDeletion(kind, o.Metrics)
+	})
+}
+
+func (y *yard) ended() (inventory.Job, operations.DeletionPayload) {
+	y.t.Helper()
+	y.within("the end of the deletion", func() bool { return y.load(y.job.ID).State.Ended() })
+	job := y.load(y.job.ID)
+	p, err := operations.ReadDeletion(job)
+	if err != nil {
+		y.t.Fatal(err)
+	}
+	return job, p
+}
+
+func (y *yard) count(of func() int) int {
+	y.mu.Lock()
+	defer y.mu.Unlock()
+	return of()
+}
+
+// Work goes on with another runner where one was stopped, or lost its lease, in
+// the middle of it; and nothing is deleted again whose success was settled.
+func TestGroupDeletionMovesOn(t *testing.T) {
+	const n = 60
+	for name, leave := range map[string]func(y *yard, first *runner){
+		"stopped": func(_ *yard, first *runner) { first.stop() },
+		"deposed": func(y *yard, first *runner) {
+			y.within("a claim of the job that is held", func() bool {
+				_ = y.store.DeferJob(context.Background(), y.load(y.job.ID), time.Now().Add(-time.Second), "")
+				stolen, err := y.store.ClaimJobs(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
+				return err == nil && len(stolen) == 1
+			})
+			y.within("its end", func() bool { return first.metric(y.t, "portico_job_attempts_total", "group-delete", "deposed") > 0 })
+			first.stop()
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			y := newYard(t, n, "1m")
+			slow := make(chan struct{})
+			y.answer = func(string, int) (int, string) {
+				select {
+				case <-slow:
+				case <-time.After(20 * time.Millisecond):
+				}
+				return 0, ""
+			}
+			y.begin()
+			first := y.deletes(y.store)
+			y.within("a part of the work", func() bool { return y.count(func() int { return len(y.deleted) }) > n/4 })
+			leave(y, first)
+			close(slow)
+			y.deletes(y.open())
+			job, p := y.ended()
+			if job.State != inventory.JobDone || p.Progress.Deleted != n {
+				t.Errorf("%v %+v", job.State, p)
+			}
+			again := 0
+			for _, times := range y.deleted {
+				again += times - 1
+			}
+			// A call that was under way when the lease was lost is nobody's; it may
+			// be made once more.
+			if most := map[string]int{"stopped": 0, "deposed": 4}[name]; again > most {
+				t.Errorf("%d were deleted again", again)
+			}
+			for _, h := range y.headers {
+				if h.Get("X-Ms-Correlation-Request-Id") != "c0ffee00-0000-0000-0000-000000000000" || h.Get("X-Ms-Client-Object-Id") != "o" || h.Get("Referer") == "" {
+					t.Fatalf("%v", h)
+				}
+			}
+		})
+	}
+}
+
+// Two runners, whose leases are taken from them at any time, end the deletion
+// between them, whatever the provider answers, and forget nothing.
+func TestGroupDeletionAmongThieves(t *testing.T) {
+	const n = 40
+	y := newYard(t, n, "300ms")
+	statuses := []int{409, 500, 503, 429, 0, 0, 0, 408, 0, -1}
+	y.answer = func(name string, tries int) (int, string) {
+		time.Sleep(time.Millisecond)
+		if tries > 3 {
+			return 0, ""
+		}
+		return statuses[(len(name)*7+int(name[3])*3+tries*5)%len(statuses)], "{}"
+	}
+	y.begin()
+	y.deletes(y.store)
+	y.deletes(y.open())
+	thief := y.open()
+	for stolen := 0; stolen < 6 && !y.load(y.job.ID).State.Ended(); {
+		time.Sleep(7 * time.Millisecond)
+		_ = thief.DeferJob(context.Background(), y.load(y.job.ID), time.Now().Add(-time.Second), "")
+		jobs, err := thief.ClaimJobs(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
+		if err == nil {
+			stolen += len(jobs)
+		}
+	}
+	job, p := y.ended()
+	if job.State != inventory.JobDone {
+		t.Fatalf("%v %s", job.State, p.Fault)
+	}
+	for name, there := range y.there {
+		if there {
+			t.Errorf("%s was forgotten", name)
+		}
+	}
+	if _, err := y.store.Group(t.Context(), subscription, "g"); !errors.Is(err, inventory.ErrNotFound) {
+		t.Errorf("%v", err)
+	}
+}
+
+// What is refused is told in the provider's words, in the order of the ids.
+func TestGroupDeletionTellsWhy(t *testing.T) {
+	y := newYard(t, 5, "1m")
+	y.answer = func(name string, _ int) (int, string) {
+		switch name {
+		case "m001":
+			return 409, `{"error":{"code":"InUse","message":"in use"}}`
+		case "m003":
+			return 400, ""
+		}
+		return 0, ""
+	}
+	y.begin()
+	r := y.deletes(y.store)
+	job, p := y.ended()
+	var fault struct {
+		Code, Message string
+		Details       []struct {
+			Code            *string
+			Target, Message string
+		}
+	}
+	if err := json.Unmarshal(p.Fault, &fault); err != nil {
+		t.Fatal(err)
+	}
+	if job.State != inventory.JobFailed || fault.Code != "ResourceGroupDeletionBlocked" || len(fault.Details) != 2 ||
+		fault.Details[0].Target != y.id("m001") || fault.Details[0].Message != `{"error":{"code":"InUse","message":"in use"}}` ||
+		!strings.Contains(fault.Details[1].Message, "Bad Request") || !strings.Contains(fault.Message, "c0ffee00") {
+		t.Errorf("%v %s", job.State, p.Fault)
+	}
+	y.within("the count", func() bool {
+		return r.metric(t, "portico_group_deletes_total", "ResourceGroupDeletionBlocked") == 1 && r.metric(t, "portico_group_delete_calls_total", "gone") == 3
+	})
+	group, err := y.store.Group(t.Context(), subscription, "g")
+	if err != nil || group.State != inventory.GroupActive {
+		t.Errorf("%+v %v", group, err)
+	}
+}
+
+// Every failure that may pass is tried again.
+func TestGroupDeletionTriesAgain(t *testing.T) {
+	y := newYard(t, 8, "300ms")
+	statuses := []int{500, 502, 503, 504, 429, 408, 501, 409}
+	y.answer = func(name string, tries int) (int, string) {
+		var i int
+		fmt.Sscanf(name, "m%03d", &i)
+		if tries <= 2 && (statuses[i] != 409 || tries == 1) {
+			return statuses[i], "{}"
+		}
+		return 0, ""
+	}
+	y.begin()
+	y.deletes(y.store)
+	if job, p := y.ended(); job.State != inventory.JobDone {
+		t.Errorf("%v %s", job.State, p.Fault)
+	}
+	if y.tried["m007"] != 2 || y.tried["m000"] != 3 {
+		t.Errorf("%v", y.tried)
+	}
+}
+
+// No more calls are under way than an endpoint may have, of all groups.
+func TestGroupDeletionsShareTheirEndpoints(t *testing.T) {
+	y := newYard(t, 40, "1m")
+	var now, most int
+	var mu sync.Mutex
+	y.answer = func(string, int) (int, string) {
+		mu.Lock()
+		now++
+		most = max(most, now)
+		mu.Unlock()
+		time.Sleep(5 * time.Millisecond)
+		mu.Lock()
+		now--
+		mu.Unlock()
+		return 0, ""
+	}
+	y.begin()
+	y.deletes(y.store, func(k *operations.GroupDeletion) { k.PerEndpoint = 3 })
+	y.ended()
+	if most != 3 {
+		t.Errorf("%d calls at a time", most)
+	}
+}

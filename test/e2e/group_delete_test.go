@@ -1,0 +1,276 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// deletionSettings shortens what these tests would otherwise wait for.
+const deletionSettings = `
+index: {sendWithin: 1s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 2s}
+upstream: {callTimeout: 3s}
+jobs: {lease: 2s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+groupDelete: {transientBudget: 20s, limit: 3m}
+`
+
+// fill makes resources in a group, several at a time: each is a type with a
+// name, and the region where it shall be.
+func fill(t *testing.T, w *harness.World, group string, resources map[string]string) {
+	t.Helper()
+	w.PutGroup(t, group)
+	queue := make(chan [2]string)
+	var makers sync.WaitGroup
+	for range 16 {
+		makers.Go(func() {
+			for r := range queue {
+				a, err := w.Portico.Try(t.Context(), harness.Request{
+					Method: http.MethodPut, Path: w.ResourcePath(group, r[0]) + "?api-version=" + harness.Version, Body: body(r[1]),
+				})
+				if err != nil || a.Status != http.StatusCreated {
+					t.Errorf("%s: %d %v %s", r[0], a.Status, err, a.Body)
+				}
+			}
+		})
+	}
+	for name, region := range resources {
+		queue <- [2]string{name, region}
+	}
+	close(queue)
+	makers.Wait()
+	if t.Failed() {
+		t.FailNow()
+	}
+}
+
+// misbehave has all providers misbehave.
+func misbehave(t *testing.T, w *harness.World, method, path, fault string, count int) {
+	t.Helper()
+	for _, region := range append(harness.RegionNames(), "global") {
+		w.Contoso(region).Do(t, harness.Request{
+			Method: http.MethodPost, Path: "/contoso/faults",
+			Body: fmt.Sprintf(`{"method":%q,"pathContains":%q,"fault":%q,"count":%d}`, method, path, fault, count),
+		}).Want(t, 201)
+	}
+}
+
+func behave(t *testing.T, w *harness.World) {
+	t.Helper()
+	for _, region := range append(harness.RegionNames(), "global") {
+		w.Contoso(region).Do(t, harness.Request{Method: http.MethodDelete, Path: "/contoso/faults"}).Want(t, 204)
+	}
+}
+
+// deletion is a group's delete under way.
+type deletion struct {
+	w              *harness.World
+	group          string
+	result, status string // paths
+}
+
+func beginDelete(t *testing.T, w *harness.World, p *harness.Portico, group string) deletion {
+	t.Helper()
+	a := p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath(group) + "?api-version=2021-04-01"}).Want(t, 202)
+	d := deletion{w: w, group: group}
+	for header, path := range map[string]*string{"Location": &d.result, "Azure-AsyncOperation": &d.status} {
+		at, err := url.Parse(a.Header.Get(header))
+		if err != nil || at.Path == "" {
+			t.Fatalf("%s: %q %v", header, a.Header.Get(header), err)
+		}
+		*path = at.RequestURI()
+	}
+	return d
+}
+
+// progress is what the operation's status says.
+type progress struct {
+	Status                           string
+	PercentComplete                  float64
+	Total, Deleted, InFlight, Parked int
+	WaitingFor                       []string
+	Error                            struct{ Code string }
+}
+
+func (d deletion) progress(t *testing.T, p *harness.Portico) (now progress) {
+	t.Helper()
+	if err := json.Unmarshal(p.Do(t, harness.Request{Path: d.status}).Want(t, 200).Body, &now); err != nil {
+		t.Fatal(err)
+	}
+	return now
+}
+
+// end polls the result until it is there.
+func (d deletion) end(t *testing.T, p *harness.Portico) (a harness.Answer) {
+	t.Helper()
+	for bound := time.Now().Add(4 * time.Minute); time.Now().Before(bound); time.Sleep(50 * time.Millisecond) {
+		if a = p.Do(t, harness.Request{Path: d.result}); a.Status != http.StatusAccepted {
+			return a
+		}
+	}
+	t.Fatalf("the deletion does not end: %+v", d.progress(t, p))
+	return a
+}
+
+// gone wants the group and all that it held gone, everywhere.
+func (d deletion) gone(t *testing.T, p *harness.Portico) {
+	t.Helper()
+	if a := d.end(t, p); a.Status != http.StatusOK || len(a.Body) != 0 {
+		t.Fatalf("%d %s", a.Status, a.Body)
+	}
+	p.Do(t, harness.Request{Path: d.w.GroupPath(d.group) + "?api-version=2021-04-01"}).WantError(t, 404, "ResourceGroupNotFound")
+	if left := heldIn(t, d.w, d.group); len(left) != 0 {
+		t.Errorf("providers hold %v", left)
+	}
+}
+
+// heldIn lists what the providers hold in a group.
+func heldIn(t *testing.T, w *harness.World, group string) (left []string) {
+	t.Helper()
+	prefix := strings.ToLower(w.GroupPath(group)) + "/"
+	for _, region := range append(harness.RegionNames(), "global") {
+		for _, id := range w.Contoso(region).Resources(t) {
+			if strings.HasPrefix(id, prefix) {
+				left = append(left, id)
+			}
+		}
+	}
+	return left
+}
+
+// wantBlocked wants the deletion to have failed, leaving exactly these.
+func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
+	t.Helper()
+	a := d.end(t, p).WantError(t, 409, "ResourceGroupDeletionBlocked")
+	var fault struct {
+		Error struct {
+			Details []struct{ Target, Message string }
+		}
+	}
+	if err := json.Unmarshal(a.Body, &fault); err != nil {
+		t.Fatal(err)
+	}
+	var left []string
+	for _, detail := range fault.Error.Details {
+		left = append(left, detail.Target)
+		if !strings.Contains(detail.Message, `"error"`) {
+			t.Errorf("%s: %s", detail.Target, detail.Message)
+		}
+	}
+	slices.Sort(ids)
+	slices.Sort(left)
+	if !slices.Equal(left, ids) {
+		t.Errorf("left %v, want %v", left, ids)
+	}
+	for i := range ids {
+		ids[i] = strings.ToLower(ids[i])
+	}
+	there := heldIn(t, d.w, d.group)
+	slices.Sort(there)
+	if !slices.Equal(there, ids) {
+		t.Errorf("providers hold %v, want %v", there, ids)
+	}
+	if state := p.Do(t, harness.Request{Path: d.w.GroupPath(d.group) + "?api-version=2021-04-01"}).Want(t, 200).JSON(t)["properties"]; fmt.Sprint(state) != "map[provisioningState:Succeeded]" {
+		t.Errorf("the group is %v", state)
+	}
+}
+
+// A group of 200 resources, in four regions and of two providers, goes whatever
+// their providers do that passes; what never goes is named; and another attempt
+// takes the rest.
+func TestGroupDeleteAmongFaults(t *testing.T) {
+	const n = 200
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
+	kinds := []string{"sync", "location", "status", "both", "nourl", "slow", "throttle", "error", "reset", "applied", "foreign", "named", "blind"}
+	resources := map[string]string{}
+	for i := range n {
+		kind, region := kinds[i%len(kinds)], harness.RegionNames()[i%3]
+		name := fmt.Sprintf("%s-%03d", kind, i)
+		switch i % 4 {
+		case 0:
+			resources["Contoso.Insight/workspaces/"+name] = region
+		case 1:
+			resources["Contoso.Insight/profiles/"+name] = "global"
+		default:
+			resources["Contoso.Compute/virtualMachines/"+name] = region
+		}
+	}
+	resources["Contoso.Compute/networkInterfaces/nic"] = "westus"
+	resources["Contoso.Compute/virtualMachines/never"] = "westus"
+	fill(t, w, "rg", resources)
+	w.PutResource(t, "rg", "Contoso.Compute/networkInterfaces/nic/ipConfigurations/ip", `{"properties":{}}`)
+	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/never/disks/d", `{"properties":{}}`)
+
+	needed := w.ResourcePath("rg", "Contoso.Compute/networkInterfaces/nic")
+	for kind, fault := range map[string]string{
+		"location": "async=location", "status": "async=azure-async-only", "both": "async=azure-async", "nourl": "async=no-url",
+		"slow": "delay=300ms", "foreign": "foreign-location", "named": "refuse-until=" + needed, "blind": "blocked-by=" + needed,
+	} {
+		misbehave(t, w, "DELETE", "/"+kind+"-", fault, -1)
+	}
+	for kind, fault := range map[string]string{"throttle": "throttle=1", "error": "status=500", "reset": "reset-before", "applied": "reset-after"} {
+		misbehave(t, w, "DELETE", "/"+kind+"-", fault, 3)
+	}
+	misbehave(t, w, "DELETE", "/never", "status=403", -1)
+
+	d := beginDelete(t, w, w.Portico, "rg")
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: w.ResourcePath("rg", "Contoso.Compute/virtualMachines/late") + "?api-version=" + harness.Version, Body: body("westus"),
+	}).WantError(t, 409, "ResourceGroupBeingDeleted")
+	never := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/never")
+	d.wantBlocked(t, w.Portico, never, never+"/disks/d")
+	if now := d.progress(t, w.Portico); now.Status != "Failed" || now.Error.Code != "ResourceGroupDeletionBlocked" {
+		t.Errorf("%+v", now)
+	}
+	behave(t, w)
+	beginDelete(t, w, w.Portico, "rg").gone(t, w.Portico)
+}
+
+// While a region is down the group stays, says so, and goes on when it is back.
+// What comes back after its delete is found before the group goes.
+func TestGroupDeleteWaitsForARegion(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
+	resources := map[string]string{}
+	for i := range 30 {
+		resources[fmt.Sprintf("Contoso.Compute/virtualMachines/vm-%02d", i)] = harness.RegionNames()[i%3]
+	}
+	fill(t, w, "rg", resources)
+	w.Contoso("northeurope").Kill(t)
+	d := beginDelete(t, w, w.Portico, "rg")
+	soon(t, "the status names the region", func() bool {
+		now := d.progress(t, w.Portico)
+		return slices.Equal(now.WaitingFor, []string{"northeurope"}) && now.Deleted == 20
+	})
+	back := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm-00")
+	w.Contoso("westus").Do(t, harness.Request{
+		Method: http.MethodPut, Path: back + "?api-version=" + harness.Version, Body: body("westus"),
+		Header: harness.Header("Referer", w.Portico.URL+back),
+	}).Want(t, 201)
+	w.Portico.Do(t, harness.Request{Path: d.result}).Want(t, 202)
+	w.Contoso("northeurope").Restart(t)
+	d.gone(t, w.Portico)
+}
+
+// A plain group of 2,000.
+func TestGroupDeleteOf2000(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
+	resources := map[string]string{}
+	for i := range 2000 {
+		typ := []string{"Contoso.Compute/virtualMachines", "Contoso.Compute/networkInterfaces", "Contoso.Insight/workspaces"}[i%3]
+		resources[fmt.Sprintf("%s/r-%04d", typ, i)] = harness.RegionNames()[i/3%3]
+	}
+	fill(t, w, "rg", resources)
+	d := beginDelete(t, w, w.Portico, "rg")
+	d.gone(t, w.Portico)
+	if now := d.progress(t, w.Portico); now.Total != 2000 || now.Deleted != 2000 || now.PercentComplete != 100 {
+		t.Errorf("%+v", now)
+	}
+}
