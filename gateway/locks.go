@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"net/http"
@@ -243,6 +244,27 @@ func lockRefusal(x *exchange, err error) error {
 	case errors.As(err, &state):
 		return arm.NewError(arm.ResourceGroupBeingDeleted, x.request.Path.Group()).About("resourceGroupName")
 	}
+	if refused := refusedBySubscription(x, err); refused != nil {
+		return refused
+	}
+	return err
+}
+
+// checkLocks holds the writes that take no intent to the locks on what they
+// concern: actions and PATCH are writes, whatever they do. What concerns no
+// resource and no group is nothing that a lock can stand on.
+func (g *Gateway) checkLocks(ctx context.Context, x *exchange, p proxied) error {
+	q := x.request
+	instance := q.Class == routing.Instance
+	intended := instance && q.Type.Kind == regions.Tracked && q.Method != http.MethodPatch
+	if q.Reads() || intended || p.Subscription.ID == "" || q.Path.Group() == "" && !instance {
+		return nil
+	}
+	kind := inventory.Put
+	if q.Method == http.MethodDelete {
+		kind = inventory.Delete
+	}
+	err := g.store.CheckLocks(ctx, p.Subscription.ID, q.Path.Group(), q.Path.String(), kind)
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
 	}

@@ -98,11 +98,17 @@ func TestLocksForbidWrites(t *testing.T) {
 		s.ok(201, "PUT", at, canNotDelete)
 		s.ok(200, "PUT", m+api, eastus)
 		s.want(409, "ScopeLocked", "DELETE", disk+api, "")
+		s.want(409, "ScopeLocked", "DELETE", m+"/runCommands/r"+api, "")
+		s.ok(200, "PATCH", m+api, `{"tags":{}}`)
 		s.want(409, "ScopeLocked", "DELETE", m+api, "")
 		s.ok(200, "PUT", at, readOnly)
 		s.want(409, "ScopeLocked", "PUT", m+api, eastus)
 		s.want(409, "ScopeLocked", "PUT", disk+api, `{}`)
 		s.want(409, "ScopeLocked", "DELETE", m+api, "")
+		s.want(409, "ScopeLocked", "PATCH", m+api, `{"tags":{}}`)
+		s.want(409, "ScopeLocked", "POST", m+"/start"+api, "")
+		s.want(409, "ScopeLocked", "PUT", m+"/runCommands/r"+api, `{}`)
+		s.ok(200, "GET", m+api, "")
 		if scope != m {
 			s.want(409, "ScopeLocked", "PATCH", g+own, `{"tags":{}}`)
 		} else {

@@ -83,6 +83,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
 	}
+	if err := g.checkLocks(r.Context(), x, p); err != nil {
+		return err
+	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked
 		switch {

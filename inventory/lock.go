@@ -83,6 +83,7 @@ const (
 
 	selectLock     = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
 	selectLockHeld = selectLock + lockSuffix
+	anyLock        = `SELECT EXISTS (SELECT 1 FROM locks WHERE subscription = ?)`
 	listLocks      = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND scope = ? ORDER BY scope, name`
 	listLocksBelow = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)
 		ORDER BY scope, name`
@@ -138,6 +139,24 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 	}
 	from, to := below(scope)
 	return collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
+}
+
+// CheckLocks returns *LockedError where a lock forbids a write that has no
+// intent: to what an id names, or to something that it lies in. group may be
+// empty. What is locked at the same moment may be missed.
+func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind WriteKind) error {
+	from := s.read(ctx)
+	locked := false
+	if err := from.one(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
+		return err
+	}
+	scope := groupScope(arm.Fold(sub), arm.Fold(group))
+	first, last := below(scope)
+	locks, err := collect(from, scanLock, locksOfGroup, arm.Fold(sub), subscriptionScope(arm.Fold(sub)), scope, first, last)
+	if err != nil {
+		return err
+	}
+	return forbidden(locks, kind, arm.Fold(id))
 }
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group
