@@ -210,11 +210,14 @@ func TestLastLookIsTakenAgain(t *testing.T) {
 	}
 	var asked atomic.Int64
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !strings.HasSuffix(r.URL.Path, "/i") {
+		switch {
+		case !strings.HasSuffix(r.URL.Path, "/i"):
 			fmt.Fprint(w, `{"value":[{"id":"`+item+`"}]}`)
 			return
-		}
-		if asked.Add(1) == 1 {
+		case r.Method == http.MethodDelete:
+			w.WriteHeader(http.StatusConflict)
+			return
+		case asked.Add(1) == 1:
 			remake()
 		}
 		fmt.Fprint(w, `{"id":"`+item+`","location":"westus"}`)
@@ -230,9 +233,10 @@ providers:
 `})
 	g := s.group("g")
 	remake() // the group has sent a write there
+	s.work()
 	s.blocked(g, item)
-	if asked.Load() != 2 {
-		t.Errorf("it was asked for %d times", asked.Load())
+	if asked.Load() < 2 {
+		t.Error("it was asked for once")
 	}
 }
 
