@@ -33,7 +33,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 		switch {
 		case own:
 			h[name] = []string{public.String()}
-			if polled(name, status) && !p.remembered {
+			if operations.Polled(name, status) && !p.remembered {
 				g.remember(ctx, x, p, public)
 			}
 		case !redirect || name != "Location":
@@ -48,18 +48,12 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 	}
 }
 
-// polled tells whether a header names an operation: the Location of any other
-// answer than a 202 is the resource's own.
-func polled(header string, status int) bool {
-	return header != "Location" || status == http.StatusAccepted
-}
-
 // operationsOf are the polling URLs that the client of a write is given with
 // its answer.
 func (g *Gateway) operationsOf(x *exchange, answer *http.Response, p proxied) (all []inventory.Operation) {
 	for _, name := range pollingHeaders {
 		values := answer.Header[name]
-		if len(values) == 0 || !polled(name, answer.StatusCode) {
+		if len(values) == 0 || !operations.Polled(name, answer.StatusCode) {
 			continue
 		}
 		if public, own := g.publicForm(values[0], p); own {
@@ -69,27 +63,6 @@ func (g *Gateway) operationsOf(x *exchange, answer *http.Response, p proxied) (a
 		}
 	}
 	return all
-}
-
-// pollOf is where the operation of an accepted write is followed, nil where the
-// answer names no place: by path and query alone, on the endpoint that the write
-// went to, at the pace that the provider asked for.
-func (g *Gateway) pollOf(x *exchange, answer *http.Response, p proxied) *inventory.Poll {
-	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
-		values := answer.Header[name]
-		if len(values) == 0 || !polled(name, answer.StatusCode) {
-			continue
-		}
-		if public, own := g.publicForm(values[0], p); own {
-			pause, _ := upstream.RetryAfter(answer.Header, time.Now())
-			principal := x.principal.In(p.Subscription.TenantID)
-			return &inventory.Poll{
-				Path: public.EscapedPath(), Query: public.RawQuery, RetryAfter: pause, Status: name != "Location",
-				TenantID: principal.TenantID, ObjectID: principal.ObjectID,
-			}
-		}
-	}
-	return nil
 }
 
 // publicForm returns a polling URL as it is on the front door, and whether it

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -38,7 +39,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	defer answer.Body.Close()
 
-	outcome := outcomeOf(r.Method, answer.StatusCode)
+	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode)
 	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
 	text, err := g.hold(answer, x.request.Provider.Namespace)
 	switch {
@@ -49,7 +50,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	case !tooLarge(err): // broken off: what the status promised is not known
 		settled.Outcome = inventory.Ambiguous
 	}
-	settled.Poll = g.pollOf(x, answer, p)
+	settled.Poll = operations.PollOf(answer, g.public, p.Endpoint, x.principal.In(p.Subscription.TenantID))
 	settled.Operations, p.remembered = g.operationsOf(x, answer, p), true
 	g.settle(ctx, x, ticket, settled)
 	if err != nil {
@@ -86,21 +87,6 @@ func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Tick
 	if _, err := g.store.Settle(ctx, ticket, answer); err != nil {
 		g.note(x, "a write's outcome was not recorded; it will be asked for", err)
 	}
-}
-
-// outcomeOf tells what a status means for the existence of a resource.
-func outcomeOf(method string, status int) inventory.Outcome {
-	switch {
-	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
-		return inventory.Ambiguous
-	case status == http.StatusAccepted:
-		return inventory.Accepted
-	case method == http.MethodDelete && (status < http.StatusMultipleChoices || status == http.StatusNotFound):
-		return inventory.Gone
-	case status < http.StatusMultipleChoices:
-		return inventory.Succeeded
-	}
-	return inventory.Refused
 }
 
 // intend records the intent of a write. Where the index knows the resource in

@@ -65,23 +65,6 @@ func TestRefusedCreate(t *testing.T) {
 	}
 }
 
-func TestOutcomes(t *testing.T) {
-	for _, c := range []struct {
-		method string
-		status int
-		want   inventory.Outcome
-	}{
-		{"PUT", 200, inventory.Succeeded}, {"PUT", 201, inventory.Succeeded}, {"PUT", 202, inventory.Accepted}, {"PUT", 404, inventory.Refused},
-		{"PUT", 300, inventory.Refused}, {"PUT", 304, inventory.Refused}, {"DELETE", 300, inventory.Refused}, {"PUT", 408, inventory.Ambiguous}, {"PUT", 500, inventory.Ambiguous}, {"PUT", 101, inventory.Ambiguous},
-		{"DELETE", 200, inventory.Gone}, {"DELETE", 204, inventory.Gone}, {"DELETE", 404, inventory.Gone}, {"DELETE", 202, inventory.Accepted},
-		{"DELETE", 307, inventory.Refused}, {"DELETE", 409, inventory.Refused}, {"DELETE", 408, inventory.Ambiguous}, {"DELETE", 503, inventory.Ambiguous},
-	} {
-		if got := outcomeOf(c.method, c.status); got != c.want {
-			t.Errorf("%s %d: %v, want %v", c.method, c.status, got, c.want)
-		}
-	}
-}
-
 // An answer that breaks off promised something that nobody knows.
 func TestBrokenAnswerToAWrite(t *testing.T) {
 	s := newSite(t, setup{callTimeout: 200 * time.Millisecond})

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -46,6 +47,22 @@ const (
 var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Accepted", "Gone"}
 
 func (o Outcome) String() string { return nameOf(outcomes[:], int(o)) }
+
+// OutcomeOf tells what the status of the answer to a write means for the
+// existence of its resource (index protocol, R3 and R4).
+func OutcomeOf(kind WriteKind, status int) Outcome {
+	switch {
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
+		return Ambiguous
+	case status == http.StatusAccepted:
+		return Accepted
+	case kind == Delete && (status < http.StatusMultipleChoices || status == http.StatusNotFound):
+		return Gone
+	case status < http.StatusMultipleChoices:
+		return Succeeded
+	}
+	return Refused
+}
 
 // state is what is known of one resource: its row, and the writes that may
 // still be on their way.

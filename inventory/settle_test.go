@@ -207,3 +207,20 @@ func TestSettle(t *testing.T) {
 		})
 	}
 }
+
+func TestOutcomes(t *testing.T) {
+	for _, c := range []struct {
+		kind   WriteKind
+		status int
+		want   Outcome
+	}{
+		{Put, 200, Succeeded}, {Put, 201, Succeeded}, {Put, 202, Accepted}, {Put, 404, Refused},
+		{Put, 300, Refused}, {Put, 304, Refused}, {Delete, 300, Refused}, {Put, 408, Ambiguous}, {Put, 500, Ambiguous}, {Put, 101, Ambiguous},
+		{Delete, 200, Gone}, {Delete, 204, Gone}, {Delete, 404, Gone}, {Delete, 202, Accepted},
+		{Delete, 307, Refused}, {Delete, 409, Refused}, {Delete, 429, Refused}, {Delete, 408, Ambiguous}, {Delete, 503, Ambiguous},
+	} {
+		if got := OutcomeOf(c.kind, c.status); got != c.want {
+			t.Errorf("%v %d: %v, want %v", c.kind, c.status, got, c.want)
+		}
+	}
+}

@@ -201,7 +201,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
 	status := response.StatusCode
-	e := exchanged{settled: inventory.Answer{Outcome: outcomes[resultOf(status)], Status: status}}
+	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status), Status: status}}
 	e.answer.said.result = resultOf(status)
 	after, _ := upstream.RetryAfter(response.Header, time.Now())
 	e.answer.said.after = min(after, longestPause)
@@ -210,7 +210,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 		e.settled.Outcome = inventory.Ambiguous
 		e.answer = w.faulty(&upstream.Fault{Sent: true, Err: err}, q)
 	case e.answer.said.result == resultAccepted:
-		e.settled.Poll = w.pollOf(response, endpoint)
+		e.settled.Poll = PollOf(response, w.Asker.Public, endpoint, w.payload.Caller)
 	case e.answer.said.result != resultGone:
 		e.answer.text = textOf(status, body)
 	}
@@ -218,12 +218,6 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 		e.answer.said.result = resultUnsent // it has changed since it was asked for
 	}
 	return e
-}
-
-// outcomes is what a result means for the existence of a resource.
-var outcomes = [...]inventory.Outcome{
-	resultGone: inventory.Gone, resultAccepted: inventory.Accepted, resultRefused: inventory.Refused,
-	resultTransient: inventory.Ambiguous, resultSilent: inventory.Ambiguous,
 }
 
 // resultOf reads the status of the answer to a DELETE.
@@ -264,25 +258,6 @@ func textOf(status int, body []byte) string {
 		text = strings.ToValidUTF8(text[:errorBytes], "")
 	}
 	return text
-}
-
-// pollOf is where an accepted delete is followed, nil where the answer names no
-// place.
-func (w *deletionWork) pollOf(response *http.Response, endpoint *regions.Endpoint) *inventory.Poll {
-	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
-		link := response.Header.Get(name)
-		if link == "" {
-			continue
-		}
-		if at, own := PollTarget(link, w.Asker.Public, endpoint); own {
-			pause, _ := upstream.RetryAfter(response.Header, time.Now())
-			return &inventory.Poll{
-				Path: at.EscapedPath(), Query: at.RawQuery, RetryAfter: pause, Status: name != "Location",
-				TenantID: w.payload.Caller.TenantID, ObjectID: w.payload.Caller.ObjectID,
-			}
-		}
-	}
-	return nil
 }
 
 // systemData is who deletes, and when.

@@ -4,11 +4,14 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
+	"portico/access"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/jsonscan"
 	"portico/regions"
+	"portico/upstream"
 )
 
 // PollTarget returns a polling URL as it is on the front door, and whether it
@@ -27,6 +30,32 @@ func PollTarget(link string, public *url.URL, endpoint *regions.Endpoint) (*url.
 		return nil, false
 	}
 	return &url.URL{Scheme: public.Scheme, Host: public.Host, Path: target.Path, RawPath: target.RawPath, RawQuery: target.RawQuery}, true
+}
+
+// PollOf is where the operation of an accepted write is followed, nil where the
+// answer names no place: by path and query alone, on the endpoint that the write
+// went to, at the pace that the provider asked for, on behalf of its caller.
+func PollOf(answer *http.Response, public *url.URL, endpoint *regions.Endpoint, caller access.Principal) *inventory.Poll {
+	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
+		values := answer.Header[name]
+		if len(values) == 0 || !Polled(name, answer.StatusCode) {
+			continue
+		}
+		if target, own := PollTarget(values[0], public, endpoint); own {
+			pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+			return &inventory.Poll{
+				Path: target.EscapedPath(), Query: target.RawQuery, RetryAfter: pause, Status: name != "Location",
+				TenantID: caller.TenantID, ObjectID: caller.ObjectID,
+			}
+		}
+	}
+	return nil
+}
+
+// Polled tells whether a header names an operation: the Location of any other
+// answer than a 202 is the resource's own.
+func Polled(header string, status int) bool {
+	return header != "Location" || status == http.StatusAccepted
 }
 
 // PollEnded reads from a poll's answer whether the operation is over: finished,
