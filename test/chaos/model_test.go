@@ -33,6 +33,10 @@ import (
 // the bound is so without it, and a write that is sent after its time is
 // found out.
 //
+// A group's delete removes what the group holds. Where its end was seen, each of
+// the group's resources was gone at a moment before; otherwise each may be
+// removed at any moment from its call on.
+//
 // The gateway's own 503 says that nothing was sent, and so do its other
 // refusals: they are not part of the history, and if one of them had an effect,
 // that would have no explanation.
