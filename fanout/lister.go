@@ -86,18 +86,6 @@ func (l *Lister) Sealed(r Request) bool {
 	return ok
 }
 
-// Check judges the skip token of a request that nobody has to be asked for.
-func (l *Lister) Check(r Request) error {
-	if !Continues(r.Query) {
-		return nil
-	}
-	_, fault := l.resume(r, ownQueryOf(r.Query))
-	if fault != nil {
-		return fault
-	}
-	return nil
-}
-
 // Page returns a page, which the caller must release, or an error: an *arm.Error
 // or the end of ctx. Nothing of a page is shown before all its regions have
 // answered.

@@ -74,8 +74,8 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 	}, nil
 }
 
-// sealed holds for a list that one region serves now, but several did when its
-// first page was made.
+// sealed holds for a further page of a merged list. The walk goes on through the
+// regions that it began with, also where fewer serve or hold any by now.
 func (g *Gateway) sealed(x *exchange) bool {
 	q := x.request
 	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.Continues(q.Query) &&
@@ -88,10 +88,8 @@ func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
 	if _, err := x.regionFailure(); err != nil {
 		return err
 	}
-	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 {
-		if err := g.lister.Check(fanout.Request{Path: q.Path, Query: q.Query, Endpoint: q.Type.Endpoint}); err != nil {
-			return err
-		}
+	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.Continues(q.Query) {
+		return arm.NewError(arm.InvalidSkipToken).About("$skipToken")
 	}
 	h := w.Header()
 	h[completedHeader] = []string{"true"}

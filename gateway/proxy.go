@@ -65,6 +65,9 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	switch p.Answer {
 	case routing.EmptyList:
+		if g.sealed(x) {
+			return g.mergedList(w, r, x, p)
+		}
 		return g.emptyList(w, x)
 	case routing.Merge:
 		return g.mergedList(w, r, x, p)
