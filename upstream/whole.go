@@ -75,7 +75,7 @@ func readGrowing(body io.Reader, limit int64, reserve func(int64) error) ([]byte
 		switch {
 		case int64(len(content)) > limit:
 			return nil, ErrTooLarge
-		case err == io.EOF: //nolint:errorlint // readers return it bare
+		case err == io.EOF:
 			return content, nil
 		case err != nil:
 			return nil, err
