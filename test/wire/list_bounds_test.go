@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"regexp"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 )
@@ -87,6 +88,27 @@ func testListBounds(t *testing.T, w *world) {
 		}
 		if w.metric(t, `portico_retries_total{outcome="refused"}`) == 0 || len(seen) != 2 {
 			t.Errorf("no retry was refused; %v", seen)
+		}
+	})
+	t.Run("F3, F8, S4 the reference provider's misprints", func(t *testing.T) {
+		machine := w.machine(t, w.group(t, "misprints"), "m", "eastus")
+		list := machine[:strings.LastIndexByte(machine, '/')] + "?" + V
+		for fault, told := range map[string]string{
+			"next-loop": "never end", "endless-pages": "never end", "no-value": "'value'", "gzip-bomb=200000000": "ResponseTooLarge",
+			"big=9000000": "ResponseTooLarge", "big-chunked=9000000": "ResponseTooLarge", "html": "Unexpected character", "bad-json": "Unexpected end",
+		} {
+			target, header := list, []string{"x-contoso-fault: " + fault}
+			for pages := 1; ; pages++ {
+				got := w.send(t, message{target: target, header: header})
+				if got.status == 200 && pages < 100 {
+					target = nextOf(t, got)
+					continue
+				}
+				if got.status != 503 || !strings.Contains(string(got.body), told) {
+					t.Errorf("%s: %s", fault, got)
+				}
+				break
+			}
 		}
 	})
 	t.Run("metrics", func(t *testing.T) {
