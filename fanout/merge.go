@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"hash/maphash"
 	"io"
@@ -159,18 +160,37 @@ func (k *ids) met(i, j int) (again, elsewhere bool) {
 // foldID appends the folded id of an element: without a detour where it is
 // plain ASCII, as ids are.
 func foldID(to []byte, page Page, e Element) []byte {
-	raw := page.Text[e.id+1 : e.idEnd-1]
 	begin := len(to)
-	for _, c := range raw {
-		if c >= 0x80 || c == '\\' {
-			return arm.AppendFold(to[:begin], page.ID(e))
-		}
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		to = append(to, c)
+	to = append(to, page.Text[e.id+1:e.idEnd-1]...)
+	if bytes.IndexByte(to[begin:], '\\') >= 0 || !lower(to[begin:]) {
+		return arm.AppendFold(to[:begin], page.ID(e))
 	}
 	return to
+}
+
+// lower makes ASCII letters small, eight at a time. It returns false where
+// there is anything but ASCII.
+func lower(text []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(text) >= 8 {
+		v := binary.LittleEndian.Uint64(text)
+		if v&tops != 0 {
+			return false
+		}
+		// A top bit is set in the one sum from A on, in the other beyond Z.
+		capitals := ((v + (0x80-'A')*ones) ^ (v + (0x7f-'Z')*ones)) & tops
+		binary.LittleEndian.PutUint64(text, v|capitals>>2)
+		text = text[8:]
+	}
+	for i, c := range text {
+		switch {
+		case c >= 0x80:
+			return false
+		case 'A' <= c && c <= 'Z':
+			text[i] += 'a' - 'A'
+		}
+	}
+	return true
 }
 
 // agreed returns the members of the envelope that every page has, once and with

@@ -39,6 +39,7 @@ func (p Page) ID(e Element) string {
 // Bounds of one page: what is kept of it beside its text stays small.
 const (
 	mostElements = 100_000
+	usualElement = 1 << 10 // bytes
 	mostOthers   = 64
 )
 
@@ -55,7 +56,7 @@ var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or 
 // one pass. A page of which two readers could see different elements or links
 // is refused.
 func ParsePage(text []byte) (Page, error) {
-	page := Page{Text: text}
+	page := Page{Text: text, Elements: make([]Element, 0, len(text)/usualElement)}
 	var value []byte
 	err := jsonscan.Elements(text, "value", "id", func(m jsonscan.Member) error {
 		switch {

@@ -2,9 +2,12 @@ package fanout
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+
+	"portico/arm"
 )
 
 func TestParsePage(t *testing.T) {
@@ -76,6 +79,25 @@ func TestWithNextLink(t *testing.T) {
 		}
 		if got := string(page.WithNextLink([]byte(c.link))); got != c.want || string(page.Text) != c.text {
 			t.Errorf("%s with %s:\n got %s\nwant %s", c.text, c.link, got, c.want)
+		}
+	}
+}
+
+// Ids are folded as everywhere, also where that is done eight bytes at a time.
+func TestFoldedIDs(t *testing.T) {
+	for c := range 0x300 {
+		for _, id := range []string{strings.Repeat("a", c%9) + string(rune(c)), "/SUBSCRIPTIONS/@[`{" + string(rune(c)) + "/resourceGroups/xyzXYZ"} {
+			quoted, err := json.Marshal(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := ParsePage([]byte(`{"value":[{"id":` + string(quoted) + `}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(foldID(nil, page, page.Elements[0])); got != arm.Fold(id) {
+				t.Errorf("%q: got %q, want %q", id, got, arm.Fold(id))
+			}
 		}
 	}
 }

@@ -16,7 +16,13 @@ type Element struct {
 // to element, with the value of its own member called key, before the member
 // itself goes to member.
 func Elements(text []byte, array, key string, member func(Member) error, element func(Element) error) error {
-	s := scanner{text: text, of: array, key: key, element: element}
+	s := scanner{text: text, of: array, element: element}
+	s.note = func(m Member) error {
+		if s.found.Value == nil && string(m.Key) == key {
+			s.found = m
+		}
+		return nil
+	}
 	return s.outermost('{', "an object", func() error { return s.object(member) })
 }
 
@@ -59,10 +65,5 @@ func (s *scanner) keyed() error {
 	if s.at >= len(s.text) || s.text[s.at] != '{' {
 		return s.value()
 	}
-	return s.object(func(m Member) error {
-		if s.found.Value == nil && string(m.Key) == s.key {
-			s.found = m
-		}
-		return nil
-	})
+	return s.object(s.note)
 }

@@ -67,8 +67,9 @@ type scanner struct {
 	path  []string // filled while a fault travels outwards
 
 	// Of Elements alone.
-	of, key string
+	of      string
 	element func(Element) error
+	note    func(Member) error
 	found   Member
 }
 
