@@ -9,10 +9,8 @@ package jsonscan
 
 import (
 	"bytes"
-	"encoding/binary"
 	"encoding/json"
 	"fmt"
-	"math/bits"
 	"strings"
 	"unicode/utf8"
 )
@@ -65,6 +63,7 @@ type scanner struct {
 	at    int
 	depth int
 	path  []string // filled while a fault travels outwards
+	bad   bool     // skip has met a fault, which is looked for level by level
 
 	// Of Elements alone.
 	of      string
@@ -128,22 +127,15 @@ func (s *scanner) unexpected(wanted string) error {
 	return s.fault(fmt.Sprintf("Unexpected character %q, where %s should stand", r, wanted))
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.text) {
-		switch s.text[s.at] {
-		case ' ', '\t', '\n', '\r':
-			s.at++
-		default:
-			return
-		}
-	}
-}
+func (s *scanner) space() { s.at = pastSpace(s.text, s.at) }
 
 func (s *scanner) value() error {
 	if s.at >= len(s.text) {
 		return s.unexpected("a value")
 	}
 	switch c := s.text[s.at]; {
+	case (c == '{' || c == '[') && s.skip():
+		return nil
 	case c == '{':
 		return s.object(nil)
 	case c == '[':
@@ -273,7 +265,7 @@ func (s *scanner) array(visit func(element []byte) error) error {
 func (s *scanner) string() ([]byte, error) {
 	begin := s.at
 	for s.at++; ; s.at++ {
-		if s.plain(); s.at >= len(s.text) {
+		if s.at = pastPlain(s.text, s.at); s.at >= len(s.text) {
 			break
 		}
 		switch c := s.text[s.at]; {
@@ -302,24 +294,6 @@ func (s *scanner) string() ([]byte, error) {
 		}
 	}
 	return nil, s.unexpected("a closing quote")
-}
-
-// plain passes over what is nothing special in a string, eight bytes at a time:
-// strings are most of a text.
-func (s *scanner) plain() {
-	const ones, tops = 0x0101010101010101, 0x8080808080808080
-	for len(s.text)-s.at >= 8 {
-		v := binary.LittleEndian.Uint64(s.text[s.at:])
-		quote, escape := v^'"'*ones, v^'\\'*ones
-		// The lowest top bit that is set marks the first byte that is a quote,
-		// a backslash or below a space.
-		special := ((quote-ones)&^quote | (escape-ones)&^escape | (v-' '*ones)&^v) & tops
-		if special != 0 {
-			s.at += bits.TrailingZeros64(special) / 8
-			return
-		}
-		s.at += 8
-	}
 }
 
 func hexadecimal(c byte) bool {

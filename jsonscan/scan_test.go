@@ -152,3 +152,18 @@ func TestElementsInOnePass(t *testing.T) {
 		}
 	}
 }
+
+// A fault at the bottom is looked for once, not once from each level.
+func TestDeepFaultsAreCheap(t *testing.T) {
+	text := []byte(strings.Repeat("[", 500) + strings.Repeat(`"",`, 1<<20) + "x")
+	reads := testing.AllocsPerRun(1, func() {
+		err := Valid(text)
+		var fault *SyntaxError
+		if !errors.As(err, &fault) || !strings.HasSuffix(fault.Path, "[1048576]") {
+			t.Errorf("got %v", err)
+		}
+	})
+	if reads > 2000 {
+		t.Errorf("%v allocations", reads)
+	}
+}
