@@ -10,8 +10,14 @@ import (
 // busyRetry is when a client may ask again whose list found no room.
 const busyRetry = 5 * time.Second
 
-// roomInToken leaves some for the number of regions that fit at once.
-const roomInToken = longestToken - 8
+// Bounds of a token: no further region is opened on a page if that made it
+// longer than fullToken; those that are open go on until longestToken, since the
+// next query of one may be longer than its last. A few bytes are left for the
+// number of regions that fit at once.
+const (
+	fullToken   = 4<<10 - 8
+	roomInToken = longestToken - 8
+)
 
 // judge decides whether what failed fails the list, and gives up the regions
 // that a partial list goes without.
@@ -69,7 +75,7 @@ func (p *pass) settle() *arm.Error {
 		}
 	}
 	p.order()
-	if len(p.seal()) > roomInToken {
+	if len(p.seal()) > fullToken {
 		if kept = p.fit(kept); kept == 0 {
 			return p.oversized()
 		}
@@ -83,7 +89,7 @@ func (p *pass) settle() *arm.Error {
 // some did not; one more than before, where there was room to spare.
 func (p *pass) crowd(fitted int) {
 	crowded := slices.ContainsFunc(p.results, func(r *result) bool { return r.outcome == deferred || r.outcome == busy })
-	spare := 2*p.share.holds() < p.lister.options.Memory && 2*len(p.seal()) < longestToken
+	spare := 2*p.share.holds() < p.lister.options.Memory && 2*len(p.seal()) < fullToken
 	switch w := p.walk; {
 	case p.top > 0:
 	case crowded:
@@ -121,9 +127,15 @@ func (p *pass) fit(kept int) int {
 			*r.region = r.before
 		}
 	}
+	begun := slices.ContainsFunc(p.walk.regions, func(r *region) bool { return r.state == at })
 	for _, r := range open {
+		limit := roomInToken
+		if begun && r.before.state == todo {
+			limit = fullToken
+		}
 		*r.region = r.after
-		if len(p.seal()) <= roomInToken {
+		if len(p.seal()) <= limit {
+			begun = true
 			continue
 		}
 		*r.region = r.before

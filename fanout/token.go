@@ -20,7 +20,7 @@ import (
 const (
 	tokenVersion = 1
 	keyMark      = 4 // bytes that name a key
-	longestToken = 4 << 10
+	longestToken = 6 << 10
 	// longestWalk bounds what a token is inflated to.
 	longestWalk = 64 << 10
 	// worthPacking is from where on packing is tried.

@@ -16,7 +16,7 @@ type Element struct {
 // to element, with the value of its own member called key, before the member
 // itself goes to member.
 func Elements(text []byte, array, key string, member func(Member) error, element func(Element) error) error {
-	s := scanner{text: text, of: array, element: element}
+	s := scanner{text: text, of: array, element: element, quoted: `"` + key + `"`}
 	s.note = func(m Member) error {
 		if s.found.Value == nil && string(m.Key) == key {
 			s.found = m
@@ -64,6 +64,10 @@ func (s *scanner) elements() error {
 func (s *scanner) keyed() error {
 	if s.at >= len(s.text) || s.text[s.at] != '{' {
 		return s.value()
+	}
+	if found, ok := s.skipped(s.quoted); ok {
+		s.found = found
+		return nil
 	}
 	return s.object(s.note)
 }

@@ -66,7 +66,8 @@ type scanner struct {
 	bad   bool     // skip has met a fault, which is looked for level by level
 
 	// Of Elements alone.
-	of      string
+	of      string // the array
+	quoted  string // the key, with its quotes
 	element func(Element) error
 	note    func(Member) error
 	found   Member

@@ -90,7 +90,7 @@ func TestScanAllocatesNothing(t *testing.T) {
 // The scanner must accept exactly what encoding/json accepts, but for what it
 // bounds (depth, UTF-8).
 func FuzzAgreesWithEncodingJSON(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0.5e+3,null,true,"\u00e9"]}`, `{"a":1,}`, `[}`, ` "x" `, `-`, `{"a" 1}`, "\xff", `{"\ud800":1}`} {
+	for _, seed := range []string{`{"a":[1,-0.5e+3,null,true,"\u00e9"]}`, `{"a":1,}`, `[}`, ` "x" `, `-`, `{"a" 1}`, "\xff", `{"\ud800":1}`, ` {"id" : "a\u0062" , "id":1}`, `{"i\u0064":"x","id":"y"}`, `{"x":{"id":"z"},"id":{"id":[1]}}`, `{"x":"\\","id":"\""}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -106,6 +106,22 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 		}
 		if err != nil {
 			return
+		}
+		var id []byte
+		_ = Object(text, func(m Member) error {
+			if string(m.Key) == "id" && id == nil {
+				id = m.Value
+			}
+			return nil
+		})
+		wrapped := append(append([]byte(`{"v":[`), text...), "]}"...)
+		if err := Elements(wrapped, "v", "id", nil, func(e Element) error {
+			if !bytes.Equal(e.Key, id) || !bytes.Equal(e.Text, bytes.TrimSpace(text)) || e.Key != nil && !bytes.HasPrefix(wrapped[e.KeyAt:], id) {
+				t.Fatalf("%q: the element %q has the id %q at %d, want %q", text, e.Text, e.Key, e.KeyAt, id)
+			}
+			return nil
+		}); err != nil && !strings.Contains(err.Error(), "nested deeper") {
+			t.Fatalf("%q: %v", text, err)
 		}
 		var decoded map[string]json.RawMessage
 		if err := json.Unmarshal(text, &decoded); err != nil {

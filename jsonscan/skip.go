@@ -1,6 +1,7 @@
 package jsonscan
 
 import (
+	"bytes"
 	"encoding/binary"
 	"math/bits"
 )
@@ -14,64 +15,91 @@ func (s *scanner) skip() bool {
 	if s.bad {
 		return false
 	}
-	s.bad = !s.skipped()
-	return !s.bad
+	_, ok := s.skipped("")
+	s.bad = !ok
+	return ok
 }
 
-func (s *scanner) skipped() bool {
+// skipped is skip for an object of which one member may matter that is a string:
+// named, with its quotes, key. Where the member is something else, or may be one
+// that is spelled in another way, it is for another way to tell.
+func (s *scanner) skipped(key string) (found Member, ok bool) {
 	var objects nesting
 	t, at, level := s.text, s.at, 0
 	for {
 		// A value begins here.
 		if at >= len(t) {
-			return false
+			return found, false
 		}
 		switch c := t[at]; c {
 		case '{', '[':
 			if level++; s.depth+level > maxDepth {
-				return false
+				return found, false
 			}
 			objects.set(level, c == '{')
 			at = pastSpace(t, at+1)
 			if at < len(t) && t[at] == c+2 { // the brackets of a pair are two apart
 				break
 			}
-			if c == '{' {
-				at = pastKey(t, at)
+			if c == '[' {
+				continue
 			}
-			if at < 0 {
-				return false
+			name := at
+			if at = pastKey(t, at); at < 0 || level == 1 && !found.note(t, key, name, at) {
+				return found, false
 			}
 			continue
 		default:
 			if at = pastScalar(t, at); at < 0 {
-				return false
+				return found, false
 			}
 		}
 		// It has ended, or the empty one ends: close what ends with it.
 		for {
 			if at = pastSpace(t, at); at >= len(t) {
-				return false
+				return found, false
 			}
 			inObject := objects.get(level)
 			if c := t[at]; c == ',' {
 				at = pastSpace(t, at+1)
 				break
 			} else if inObject && c != '}' || !inObject && c != ']' {
-				return false
+				return found, false
 			}
 			at++
 			if level--; level == 0 {
 				s.at = at
-				return true
+				return found, true
 			}
 		}
 		if objects.get(level) {
-			if at = pastKey(t, at); at < 0 {
-				return false
+			name := at
+			if at = pastKey(t, at); at < 0 || level == 1 && !found.note(t, key, name, at) {
+				return found, false
 			}
 		}
 	}
+}
+
+// note looks at a member whose name, with its quotes, begins at one place and
+// whose value at another. It returns false where it cannot tell.
+func (m *Member) note(t []byte, key string, name, value int) bool {
+	switch {
+	case key == "" || m.Value != nil:
+		return true
+	case bytes.IndexByte(t[name:value], '\\') >= 0:
+		return false
+	case value-name < len(key) || string(t[name:name+len(key)]) != key:
+		return true
+	case value >= len(t) || t[value] != '"':
+		return false
+	}
+	end := pastString(t, value)
+	if end < 0 {
+		return false
+	}
+	m.Value, m.Offset = t[value:end], value
+	return true
 }
 
 // nesting tells objects from arrays, by level.
@@ -87,8 +115,16 @@ func (n *nesting) set(level int, object bool) {
 
 func (n *nesting) get(level int) bool { return n[level/64]>>(level%64)&1 != 0 }
 
-// pastSpace returns where the first byte is that is no space.
+// pastSpace returns where the first byte is that is no space. Most often there is
+// none.
 func pastSpace(t []byte, at int) int {
+	if at < len(t) && t[at] > ' ' {
+		return at
+	}
+	return pastSpaces(t, at)
+}
+
+func pastSpaces(t []byte, at int) int {
 	for at < len(t) && (t[at] == ' ' || t[at] == '\n' || t[at] == '\t' || t[at] == '\r') {
 		at++
 	}
@@ -142,11 +178,20 @@ func pastWord(t []byte, at int, word string) int {
 // pastString returns where the string that begins at at has ended, -1 where it
 // does not end well.
 func pastString(t []byte, at int) int {
-	at = pastPlain(t, at+1)
-	if at < len(t) && t[at] == '"' {
-		return at + 1
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for at++; len(t)-at >= 8; at += 8 { // as pastPlain does
+		v := binary.LittleEndian.Uint64(t[at : at+8])
+		quote, escape := v^'"'*ones, v^'\\'*ones
+		special := ((quote-ones)&^quote | (escape-ones)&^escape | (v-' '*ones)&^v) & tops
+		if special == 0 {
+			continue
+		}
+		if at += bits.TrailingZeros64(special) / 8; t[at] == '"' {
+			return at + 1
+		}
+		break
 	}
-	one := scanner{text: t, at: at - 1} // as if it began where the first odd byte is
+	one := scanner{text: t, at: at - 1} // as if it began here
 	if _, err := one.string(); err != nil {
 		return -1
 	}

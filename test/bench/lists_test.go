@@ -32,38 +32,61 @@ func BenchmarkListTime(b *testing.B) {
 // Processor time per MiB of a merged list, beside a Go program that decodes and
 // encodes, and beside nginx passing the same bytes on.
 func BenchmarkListProcessorTime(b *testing.B) {
-	const regions, lists = 8, 24
+	const regions, lists = 8, 40
 	c := newCloud(b, regions, 0)
 	c.holds(1<<20, 1)
 	plainURL, plainPid := startPlainMerger(b, c.urls)
 	nginxURL, nginxPid := startNginx(b, c.urls[0])
-	// perMiB is what a process uses for reading urls so often.
-	perMiB := func(pid int, urls ...string) float64 {
-		for _, url := range urls {
-			c.get(b, url+listPath) // warm
-		}
-		var bytes int64
-		before := cpu(b, pid)
-		for range lists {
-			for _, url := range urls {
+	through := func(url string, n int) func() int64 {
+		return func() (bytes int64) {
+			for range n {
 				bytes += c.get(b, url+listPath)
 			}
+			return bytes
 		}
-		return float64(cpu(b, pid)-before) / (float64(bytes) / (1 << 20))
+	}
+	peers := []*peer{{pid: c.portico.Pid(), read: through(c.portico.URL, 1)}, {pid: plainPid, read: through(plainURL, 1)}}
+	if nginxURL == "" {
+		b.Log("nginx is not installed: not compared with it")
+	} else {
+		peers = append(peers, &peer{pid: nginxPid, read: through(nginxURL, regions)})
 	}
 	for b.Loop() {
-		own := perMiB(c.portico.Pid(), c.portico.URL)
+		measure(b, lists, peers)
+		own := peers[0].perMiB()
 		b.ReportMetric(own/1e6, "ms/MiB")
-		b.ReportMetric(perMiB(plainPid, plainURL)/own, "x-cheaper-than-decoding")
-		if nginxURL == "" {
-			b.Log("nginx is not installed: not compared with it")
-			continue
+		b.ReportMetric(peers[1].perMiB()/own, "x-cheaper-than-decoding")
+		if nginxURL != "" {
+			b.ReportMetric(own/peers[2].perMiB(), "x-nginx")
 		}
-		through := make([]string, regions)
-		for i := range through {
-			through[i] = nginxURL
+	}
+}
+
+// peer is a process through which the same bytes are read.
+type peer struct {
+	pid   int
+	read  func() int64
+	bytes int64
+	used  time.Duration
+}
+
+func (p *peer) perMiB() float64 { return float64(p.used) / (float64(p.bytes) / (1 << 20)) }
+
+// measure reads through the peers in turns, so that what else the machine does
+// weighs on all of them.
+func measure(b *testing.B, rounds int, peers []*peer) {
+	b.Helper()
+	for _, p := range peers {
+		p.read() // warm
+		p.bytes, p.used = 0, -cpu(b, p.pid)
+	}
+	for range rounds {
+		for _, p := range peers {
+			p.bytes += p.read()
 		}
-		b.ReportMetric(own/perMiB(nginxPid, through...), "x-nginx")
+	}
+	for _, p := range peers {
+		p.used += cpu(b, p.pid)
 	}
 }
 
