@@ -124,7 +124,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 
 // What a client may take for an answer that is held until it is sent.
 const (
-	slowestClient = 64 << 10 // bytes per second
+	slowestClient = 256 << 10 // bytes per second
 	clientPause   = 30 * time.Second
 )
 

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -206,5 +208,54 @@ func TestBudgetsOfTheConfiguration(t *testing.T) {
 	}
 	if got = decode[named](t, s.ok(200, "GET", s.local(got.NextLink), "", "x-contoso-fault", "big-chunked=240000")); got.NextLink != "" {
 		t.Error("a third page")
+	}
+}
+
+// timed is an answer's writer that knows until when it may be written, and may
+// break.
+type timed struct {
+	*httptest.ResponseRecorder
+	deadlines []time.Time
+	broken    bool
+}
+
+func (w *timed) SetWriteDeadline(at time.Time) error {
+	w.deadlines = append(w.deadlines, at)
+	return nil
+}
+
+func (w *timed) Write(p []byte) (int, error) {
+	if w.broken {
+		return 0, os.ErrDeadlineExceeded
+	}
+	return w.ResponseRecorder.Write(p)
+}
+
+// A page is held until it is sent, so a client has to take it in time; one that
+// does not is cut off, and the memory is given back.
+func TestClientThatDoesNotTakeItsPage(t *testing.T) {
+	s := newSite(t, setup{limits: "answerBody: 64KiB", sections: "lists: {memory: 64KiB, totalMemory: 64KiB}"})
+	s.group("g")
+	s.machine("g", "a", "westus")
+	list := func(w *timed) (ended any) {
+		defer func() { ended = recover() }()
+		r := httptest.NewRequest("GET", machines+api, nil)
+		r.Host = "portico.example"
+		s.gateway.Public().ServeHTTP(w, r)
+		return nil
+	}
+	for range 50 { // the memory would be used up by a fraction of them
+		w := &timed{ResponseRecorder: httptest.NewRecorder(), broken: true}
+		if ended := list(w); ended != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+			t.Fatalf("ended with %v", ended)
+		}
+	}
+	w := &timed{ResponseRecorder: httptest.NewRecorder()}
+	begun := time.Now()
+	if ended := list(w); ended != nil || w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"a"`) {
+		t.Errorf("%v: %d %s", ended, w.Code, w.Body)
+	}
+	if d := w.deadlines; len(d) != 2 || d[0].Before(begun.Add(clientPause)) || d[0].After(time.Now().Add(clientPause+time.Second)) || !d[1].IsZero() {
+		t.Errorf("%v", d)
 	}
 }
