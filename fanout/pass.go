@@ -230,7 +230,7 @@ func (p *pass) one(ctx context.Context, r *result, as attempt) {
 			err = room.elements(ctx, len(got.page.Elements))
 		}
 		if err != nil {
-			r.fail(err)
+			r.fail(err, p.request.Namespace)
 			return
 		}
 		if after.state == done || len(got.page.Elements) > 0 || idle == idleAtOnce || time.Now().After(p.until) {
@@ -244,7 +244,7 @@ func (p *pass) one(ctx context.Context, r *result, as attempt) {
 
 // fail notes why there is no page. A repetition that was not sent leaves what
 // was known before.
-func (r *result) fail(err error) {
+func (r *result) fail(err error, namespace string) {
 	var fault *arm.Error
 	switch {
 	case errors.Is(err, errNoRoom):
@@ -253,6 +253,8 @@ func (r *result) fail(err error) {
 		r.outcome, r.fault = busy, nil
 	case errors.As(err, &fault):
 		r.outcome, r.fault = broke, fault
+	case r.fault == nil:
+		r.outcome, r.fault = broke, readFault(err, namespace)
 	}
 }
 

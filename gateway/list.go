@@ -105,7 +105,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 	merged, err := g.lister.Page(r.Context(), request)
 	if err != nil {
 		var fault *arm.Error
-		if errors.As(err, &fault) && fault.Status >= http.StatusInternalServerError {
+		if errors.As(err, &fault) && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
 			w.Header()[completedHeader] = []string{"false"}
 		}
 		return err

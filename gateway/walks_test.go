@@ -50,10 +50,9 @@ func TestCallsOfAList(t *testing.T) {
 // A type may say that its lists go out without a region that fails; the client
 // may say otherwise.
 func TestPartialByType(t *testing.T) {
-	types := ""
 	for _, c := range []struct{ setting, asked string }{{"partial", ""}, {"partial", "fail"}, {"fail", "partial"}, {"fail", ""}} {
 		base := newSite(t, setup{})
-		types = fmt.Sprintf(declarations, endpointsOf(base))
+		types := fmt.Sprintf(declarations, endpointsOf(base))
 		types = strings.Replace(types, "name: virtualMachines, kind: tracked,", "name: virtualMachines, kind: tracked, onRegionFailure: "+c.setting+",", 1)
 		s := newSite(t, setup{beside: base, types: types, sections: "lists: {onRegionFailure: fail}"})
 		s.group("g")
