@@ -13,6 +13,7 @@ const (
 	BadGatewayConnection                Code = "BadGatewayConnection"
 	ClientClosedRequest                 Code = "ClientClosedRequest"
 	Conflict                            Code = "Conflict"
+	ExpiredSkipToken                    Code = "ExpiredSkipToken"
 	Forbidden                           Code = "Forbidden"
 	GatewayTimeout                      Code = "GatewayTimeout"
 	HTTPResourceNotFound                Code = "HttpResourceNotFound"
@@ -55,9 +56,12 @@ const (
 	ResourceNotFound                    Code = "ResourceNotFound"
 	ResourceQuotaExceeded               Code = "ResourceQuotaExceeded"
 	ResponseTooLarge                    Code = "ResponseTooLarge"
+	ServerBusy                          Code = "ServerBusy"
 	ServerTimeout                       Code = "ServerTimeout"
+	ServiceUnavailable                  Code = "ServiceUnavailable"
 	SubscriptionNotFound                Code = "SubscriptionNotFound"
 	TagCountExceeded                    Code = "TagCountExceeded"
+	TooManyRequests                     Code = "TooManyRequests"
 	UnregisterNotAllowed                Code = "CannotUnregisterNamespaceWithResources"
 	UnsupportedMediaType                Code = "UnsupportedMediaType"
 )
@@ -80,6 +84,8 @@ var faults = map[Code]fault{
 	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
 	Conflict:                   {http.StatusConflict, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests."},
 	ClientClosedRequest:        {statusClientClosed, "The client went away before the request was answered."},
+	ExpiredSkipToken: {http.StatusGone,
+		"The skip token can no longer be used: %s. Please begin the list anew."},
 	Forbidden:                  {http.StatusForbidden, "%s"},
 	GatewayTimeout:             {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
 	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
@@ -139,11 +145,14 @@ var faults = map[Code]fault{
 		"Creating the resource of type %[1]s would exceed the quota of %[2]d resources of type %[1]s per resource group. The current resource count is %[3]d, please delete some resources of this type before creating a new one."},
 	ResponseTooLarge: {http.StatusInternalServerError,
 		"The response of '%s' exceeds the maximum size of %s and was dropped."},
+	ServerBusy:         {http.StatusServiceUnavailable, "The server is busy: %s. Please retry later."},
+	ServiceUnavailable: {http.StatusServiceUnavailable, "The service is unavailable: %s. Please retry later."},
 	ServerTimeout: {http.StatusServiceUnavailable,
 		"The request timed out. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
 	SubscriptionNotFound: {http.StatusNotFound, "The subscription '%s' could not be found."},
 	TagCountExceeded: {http.StatusBadRequest,
 		"The number of tags '%d' exceeds the maximum of '%d'."},
+	TooManyRequests: {http.StatusTooManyRequests, "The request was throttled: %s. Please retry later."},
 	UnregisterNotAllowed: {http.StatusConflict,
 		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},
 	UnsupportedMediaType: {http.StatusUnsupportedMediaType,

@@ -113,8 +113,9 @@ type Limits struct {
 
 // Upstream is how providers are called.
 type Upstream struct {
-	CallTimeout time.Duration
-	TLS         UpstreamTLS
+	CallTimeout      time.Duration
+	ReadsPerEndpoint int // the gateway's own reads of one endpoint at a time
+	TLS              UpstreamTLS
 }
 
 // UpstreamTLS names PEM files: CA in place of the system's roots, Cert and Key
@@ -146,6 +147,7 @@ type Jobs struct {
 // Lists is how collections of several regions are answered.
 type Lists struct {
 	Memory          int64 // per request, for pages held; at least Limits.AnswerBody
+	TotalMemory     int64 // for all requests together; at least Memory
 	OnRegionFailure regions.RegionFailure
 	TokenKeys       []TokenKey // the first seals, all open; may be empty
 	TokenLifetime   time.Duration
@@ -205,7 +207,7 @@ func Defaults() Config {
 			ResourcesPerTypeAndGroup: 800,
 			GroupsPerSubscription:    980,
 		},
-		Upstream: Upstream{CallTimeout: time.Minute},
+		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64},
 		Index: Index{
 			SendWithin:      5 * time.Second,
 			CallMargin:      10 * time.Second,
@@ -222,6 +224,7 @@ func Defaults() Config {
 		Jobs: Jobs{Lease: 10 * time.Second},
 		Lists: Lists{
 			Memory:          32 << 20,
+			TotalMemory:     256 << 20,
 			OnRegionFailure: regions.Fail,
 			TokenLifetime:   time.Hour,
 		},

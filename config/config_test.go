@@ -37,10 +37,10 @@ metadata: {name: Portico}
 auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db, connections: 16}
 limits: {requestBody: 4MiB, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980}
-upstream: {callTimeout: 60s}
+upstream: {callTimeout: 60s, readsPerEndpoint: 64}
 index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, cacheEntries: 262144, followLimit: 24h, followRecheck: 1h, pollFloor: 1s, sweepInterval: 6h}
 jobs: {lease: 10s}
-lists: {memory: 32MiB, onRegionFailure: fail, tokenLifetime: 1h}
+lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}
 groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
 regions: [{name: westus, displayName: westus}]

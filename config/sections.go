@@ -65,8 +65,9 @@ func readLimits(root object, l *Limits) {
 }
 
 func readUpstream(root object, u *Upstream, files fileReader) {
-	o := root.child("upstream", "callTimeout", "tls")
+	o := root.child("upstream", "callTimeout", "readsPerEndpoint", "tls")
 	set(o, "callTimeout", &u.CallTimeout, positive())
+	set(o, "readsPerEndpoint", &u.ReadsPerEndpoint, count())
 	tls := o.child("tls", "ca", "cert", "key")
 	u.TLS.CA = files.path(tls, "ca")
 	u.TLS.Cert, u.TLS.Key = files.keyPair(tls)
@@ -101,13 +102,21 @@ func readJobs(root object, j *Jobs) {
 
 func readLists(root object, c *Config) {
 	l := &c.Lists
-	o := root.child("lists", "memory", "onRegionFailure", "tokenKeys", "tokenLifetime")
+	o := root.child("lists", "memory", "totalMemory", "onRegionFailure", "tokenKeys", "tokenLifetime")
 	set(o, "memory", &l.Memory, size())
+	set(o, "totalMemory", &l.TotalMemory, size())
 	set(o, "onRegionFailure", &l.OnRegionFailure, enum(regions.RegionFailures()))
 	set(o, "tokenLifetime", &l.TokenLifetime, positive())
 	if l.Memory < c.Limits.AnswerBody {
 		o.r.fault(o.at("memory"), "lists.memory is less than limits.answerBody: no region's page would fit",
 			"at least limits.answerBody")
+	}
+	if l.TotalMemory < l.Memory {
+		at := o.at("totalMemory")
+		if o.get("totalMemory") == nil {
+			at = o.at("memory")
+		}
+		o.r.fault(at, "lists.totalMemory is less than lists.memory: a list could not have what it may", "at least lists.memory")
 	}
 	twice := o.r.distinct("lists.tokenKeys.id")
 	for _, item := range o.children("tokenKeys", "id", "key") {

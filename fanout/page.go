@@ -12,63 +12,106 @@ import (
 // the members lie that the front door cares about.
 type Page struct {
 	Text     []byte
-	Elements [][]byte // parts of Text
+	Elements []Element
 	NextLink []byte   // a part of Text, nil when absent
 	NextAt   int      // where in Text it begins
+	Others   []Member // beside value and nextLink
 }
 
-var errNoValue = errors.New("it has no member 'value' that is an array")
+// Element is an element of value, by where it lies in the page's text.
+type Element struct{ begin, end, id, idEnd int }
+
+// Member is a member of the page's envelope.
+type Member struct {
+	Key   string
+	Value []byte
+}
+
+// At returns the element's bytes.
+func (p Page) At(e Element) []byte { return p.Text[e.begin:e.end] }
+
+// ID returns what the element's id says, "" where it has none.
+func (p Page) ID(e Element) string {
+	id, _ := jsonscan.Text(p.Text[e.id:e.idEnd])
+	return id
+}
+
+// Bounds of one page: what is kept of it beside its text stays small.
+const (
+	mostElements = 100_000
+	usualElement = 1 << 10 // bytes
+	mostOthers   = 64
+)
+
+var (
+	errNoValue = errors.New("it has no member 'value' that is an array")
+	errTooMany = errors.New("it has more than 100000 elements")
+)
 
 // ErrAmbiguous tells that two readers of a page could see different elements or
 // links in it.
 var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or in another casing")
 
-// ParsePage checks that text is a well-formed page and finds its elements. A
-// page of which two readers could see different elements or links is refused.
+// ParsePage checks that text is a well-formed page and finds its elements, in
+// one pass. A page of which two readers could see different elements or links
+// is refused.
 func ParsePage(text []byte) (Page, error) {
+	page := Page{Text: text, Elements: make([]Element, 0, len(text)/usualElement)}
 	var value []byte
-	page, err := scanPage(text, func(m jsonscan.Member) error {
+	err := jsonscan.Elements(text, "value", "id", func(m jsonscan.Member) error {
 		switch {
 		case string(m.Key) == "value" && value == nil:
 			value = m.Value
 		case strings.EqualFold(string(m.Key), "value"):
 			return ErrAmbiguous
+		default:
+			return page.other(m)
 		}
 		return nil
-	})
-	if err != nil {
-		return page, err
-	}
-	if len(value) == 0 || value[0] != '[' {
-		return page, errNoValue
-	}
-	return page, jsonscan.Array(value, func(element []byte) error {
+	}, func(e jsonscan.Element) error {
+		if len(page.Elements) == mostElements {
+			return errTooMany
+		}
+		element := Element{begin: e.Offset, end: e.Offset + len(e.Text)}
+		if len(e.Key) > 0 && e.Key[0] == '"' {
+			element.id, element.idEnd = e.KeyAt, e.KeyAt+len(e.Key)
+		}
 		page.Elements = append(page.Elements, element)
 		return nil
 	})
+	if err == nil && (len(value) == 0 || value[0] != '[') {
+		err = errNoValue
+	}
+	return page, err
 }
 
 // ParseLink checks that text is a well-formed JSON object and finds the link in
 // it, whatever else it holds. Its elements are not looked for.
 func ParseLink(text []byte) (Page, error) {
-	return scanPage(text, func(jsonscan.Member) error { return nil })
+	page := Page{Text: text}
+	err := jsonscan.Object(text, page.link)
+	return page, err
 }
 
-// scanPage finds the link, and hands every other member to visit.
-func scanPage(text []byte, visit func(jsonscan.Member) error) (Page, error) {
-	page := Page{Text: text}
-	err := jsonscan.Object(text, func(m jsonscan.Member) error {
-		switch key := string(m.Key); {
-		case key == "nextLink" && page.NextLink == nil:
-			page.NextLink, page.NextAt = m.Value, m.Offset
-		case strings.EqualFold(key, "nextLink"):
-			return ErrAmbiguous
-		default:
-			return visit(m)
+func (p *Page) other(m jsonscan.Member) error {
+	if key := string(m.Key); !strings.EqualFold(key, "nextLink") {
+		if len(p.Others) < mostOthers {
+			p.Others = append(p.Others, Member{key, m.Value})
 		}
 		return nil
-	})
-	return page, err
+	}
+	return p.link(m)
+}
+
+// link notes the link, and passes over every other member.
+func (p *Page) link(m jsonscan.Member) error {
+	switch key := string(m.Key); {
+	case key == "nextLink" && p.NextLink == nil:
+		p.NextLink, p.NextAt = m.Value, m.Offset
+	case strings.EqualFold(key, "nextLink"):
+		return ErrAmbiguous
+	}
+	return nil
 }
 
 // WithNextLink returns the page's text with link, a JSON value, in place of its

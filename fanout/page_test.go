@@ -2,9 +2,12 @@ package fanout
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
+
+	"portico/arm"
 )
 
 func TestParsePage(t *testing.T) {
@@ -15,7 +18,11 @@ func TestParsePage(t *testing.T) {
 		{`{"\u0076alue":[1],"properties":{"value":2,"Value":3,"nextLink":"y"}}`, "1", ""},
 	} {
 		page, err := ParsePage([]byte(c.text))
-		if got := string(bytes.Join(page.Elements, []byte("|"))); err != nil || got != c.elements || string(page.NextLink) != c.link || string(page.Text) != c.text {
+		var elements [][]byte
+		for _, e := range page.Elements {
+			elements = append(elements, page.At(e))
+		}
+		if got := string(bytes.Join(elements, []byte("|"))); err != nil || got != c.elements || string(page.NextLink) != c.link || string(page.Text) != c.text {
 			t.Errorf("%s: got %s, %s, %v", c.text, got, page.NextLink, err)
 		}
 		if page.NextLink != nil && !strings.HasPrefix(c.text[page.NextAt:], c.link) {
@@ -72,6 +79,25 @@ func TestWithNextLink(t *testing.T) {
 		}
 		if got := string(page.WithNextLink([]byte(c.link))); got != c.want || string(page.Text) != c.text {
 			t.Errorf("%s with %s:\n got %s\nwant %s", c.text, c.link, got, c.want)
+		}
+	}
+}
+
+// Ids are folded as everywhere, also where that is done eight bytes at a time.
+func TestFoldedIDs(t *testing.T) {
+	for c := range 0x300 {
+		for _, id := range []string{strings.Repeat("a", c%9) + string(rune(c)), "/SUBSCRIPTIONS/@[`{" + string(rune(c)) + "/resourceGroups/xyzXYZ"} {
+			quoted, err := json.Marshal(id)
+			if err != nil {
+				t.Fatal(err)
+			}
+			page, err := ParsePage([]byte(`{"value":[{"id":` + string(quoted) + `}]}`))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := string(foldID(nil, page, page.Elements[0])); got != arm.Fold(id) {
+				t.Errorf("%q: got %q, want %q", id, got, arm.Fold(id))
+			}
 		}
 	}
 }

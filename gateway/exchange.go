@@ -21,6 +21,8 @@ type exchange struct {
 	principal access.Principal
 	// target is the request target as the client sent it: path and query.
 	path, query string
+	// onRegionFailure is what the client asked for where a region fails, as sent.
+	onRegionFailure []string
 	// request is the classified request, from the link classify on.
 	request *routing.Request
 

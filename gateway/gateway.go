@@ -12,6 +12,7 @@ import (
 
 	"portico/access"
 	"portico/config"
+	"portico/fanout"
 	"portico/inventory"
 	"portico/operations"
 	"portico/routing"
@@ -27,6 +28,9 @@ type Options struct {
 	Authenticator access.Authenticator
 	Log           *zap.Logger
 	Metrics       *prometheus.Registry
+	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
+	// which nobody else can go on.
+	Keys *fanout.Keys
 }
 
 // Gateway answers the requests of both listeners. It is safe for concurrent
@@ -42,6 +46,7 @@ type Gateway struct {
 	metrics       *metrics
 	registry      *prometheus.Registry
 	public        *url.URL
+	lister        *fanout.Lister
 	asker         operations.Asker
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
@@ -64,6 +69,7 @@ func New(o Options) *Gateway {
 		metrics:       newMetrics(o.Metrics),
 		registry:      o.Metrics,
 		public:        o.Config.Server.PublicURL,
+		lister:        newLister(o),
 		sender:        operations.NewOwner(),
 	}
 	g.asker = operations.Asker{

@@ -2,7 +2,7 @@ package gateway
 
 import (
 	"context"
-	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -188,56 +188,53 @@ func (l *looking) at(ctx context.Context, p place) {
 // instances have no rows, at those of the further types below each of them.
 func (l *looking) below(ctx context.Context, p place, scope string, types []*regions.ResourceType) *arm.Error {
 	t := types[0]
-	ids, fault := l.list(ctx, p, t, scope+"/"+t.Name[strings.LastIndexByte(t.Name, '/')+1:])
-	if fault != nil {
-		return fault
-	}
-	for _, id := range ids {
+	target := scope + "/" + t.Name[strings.LastIndexByte(t.Name, '/')+1:]
+	return l.each(ctx, p, t, target, func(id string) *arm.Error {
 		if len(types) > 1 {
-			fault = l.below(ctx, p, id, types[1:])
-		} else {
-			fault = l.take(ctx, p, id)
+			return l.below(ctx, p, id, types[1:])
 		}
-		if fault != nil {
-			return fault
-		}
-	}
-	return nil
+		return l.take(ctx, p, id)
+	})
 }
 
-// list reads a collection whole and returns the ids in it that lie in the group.
-func (l *looking) list(ctx context.Context, p place, t *regions.ResourceType, target string) ([]string, *arm.Error) {
+// each reads a collection page by page and hands over the ids in it that lie in
+// the group.
+func (l *looking) each(ctx context.Context, p place, t *regions.ResourceType, target string, visit func(id string) *arm.Error) *arm.Error {
 	g, namespace := l.gateway, t.Provider.Namespace
-	list := fanout.List{
-		Reader: g.upstream, Endpoints: []*regions.Endpoint{p.endpoint}, Namespace: namespace, Public: g.public,
+	c := fanout.Collection{
+		Reader: g.upstream, Endpoint: p.endpoint, Namespace: namespace, Public: g.public,
 		Query: "api-version=" + t.APIVersions[0], Header: map[string][]string{},
 	}
-	if err := list.Path.Parse(target); err != nil {
-		return nil, arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
+	if err := c.Path.Parse(target); err != nil {
+		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
 	}
-	g.stamp(list.Header, l.exchange, l.exchange.principal.In(l.call.Subscription.TenantID), fanout.PublicLink(g.public, list.Path.Escaped(), list.Query))
-	merged, err := list.Collect(ctx)
-	if err != nil {
-		return nil, faultOfList(err, namespace)
-	}
+	g.stamp(c.Header, l.exchange, l.exchange.principal.In(l.call.Subscription.TenantID), fanout.PublicLink(g.public, c.Path.Escaped(), c.Query))
 	inGroup := arm.Fold(routing.GroupID(l.call.Subscription.ID, l.call.Group.Name)) + "/"
-	var ids []string
-	for _, element := range merged.Elements {
-		var told struct{ ID string }
-		if err := json.Unmarshal(element, &told); err != nil || told.ID == "" {
-			return nil, arm.NewError(arm.InvalidProviderResponse, namespace, "a resource in a list has no id").Because(err)
+	err := c.Each(ctx, func(page fanout.Page) error {
+		for _, element := range page.Elements {
+			id := page.ID(element)
+			if id == "" {
+				return arm.NewError(arm.InvalidProviderResponse, namespace, "a resource in a list has no id")
+			}
+			if !strings.HasPrefix(arm.Fold(id), inGroup) {
+				continue
+			}
+			if fault := visit(id); fault != nil {
+				return fault
+			}
 		}
-		if strings.HasPrefix(arm.Fold(told.ID), inGroup) {
-			ids = append(ids, told.ID)
-		}
-	}
-	return ids, nil
+		return nil
+	})
+	return faultOfList(err, namespace)
 }
 
 // faultOfList is what the one region of a list had to say.
 func faultOfList(err error, namespace string) *arm.Error {
-	fault, ok := err.(*arm.Error) //nolint:errorlint // Collect returns nothing else
-	if !ok {
+	if err == nil {
+		return nil
+	}
+	var fault *arm.Error
+	if !errors.As(err, &fault) {
 		return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
 	}
 	return fault

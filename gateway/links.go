@@ -143,6 +143,7 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 			return
 		}
 		x.principal = principal
+		x.onRegionFailure = r.Header[onRegionFailureHeader]
 		g.metrics.spoofed.Add(float64(tracing.Strip(r.Header)))
 		next.ServeHTTP(w, r)
 	})

@@ -1,77 +1,149 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
 	"strconv"
 	"strings"
+	"time"
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/regions"
+	"portico/routing"
 )
 
-// completedHeader tells whether every region that may hold elements answered.
-const completedHeader = "X-Ms-Portico-Completed"
+// Headers of lists over several regions: whether every region that may hold
+// elements has answered so far, and what a client wants where one does not.
+const (
+	completedHeader       = "X-Ms-Portico-Completed"
+	onRegionFailureHeader = "X-Ms-Portico-On-Region-Failure"
+	originalRequestsIDs   = "X-Ms-Original-Request-Ids"
+)
+
+// newLister makes what answers lists over several regions.
+func newLister(o Options) *fanout.Lister {
+	keys := o.Keys
+	if keys == nil {
+		keys = fanout.NewOwnKeys()
+	}
+	lists, limits := o.Config.Lists, o.Config.Limits
+	return fanout.NewLister(fanout.Options{
+		Reader: o.Upstream, Keys: keys, Public: o.Config.Server.PublicURL,
+		Budget: fanout.NewBudget(lists.TotalMemory), Memory: lists.Memory, PageSize: limits.AnswerBody,
+		TokenLifetime: lists.TokenLifetime, Timeout: o.Config.Upstream.CallTimeout, Metrics: o.Metrics,
+	})
+}
+
+// regionFailure reads what the client wants where a region fails, Inherit where
+// it does not say.
+func (x *exchange) regionFailure() (regions.RegionFailure, error) {
+	wanted := regions.Inherit
+	for _, value := range x.onRegionFailure {
+		switch strings.TrimSpace(value) {
+		case regions.Partial.String():
+			wanted = regions.Partial
+		case regions.Fail.String():
+			wanted = regions.Fail
+		default:
+			return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(onRegionFailureHeader), "it is partial or fail").About(strings.ToLower(onRegionFailureHeader))
+		}
+	}
+	if len(x.onRegionFailure) > 1 {
+		return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(onRegionFailureHeader), "it is given twice").About(strings.ToLower(onRegionFailureHeader))
+	}
+	return wanted, nil
+}
+
+// pageRequest is the request for a page of the list that x asks for.
+func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.Request, error) {
+	asked, err := x.regionFailure()
+	if err != nil {
+		return fanout.Request{}, err
+	}
+	setting := x.request.Type.OnRegionFailure
+	if setting == regions.Inherit {
+		setting = g.config.Lists.OnRegionFailure
+	}
+	return fanout.Request{
+		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
+		Header: g.outbound(r, x, p, http.MethodGet).Header, Began: x.started,
+		Endpoints: p.Endpoints, Endpoint: x.request.Type.Endpoint,
+		Asked: asked, Setting: setting,
+	}, nil
+}
+
+// sealed holds for a further page of a merged list. The walk goes on through the
+// regions that it began with, also where fewer serve or hold any by now.
+func (g *Gateway) sealed(x *exchange) bool {
+	q := x.request
+	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.Continues(q.Query) &&
+		g.lister.Sealed(fanout.Request{Path: q.Path, Query: q.Query})
+}
 
 // emptyList answers a collection that no region can hold any of.
 func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
-	w.Header()[completedHeader] = []string{"true"}
-	return g.sendList(w, x, nil)
+	q := x.request
+	if _, err := x.regionFailure(); err != nil {
+		return err
+	}
+	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.Continues(q.Query) {
+		return arm.NewError(arm.InvalidSkipToken).About("$skipToken")
+	}
+	h := w.Header()
+	h[completedHeader] = []string{"true"}
+	return g.answer(w, x, http.StatusOK, list{Value: []any{}})
 }
 
-// mergedList answers a collection that lies in several regions.
+// mergedList answers a page of a collection that may lie in several regions.
 func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	list := fanout.List{
-		Reader:    g.upstream,
-		Endpoints: p.Endpoints,
-		Namespace: x.request.Provider.Namespace,
-		Public:    g.public,
-		Path:      x.request.Path,
-		Query:     x.request.Query.Raw,
-		Header:    g.outbound(r, x, p, http.MethodGet).Header,
+	request, err := g.pageRequest(r, x, p)
+	if err != nil {
+		return err
 	}
-	ctx, cancel := context.WithTimeout(r.Context(), g.config.Upstream.CallTimeout)
-	defer cancel()
-	merged, err := list.Collect(ctx)
+	merged, err := g.lister.Page(r.Context(), request)
 	if err != nil {
 		var fault *arm.Error
-		if errors.As(err, &fault) {
+		if errors.As(err, &fault) && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
 			w.Header()[completedHeader] = []string{"false"}
 		}
 		return err
 	}
-	g.metrics.strays.Add(float64(merged.Strays))
+	defer merged.Release()
 	h := w.Header()
-	h[completedHeader] = []string{"true"}
+	h[completedHeader] = []string{strconv.FormatBool(merged.Completed)}
 	if len(merged.RequestIDs) > 0 {
-		h["X-Ms-Original-Request-Ids"] = []string{strings.Join(merged.RequestIDs, ";")}
+		h[originalRequestsIDs] = []string{strings.Join(merged.RequestIDs, ";")}
 	}
-	return g.sendList(w, x, merged.Elements)
-}
-
-// sendList writes a page of elements as the bytes that they are.
-func (g *Gateway) sendList(w http.ResponseWriter, x *exchange, elements [][]byte) error {
-	size := len(`{"value":[]}`) + max(0, len(elements)-1)
-	for _, e := range elements {
-		size += len(e)
-	}
-	h := w.Header()
 	g.ownHeaders(h, x)
 	h["Content-Type"] = []string{"application/json; charset=utf-8"}
-	h["Content-Length"] = []string{strconv.Itoa(size)}
-	w.WriteHeader(http.StatusOK)
+	h["Content-Length"] = []string{strconv.FormatInt(merged.Size(), 10)}
+	return g.sendHeld(r.Context(), w, x, merged)
+}
 
-	page := bytes.NewBuffer(make([]byte, 0, size))
-	page.WriteString(`{"value":[`)
-	for i, e := range elements {
-		if i > 0 {
-			page.WriteByte(',')
-		}
-		page.Write(e)
+// What a client may take for an answer that is held until it is sent.
+const (
+	slowestClient = 256 << 10 // bytes per second
+	clientPause   = 30 * time.Second
+)
+
+// sendHeld writes a page. A client that does not take it in time is cut off: it
+// must not keep others from theirs.
+func (g *Gateway) sendHeld(ctx context.Context, w http.ResponseWriter, x *exchange, page *fanout.Merged) error {
+	control := http.NewResponseController(w)
+	limit := clientPause + time.Duration(page.Size()/slowestClient)*time.Second
+	if err := control.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return err
 	}
-	page.WriteString(`]}`)
-	_, _ = w.Write(page.Bytes()) // the client may be gone
+	w.WriteHeader(http.StatusOK)
+	if _, err := page.WriteTo(w); err != nil {
+		x.failure = errors.Join(err, ctx.Err())
+		panic(http.ErrAbortHandler)
+	}
+	// The connection goes on to other requests.
+	if err := control.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		g.note(x, "the time to write an answer could not be lifted", err)
+	}
 	return nil
 }

@@ -19,7 +19,6 @@ type metrics struct {
 	seconds  *prometheus.HistogramVec
 	provider *prometheus.HistogramVec
 	spoofed  prometheus.Counter
-	strays   prometheus.Counter
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -38,11 +37,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		spoofed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header without being spelled as one.",
 		}),
-		strays: prometheus.NewCounter(prometheus.CounterOpts{
-			Name: "portico_list_strays_total", Help: "Elements of merged lists that a second region returned as well: a resource lies in two regions.",
-		}),
 	}
-	registry.MustRegister(m.requests, m.seconds, m.provider, m.spoofed, m.strays)
+	registry.MustRegister(m.requests, m.seconds, m.provider, m.spoofed)
 	return m
 }
 

@@ -66,6 +66,9 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	switch p.Answer {
 	case routing.EmptyList:
+		if g.sealed(x) {
+			return g.mergedList(w, r, x, p)
+		}
 		return g.emptyList(w, x)
 	case routing.Merge:
 		return g.mergedList(w, r, x, p)
@@ -73,6 +76,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		x.region = ""
 		return g.answer(w, x, http.StatusNoContent, nil)
 	case routing.Forward:
+		if g.sealed(x) {
+			return g.mergedList(w, r, x, p)
+		}
 	}
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)

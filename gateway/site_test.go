@@ -23,6 +23,7 @@ import (
 
 	"portico/access"
 	"portico/config"
+	"portico/fanout"
 	"portico/inventory"
 	"portico/routing"
 	"portico/upstream"
@@ -72,6 +73,7 @@ type setup struct {
 	beside      *site         // whose providers are shared
 	uncovered   bool          // the subscription holds what Portico has not seen
 	types       string        // the map's, if not declarations
+	keys        *fanout.Keys  // of skip tokens
 }
 
 // site is a gateway over a real store and real providers in two regions and
@@ -140,7 +142,7 @@ func newSite(t *testing.T, as setup) *site {
 	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody})
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	s.gateway = New(Options{
-		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: prometheus.NewRegistry(),
+		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: prometheus.NewRegistry(), Keys: as.keys,
 		Log: zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(s.log)), zapcore.DebugLevel)),
 	})
 	s.server, s.admin = httptest.NewServer(s.gateway.Public()), httptest.NewServer(s.gateway.Admin())

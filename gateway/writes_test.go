@@ -131,8 +131,8 @@ func TestProviderThatIsDown(t *testing.T) {
 		t.Errorf("%v %+v", there, row)
 	}
 	s.ok(204, "HEAD", m+api, "") // the index knows
-	if s.do("GET", inSubscription+"/providers/Contoso.Compute/virtualMachines"+api, "").status != 502 {
-		t.Error("a list of a region that is down")
+	if got := s.want(503, "ServiceUnavailable", "GET", machines+api, ""); !strings.Contains(got.text, `"target":"westus"`) {
+		t.Errorf("a list of a region that is down: %s", got.text)
 	}
 }
 

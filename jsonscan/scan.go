@@ -63,6 +63,14 @@ type scanner struct {
 	at    int
 	depth int
 	path  []string // filled while a fault travels outwards
+	bad   bool     // skip has met a fault, which is looked for level by level
+
+	// Of Elements alone.
+	of      string // the array
+	quoted  string // the key, with its quotes
+	element func(Element) error
+	note    func(Member) error
+	found   Member
 }
 
 func (s *scanner) outermost(open byte, what string, read func() error) error {
@@ -120,22 +128,15 @@ func (s *scanner) unexpected(wanted string) error {
 	return s.fault(fmt.Sprintf("Unexpected character %q, where %s should stand", r, wanted))
 }
 
-func (s *scanner) space() {
-	for s.at < len(s.text) {
-		switch s.text[s.at] {
-		case ' ', '\t', '\n', '\r':
-			s.at++
-		default:
-			return
-		}
-	}
-}
+func (s *scanner) space() { s.at = pastSpace(s.text, s.at) }
 
 func (s *scanner) value() error {
 	if s.at >= len(s.text) {
 		return s.unexpected("a value")
 	}
 	switch c := s.text[s.at]; {
+	case (c == '{' || c == '[') && s.skip():
+		return nil
 	case c == '{':
 		return s.object(nil)
 	case c == '[':
@@ -169,10 +170,12 @@ func (s *scanner) object(visit func(Member) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
-	for first := true; ; first = false {
-		if s.at < len(s.text) && s.text[s.at] == '}' && first {
-			break
-		}
+	if s.at < len(s.text) && s.text[s.at] == '}' {
+		s.at++
+		s.depth--
+		return nil
+	}
+	for {
 		if s.at >= len(s.text) || s.text[s.at] != '"' {
 			return s.unexpected("a property name")
 		}
@@ -187,7 +190,12 @@ func (s *scanner) object(visit func(Member) error) error {
 		s.at++
 		s.space()
 		begin := s.at
-		if err := s.value(); err != nil {
+		if s.depth == 1 {
+			err = s.member(raw)
+		} else {
+			err = s.value()
+		}
+		if err != nil {
 			s.path = append(s.path, string(unquote(raw)))
 			return err
 		}
@@ -196,60 +204,71 @@ func (s *scanner) object(visit func(Member) error) error {
 				return err
 			}
 		}
-		s.space()
-		if s.at < len(s.text) && s.text[s.at] == ',' {
+		more, err := s.next('}', "a comma or a closing brace")
+		if err != nil || !more {
+			return err
+		}
+	}
+}
+
+// next reads what stands behind a member or an element: a comma, or the end of
+// what was entered.
+func (s *scanner) next(end byte, wanted string) (more bool, err error) {
+	s.space()
+	if s.at < len(s.text) {
+		switch s.text[s.at] {
+		case ',':
 			s.at++
 			s.space()
-			continue
+			return true, nil
+		case end:
+			s.at++
+			s.depth--
+			return false, nil
 		}
-		if s.at >= len(s.text) || s.text[s.at] != '}' {
-			return s.unexpected("a comma or a closing brace")
-		}
-		break
 	}
-	s.at++
-	s.depth--
-	return nil
+	return false, s.unexpected(wanted)
+}
+
+// within notes in which element a fault lies.
+func (s *scanner) within(n int, fault error) error {
+	s.path = append(s.path, fmt.Sprintf("[%d]", n))
+	return fault
 }
 
 func (s *scanner) array(visit func(element []byte) error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
+	if s.at < len(s.text) && s.text[s.at] == ']' {
+		s.at++
+		s.depth--
+		return nil
+	}
 	for n := 0; ; n++ {
-		if s.at < len(s.text) && s.text[s.at] == ']' && n == 0 {
-			break
-		}
 		begin := s.at
 		if err := s.value(); err != nil {
-			s.path = append(s.path, fmt.Sprintf("[%d]", n))
-			return err
+			return s.within(n, err)
 		}
 		if visit != nil {
 			if err := visit(s.text[begin:s.at]); err != nil {
 				return err
 			}
 		}
-		s.space()
-		if s.at < len(s.text) && s.text[s.at] == ',' {
-			s.at++
-			s.space()
-			continue
+		more, err := s.next(']', "a comma or a closing bracket")
+		if err != nil || !more {
+			return err
 		}
-		if s.at >= len(s.text) || s.text[s.at] != ']' {
-			return s.unexpected("a comma or a closing bracket")
-		}
-		break
 	}
-	s.at++
-	s.depth--
-	return nil
 }
 
 // string reads a string and returns it with its quotes.
 func (s *scanner) string() ([]byte, error) {
 	begin := s.at
-	for s.at++; s.at < len(s.text); s.at++ {
+	for s.at++; ; s.at++ {
+		if s.at = pastPlain(s.text, s.at); s.at >= len(s.text) {
+			break
+		}
 		switch c := s.text[s.at]; {
 		case c == '"':
 			s.at++

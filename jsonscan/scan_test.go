@@ -90,7 +90,7 @@ func TestScanAllocatesNothing(t *testing.T) {
 // The scanner must accept exactly what encoding/json accepts, but for what it
 // bounds (depth, UTF-8).
 func FuzzAgreesWithEncodingJSON(f *testing.F) {
-	for _, seed := range []string{`{"a":[1,-0.5e+3,null,true,"\u00e9"]}`, `{"a":1,}`, `[}`, ` "x" `, `-`, `{"a" 1}`, "\xff", `{"\ud800":1}`} {
+	for _, seed := range []string{`{"a":[1,-0.5e+3,null,true,"\u00e9"]}`, `{"a":1,}`, `[}`, ` "x" `, `-`, `{"a" 1}`, "\xff", `{"\ud800":1}`, ` {"id" : "a\u0062" , "id":1}`, `{"i\u0064":"x","id":"y"}`, `{"x":{"id":"z"},"id":{"id":[1]}}`, `{"x":"\\","id":"\""}`} {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, text []byte) {
@@ -100,8 +100,28 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 			t.Fatalf("%q: %v, encoding/json says %v", text, err, want)
 		}
 		var members []string
-		if Object(text, func(m Member) error { members = append(members, string(m.Key)); return nil }) != nil {
+		err = Object(text, func(m Member) error { members = append(members, string(m.Key)); return nil })
+		if again := Elements(text, "a", "b", nil, func(Element) error { return nil }); (again == nil) != (err == nil) {
+			t.Fatalf("%q: %v, in one pass %v", text, err, again)
+		}
+		if err != nil {
 			return
+		}
+		var id []byte
+		_ = Object(text, func(m Member) error {
+			if string(m.Key) == "id" && id == nil {
+				id = m.Value
+			}
+			return nil
+		})
+		wrapped := append(append([]byte(`{"v":[`), text...), "]}"...)
+		if err := Elements(wrapped, "v", "id", nil, func(e Element) error {
+			if !bytes.Equal(e.Key, id) || !bytes.Equal(e.Text, bytes.TrimSpace(text)) || e.Key != nil && !bytes.HasPrefix(wrapped[e.KeyAt:], id) {
+				t.Fatalf("%q: the element %q has the id %q at %d, want %q", text, e.Text, e.Key, e.KeyAt, id)
+			}
+			return nil
+		}); err != nil && !strings.Contains(err.Error(), "nested deeper") {
+			t.Fatalf("%q: %v", text, err)
 		}
 		var decoded map[string]json.RawMessage
 		if err := json.Unmarshal(text, &decoded); err != nil {
@@ -113,4 +133,53 @@ func FuzzAgreesWithEncodingJSON(f *testing.F) {
 			}
 		}
 	})
+}
+
+func TestElementsInOnePass(t *testing.T) {
+	text := []byte(` {"n":[{"id":"no"}], "v\u0061lue" : [ {"x":{"id":0},"\u0069d":"\/a","id":"/b"} , 7,[{"id":1}],{"ID":1}, {} ] ,"value":{"id":1},"z":[]}`)
+	var got []string
+	err := Elements(text, "value", "id", func(m Member) error {
+		got = append(got, "member "+string(m.Key))
+		return nil
+	}, func(e Element) error {
+		if !bytes.Equal(e.Text, text[e.Offset:e.Offset+len(e.Text)]) {
+			t.Errorf("%s is not at %d", e.Text, e.Offset)
+		}
+		got = append(got, string(e.Text)+" "+string(e.Key))
+		return nil
+	})
+	want := `member n|{"x":{"id":0},"\u0069d":"\/a","id":"/b"} "\/a"|7 |[{"id":1}] |{"ID":1} |{} |member value|member value|member z`
+	if strings.Join(got, "|") != want || err != nil {
+		t.Errorf("got %s, %v", strings.Join(got, "|"), err)
+	}
+	stop := errors.New("stop")
+	if err := Elements(text, "value", "id", nil, func(Element) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	for text, want := range map[string]string{
+		`{"value":[1,{"a":x}]}`: "Path 'value[1].a', line 1, position 17.",
+		`{"value":[1,]}`:        "Path 'value[1]', line 1, position 12.",
+		`{"value":[1 2]}`:       "Path 'value', line 1, position 12.",
+		`{"value":[`:            "Path 'value[0]', line 1, position 10.",
+	} {
+		err := Elements([]byte(text), "value", "id", nil, func(Element) error { return nil })
+		if err == nil || !strings.HasSuffix(err.Error(), want) || err.Error() != Object([]byte(text), nil).Error() {
+			t.Errorf("%s: got %v", text, err)
+		}
+	}
+}
+
+// A fault at the bottom is looked for once, not once from each level.
+func TestDeepFaultsAreCheap(t *testing.T) {
+	text := []byte(strings.Repeat("[", 500) + strings.Repeat(`"",`, 1<<20) + "x")
+	reads := testing.AllocsPerRun(1, func() {
+		err := Valid(text)
+		var fault *SyntaxError
+		if !errors.As(err, &fault) || !strings.HasSuffix(fault.Path, "[1048576]") {
+			t.Errorf("got %v", err)
+		}
+	})
+	if reads > 2000 {
+		t.Errorf("%v allocations", reads)
+	}
 }

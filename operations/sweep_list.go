@@ -9,51 +9,36 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
-	"portico/jsonscan"
 	"portico/routing"
 	"portico/upstream"
 )
-
-const pagesPerList = 100_000
 
 // collection reads every page of a list and hands over what the index does not
 // have in this region. What the provider does wrong is noted as a fault, and
 // ends the list.
 func (rs *regionSweep) collection(ctx context.Context, rawPath string, unknown func(*routing.Request) error) error {
-	var path arm.Path
-	if err := path.Parse(rawPath); err != nil {
+	c := fanout.Collection{
+		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Asker.Public,
+		Query: "api-version=" + rs.version,
+	}
+	if err := c.Path.Parse(rawPath); err != nil {
 		return rs.fault(ctx, err)
 	}
-	links := fanout.Links{Public: rs.Asker.Public, Endpoint: rs.endpoint, Path: path.String()}
-	patient := rs.Asker
-	patient.Timeout = max(rs.Asker.Timeout, rs.Patience)
-	seen := map[string]bool{}
-	for query := "api-version=" + rs.version; query != ""; {
-		if seen[query] || len(seen) == pagesPerList {
-			return rs.fault(ctx, errors.New("the pages of its list never end"))
-		}
-		seen[query] = true
-		answer, err := rs.get(ctx, patient, path.Escaped(), query)
-		switch {
-		case err != nil:
-			return rs.fault(ctx, err)
-		case answer.Status == http.StatusNotFound && len(seen) == 1:
-			return nil // the provider knows neither subscription nor parent
-		case answer.Status != http.StatusOK:
-			return rs.fault(ctx, fmt.Errorf("its list: %w", statusError(answer.Status)))
-		}
-		page, err := fanout.ParsePage(answer.Body)
-		if err != nil {
-			return rs.fault(ctx, fmt.Errorf("its list cannot be read: %w", err))
-		}
-		if err := rs.page(ctx, page, unknown); err != nil {
-			return err
-		}
-		if query, err = links.Query(page.NextLink); err != nil {
-			return rs.fault(ctx, err)
-		}
+	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, unknown) })
+	var fault *arm.Error
+	if errors.As(err, &fault) {
+		return rs.fault(ctx, fmt.Errorf("its list: %w", fault))
 	}
-	return nil
+	return err
+}
+
+// patientReader reads pages as get does.
+type patientReader struct{ *regionSweep }
+
+func (r patientReader) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+	patient := r.Asker
+	patient.Timeout = max(r.Asker.Timeout, r.Patience)
+	return r.get(ctx, patient, call.Path, call.Query)
 }
 
 func (rs *regionSweep) page(ctx context.Context, page fanout.Page, unknown func(*routing.Request) error) error {
@@ -61,7 +46,7 @@ func (rs *regionSweep) page(ctx context.Context, page fanout.Page, unknown func(
 	rs.listed += len(page.Elements)
 	rs.mu.Unlock()
 	for _, element := range page.Elements {
-		q, err := rs.named(element)
+		q, err := rs.named(page.ID(element))
 		if err != nil {
 			err = rs.fault(ctx, err)
 		} else if !rs.met(q.Key(), rs.endpoint.Region) {
@@ -94,20 +79,3 @@ func (rs *regionSweep) get(ctx context.Context, asker Asker, path, query string)
 }
 
 func (w *sweep) header() http.Header { return headerOf(w.report.CorrelationID, w.Region) }
-
-// idOf returns the id of a list's element, "" where it has none.
-func idOf(element []byte) (id string) {
-	if len(element) == 0 || element[0] != '{' {
-		return ""
-	}
-	_ = jsonscan.Object(element, func(m jsonscan.Member) error {
-		if string(m.Key) != "id" {
-			return nil
-		}
-		id, _ = jsonscan.Text(m.Value)
-		return errIDFound
-	})
-	return id
-}
-
-var errIDFound = errors.New("found")

@@ -176,10 +176,9 @@ func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 	return nil
 }
 
-// named returns the request that an element of a list names, or why it names
-// none of the type.
-func (rs *regionSweep) named(element []byte) (*routing.Request, error) {
-	id := idOf(element)
+// named returns the request that the id of a list's element names, or why it
+// names none of the type.
+func (rs *regionSweep) named(id string) (*routing.Request, error) {
 	q, fault := routing.Classify(rs.Asker.Map, http.MethodGet, id, "")
 	if fault != nil || q.Class != routing.Instance || q.Type != rs.typ || q.Path.Hops() != 1 || q.Path.Group() == "" ||
 		!arm.EqualFold(q.Path.Subscription(), rs.sub) {

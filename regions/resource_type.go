@@ -64,6 +64,13 @@ func (t *ResourceType) OffersLocation(normalised string) bool {
 // nested resource is served where its parent is), then the provider's.
 func (t *ResourceType) Endpoint(region string) *Endpoint { return t.endpoints[region] }
 
+// Fans reports whether lists of the type are made of what several regions hold,
+// or would be if the map had several for it: it is regional, tracked, and stands
+// alone.
+func (t *ResourceType) Fans() bool {
+	return t.Kind == Tracked && t.Routing == Regional && t.Parent == nil
+}
+
 // EffectiveRegions returns the regions whose endpoints may hold instances:
 // "global" alone for global types, the parent's for nested ones. Instances of
 // a regional extension on a scope without a region are not counted here: the

@@ -193,7 +193,7 @@ func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
 		want   string
 	}{
 		{nil, sub + "/resourceGroups/empty" + compute + "/virtualMachines", "empty"},
-		{[]string{"eastus"}, sub + "/resourceGroups/empty" + compute + "/virtualMachines", eastCompute},
+		{[]string{"eastus"}, sub + "/resourceGroups/empty" + compute + "/virtualMachines", "merge " + eastCompute},
 		{[]string{"westus", "eastus"}, sub + "/resourceGroups/empty" + compute + "/virtualMachines", both},
 		{[]string{"westus", "eastus"}, sub + compute + "/virtualMachines", both},
 	} {

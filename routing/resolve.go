@@ -51,7 +51,8 @@ type Decision struct {
 	// endpoint.
 	Region   string
 	Endpoint *regions.Endpoint
-	// Endpoints serve a Merge, in the order of the region names.
+	// Endpoints serve a Merge, in the order of the region names; none where the
+	// skip token names the regions.
 	Endpoints []*regions.Endpoint
 	// Row is the index's row of the instance, as the store had it; nil where
 	// there is none or where a cached location was enough.
@@ -309,12 +310,19 @@ func (s *resolution) collection() error {
 }
 
 // fan finds the regions that may hold resources of t in the request's scope:
-// those with rows in any phase, and those where absence was not seen.
+// those with rows in any phase, and those where absence was not seen. A type
+// that several regions serve is merged even where one of them holds some: the
+// next page may find others there, and must know the token of this one.
 func (s *resolution) fan(t *regions.ResourceType) error {
 	if s.r.Method != http.MethodGet { // nothing can be posted to several regions
 		fault := arm.NewError(arm.MethodNotAllowed, s.r.Method)
 		fault.Allow = []string{http.MethodGet}
 		return fault
+	}
+	several := len(t.EffectiveRegions()) > 1
+	if token, _ := s.r.Query.Get("$skipToken"); token != "" && several {
+		s.d.Answer = Merge // of the regions that the first page began with
+		return nil
 	}
 	unseen, err := s.unseen(t)
 	if err != nil {
@@ -329,11 +337,11 @@ func (s *resolution) fan(t *regions.ResourceType) error {
 		slices.Sort(names)
 		names = slices.Compact(names)
 	}
-	switch len(names) {
-	case 0:
+	switch {
+	case len(names) == 0:
 		s.d.Answer = EmptyList
 		return nil
-	case 1:
+	case len(names) == 1 && !several:
 		return s.serve(t, names[0])
 	}
 	s.d.Answer = Merge

@@ -297,7 +297,7 @@ func TestCollections(t *testing.T) {
 	checkRoutes(t, index, []route{
 		{"GET", vms, "", "merge " + eastCompute + " " + westCompute},
 		{"GET", sub + compute + "/virtualMachines", "", "merge " + eastCompute + " " + westCompute},
-		{"GET", sub + "/resourceGroups/ONE" + compute + "/virtualMachines", "", eastCompute},
+		{"GET", sub + "/resourceGroups/ONE" + compute + "/virtualMachines", "", "merge " + eastCompute},
 		{"GET", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "empty"},
 		{"GET", "/subscriptions/" + moonSub + compute + "/virtualMachines", "", "empty"},
 		{"GET", compute + "/virtualMachines", "", globalCompute}, // a tenant's call
@@ -315,6 +315,15 @@ func TestCollections(t *testing.T) {
 	})
 	if d, err := resolve(t, index, "GET", vms+"/east/disks", ""); err != nil || !d.Cached {
 		t.Errorf("got %+v, %v: the region came from memory", d, err)
+	}
+	// A further page is of the regions that the first one began with.
+	for _, token := range []string{"$skipToken=x", "%24skiptoken=x"} {
+		if d, err := resolve(t, index, "GET", sub+"/resourceGroups/empty"+compute+"/virtualMachines?"+token, ""); err != nil || d.Answer != Merge || d.Endpoints != nil {
+			t.Errorf("%s: %+v, %v", token, d, err)
+		}
+	}
+	if d, err := resolve(t, index, "GET", rg+compute+"/catalogs?$skipToken=x", ""); err != nil || d.Answer != Forward {
+		t.Errorf("a token of the one region that serves a type: %+v, %v", d, err)
 	}
 	if d, err := resolve(t, index, "GET", vms, ""); err != nil || d.Region != "" || d.Endpoint != nil {
 		t.Errorf("a merge has one endpoint of its own: %+v, %v", d, err)

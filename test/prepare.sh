@@ -6,6 +6,7 @@
 #   gcc    the race detector needs cgo
 #   curl   the demonstration's printed lines are run as they are
 #
+#   nginx        benchmarks measure against it; no service of it is started
 #   postgresql   tests start clusters of their own, on spare ports; no cluster
 #                of the system is made or started
 set -euo pipefail
@@ -25,12 +26,14 @@ install() {
 	command -v apt-get >/dev/null || fail "missing, and no apt-get to install them with: $*"
 	((EUID == 0)) || fail "missing, install them as root: apt-get install $*"
 	say "installing $*"
-	DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "$@"
+	# At run level 1 no package starts its service.
+	DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "$@"
 }
 
 missing=()
 command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 command -v curl >/dev/null || missing+=(curl)
+command -v nginx >/dev/null || [[ -x /usr/sbin/nginx ]] || missing+=(nginx)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 if ((${#missing[@]} > 0)); then
 	if ((EUID == 0)) && command -v apt-get >/dev/null; then

@@ -14,6 +14,9 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/limits"
 	"portico/regions"
 )
 
@@ -21,8 +24,13 @@ import (
 type Options struct {
 	CallTimeout time.Duration // from the first dial to the last byte of an answer
 	MaxAnswer   int64         // bytes of one answer, after decompression
+	Readers     int           // reads under way to one endpoint; 0: 64
 	TLS         *tls.Config   // for https endpoints; nil for the system's defaults
+	// Metrics may be nil.
+	Metrics prometheus.Registerer
 }
+
+const defaultReaders = 64
 
 // Limits of the connections to one address.
 const (
@@ -39,20 +47,27 @@ const (
 // use.
 type Client struct {
 	options Options
+	metrics *metrics
 
 	mu    sync.Mutex
 	pools map[string]*pool
 }
 
-// pool holds the connections to the addresses of one endpoint.
+// pool holds the connections to the addresses of one endpoint, and what limits
+// the reads of it.
 type pool struct {
 	writes, reads *http.Transport
 	next          atomic.Uint32
+	readers       *limits.Concurrency
+	retries       limits.RetryBudget
 }
 
 // New returns a client. [Client.Close] ends its idle connections.
 func New(o Options) *Client {
-	return &Client{options: o, pools: map[string]*pool{}}
+	if o.Readers == 0 {
+		o.Readers = defaultReaders
+	}
+	return &Client{options: o, metrics: newMetrics(o.Metrics), pools: map[string]*pool{}}
 }
 
 // Close drops the connections that are idle.
@@ -71,7 +86,7 @@ func (c *Client) pool(e *regions.Endpoint) *pool {
 	defer c.mu.Unlock()
 	p := c.pools[key]
 	if p == nil {
-		p = &pool{writes: c.transport(true), reads: c.transport(false)}
+		p = &pool{writes: c.transport(true), reads: c.transport(false), readers: limits.NewConcurrency(c.options.Readers)}
 		c.pools[key] = p
 	}
 	return p
@@ -117,6 +132,12 @@ type Call struct {
 	// stays unsent when the time is over. Without them there is no such bound.
 	Since      time.Time
 	SendWithin time.Duration
+	// Reserve, of a Read, is asked for room before it is made for n bytes more
+	// of an answer; its error ends the call. It may be nil.
+	Reserve func(ctx context.Context, n int64) error
+	// Repeats, of a Read: the call repeats one that failed, and takes from the
+	// endpoint's budget of retries.
+	Repeats bool
 }
 
 // Do makes one attempt and returns the answer, whose body the caller must

@@ -3,8 +3,8 @@
 // There are two ways to call. [Client.Do] makes exactly one attempt and hands
 // the answer out as it comes: it carries the calls of clients, whose writes
 // must never be sent twice. [Client.Read] is for Portico's own reads: it
-// retries what is safe to retry, through hashicorp/go-retryablehttp, and holds
-// the whole answer, bounded.
+// retries what is safe to retry, through hashicorp/go-retryablehttp and within
+// a budget per endpoint, and holds the whole answer, bounded.
 //
 // Redirects are never followed, compression is never undone behind the
 // caller's back, and no URL out of an answer is ever dialled: a call names an

@@ -51,6 +51,7 @@ func TestReadRetries(t *testing.T) {
 		{"at once", "Retry-After: 0\r\n", []int{503, 503, 503, 200}, 200, 4},
 		{"negative", "Retry-After: -1\r\n", []int{503, 200}, 200, 2},
 		{"a date", "Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n", []int{503, 200}, 200, 2},
+		{"a date to come", "Retry-After: Wed, 21 Oct 2215 07:28:00 GMT\r\n", []int{503, 200}, 503, 1},
 		{"too long", "Retry-After: 3600\r\n", []int{503, 200}, 503, 1},
 		{"absurd", "Retry-After: 99999999999999999999\r\n", []int{503, 200}, 200, 2},
 	} {

@@ -17,6 +17,7 @@ import (
 
 	"portico/access"
 	"portico/config"
+	"portico/fanout"
 	"portico/gateway"
 	"portico/inventory"
 	"portico/upstream"
@@ -61,15 +62,39 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	if s.store, err = openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
-	s.upstream = upstream.New(upstream.Options{
-		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, TLS: upstreamTLS,
-	})
+	keys, err := tokenKeys(ctx, cfg, s.store)
+	if err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	s.upstream = upstream.New(upstream.Options{
+		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: upstreamTLS,
+		Metrics: registry,
+	})
 	s.gateway = gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry, Keys: keys,
 	})
 	return s, nil
+}
+
+// tokenKeys returns the keys of skip tokens: those of the configuration, else
+// the one of the store.
+func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) (*fanout.Keys, error) {
+	var keys []fanout.Key
+	for _, key := range cfg.Lists.TokenKeys {
+		keys = append(keys, fanout.Key{ID: key.ID, Key: key.Key})
+	}
+	if len(keys) == 0 {
+		ctx, cancel := context.WithTimeout(ctx, startTime)
+		defer cancel()
+		key, err := store.Secret(ctx, "skip tokens")
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, fanout.Key{Key: key})
+	}
+	return fanout.NewKeys(keys...)
 }
 
 func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error) {

@@ -204,7 +204,18 @@ CREATE TABLE jobs (
 );
 CREATE INDEX jobs_by_due ON jobs (shard, kind, due);
 
+-- Random keys that those who share the store share. They belong to no
+-- subscription: it is empty.
+CREATE TABLE secrets (
+    subscription TEXT   NOT NULL,
+    name         TEXT   NOT NULL,
+    secret       BYTEA  NOT NULL,
+    created      BIGINT NOT NULL,
+    PRIMARY KEY (subscription, name)
+);
+
 -- +goose Down
+DROP TABLE secrets;
 DROP TABLE jobs;
 DROP TABLE operations;
 DROP TABLE locks;

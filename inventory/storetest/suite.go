@@ -53,6 +53,7 @@ func Run(t *testing.T, database Database) {
 		{"Adoption", testAdoption},
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
+		{"Secrets", testSecrets},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

@@ -47,6 +47,10 @@
 //	own-location       polling URLs on its own host (the same)
 //	foreign-next       nextLink on another host
 //	own-next           nextLink on its own host
+//	next-loop          a page whose nextLink leads to itself
+//	endless-pages      an empty page that leads to another one, which does the same
+//	no-value           an object without a value
+//	gzip-bomb=N        a page of N bytes, compressed to next to nothing
 //	hop-headers        hop-by-hop and server headers, a correlation id of its own
 //
 // Options.Breaks has it break rules of the contract, each by a name that [Breaks]

@@ -29,6 +29,10 @@ const (
 	ownLocation     = "own-location"
 	foreignNext     = "foreign-next"
 	ownNext         = "own-next"
+	nextLoop        = "next-loop"
+	endlessPages    = "endless-pages"
+	noValue         = "no-value"
+	gzipBomb        = "gzip-bomb"
 	hopHeaders      = "hop-headers"
 )
 
@@ -43,7 +47,7 @@ const (
 // fault is one misbehaviour. The zero value is none.
 type fault struct {
 	name     string
-	number   int           // of status, throttle, big, big-chunked
+	number   int           // of status, throttle, big, big-chunked, gzip-bomb
 	duration time.Duration // of delay, late, slow
 	id       string        // of refuse-until
 }
@@ -53,14 +57,14 @@ func parseFault(text string) (fault, error) {
 	f := fault{name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, hopHeaders:
+	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, nextLoop, endlessPages, noValue, hopHeaders:
 	case statusFault:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= 200 && f.number <= 599
 	case throttle:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= 0
-	case big, bigChunked:
+	case big, bigChunked, gzipBomb:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= minBig && f.number <= maxBig
 	case delay, late, slow:

@@ -2,9 +2,11 @@ package contoso
 
 import (
 	"bufio"
+	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"strings"
@@ -287,4 +289,58 @@ func TestLogTellsOfRequestsButNotTheirContent(t *testing.T) {
 	if strings.Contains(fmt.Sprint(entries[0].ContextMap()), "secret") {
 		t.Errorf("log %v", entries[0].ContextMap())
 	}
+}
+
+// Pages that lead nowhere, or are none.
+func TestMisprints(t *testing.T) {
+	s := newSite(t, "westus")
+	list := vm[:strings.LastIndexByte(vm, '/')] + version
+	get := func(target, f string) listing {
+		t.Helper()
+		var page listing
+		a := s.do(200, "GET", target, "", faulty(f))
+		if err := json.Unmarshal([]byte(a.body), &page); err != nil {
+			t.Fatalf("%s: %s", f, a.body)
+		}
+		return page
+	}
+	local := func(link string) string {
+		t.Helper()
+		target, found := strings.CutPrefix(link, public)
+		if !found {
+			t.Fatalf("the link %q", link)
+		}
+		return target
+	}
+	loop := get(list, "next-loop")
+	if again := get(local(loop.NextLink), "next-loop"); again.NextLink != loop.NextLink || again.Value == nil {
+		t.Errorf("%+v, then %+v", loop, again)
+	}
+	seen := map[string]bool{}
+	target := list
+	for range 10 {
+		page := get(target, "endless-pages")
+		if seen[page.NextLink] || len(page.Value) != 0 || page.Value == nil {
+			t.Fatalf("%+v", page)
+		}
+		seen[page.NextLink] = true
+		target = local(page.NextLink)
+	}
+	if page := get(list, "no-value"); page.Value != nil {
+		t.Errorf("%+v", page)
+	}
+	a := s.do(200, "GET", list, "", faulty("gzip-bomb=10000000"), "Accept-Encoding: gzip")
+	z, err := gzip.NewReader(strings.NewReader(a.body))
+	if err != nil || len(a.body) > 20_000 || a.header.Get("Content-Encoding") != "gzip" {
+		t.Fatalf("%d bytes, %v %v", len(a.body), a.header, err)
+	}
+	text, err := io.ReadAll(z)
+	if err != nil || len(text) != 10_000_000 || !json.Valid(text) {
+		t.Errorf("%d bytes, %v", len(text), err)
+	}
+}
+
+type listing struct {
+	Value    []json.RawMessage
+	NextLink string
 }

@@ -34,7 +34,7 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 			return 0
 		}
 	}
-	return p.spoil(w, r, c.fault, p.answer(c))
+	return p.spoil(w, r, c.fault, c.misprint(p.answer(c)))
 }
 
 // refusal answers for the faults that keep the call from being carried out.

@@ -35,6 +35,7 @@ func TestReplicas(t *testing.T) {
 		"a gateway that wakes late sends nothing":  testWakesTooLate,
 		"the store goes and comes back":            testStoreGoesAndComesBack,
 		"what outlives the crash of all and store": testAllCrash,
+		"a list is walked over all of them":        testWalkOverReplicas,
 	} {
 		t.Run(name, func(t *testing.T) {
 			// The server trusts everybody, with whatever password.

@@ -172,6 +172,9 @@ func (p *Portico) Restart(t testing.TB) {
 	p.start(t)
 }
 
+// Pid is the id of the process that runs now.
+func (p *Portico) Pid() int { return p.process.Pid() }
+
 // Log is what the running process has logged so far.
 func (p *Portico) Log() string { return p.process.Stderr() }
 

@@ -73,6 +73,9 @@ func (p *Process) WaitLine(t testing.TB, prefix string) string {
 	return line
 }
 
+// Pid is the process's id.
+func (p *Process) Pid() int { return p.cmd.Process.Pid }
+
 // Stdout is what the process has printed on its standard output so far.
 func (p *Process) Stdout() string { return p.stdout.String() }
 

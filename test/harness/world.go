@@ -2,6 +2,7 @@ package harness
 
 import (
 	"fmt"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -36,7 +37,10 @@ func NewWorld(t testing.TB, options WorldOptions) *World {
 	if len(config.Subscriptions) > 0 {
 		w.SubscriptionID = config.Subscriptions[0].ID
 	}
-	endpoints := map[string]string{}
+	endpoints := maps.Clone(config.Endpoints) // of further regions too
+	if endpoints == nil {
+		endpoints = map[string]string{}
+	}
 	for _, region := range append(RegionNames(), "global") {
 		if url, ok := config.Endpoints[region]; ok {
 			endpoints[region] = url

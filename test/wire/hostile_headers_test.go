@@ -237,7 +237,7 @@ func testHostileHeaders(t *testing.T, w *world) {
 func testTrustedProxies(t *testing.T, w *world) {
 	const q = "?" + V
 	trusting := &world{contoso: w.contoso, scripted: w.scripted, client: w.client, program: w.program}
-	trusting.gateway = trusting.start(t, "  trustedProxies: [127.0.0.0/8, 10.0.0.0/8]\n")
+	trusting.gateway = trusting.start(t, "  trustedProxies: [127.0.0.0/8, 10.0.0.0/8]\n", nil)
 	g := trusting.group(t, "trusted")
 	thing := trusting.thing(t, g, "trusted", "westus")
 	var rows []row

@@ -27,12 +27,15 @@ type reply struct {
 
 // failure is ARM's error envelope.
 type failure struct {
-	Error struct {
-		Code    string    `json:"code"`
-		Message string    `json:"message"`
-		Target  string    `json:"target"`
-		Details []failure `json:"details"`
-	} `json:"error"`
+	Error fault `json:"error"`
+}
+
+// fault is an ARM error within its envelope, or a detail of another one.
+type fault struct {
+	Code    string  `json:"code"`
+	Message string  `json:"message"`
+	Target  string  `json:"target"`
+	Details []fault `json:"details"`
 }
 
 func (r reply) failure(t *testing.T) failure {

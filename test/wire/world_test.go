@@ -25,6 +25,8 @@ const (
 	// publicURL is deliberately no address at which anything listens: what
 	// carries it was built from the configuration, not from a Host header.
 	publicURL = "https://management.portico.test"
+	// tokenKey seals skip tokens.
+	tokenKey = "MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTIzNDU2Nzg5MDE="
 )
 
 // Subscriptions in each state that clients see.
@@ -68,6 +70,9 @@ func TestWire(t *testing.T) {
 		{"polling guards", testPollingGuards},
 		{"page guards", testPageGuards},
 		{"merged lists", testMergedLists},
+		{"walks", testWalks},
+		{"partial lists", testPartialLists},
+		{"list bounds", testListBounds},
 		{"one attempt", testOneAttempt},
 		{"admin listener", testAdmin},
 		{"slow clients", slow.test},
@@ -107,7 +112,7 @@ func newWorld(t *testing.T) *world {
 	for _, region := range []string{"westus", "eastus", "global"} {
 		w.scripted[region] = startScripted(t, "raw "+region)
 	}
-	w.gateway = w.start(t, "")
+	w.gateway = w.start(t, "", nil)
 	for _, namespace := range []string{"Contoso.Compute", "Contoso.Insight", "Contoso.Raw"} {
 		w.must(t, message{method: "POST", target: S + "/providers/" + namespace + "/register?api-version=2021-04-01"}, 200)
 	}
@@ -115,13 +120,18 @@ func newWorld(t *testing.T) *world {
 }
 
 // start runs a gateway in front of the world's providers; server is further
-// YAML for the server section, indented by two.
-func (w *world) start(t *testing.T, server string) gateway {
+// YAML for the server section, indented by two, and edit, where it is not nil,
+// changes the whole configuration.
+func (w *world) start(t *testing.T, server string, edit func(configuration string) string) gateway {
 	t.Helper()
 	g := gateway{address: harness.FreeAddress(t), admin: harness.FreeAddress(t)}
 	folder := t.TempDir()
 	file := filepath.Join(folder, "portico.yaml")
-	if err := os.WriteFile(file, []byte(w.configuration(g, server)), 0o600); err != nil {
+	configuration := w.configuration(g, server)
+	if edit != nil {
+		configuration = edit(configuration)
+	}
+	if err := os.WriteFile(file, []byte(configuration), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := harness.Start(t, "portico", folder, w.program.Portico, "serve", "--config", file)
@@ -151,6 +161,7 @@ func (w *world) configuration(g gateway, server string) string {
 auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db}
 index: {pollFloor: 1h} # what the gateway asks by itself would mix with the rows' own requests
+lists: {tokenKeys: [{id: one, key: `+tokenKey+`}]}
 regions:
   - {name: westus, displayName: West US, pairedRegion: eastus}
   - {name: eastus, displayName: East US, pairedRegion: westus}

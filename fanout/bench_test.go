@@ -1,0 +1,47 @@
+package fanout
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+// What it costs to scan a page of a MiB, and to merge eight of them.
+func BenchmarkPages(b *testing.B) {
+	var pages []Page
+	var size int64
+	for region := range 8 {
+		var text strings.Builder
+		text.WriteString(`{"value":[`)
+		for i := 0; text.Len() < 1<<20; i++ {
+			if i > 0 {
+				text.WriteByte(',')
+			}
+			fmt.Fprintf(&text, `{"id":"/subscriptions/00000000-0000-0000-0000-000000000001/resourceGroups/rg-%d/providers/Contoso.Compute/virtualMachines/vm-%d-%06d","name":"vm-%06d","type":"Contoso.Compute/virtualMachines","location":"westus","tags":{"env":"prod"},"properties":{"vmSize":"Standard_D2s_v3","disks":[{"lun":0,"diskSizeGB":128},{"lun":1,"diskSizeGB":256}],"provisioningState":"Succeeded"}}`, i%10, region, i, i)
+		}
+		text.WriteString(`]}`)
+		page, err := ParsePage([]byte(text.String()))
+		if err != nil {
+			b.Fatal(err)
+		}
+		pages = append(pages, page)
+		size += int64(text.Len())
+	}
+	b.Run("scan", func(b *testing.B) {
+		b.SetBytes(int64(len(pages[0].Text)))
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := ParsePage(pages[0].Text); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("merge", func(b *testing.B) {
+		b.SetBytes(size)
+		b.ReportAllocs()
+		for b.Loop() {
+			m := &Merged{}
+			m.merge(pages)
+		}
+	})
+}

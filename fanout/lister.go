@@ -1,0 +1,176 @@
+package fanout
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/arm"
+	"portico/regions"
+	"portico/routing"
+)
+
+// Options are what a [Lister] is made of.
+type Options struct {
+	Reader Reader
+	Keys   *Keys
+	Public *url.URL // scheme and host under which clients know the front door
+	// Budget is for all lists together, Memory for one of them, PageSize for one
+	// page of a provider, in bytes; none is less than the next.
+	Budget           *Budget
+	Memory, PageSize int64
+	TokenLifetime    time.Duration
+	// Timeout is what a client waits for an answer. Regions get less of it, so
+	// that there is time to say what went wrong.
+	Timeout time.Duration
+	Metrics prometheus.Registerer
+}
+
+// Lister answers pages of lists over several regions. It is safe for concurrent
+// use.
+type Lister struct {
+	options Options
+	metrics *metrics
+}
+
+// NewLister returns a lister.
+func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
+
+// How the time of a list is divided, as shares of it.
+const (
+	orderShare = 0.3  // regions are asked one after the other until then
+	firstShare = 0.6  // regions have to answer by then, or are asked once more
+	wholeShare = 0.85 // no answer is waited for any longer: an error has to be written
+	waitShare  = 0.1  // memory is waited for so long
+)
+
+func (l *Lister) share(of float64) time.Duration {
+	return time.Duration(of * float64(l.options.Timeout))
+}
+
+// Request asks for one page.
+type Request struct {
+	Namespace string
+	Path      arm.Path
+	Query     routing.Query
+	Header    http.Header // of each call; not changed
+	Began     time.Time   // when the request came in
+	// Endpoints are those of the regions, one each, in the order of the regions'
+	// names. They count on a first page; a token names its own.
+	Endpoints []*regions.Endpoint
+	// Endpoint returns what serves a region that a token names, or nil.
+	Endpoint func(region string) *regions.Endpoint
+	// Asked is what the client asked for when a region fails, Inherit when it did
+	// not say; Setting is what holds then.
+	Asked, Setting regions.RegionFailure
+}
+
+// Continues reports whether a query asks for a further page.
+func Continues(q routing.Query) bool {
+	token, _ := q.Get(skipToken)
+	return token != ""
+}
+
+// Sealed reports whether the request's skip token is one that this front door
+// made for this very list.
+func (l *Lister) Sealed(r Request) bool {
+	token, _ := r.Query.Get(skipToken)
+	if token == "" {
+		return false
+	}
+	_, ok := l.options.Keys.open(token, ownQueryOf(r.Query).digest(r.Path))
+	return ok
+}
+
+// Page returns a page, which the caller must release, or an error: an *arm.Error
+// or the end of ctx. Nothing of a page is shown before all its regions have
+// answered.
+func (l *Lister) Page(ctx context.Context, r Request) (*Merged, error) {
+	begun := time.Now()
+	merged, err := l.page(ctx, r)
+	l.metrics.page(merged, err, time.Since(begun))
+	return merged, err
+}
+
+func (l *Lister) page(ctx context.Context, r Request) (*Merged, error) {
+	top, fault := topOf(r.Query)
+	if fault != nil {
+		return nil, fault
+	}
+	own := ownQueryOf(r.Query)
+	w, fault := l.walk(r, own)
+	if fault != nil {
+		return nil, fault
+	}
+	p := &pass{
+		lister: l, request: r, own: own, walk: w, top: top,
+		share: l.options.Budget.share(l.options.Memory),
+	}
+	merged, err := p.run(ctx)
+	if err != nil {
+		p.share.close()
+		return nil, err
+	}
+	return merged, nil
+}
+
+// topOf reads $top, 0 where it is absent.
+func topOf(q routing.Query) (int, *arm.Error) {
+	text, ok := q.Get(pageSize)
+	if !ok {
+		return 0, nil
+	}
+	top, err := strconv.Atoi(text)
+	if err != nil || top < 1 {
+		return 0, arm.NewError(arm.InvalidQueryParameter, pageSize, "it is a whole number from 1 on").About(pageSize)
+	}
+	return top, nil
+}
+
+// walk begins a list or takes up the one of the request's token.
+func (l *Lister) walk(r Request, own ownQuery) (*walk, *arm.Error) {
+	if Continues(r.Query) {
+		return l.resume(r, own)
+	}
+	w := &walk{}
+	for _, e := range r.Endpoints {
+		w.regions = append(w.regions, &region{name: e.Region})
+	}
+	return w, nil
+}
+
+func (l *Lister) resume(r Request, own ownQuery) (*walk, *arm.Error) {
+	token, _ := r.Query.Get(skipToken)
+	text, ok := l.options.Keys.open(token, own.digest(r.Path))
+	if !ok {
+		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
+	}
+	w, ok := decodeWalk(text, own)
+	if !ok {
+		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
+	}
+	if time.Since(w.issued) > l.options.TokenLifetime {
+		return nil, arm.NewError(arm.ExpiredSkipToken, "it has expired").About(skipToken)
+	}
+	for _, region := range w.regions {
+		if r.Endpoint(region.name) == nil {
+			return nil, arm.NewError(arm.ExpiredSkipToken, "the region '"+region.name+"' is no longer configured").About(skipToken)
+		}
+	}
+	return w, nil
+}
+
+// partial reports whether a list that lacks regions is better than none.
+func (r Request) partial(w *walk) bool {
+	switch {
+	case r.Asked != regions.Inherit:
+		return r.Asked == regions.Partial
+	case w.partial:
+		return true
+	}
+	return r.Setting == regions.Partial
+}

@@ -1,0 +1,335 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/arm"
+	"portico/regions"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+func TestPagesAreTheUnion(t *testing.T) {
+	s := (&scripted{}).
+		says("east", query, 200, `{"value":[ {"id":"/E1","n":12345678901234567890,"e":1e400} , {"z":1,"a":"<\u003c\/"}],"nextLink":"https://east.example/subscriptions/s/resourceGroups/My%20(g)/providers/n.s/THINGS?t=2"}`, tracing.RequestHeader, "e-1").
+		says("east", "t=2", 200, `{"value":[],"nextLink":"?t=3"}`, tracing.RequestHeader, "e-2"). // a page may be empty
+		says("east", "t=3", 200, `{"value":[{"id":"/e2"}],"nextLink":""}`).
+		says("west", query, 200, `{"nextLink":null,"value":[{"id":"/w1"},"no object",7,null,{"id":7},{"id":null}]}`, tracing.RequestHeader, "w-1")
+	l := newList(t, s, Options{}, "east", "west")
+	text, page := l.must()
+	const link = `,"nextLink":"https://public.example/subscriptions/S/resourceGroups/My%20(g)/providers/N.S/things?api-version=v&$skipToken=`
+	if !strings.HasPrefix(text, `{"value":[{"id":"/E1","n":12345678901234567890,"e":1e400} , {"z":1,"a":"<\u003c\/"},{"id":"/w1"},"no object",7,null,{"id":7},{"id":null}]`+link) {
+		t.Errorf("got %s", text)
+	}
+	if page.Count != 8 || page.Strays != 0 || !page.Completed || page.Unreachable != nil || strings.Join(page.RequestIDs, ";") != "e-1;w-1" {
+		t.Errorf("got %+v", page)
+	}
+	for _, call := range s.calls {
+		if call.Path != listed || call.Header.Get("X-Own") != "1" || call.Content != nil {
+			t.Errorf("got %+v", call)
+		}
+	}
+	s.asked()
+	// The empty page is passed over; the region that is done is not asked again.
+	text, page = l.must()
+	if text != `{"value":[{"id":"/e2"}]}` || page.NextLink != "" || strings.Join(page.RequestIDs, ";") != "e-2" {
+		t.Errorf("got %s %+v", text, page)
+	}
+	if asked := s.asked(); asked != "east?t=2 east?t=3" {
+		t.Errorf("asked %s", asked)
+	}
+}
+
+func TestEachIDIsShownOnce(t *testing.T) {
+	s := (&scripted{}).
+		says("east", query, 200, `{"value":[{"id":"/A","from":"east"},{"id":"/b"},{"id":"/É"},{"id":"/B","again":true},{"id":""},{"id":""}]}`).
+		says("west", query, 200, `{"value":[{"id":"/x"},{"x":{"id":"/c"},"\u0069d":"\/a","from":"west"},{"id":"/é"},{"id":"/c"} ,{"id":"/d"}]}`)
+	text, page := newList(t, s, Options{}, "east", "west").must()
+	want := `{"value":[{"id":"/A","from":"east"},{"id":"/b"},{"id":"/É"},{"id":""},{"id":""},{"id":"/x"},{"id":"/c"} ,{"id":"/d"}]}`
+	if text != want || page.Strays != 2 || page.Count != 8 {
+		t.Errorf("got %s, %d strays, %d elements", text, page.Strays, page.Count)
+	}
+}
+
+// Members of the envelope are kept where all agree on them.
+func TestEnvelope(t *testing.T) {
+	s := (&scripted{}).
+		says("a", query, 200, `{"value":[],"k\u0069nd":"x","count":1,"twice":1,"twice":1,"own":{"a":[1]},"unreachable":["a"]}`).
+		says("b", query, 200, `{"own":{"a":[1]},"count":2,"unreachable":["a"],"value":[1],"kind":"x","twice":1}`).
+		says("c", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`)
+	if text, _ := newList(t, s, Options{}, "a", "b", "c").must(); text != `{"value":[1],"kind":"x","own":{"a":[1]}}` {
+		t.Errorf("got %s", text)
+	}
+}
+
+func TestNothingAnywhere(t *testing.T) {
+	s := (&scripted{}).
+		says("east", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`).
+		says("west", query, 200, `{"value":[]}`)
+	if text, page := newList(t, s, Options{}, "east", "west").must(); text != `{"value":[]}` || !page.Completed {
+		t.Errorf("got %s %+v", text, page)
+	}
+}
+
+// One region that fails, in whatever way, fails the list with its name, after
+// it was asked once more; where the client wants what there is, it gets that,
+// unless a region will not show the caller what it has.
+func TestOneRegionFails(t *testing.T) {
+	const ok = `{"value":[{"id":"/a"}]}`
+	text := func(status int, body string, header ...string) func(*scripted) {
+		return func(s *scripted) { s.says("west", query, status, body, header...) }
+	}
+	fault := func(err error) func(*scripted) { return func(s *scripted) { s.fails("west", query, err) } }
+	const unavailable, gone = arm.ServiceUnavailable, arm.InvalidProviderResponse
+	for _, c := range []struct {
+		name    string
+		west    func(*scripted)
+		status  int
+		code    arm.Code
+		detail  arm.Code
+		message string // part of the detail's
+		after   time.Duration
+		calls   int // to the region
+		never   bool
+	}{
+		{"401", text(401, `{"error":{"code":"AuthenticationFailed","message":"m1"}}`), 503, unavailable, "AuthenticationFailed", "m1", 0, 1, true},
+		{"403", text(403, `{"error":{"code":"AuthorizationFailed","message":"m2"}}`), 503, unavailable, "AuthorizationFailed", "m2", 0, 1, true},
+		{"400", text(400, `{"error":{"code":"BadFilter","message":"m2"}}`), 503, unavailable, "BadFilter", "m2", 0, 1, false},
+		{"404 of anybody", text(404, `<html>`), 503, unavailable, gone, "status 404", 0, 2, false},
+		{"500", text(500, `<html>`), 503, unavailable, gone, "status 500", 0, 2, false},
+		{"503", text(503, ``, "Retry-After", "7"), 503, unavailable, gone, "status 503", 7 * time.Second, 2, false},
+		{"503 for long", text(503, ``, "Retry-After", "3600"), 503, unavailable, gone, "status 503", time.Minute, 2, false},
+		{"204", text(204, ``), 503, unavailable, gone, "status 204", 0, 2, false},
+		{"307", text(307, ``, "Location", "https://evil.example"), 503, unavailable, gone, "status 307", 0, 2, false},
+		{"429", text(429, `{"error":{"code":"Slow","message":"m3"}}`, "Retry-After", "17"), 429, "TooManyRequests", "Slow", "m3", 17 * time.Second, 2, false},
+		{"429 without pause", text(429, ``, "Retry-After", "-3"), 429, "TooManyRequests", gone, "status 429", 0, 2, false},
+		{"504", text(504, ``), 504, "GatewayTimeout", gone, "status 504", 0, 2, false},
+		{"timeout", fault(&upstream.Fault{Sent: true, Err: context.DeadlineExceeded}), 504, "GatewayTimeout", "GatewayTimeout", "did not receive a response from 'N.S'", 0, 2, false},
+		{"refused", fault(&upstream.Fault{Err: errors.New("connection refused")}), 503, unavailable, "BadGatewayConnection", "'N.S'", 0, 2, false},
+		{"too large", fault(&upstream.Fault{Sent: true, Err: upstream.ErrTooLarge}), 503, unavailable, "ResponseTooLarge", "'N.S'", 0, 2, false},
+		{"some error", fault(errors.New("secret")), 503, unavailable, "BadGatewayConnection", "'N.S'", 0, 2, false},
+		{"HTML", text(200, `<html></html>`), 503, unavailable, gone, "Unexpected character '<'", 0, 2, false},
+		{"cut off", text(200, `{"value":[{"id":"/b"},{"id":`), 503, unavailable, gone, "Unexpected end", 0, 2, false},
+		{"no value", text(200, `{}`), 503, unavailable, gone, "'value'", 0, 2, false},
+		{"value no array", text(200, `{"value":{}}`), 503, unavailable, gone, "'value'", 0, 2, false},
+		{"too many elements", text(200, `{"value":[`+strings.Repeat("1,", mostElements)+`1]}`), 503, unavailable, gone, "100000", 0, 2, false},
+		{"two links", text(200, `{"value":[],"nextLink":"?t=2","NextLink":"?t=3"}`), 503, unavailable, gone, "twice", 0, 2, false},
+		{"foreign link", text(200, `{"value":[],"nextLink":"https://evil.example/x?t=2"}`), 503, unavailable, gone, "another host", 0, 2, false},
+		{"loop to the beginning", text(200, `{"value":[],"nextLink":"?`+query+`"}`), 503, unavailable, gone, "never end", 0, 2, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := (&scripted{}).says("east", query, 200, ok)
+			c.west(s)
+			l := newList(t, s, Options{}, "east", "west")
+			fault := l.fault()
+			if fault.Status != c.status || fault.Code != c.code || fault.RetryAfter != c.after || !strings.Contains(fault.Message, "1 of 2 regions of 'N.S'") {
+				t.Errorf("got %d %s after %v: %s", fault.Status, fault.Code, fault.RetryAfter, fault.Message)
+			}
+			if len(fault.Details) != 1 || fault.Details[0].Target != "west" || fault.Details[0].Code != c.detail || !strings.Contains(fault.Details[0].Message, c.message) {
+				t.Errorf("details %+v", fault.Details)
+			}
+			if body := string(fault.Body()); strings.Contains(body, "secret") || strings.Contains(body, "evil") {
+				t.Errorf("the client is told %s", body)
+			}
+			if asked := s.asked(); strings.Count(asked, "west?") != c.calls || strings.Count(asked, "east?") != 1 {
+				t.Errorf("asked %s", asked)
+			}
+
+			l.Asked = regions.Partial
+			text, page, fault := l.next()
+			switch {
+			case c.never && (fault == nil || fault.Status != c.status):
+				t.Errorf("a list without what is forbidden: %s, %v", text, fault)
+			case c.never:
+			case fault != nil || text != `{"value":[{"id":"/a"}],"unreachable":["west"]}` || page.Completed || strings.Join(page.Unreachable, " ") != "west":
+				t.Errorf("got %s %+v %v", text, page, fault)
+			}
+			if held := l.options.Budget.free; held != 256<<20+slack {
+				t.Errorf("%d bytes of the budget are left", held)
+			}
+		})
+	}
+}
+
+func TestFailuresAreSummedUp(t *testing.T) {
+	const body = `{"value":[]}`
+	late := &upstream.Fault{Sent: true, Err: context.DeadlineExceeded}
+	for _, c := range []struct {
+		name    string
+		script  *scripted
+		status  int
+		after   time.Duration
+		targets string
+	}{
+		{"all throttled", (&scripted{}).says("a", query, 429, "", "Retry-After", "3").says("b", query, 429, "", "Retry-After", "9").says("c", query, 429, ""), 429, 9 * time.Second, "a b c"},
+		{"throttled for long", (&scripted{}).says("a", query, 429, "", "Retry-After", "61").says("b", query, 200, body).says("c", query, 429, "", "Retry-After", "99999999"), 429, time.Minute, "a c"},
+		{"all late", (&scripted{}).fails("a", query, late).fails("b", query, late).says("c", query, 504, ""), 504, 0, "a b c"},
+		{"throttled and late", (&scripted{}).says("a", query, 429, "", "Retry-After", "3").fails("b", query, late).says("c", query, 200, body), 503, 3 * time.Second, "a b"},
+		{"mixed", (&scripted{}).says("a", query, 200, body).says("b", query, 403, "").fails("c", query, late), 503, 0, "b c"},
+		{"the client's fault", (&scripted{}).says("a", query, 400, `{"error":{"code":"BadFilter","message":"m"}}`).says("b", query, 400, "").says("c", query, 400, ""), 400, 0, "a b c"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			l := newList(t, c.script, Options{}, "a", "b", "c")
+			for _, l.Asked = range []regions.RegionFailure{regions.Fail, regions.Partial} {
+				if l.Asked == regions.Partial && !strings.Contains(c.targets, "a b c") {
+					continue // there is something to be shown
+				}
+				fault := l.fault()
+				var targets []string
+				for _, d := range fault.Details {
+					targets = append(targets, d.Target)
+				}
+				if fault.Status != c.status || fault.RetryAfter != c.after || strings.Join(targets, " ") != c.targets {
+					t.Errorf("got %d after %v, details %+v", fault.Status, fault.RetryAfter, fault.Details)
+				}
+			}
+		})
+	}
+}
+
+// A region that recovers is asked again when the others have answered.
+func TestRetriedLast(t *testing.T) {
+	s := (&scripted{}).says("b", query, 200, `{"value":[2]}`)
+	var mu sync.Mutex
+	tries := 0
+	s.on("a", query, func(context.Context) (upstream.Answer, error) {
+		mu.Lock()
+		defer mu.Unlock()
+		if tries++; tries == 1 {
+			return upstream.Answer{Status: 500}, nil
+		}
+		return upstream.Answer{Status: 200, Body: []byte(`{"value":[1]}`)}, nil
+	})
+	if text, _ := newList(t, s, Options{}, "a", "b").must(); text != `{"value":[1,2]}` {
+		t.Errorf("got %s", text)
+	}
+	if s.calls[0].Repeats || s.calls[1].Repeats || !s.calls[2].Repeats || s.calls[2].Endpoint.Region != "a" {
+		t.Errorf("got %+v", s.calls)
+	}
+	// Where the budget of retries is used up, what was known is told.
+	s.fails("a", query, &upstream.Fault{Err: errors.New("down")})
+	l := newList(t, readerFunc(func(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+		if call.Repeats {
+			return upstream.Answer{}, &upstream.Fault{Err: upstream.ErrOverBudget}
+		}
+		return s.Read(ctx, call)
+	}), Options{}, "a", "b")
+	if fault := l.fault(); len(fault.Details) != 1 || fault.Details[0].Code != arm.BadGatewayConnection {
+		t.Errorf("got %+v", fault)
+	}
+}
+
+type readerFunc func(context.Context, upstream.Call) (upstream.Answer, error)
+
+func (r readerFunc) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+	return r(ctx, call)
+}
+
+// A walk of which a region was given up stays without it, and says so to its
+// end.
+func TestPartialWalk(t *testing.T) {
+	s := (&scripted{}).
+		says("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).says("a", "t=2", 200, `{"value":[2],"nextLink":"?t=3"}`).says("a", "t=3", 200, `{"value":[3]}`).
+		says("b", query, 500, "").
+		says("c", query, 200, `{"value":[],"nextLink":"?t=2"}`).says("c", "t=2", 500, "")
+	l := newList(t, s, Options{}, "a", "b", "c")
+	l.Setting = regions.Partial
+	text, page := l.must()
+	if !strings.HasPrefix(text, `{"value":[1],"nextLink"`) || page.Completed || page.Unreachable != nil {
+		t.Errorf("got %s %+v", text, page)
+	}
+	l.Setting = regions.Fail // the walk goes on as it began
+	if text, page = l.must(); !strings.HasPrefix(text, `{"value":[2],"nextLink"`) || page.Completed {
+		t.Errorf("got %s %+v", text, page)
+	}
+	s.asked()
+	if text, page = l.must(); text != `{"value":[3],"unreachable":["b","c"]}` || page.Completed || s.asked() != "a?t=3" {
+		t.Errorf("got %s %+v", text, page)
+	}
+}
+
+// The client's word counts for more than the setting, on every page.
+func TestWhoDecidesOnPartial(t *testing.T) {
+	s := (&scripted{}).says("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).says("a", "t=2", 500, "").says("b", query, 500, "")
+	l := newList(t, s, Options{}, "a", "b")
+	for _, c := range []struct {
+		asked, setting regions.RegionFailure
+		partial        bool
+	}{
+		{regions.Inherit, regions.Fail, false}, {regions.Inherit, regions.Partial, true},
+		{regions.Fail, regions.Partial, false}, {regions.Partial, regions.Fail, true},
+	} {
+		l.Asked, l.Setting = c.asked, c.setting
+		again := l.Query
+		if text, _, fault := l.next(); (fault == nil) != c.partial {
+			t.Errorf("%v: %s, %v", c, text, fault)
+		}
+		l.Query = again
+	}
+	l.Asked = regions.Partial
+	l.must()
+	l.Asked = regions.Fail
+	if fault := l.fault(); fault.Status != 503 || len(fault.Details) != 1 || fault.Details[0].Target != "a" {
+		t.Errorf("got %+v", fault)
+	}
+}
+
+// Regions are asked at once, and a client who goes ends them all.
+func TestPageEndsWithItsClient(t *testing.T) {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	s := &scripted{}
+	var asked sync.WaitGroup
+	names := []string{"a", "b", "c"}
+	asked.Add(len(names))
+	for _, name := range names {
+		s.on(name, query, func(ctx context.Context) (upstream.Answer, error) {
+			asked.Done()
+			<-ctx.Done()
+			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
+		})
+	}
+	go func() {
+		asked.Wait() // all of them are under way
+		cancel()
+	}()
+	l := newList(t, s, Options{}, names...)
+	l.Began = time.Now()
+	if _, err := l.Page(ctx, l.Request); !errors.Is(err, context.Canceled) {
+		t.Errorf("got %v", err)
+	}
+}
+
+// A region that hangs is given up in time for the client to be told.
+func TestPageHasTimeLeft(t *testing.T) {
+	s := (&scripted{}).says("a", query, 200, `{"value":[]}`)
+	s.on("b", query, func(ctx context.Context) (upstream.Answer, error) {
+		<-ctx.Done()
+		return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
+	})
+	l := newList(t, s, Options{Timeout: 300 * time.Millisecond}, "a", "b")
+	if fault := l.fault(); fault.Status != http.StatusGatewayTimeout || strings.Count(s.asked(), "b?") != 2 {
+		t.Errorf("got %+v", fault)
+	}
+}
+
+// More regions than are asked at once are all asked.
+func TestManyRegions(t *testing.T) {
+	s := &scripted{}
+	var names []string
+	for i := range 3 * regionsAtOnce {
+		name := fmt.Sprintf("r%03d", i)
+		names = append(names, name)
+		s.says(name, query, 200, `{"value":[{"id":"/`+name+`"}]}`)
+	}
+	if text, page := newList(t, s, Options{}, names...).must(); page.Count != len(names) || !strings.HasSuffix(text, `{"id":"/r095"}]}`) {
+		t.Errorf("got %d elements: %s", page.Count, text)
+	}
+}

@@ -1,0 +1,231 @@
+package fanout
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"hash/maphash"
+	"io"
+	"strings"
+
+	"portico/arm"
+)
+
+// Merged is a page of a list over several regions. What it holds of the budget
+// is held until Release.
+type Merged struct {
+	// NextLink leads to the next page; "" at the end.
+	NextLink string
+	// Completed tells that no region was given up so far; Unreachable names, on
+	// the last page, those that were.
+	Completed   bool
+	Unreachable []string
+	// RequestIDs are the providers' ids of the calls, in the order of the regions.
+	RequestIDs []string
+	// Count is the number of elements. Strays are those of them that a second
+	// region returned as well: they are shown once.
+	Count, Strays int
+
+	parts [][]byte // of the message, in order: parts of the providers' pages mostly
+	size  int64
+	share *share
+}
+
+// Release gives back what the page holds. It must not be written afterwards.
+func (m *Merged) Release() {
+	m.parts = nil
+	m.share.close()
+}
+
+// Size is the length of the message in bytes.
+func (m *Merged) Size() int64 { return m.size }
+
+// WriteTo writes the message. Elements leave as the bytes that they came in,
+// without being copied on the way.
+func (m *Merged) WriteTo(w io.Writer) (int64, error) {
+	var written int64
+	for _, part := range m.parts {
+		n, err := w.Write(part)
+		written += int64(n)
+		if err != nil {
+			return written, err
+		}
+	}
+	return written, nil
+}
+
+// merge makes the message of pages, which are in the order of their regions.
+// Each id is in it once, as it came first.
+func (m *Merged) merge(pages []Page) {
+	m.add([]byte(`{"value":[`))
+	seen := newIDs(pages)
+	for i, page := range pages {
+		m.elements(i, page, seen)
+	}
+	m.add([]byte(`]`))
+	for _, member := range agreed(pages) {
+		m.add([]byte("," + quoted(member.Key) + ":"))
+		m.add(member.Value)
+	}
+	if len(m.Unreachable) > 0 {
+		names := make([]string, len(m.Unreachable))
+		for i, name := range m.Unreachable {
+			names[i] = quoted(name)
+		}
+		m.add([]byte(`,"unreachable":[` + strings.Join(names, ",") + `]`))
+	}
+	if m.NextLink != "" {
+		m.add([]byte(`,"nextLink":` + quoted(m.NextLink)))
+	}
+	m.add([]byte(`}`))
+}
+
+func (m *Merged) add(part []byte) {
+	m.parts = append(m.parts, part)
+	m.size += int64(len(part))
+}
+
+// elements adds those of a page that were not seen yet, in runs of neighbours.
+func (m *Merged) elements(i int, page Page, seen *ids) {
+	begin, end := -1, 0
+	flush := func() {
+		if begin < 0 {
+			return
+		}
+		if m.Count > 0 {
+			m.add([]byte{','})
+		}
+		m.add(page.Text[begin:end])
+		begin = -1
+	}
+	run := 0
+	for j, e := range page.Elements {
+		if again, elsewhere := seen.met(i, j); again {
+			if elsewhere {
+				m.Strays++
+			}
+			flush()
+			m.Count += run
+			run = 0
+			continue
+		}
+		if begin < 0 {
+			begin = e.begin
+		}
+		end = e.end
+		run++
+	}
+	flush()
+	m.Count += run
+}
+
+// ids knows the elements of pages by their folded ids.
+type ids struct {
+	pages  []Page
+	seed   maphash.Seed
+	first  map[uint64][2]int // page and element, by the hash of the id
+	folded []byte            // room to fold in
+}
+
+func newIDs(pages []Page) *ids {
+	n := 0
+	for _, page := range pages {
+		n += len(page.Elements)
+	}
+	return &ids{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
+}
+
+// met notes element j of page i, and reports whether its id was met before, and
+// whether that was in another page.
+func (k *ids) met(i, j int) (again, elsewhere bool) {
+	page, e := k.pages[i], k.pages[i].Elements[j]
+	if e.idEnd-e.id <= len(`""`) {
+		return false, false
+	}
+	k.folded = foldID(k.folded[:0], page, e)
+	hash := maphash.Bytes(k.seed, k.folded)
+	at, known := k.first[hash]
+	if !known {
+		k.first[hash] = [2]int{i, j}
+		return false, false
+	}
+	// Two ids can have one hash; then both are shown.
+	other := k.pages[at[0]]
+	if !arm.EqualFold(other.ID(other.Elements[at[1]]), page.ID(e)) {
+		return false, false
+	}
+	return true, at[0] != i
+}
+
+// foldID appends the folded id of an element: without a detour where it is
+// plain ASCII, as ids are.
+func foldID(to []byte, page Page, e Element) []byte {
+	begin := len(to)
+	to = append(to, page.Text[e.id+1:e.idEnd-1]...)
+	if bytes.IndexByte(to[begin:], '\\') >= 0 || !lower(to[begin:]) {
+		return arm.AppendFold(to[:begin], page.ID(e))
+	}
+	return to
+}
+
+// lower makes ASCII letters small, eight at a time. It returns false where
+// there is anything but ASCII.
+func lower(text []byte) bool {
+	const ones, tops = 0x0101010101010101, 0x8080808080808080
+	for len(text) >= 8 {
+		v := binary.LittleEndian.Uint64(text)
+		if v&tops != 0 {
+			return false
+		}
+		// A top bit is set in the one sum from A on, in the other beyond Z.
+		capitals := ((v + (0x80-'A')*ones) ^ (v + (0x7f-'Z')*ones)) & tops
+		binary.LittleEndian.PutUint64(text, v|capitals>>2)
+		text = text[8:]
+	}
+	for i, c := range text {
+		switch {
+		case c >= 0x80:
+			return false
+		case 'A' <= c && c <= 'Z':
+			text[i] += 'a' - 'A'
+		}
+	}
+	return true
+}
+
+// agreed returns the members of the envelope that every page has, once and with
+// the same value.
+func agreed(pages []Page) []Member {
+	if len(pages) == 0 {
+		return nil
+	}
+	var all []Member
+	for _, candidate := range pages[0].Others {
+		common := !strings.EqualFold(candidate.Key, "unreachable")
+		for _, page := range pages {
+			same := 0
+			for _, other := range page.Others {
+				if strings.EqualFold(other.Key, candidate.Key) {
+					same++
+					common = common && other.Key == candidate.Key && bytes.Equal(other.Value, candidate.Value)
+				}
+			}
+			common = common && same == 1
+		}
+		if common {
+			all = append(all, candidate)
+		}
+	}
+	return all
+}
+
+// quoted is text as JSON.
+func quoted(text string) string {
+	var b strings.Builder
+	encoder := json.NewEncoder(&b)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(text); err != nil { // text always has a JSON form
+		return `""`
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}

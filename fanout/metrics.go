@@ -1,0 +1,63 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// metrics count merged pages. Regions are those of the map, outcomes of a fixed
+// list.
+type metrics struct {
+	asked   *prometheus.CounterVec
+	pages   *prometheus.CounterVec
+	seconds prometheus.Histogram
+	strays  prometheus.Counter
+}
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := &metrics{
+		asked: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_fanout_regions_total", Help: "Regions asked for a page of a merged list, by what came of it: answered, failed, deferred (no room in memory or token), busy (no memory at all), postponed (failed, to be asked last).",
+		}, []string{"region", "outcome"}),
+		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_fanout_pages_total", Help: "Pages of merged lists, by what became of them: complete, partial, failed, abandoned (the client went away).",
+		}, []string{"outcome"}),
+		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
+			Name: "portico_fanout_seconds", Help: "Time until all regions of a merged page had answered.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 17),
+			NativeHistogramBucketFactor: 1.1,
+		}),
+		strays: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "portico_list_strays_total", Help: "Elements of merged lists that a second region returned as well: a resource lies in two regions.",
+		}),
+	}
+	if registry != nil {
+		registry.MustRegister(m.asked, m.pages, m.seconds, m.strays)
+	}
+	return m
+}
+
+func (m *metrics) regions(results []*result) {
+	for _, r := range results {
+		m.asked.WithLabelValues(r.region.name, outcomes[r.outcome]).Inc()
+	}
+}
+
+func (m *metrics) page(merged *Merged, err error, took time.Duration) {
+	outcome := "complete"
+	switch {
+	case errors.Is(err, context.Canceled):
+		outcome = "abandoned"
+	case err != nil:
+		outcome = "failed"
+	case !merged.Completed:
+		outcome = "partial"
+	}
+	m.pages.WithLabelValues(outcome).Inc()
+	m.seconds.Observe(took.Seconds())
+	if merged != nil {
+		m.strays.Add(float64(merged.Strays))
+	}
+}

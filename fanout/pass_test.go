@@ -1,0 +1,388 @@
+package fanout
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"portico/arm"
+	"portico/regions"
+	"portico/upstream"
+)
+
+// estate is what regions hold, page by page; it answers as a provider does whose
+// skip token is the place of the next element.
+type estate struct {
+	size  int                 // of a page; $top makes it smaller
+	holds map[string][]string // by region: the elements' text
+	token func(at int) string // how a place is told; strconv.Itoa by default
+	fails func(region string, at int) bool
+
+	mu    sync.Mutex
+	calls int
+}
+
+func (e *estate) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+	answer, err := e.answer(call)
+	if err == nil && call.Reserve != nil {
+		if err := call.Reserve(ctx, int64(len(answer.Body))); err != nil {
+			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: err}
+		}
+	}
+	return answer, err
+}
+
+func (e *estate) answer(call upstream.Call) (upstream.Answer, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.calls++
+	q, err := url.ParseQuery(call.Query)
+	if err != nil || q.Get("api-version") != "v" {
+		return upstream.Answer{Status: 400}, nil
+	}
+	begin := 0
+	if token := q.Get("$skipToken"); token != "" {
+		token, _, _ = strings.Cut(token, ".")
+		if begin, err = strconv.Atoi(token); err != nil {
+			return upstream.Answer{Status: 400}, nil
+		}
+	}
+	if e.fails != nil && e.fails(call.Endpoint.Region, begin) {
+		return upstream.Answer{Status: 500}, nil
+	}
+	size := e.size
+	if top := q.Get("$top"); top != "" {
+		n, _ := strconv.Atoi(top)
+		size = min(size, n)
+	}
+	all := e.holds[call.Endpoint.Region]
+	end := min(len(all), begin+size)
+	link := ""
+	if end < len(all) {
+		q.Set("$skipToken", strconv.Itoa(end))
+		if e.token != nil {
+			q.Set("$skipToken", e.token(end))
+		}
+		link = `,"nextLink":` + quoted("https://public.example"+call.Path+"?"+q.Encode())
+	}
+	text := []byte(`{"value":[` + strings.Join(all[begin:end], ",") + `]` + link + `}`)
+	return upstream.Answer{Status: 200, Body: text}, nil
+}
+
+// fill gives each region so many elements of so many bytes.
+func (e *estate) fill(names []string, n, size int) []string {
+	e.holds = map[string][]string{}
+	var all []string
+	for _, name := range names {
+		for i := range n {
+			element := fmt.Sprintf(`{"id":"/%s/%d","fill":"`, name, i)
+			element += strings.Repeat("x", max(0, size-len(element)-2)) + `"}`
+			e.holds[name] = append(e.holds[name], element)
+		}
+		all = append(all, e.holds[name]...)
+	}
+	slices.Sort(all)
+	return all
+}
+
+// pageOf reads a page's elements.
+func pageOf(t rapid.TB, text string) []string {
+	var page struct{ Value []json.RawMessage }
+	if err := json.Unmarshal([]byte(text), &page); err != nil {
+		t.Fatalf("%v: %s", err, text)
+	}
+	var all []string
+	for _, element := range page.Value {
+		all = append(all, string(element))
+	}
+	return all
+}
+
+// walk reads a list to its end and returns the sizes of its pages.
+func (l *walking) walk(want []string) (sizes []int) {
+	l.t.Helper()
+	var all []string
+	for {
+		text, page := l.must()
+		elements := pageOf(l.t, text)
+		all = append(all, elements...)
+		if sizes = append(sizes, page.Count); page.Count != len(elements) || len(sizes) > 10_000 {
+			l.t.Fatalf("%d elements, or pages without end: %d", len(elements), len(sizes))
+		}
+		if page.NextLink == "" {
+			slices.Sort(all)
+			if !slices.Equal(all, want) {
+				l.t.Errorf("%d elements, want %d", len(all), len(want))
+			}
+			return sizes
+		}
+	}
+}
+
+var eight = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
+
+func (l *walking) with(parameter string) *walking {
+	l.at("https://public.example" + listed + "?" + query + parameter)
+	return l
+}
+
+// $top is the size of a page, made of one region after the other; a page that a
+// provider makes larger passes whole.
+func TestTop(t *testing.T) {
+	e := &estate{size: 4}
+	want := e.fill(eight, 10, 0)
+	for top, pages := range map[int][]int{
+		1: slices.Repeat([]int{1}, 80),
+		// 3, 3, 3 and the rest of the region, filled up from the next one.
+		3: {3, 3, 3, 1 + 2, 3, 3, 2 + 1, 3, 3, 3, 3, 3, 3, 1 + 2, 3, 3, 2 + 1, 3, 3, 3, 3, 3, 3, 1 + 2, 3, 3, 2},
+	} {
+		if got := newList(t, e, Options{}, eight...).with("&%24top=" + strconv.Itoa(top)).walk(want); !slices.Equal(got, pages) {
+			t.Errorf("$top=%d: %v", top, got)
+		}
+	}
+	if got := newList(t, e, Options{}, eight...).with("&$TOP=1000").walk(want); !slices.Equal(got, []int{4, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 2}) {
+		t.Errorf("%v", got) // a page ends where a region goes on
+	}
+	for _, wrong := range []string{"0", "-1", "x", "", "1.5", "99999999999999999999"} {
+		if fault := newList(t, e, Options{}, eight...).with("&$top=" + wrong).fault(); fault.Status != 400 || fault.Code != arm.InvalidQueryParameter {
+			t.Errorf("$top=%s: %+v", wrong, fault)
+		}
+	}
+	s := (&scripted{}).says("a", query+"&$top=1", 200, `{"value":[1,2,3],"nextLink":"?t=2"}`).says("a", "t=2", 200, `{"value":[4,5]}`)
+	l := newList(t, s, Options{}, "a", "b").with("&$top=1")
+	if text, _ := l.must(); !strings.HasPrefix(text, `{"value":[1,2,3],"nextLink"`) || s.asked() != "a?"+query+"&$top=1" {
+		t.Errorf("got %s", text)
+	}
+	if text, _ := l.must(); !strings.HasPrefix(text, `{"value":[4,5],"nextLink"`) {
+		t.Errorf("got %s", text)
+	}
+}
+
+// Of a page of a given size, a region that fails is put off until the others
+// have nothing left.
+func TestTopPutsOffWhatFails(t *testing.T) {
+	e := &estate{size: 4}
+	want := e.fill([]string{"a", "b", "c"}, 4, 0)
+	down := true
+	e.fails = func(region string, _ int) bool { return down && region == "a" }
+	l := newList(t, e, Options{}, "a", "b", "c").with("&$top=4")
+	var all []string
+	for range 2 {
+		text, _ := l.must()
+		all = append(all, pageOf(t, text)...)
+	}
+	if fault := l.fault(); fault.Status != 503 || len(fault.Details) != 1 || fault.Details[0].Target != "a" {
+		t.Errorf("got %+v", fault)
+	}
+	down = false
+	text, page := l.must()
+	if all = append(all, pageOf(t, text)...); page.NextLink != "" || !slices.Equal(slices.Sorted(slices.Values(all)), want) {
+		t.Errorf("got %q", all)
+	}
+}
+
+// What a list holds is bounded, however much there is: regions whose pages do not
+// fit wait for a later page, and are not asked in vain again.
+func TestMemoryOfOneList(t *testing.T) {
+	e := &estate{size: 10}
+	want := e.fill(eight, 30, 1<<10) // pages of 10 KiB and 800 bytes for their elements
+	const page = 10<<10 + 1000
+	for fits, most := range map[int]int{1: 24, 2: 12, 3: 9, 8: 3} {
+		e.calls = 0
+		budget := NewBudget(1 << 30)
+		l := newList(t, e, Options{Memory: int64(fits)*page - slack, PageSize: page, Budget: budget}, eight...)
+		sizes := l.walk(want)
+		if slices.Max(sizes) > fits*10 || len(sizes) > 2*most || budget.free != 1<<30+slack {
+			t.Errorf("%d pages at once: %v", fits, sizes)
+		}
+		if e.calls > 24+8+2*len(sizes) {
+			t.Errorf("%d pages at once: %d calls for %d", fits, e.calls, len(sizes))
+		}
+	}
+}
+
+// Lists that are walked at the same time share one budget, and all of them end.
+func TestMemoryOfAllLists(t *testing.T) {
+	e := &estate{size: 10}
+	want := e.fill(eight, 20, 1<<10)
+	const page = 10<<10 + 1000
+	budget := NewBudget(4*page - slack)
+	var wait sync.WaitGroup
+	for range 8 {
+		wait.Go(func() {
+			newList(t, e, Options{Memory: 3*page - slack, PageSize: page, Budget: budget, Timeout: time.Minute}, eight...).walk(want)
+		})
+	}
+	wait.Wait()
+	if budget.free != 4*page || budget.waiting.Len() != 0 {
+		t.Errorf("%d free", budget.free)
+	}
+}
+
+// Where others hold everything, a list waits for a while and is then told to
+// come later.
+func TestNoMemoryAtAll(t *testing.T) {
+	e := &estate{size: 10}
+	e.fill(eight, 1, 1<<10)
+	budget := NewBudget(1 << 20)
+	greedy := budget.share(1 << 20)
+	if err := greedy.take(context.Background(), 1<<20+slack); err != nil {
+		t.Fatal(err)
+	}
+	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
+	l.Asked = regions.Partial
+	if fault := l.fault(); fault.Status != 503 || fault.Code != arm.ServerBusy || fault.RetryAfter != busyRetry {
+		t.Errorf("got %+v", fault)
+	}
+	greedy.close()
+	if text, _ := l.must(); !strings.Contains(text, "/h/0") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// Regions whose next queries would make the token too long are left for later
+// pages.
+func TestTokenIsBounded(t *testing.T) {
+	seed := 0
+	e := &estate{size: 5, token: func(at int) string { // under the estate's lock
+		seed += 1000
+		return strconv.Itoa(at) + "." + noisy(seed, 400)
+	}}
+	var names []string
+	for i := range 32 {
+		names = append(names, fmt.Sprintf("region%02d", i))
+	}
+	want := e.fill(names, 20, 0)
+	l := newList(t, e, Options{}, names...)
+	pages := 0
+	var all []string
+	for {
+		text, page := l.must()
+		pages++
+		all = append(all, pageOf(t, text)...)
+		token, _ := l.Query.Get(skipToken)
+		if len(token) > longestToken || pages == 1 && len(token) > 4<<10 {
+			t.Fatalf("a token of %d bytes on page %d", len(token), pages)
+		}
+		if page.NextLink == "" {
+			break
+		}
+	}
+	slices.Sort(all)
+	// All at once do not fit: the walk is longer than the four pages of a region.
+	if !slices.Equal(all, want) || pages < 8 || e.calls > 32*4+32+2*pages {
+		t.Errorf("%d elements on %d pages with %d calls", len(all), pages, e.calls)
+	}
+}
+
+func TestLinkThatNoTokenHolds(t *testing.T) {
+	s := (&scripted{}).says("a", query, 200, `{"value":[1]}`).
+		says("b", query, 200, `{"value":[2],"nextLink":"?t=`+noisy(0, 12000)+`"}`)
+	l := newList(t, s, Options{}, "a", "b")
+	if text, _ := l.must(); !strings.HasPrefix(text, `{"value":[1],"nextLink"`) { // b is put off
+		t.Errorf("got %s", text)
+	}
+	if fault := l.fault(); len(fault.Details) != 1 || fault.Details[0].Target != "b" || !strings.Contains(fault.Details[0].Message, "too long") {
+		t.Errorf("got %+v", fault)
+	}
+}
+
+// noisy is text that cannot be packed.
+func noisy(seed, n int) string {
+	var b strings.Builder
+	for i := seed; b.Len() < n; i++ {
+		fmt.Fprintf(&b, "%08x", uint32(i+1)*2654435761)
+	}
+	return b.String()[:n]
+}
+
+// However elements are spread over regions and pages, whatever $top is asked
+// for, whichever regions fail and heal, through whichever replica: a list is the
+// union, each id once on a page, byte for byte; or it is an error.
+func TestAnyList(t *testing.T) {
+	rapid.Check(t, func(r *rapid.T) {
+		values := rapid.SliceOfN(rapid.SampledFrom([]string{
+			`1e400`, `-0.0`, `12345678901234567890`, `"\u003c<\/é"`, `{"z":1,"a":[ 1 , 2]}`, `null`, `"nextLink"`, `{"value":[1]}`,
+		}), 0, 60).Draw(r, "values")
+		names := eight[:rapid.IntRange(1, 8).Draw(r, "regions")]
+		e := &estate{size: rapid.IntRange(1, 9).Draw(r, "page size"), holds: map[string][]string{}}
+		var want []string
+		for i, value := range values {
+			name := rapid.SampledFrom(names).Draw(r, "region")
+			element := fmt.Sprintf(`{"v": %s,"id":"/R%d"}`, value, i)
+			want = append(want, element)
+			e.holds[name] = append(e.holds[name], element)
+		}
+		slices.Sort(want)
+
+		sick := map[string]int{} // failures to come
+		e.fails = func(region string, _ int) bool {
+			sick[region]--
+			return sick[region] >= 0
+		}
+		memory := int64(rapid.IntRange(1, 5).Draw(r, "memory")) * 4096
+		options := Options{Keys: keysOf(t, "k1", "k2"), Memory: memory - slack + 4096, PageSize: 4096}
+		replicas := []*Lister{newList(t, e, options, names...).Lister, newList(t, e, options, names...).Lister}
+		l := newList(t, e, options, names...)
+		if top := rapid.IntRange(0, 12).Draw(r, "top"); top > 0 {
+			l.with("&$top=" + strconv.Itoa(top))
+		}
+		partial := rapid.Bool().Draw(r, "partial")
+		if partial {
+			l.Asked = regions.Partial
+		}
+
+		var all []string
+		for steps := 0; ; steps++ {
+			if steps > 2000 {
+				r.Fatal("the list does not end")
+			}
+			if steps < 20 && rapid.Bool().Draw(r, "trouble") {
+				sick[rapid.SampledFrom(names).Draw(r, "sick")] = rapid.IntRange(1, 4).Draw(r, "failures")
+			}
+			l.Lister = replicas[rapid.IntRange(0, 1).Draw(r, "replica")]
+			text, page, fault := l.next()
+			if fault != nil {
+				if fault.Status != 503 || len(fault.Details) == 0 {
+					r.Fatalf("%+v", fault)
+				}
+				continue // the same page once more
+			}
+			all = append(all, pageOf(r, text)...)
+			if page.NextLink != "" {
+				continue
+			}
+			slices.Sort(all)
+			if page.Completed != (len(page.Unreachable) == 0) || !partial && !page.Completed {
+				r.Fatalf("%+v", page)
+			}
+			if page.Completed && !slices.Equal(all, want) {
+				r.Fatalf("got %q, want %q", all, want)
+			}
+			// What a partial list has is there, once; what it lacks lies where it
+			// says.
+			for _, element := range want {
+				n := 0
+				for _, got := range all {
+					if got == element {
+						n++
+					}
+				}
+				lacking := slices.ContainsFunc(page.Unreachable, func(name string) bool { return slices.Contains(e.holds[name], element) })
+				if n > 1 || n == 0 && !lacking {
+					r.Fatalf("%s is there %d times without %q", element, n, page.Unreachable)
+				}
+			}
+			return
+		}
+	})
+}

@@ -1,0 +1,194 @@
+package fanout
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"portico/arm"
+	"portico/regions"
+	"portico/routing"
+	"portico/upstream"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+// scripted answers by region and query. What it does not know is a 400.
+type scripted struct {
+	mu    sync.Mutex
+	pages map[string]map[string]func(context.Context) (upstream.Answer, error)
+	calls []upstream.Call
+}
+
+func (s *scripted) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+	s.mu.Lock()
+	s.calls = append(s.calls, call)
+	answer := s.pages[call.Endpoint.Region][call.Query]
+	s.mu.Unlock()
+	if answer == nil {
+		return upstream.Answer{Status: http.StatusBadRequest}, nil
+	}
+	got, err := answer(ctx)
+	if err == nil && call.Reserve != nil {
+		if err := call.Reserve(ctx, int64(len(got.Body))); err != nil {
+			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: err}
+		}
+	}
+	return got, err
+}
+
+func (s *scripted) on(region, query string, answer func(context.Context) (upstream.Answer, error)) *scripted {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.pages == nil {
+		s.pages = map[string]map[string]func(context.Context) (upstream.Answer, error){}
+	}
+	if s.pages[region] == nil {
+		s.pages[region] = map[string]func(context.Context) (upstream.Answer, error){}
+	}
+	s.pages[region][query] = answer
+	return s
+}
+
+// says answers with a status and a body.
+func (s *scripted) says(region, query string, status int, body string, header ...string) *scripted {
+	h := http.Header{}
+	for i := 0; i+1 < len(header); i += 2 {
+		h.Set(header[i], header[i+1])
+	}
+	return s.on(region, query, func(context.Context) (upstream.Answer, error) {
+		return upstream.Answer{Status: status, Header: h, Body: []byte(body)}, nil
+	})
+}
+
+func (s *scripted) fails(region, query string, err error) *scripted {
+	return s.on(region, query, func(context.Context) (upstream.Answer, error) { return upstream.Answer{}, err })
+}
+
+// asked lists the calls since the last time, as region?query, sorted.
+func (s *scripted) asked() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var all []string
+	for _, call := range s.calls {
+		all = append(all, call.Endpoint.Region+"?"+call.Query)
+	}
+	s.calls = nil
+	slices.Sort(all)
+	return strings.Join(all, " ")
+}
+
+const (
+	listed = "/subscriptions/S/resourceGroups/My%20(g)/providers/N.S/things"
+	query  = "api-version=v"
+)
+
+// walking asks a lister for pages of one list.
+type walking struct {
+	*Lister
+	t testing.TB
+	Request
+}
+
+// newList is a list over regions. Options that are not set get what is usual.
+func newList(t testing.TB, reader Reader, o Options, names ...string) *walking {
+	t.Helper()
+	o.Reader, o.Public = reader, parseURL(t, "https://public.example")
+	if o.Keys == nil {
+		o.Keys = NewOwnKeys()
+	}
+	if o.Budget == nil {
+		o.Budget = NewBudget(256 << 20)
+	}
+	if o.Memory == 0 {
+		o.Memory = 32 << 20
+	}
+	if o.PageSize == 0 {
+		o.PageSize = 8 << 20
+	}
+	if o.Timeout == 0 {
+		o.Timeout = 20 * time.Second
+	}
+	if o.TokenLifetime == 0 {
+		o.TokenLifetime = time.Hour
+	}
+	l := &walking{NewLister(o), t, Request{Namespace: "N.S", Header: http.Header{"X-Own": {"1"}}}}
+	endpoints := map[string]*regions.Endpoint{}
+	for _, name := range names {
+		endpoints[name] = &regions.Endpoint{Region: name, URLs: []*url.URL{parseURL(t, "https://"+name+".example")}}
+		l.Endpoints = append(l.Endpoints, endpoints[name])
+	}
+	l.Endpoint = func(region string) *regions.Endpoint { return endpoints[region] }
+	l.at("https://public.example" + listed + "?" + query)
+	return l
+}
+
+// at goes to a link, which must be on the public host.
+func (l *walking) at(link string) {
+	l.t.Helper()
+	target := parseURL(l.t, link)
+	if target.Scheme != "https" || target.Host != "public.example" {
+		l.t.Fatalf("the link %s leads elsewhere", link)
+	}
+	if err := l.Path.Parse(target.EscapedPath()); err != nil {
+		l.t.Fatal(err)
+	}
+	q, fault := routing.ParseQuery(target.RawQuery)
+	if fault != nil {
+		l.t.Fatal(fault)
+	}
+	l.Query = q
+}
+
+// next asks for the page and goes on to the one behind it. It returns the
+// page's text.
+func (l *walking) next() (string, *Merged, *arm.Error) {
+	l.t.Helper()
+	l.Began = time.Now()
+	page, err := l.Page(context.Background(), l.Request)
+	if err != nil {
+		var fault *arm.Error
+		if !errors.As(err, &fault) {
+			l.t.Fatalf("got %v, want an *arm.Error", err)
+		}
+		return "", nil, fault
+	}
+	defer page.Release()
+	var b strings.Builder
+	n, err := page.WriteTo(&b)
+	if err != nil || n != page.Size() || n != int64(b.Len()) {
+		l.t.Fatalf("%d of %d bytes, %v", n, page.Size(), err)
+	}
+	if page.NextLink != "" {
+		l.at(page.NextLink)
+	}
+	return b.String(), page, nil
+}
+
+// must is next for a page that there must be.
+func (l *walking) must() (string, *Merged) {
+	l.t.Helper()
+	text, page, fault := l.next()
+	if fault != nil {
+		l.t.Fatalf("got %v: %+v", fault, fault.Details)
+	}
+	return text, page
+}
+
+// fault is next for a page that must fail.
+func (l *walking) fault() *arm.Error {
+	l.t.Helper()
+	text, _, fault := l.next()
+	if fault == nil {
+		l.t.Fatalf("got %s, want a failure", text)
+	}
+	return fault
+}

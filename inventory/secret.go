@@ -1,0 +1,33 @@
+package inventory
+
+import (
+	"context"
+	"crypto/rand"
+	"fmt"
+)
+
+const (
+	insertSecret = `INSERT INTO secrets (subscription, name, secret, created) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, name) DO NOTHING`
+	selectSecret = `SELECT secret FROM secrets WHERE subscription = ? AND name = ?`
+)
+
+// Secret returns the random key of that name. Whoever asks first makes it; from
+// then on it is the same for all who share the store.
+func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err error) {
+	return commit(ctx, s, flushed, aboutSubscription(""), func(t *tx) (key [32]byte, err error) {
+		var fresh [32]byte
+		rand.Read(fresh[:]) // never fails
+		if _, err := t.exec(insertSecret, "", name, fresh[:], micros(t.now)); err != nil {
+			return key, err
+		}
+		var stored []byte
+		if err := t.one(selectSecret, "", name)(&stored); err != nil {
+			return key, err
+		}
+		if len(stored) != len(key) {
+			return key, fmt.Errorf("inventory: the secret %s is %d bytes long", name, len(stored))
+		}
+		return [32]byte(stored), nil
+	})
+}

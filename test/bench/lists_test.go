@@ -1,0 +1,122 @@
+package bench
+
+import (
+	"fmt"
+	"os"
+	"testing"
+	"time"
+)
+
+// Wall time of a list over N regions that each take 200 ms, beside a call to one
+// of them: all are asked at once, so it is the time of one and little more.
+func BenchmarkListTime(b *testing.B) {
+	for _, n := range []int{1, 8, 32} {
+		b.Run(fmt.Sprintf("%d-regions", n), func(b *testing.B) {
+			c := newCloud(b, n, 200*time.Millisecond)
+			c.holds(60<<10, 1)
+			c.get(b, c.portico.URL+listPath) // connections are open from here on
+			var merged, single time.Duration
+			for b.Loop() {
+				begun := time.Now()
+				c.get(b, c.portico.URL+listPath)
+				merged += time.Since(begun)
+				begun = time.Now()
+				c.get(b, c.urls[0]+listPath)
+				single += time.Since(begun)
+			}
+			b.ReportMetric(float64(merged)/float64(single), "x-single-region")
+		})
+	}
+}
+
+// Processor time per MiB of a merged list, beside a Go program that decodes and
+// encodes, and beside nginx passing the same bytes on.
+func BenchmarkListProcessorTime(b *testing.B) {
+	const regions, lists = 8, 40
+	c := newCloud(b, regions, 0)
+	c.holds(1<<20, 1)
+	plainURL, plainPid := startPlainMerger(b, c.urls)
+	nginxURL, nginxPid := startNginx(b, c.urls[0])
+	through := func(url string, n int) func() int64 {
+		return func() (bytes int64) {
+			for range n {
+				bytes += c.get(b, url+listPath)
+			}
+			return bytes
+		}
+	}
+	peers := []*peer{{pid: c.portico.Pid(), read: through(c.portico.URL, 1)}, {pid: plainPid, read: through(plainURL, 1)}}
+	if nginxURL == "" {
+		b.Log("nginx is not installed: not compared with it")
+	} else {
+		peers = append(peers, &peer{pid: nginxPid, read: through(nginxURL, regions)})
+	}
+	for b.Loop() {
+		measure(b, lists, peers)
+		own := peers[0].perMiB()
+		b.ReportMetric(own/1e6, "ms/MiB")
+		b.ReportMetric(peers[1].perMiB()/own, "x-cheaper-than-decoding")
+		if nginxURL != "" {
+			b.ReportMetric(own/peers[2].perMiB(), "x-nginx")
+		}
+	}
+}
+
+// peer is a process through which the same bytes are read.
+type peer struct {
+	pid   int
+	read  func() int64
+	bytes int64
+	used  time.Duration
+}
+
+func (p *peer) perMiB() float64 { return float64(p.used) / (float64(p.bytes) / (1 << 20)) }
+
+// measure reads through the peers in turns, so that what else the machine does
+// weighs on all of them.
+func measure(b *testing.B, rounds int, peers []*peer) {
+	b.Helper()
+	for _, p := range peers {
+		p.read() // warm
+		p.bytes, p.used = 0, -cpu(b, p.pid)
+	}
+	for range rounds {
+		for _, p := range peers {
+			p.bytes += p.read()
+		}
+	}
+	for _, p := range peers {
+		p.used += cpu(b, p.pid)
+	}
+}
+
+// The peak of memory does not grow with the length of a list. With
+// PORTICO_BENCH_LONG=1 the longest one has 512 MiB.
+func BenchmarkListMemory(b *testing.B) {
+	const regions, page = 8, 128 << 10 // a merged page has 1 MiB
+	lengths := []int{1, 32}
+	if os.Getenv("PORTICO_BENCH_LONG") != "" {
+		lengths = append(lengths, 512)
+	}
+	c := newCloud(b, regions, 0)
+	// What a process keeps from its first pages on is no matter of length.
+	c.holds(page, 32)
+	c.walk(b)
+	for b.Loop() {
+		var first float64
+		for _, length := range lengths {
+			c.holds(page, length)
+			forgetPeak(b, c.portico.Pid())
+			size, pages := c.walk(b)
+			if pages != length || size < int64(length)<<20 {
+				b.Fatalf("%d bytes on %d pages", size, pages)
+			}
+			used := peak(b, c.portico.Pid())
+			if first == 0 {
+				first = used
+			}
+			b.ReportMetric(used/first, fmt.Sprintf("x-at-%d-MiB", length))
+		}
+		b.ReportMetric(first/(1<<20), "MiB")
+	}
+}

@@ -1,0 +1,157 @@
+package wire
+
+import (
+	"bytes"
+	"compress/gzip"
+	"io"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// R1, R4, R5, S4: what a region that is ill, or hostile, can do to lists.
+func testListBounds(t *testing.T, w *world) {
+	w.holdPages(t, "bounds")
+	const first = pagesOfRegions + "?" + V
+	good := pageText("", `"e1"`)
+	t.Run("S4 a gzip bomb", func(t *testing.T) {
+		var bomb bytes.Buffer
+		z, err := gzip.NewWriterLevel(&bomb, gzip.BestCompression)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.Copy(z, io.LimitReader(spaces{}, 1<<30)); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+		w.pages("eastus", map[string]string{"": good})
+		w.pages("westus", map[string]string{"": ok(200, bomb.String(), "Content-Encoding: gzip")})
+		before := w.metric(t, "process_resident_memory_bytes")
+		for range 8 {
+			got := w.send(t, message{target: first})
+			if f := got.failure(t).Error; got.status != 503 || len(f.Details) != 1 || f.Details[0].Code != "ResponseTooLarge" {
+				t.Errorf("got %s", got)
+			}
+		}
+		if grown := w.metric(t, "process_resident_memory_bytes") - before; grown > 256<<20 { // unpacked, one is 1 GiB
+			t.Errorf("memory grew by %.0f MiB", grown/(1<<20))
+		}
+	})
+	t.Run("R1 Retry-After", func(t *testing.T) {
+		for value, passed := range map[string]string{"3600": "60", "-1": "", "Wed, 21 Oct 2015 07:28:00 GMT": "", "soon": ""} {
+			w.pages("westus", map[string]string{"": ok(503, "{}", "Retry-After: "+value)})
+			got := w.send(t, message{target: first})
+			if got.status != 503 || got.header.Get("Retry-After") != passed {
+				t.Errorf("%s: %s", value, got)
+			}
+		}
+	})
+	t.Run("R5 the provider's own error", func(t *testing.T) {
+		w.pages("westus", map[string]string{"": ok(503, `{"error":{"code":"Maintenance","message":"Back at nine.","details":[]}}`)})
+		got := w.send(t, message{target: first})
+		f := got.failure(t).Error
+		if len(f.Details) != 1 || f.Details[0].Code != "Maintenance" || f.Details[0].Message != "Back at nine." || f.Details[0].Target != "westus" {
+			t.Errorf("got %s", got)
+		}
+	})
+	t.Run("R4 everything fails", func(t *testing.T) {
+		w.pages("westus", map[string]string{"": ok(503, "{}")})
+		w.pages("eastus", map[string]string{"": hangUp})
+		w.forget(t)
+		const lists, clients = 400, 20
+		var wait sync.WaitGroup
+		for range clients {
+			wait.Go(func() {
+				for range lists / clients {
+					if got := w.send(t, message{target: first}); got.status != 503 {
+						t.Errorf("got %s", got)
+					}
+				}
+			})
+		}
+		wait.Wait()
+		seen := map[string]int{}
+		for _, r := range w.received(t) {
+			seen[r.region]++
+		}
+		for region, n := range seen {
+			// A fifth more than there are lists, and the few that are always
+			// allowed.
+			if n < lists || n > lists+lists/5+20 {
+				t.Errorf("%s got %d requests for %d lists", region, n, lists)
+			}
+		}
+		if w.metric(t, `portico_retries_total{outcome="refused"}`) == 0 || len(seen) != 2 {
+			t.Errorf("no retry was refused; %v", seen)
+		}
+	})
+	t.Run("F3, F8, S4 the reference provider's misprints", func(t *testing.T) {
+		machine := w.machine(t, w.group(t, "misprints"), "m", "eastus")
+		list := machine[:strings.LastIndexByte(machine, '/')] + "?" + V
+		for fault, told := range map[string]string{
+			"next-loop": "never end", "endless-pages": "never end", "no-value": "'value'", "gzip-bomb=200000000": "ResponseTooLarge",
+			"big=9000000": "ResponseTooLarge", "big-chunked=9000000": "ResponseTooLarge", "html": "Unexpected character", "bad-json": "Unexpected end",
+		} {
+			target, header := list, []string{"x-contoso-fault: " + fault}
+			for pages := 1; ; pages++ {
+				got := w.send(t, message{target: target, header: header})
+				if got.status == 200 && pages < 100 {
+					target = nextOf(t, got)
+					continue
+				}
+				if got.status != 503 || !strings.Contains(string(got.body), told) {
+					t.Errorf("%s: %s", fault, got)
+				}
+				break
+			}
+		}
+	})
+	t.Run("metrics", func(t *testing.T) {
+		for _, series := range []string{
+			`portico_fanout_regions_total{outcome="answered",region="eastus"}`, `portico_fanout_regions_total{outcome="failed",region="westus"}`,
+			`portico_fanout_pages_total{outcome="complete"}`, `portico_fanout_pages_total{outcome="failed"}`, `portico_fanout_seconds_count`,
+		} {
+			if w.metric(t, series) == 0 {
+				t.Errorf("%s is 0 or missing", series)
+			}
+		}
+	})
+}
+
+// spaces is an endless run of what a JSON text may begin with.
+type spaces struct{}
+
+func (spaces) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = ' '
+	}
+	return len(p), nil
+}
+
+// metric is the value of a series of the gateway's, 0 where there is none.
+func (w *world) metric(t *testing.T, series string) float64 {
+	t.Helper()
+	res, err := w.client.Get("http://" + w.admin + "/metrics")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil || res.StatusCode != http.StatusOK {
+		t.Fatalf("%d, %v", res.StatusCode, err)
+	}
+	line := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(series) + ` (\S+)$`).FindSubmatch(text)
+	if line == nil {
+		return 0
+	}
+	value, err := strconv.ParseFloat(string(line[1]), 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return value
+}

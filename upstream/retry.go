@@ -1,0 +1,106 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"time"
+
+	"github.com/hashicorp/go-retryablehttp"
+)
+
+// Bounds of the retries of reads.
+const (
+	readRetries  = 3
+	shortestWait = 50 * time.Millisecond
+	longestWait  = time.Second
+	longestAsked = 5 * time.Second // a longer Retry-After is the caller's affair
+)
+
+// ErrOverBudget tells that a repetition was not sent: too many of the
+// endpoint's requests are repetitions already.
+var ErrOverBudget = errors.New("the budget of retries is used up")
+
+// retrying returns the policy of one read.
+func (a *attempts) retrying() *retryablehttp.Client {
+	return &retryablehttp.Client{
+		HTTPClient: &http.Client{
+			Transport:     a,
+			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+		},
+		RetryMax:     readRetries,
+		RetryWaitMin: shortestWait,
+		RetryWaitMax: longestWait,
+		CheckRetry:   a.again,
+		Backoff:      wait,
+		// The last answer is better than the news that retries are over.
+		ErrorHandler: func(response *http.Response, err error, _ int) (*http.Response, error) {
+			if response != nil {
+				return response, nil
+			}
+			return nil, err
+		},
+	}
+}
+
+// begin counts the call, and reports whether it may be made.
+func (a *attempts) begin() bool {
+	if a.call.Repeats {
+		return a.budgeted()
+	}
+	a.pool.retries.Request(time.Now())
+	return true
+}
+
+// budgeted takes a retry from the endpoint's budget.
+func (a *attempts) budgeted() bool {
+	allowed := a.pool.retries.Retry(time.Now())
+	a.metrics.retried(allowed)
+	return allowed
+}
+
+func (a *attempts) again(ctx context.Context, response *http.Response, err error) (bool, error) {
+	again, ended := retryRead(ctx, response, err)
+	if !again || ended != nil {
+		return false, ended
+	}
+	if a.tries++; a.tries > readRetries {
+		return true, nil // for the policy to refuse: nothing will be sent
+	}
+	return a.budgeted(), nil
+}
+
+func retryRead(ctx context.Context, response *http.Response, err error) (bool, error) {
+	if ctx.Err() != nil {
+		return false, ctx.Err()
+	}
+	if err != nil {
+		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled), nil
+	}
+	if !statusIsTransient(response.StatusCode) {
+		return false, nil
+	}
+	asked := retryAfter(response)
+	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < asked {
+		return false, nil // the answer at hand is better than none
+	}
+	return asked <= longestAsked, nil
+}
+
+func wait(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
+	if asked := retryAfter(response); asked > 0 {
+		return asked
+	}
+	ceiling := min(longestWait, shortestWait<<attempt)
+	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
+}
+
+// retryAfter returns the pause that an answer asks for, 0 when it asks for none.
+func retryAfter(response *http.Response) time.Duration {
+	if response == nil {
+		return 0
+	}
+	pause, _ := RetryAfter(response.Header, time.Now())
+	return pause
+}

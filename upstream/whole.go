@@ -1,0 +1,84 @@
+package upstream
+
+import (
+	"compress/gzip"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+)
+
+// ReadAll reads an answer's body whole, at most limit bytes of it (beyond them
+// it fails with [ErrTooLarge]), and undoes its compression, after which the
+// same limit holds.
+func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
+	plain, _, err := decompressed(h, body)
+	if err != nil {
+		return nil, err
+	}
+	return readGrowing(plain, limit, func(int64) error { return nil })
+}
+
+// readWhole is ReadAll for an answer whose length may be known. Before the room
+// for bytes is made, reserve is asked for them.
+func readWhole(answer *http.Response, limit int64, reserve func(int64) error) ([]byte, error) {
+	body, packed, err := decompressed(answer.Header, answer.Body)
+	switch {
+	case err != nil:
+		return nil, err
+	case packed || answer.ContentLength < 0:
+		return readGrowing(body, limit, reserve)
+	case answer.ContentLength > limit:
+		return nil, ErrTooLarge
+	}
+	if err := reserve(answer.ContentLength); err != nil {
+		return nil, err
+	}
+	content := make([]byte, answer.ContentLength)
+	if _, err := io.ReadFull(body, content); err != nil {
+		return nil, err
+	}
+	return content, nil
+}
+
+func decompressed(h http.Header, body io.Reader) (plain io.Reader, packed bool, err error) {
+	switch encoding := h.Get("Content-Encoding"); strings.ToLower(encoding) {
+	case "", "identity":
+		return body, false, nil
+	case "gzip":
+		plain, err := gzip.NewReader(body)
+		if err != nil {
+			return nil, true, fmt.Errorf("its gzip encoding is broken: %w", err)
+		}
+		return plain, true, nil
+	default:
+		return nil, true, fmt.Errorf("its encoding %q was not asked for", encoding)
+	}
+}
+
+// leastRoom is what an answer of unknown length gets to begin with.
+const leastRoom = 16 << 10
+
+// readGrowing reads into room that doubles, up to one byte beyond the limit.
+func readGrowing(body io.Reader, limit int64, reserve func(int64) error) ([]byte, error) {
+	var content []byte
+	for {
+		if len(content) == cap(content) {
+			room := min(max(leastRoom, 2*int64(cap(content))), limit+1)
+			if err := reserve(room - int64(cap(content))); err != nil {
+				return nil, err
+			}
+			content = append(make([]byte, 0, room), content...)
+		}
+		n, err := body.Read(content[len(content):cap(content)])
+		content = content[:len(content)+n]
+		switch {
+		case int64(len(content)) > limit:
+			return nil, ErrTooLarge
+		case err == io.EOF:
+			return content, nil
+		case err != nil:
+			return nil, err
+		}
+	}
+}
