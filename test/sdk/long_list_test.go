@@ -112,7 +112,8 @@ func (c clients) machinesPager(query string) *runtime.Pager[machinePage] {
 				return machinePage{}, err
 			}
 			var next machinePage
-			return next, json.Unmarshal(text, &next)
+			err = json.Unmarshal(text, &next)
+			return next, err
 		},
 	})
 }
