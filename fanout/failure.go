@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -39,11 +40,16 @@ func (c Collection) refused(answer upstream.Answer) *arm.Error {
 	return fault
 }
 
-// unknownScope holds for a 404 by which a provider says, in the form of an ARM
-// error, that it has nothing there; another one may be anybody's.
+// unknownScope holds for a 404 by which a provider says, as an ARM error, that it
+// does not know the subscription, the group or the parent, so that it has
+// nothing there. Another one may be anybody's, and says nothing.
 func unknownScope(body []byte) bool {
 	code, _ := errorOf(body)
-	return code != ""
+	switch code {
+	case "NotFound", string(arm.HTTPResourceNotFound):
+		return false
+	}
+	return strings.HasSuffix(code, "NotFound") || strings.HasPrefix(code, "Subscription")
 }
 
 // errorOf reads code and message of an ARM error body, "" where it is none.

@@ -102,6 +102,8 @@ func TestOneRegionFails(t *testing.T) {
 		{"401", text(401, `{"error":{"code":"AuthenticationFailed","message":"m1"}}`), 503, unavailable, "AuthenticationFailed", "m1", 0, 1, true},
 		{"403", text(403, `{"error":{"code":"AuthorizationFailed","message":"m2"}}`), 503, unavailable, "AuthorizationFailed", "m2", 0, 1, true},
 		{"400", text(400, `{"error":{"code":"BadFilter","message":"m2"}}`), 503, unavailable, "BadFilter", "m2", 0, 1, false},
+		{"404 of a path", text(404, `{"error":{"code":"NotFound","message":"m2"}}`), 503, unavailable, "NotFound", "m2", 0, 2, false},
+		{"404 of a type", text(404, `{"error":{"code":"InvalidResourceType","message":"m2"}}`), 503, unavailable, "InvalidResourceType", "m2", 0, 2, false},
 		{"404 of anybody", text(404, `<html>`), 503, unavailable, gone, "status 404", 0, 2, false},
 		{"500", text(500, `<html>`), 503, unavailable, gone, "status 500", 0, 2, false},
 		{"503", text(503, ``, "Retry-After", "7"), 503, unavailable, gone, "status 503", 7 * time.Second, 2, false},
