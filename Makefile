@@ -74,7 +74,7 @@ sdk: ## the Azure SDK for Go as the client
 chaos-short: ## 2,000 writes through two replicas and 6 kills, within three minutes
 	go test ./test/chaos -count=1 -timeout 15m -v | grep -v '^=== '
 
-chaos: ## 20,000 writes and 30 kills, a quarter of an hour
+chaos: ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
 fuzz-short: ## 60,000 inputs to each fuzz target; longer: test/fuzz.sh 10m

@@ -19,10 +19,10 @@ import (
 )
 
 var (
-	long   = flag.Bool("chaos.long", false, "20,000 writes and 30 kills")
+	long   = flag.Bool("chaos.long", false, "20,000 writes and 30 kills of gateways")
 	seed   = flag.Uint64("chaos.seed", 0, "determines the schedule of faults; 0 takes a random one")
 	writes = flag.Int64("chaos.writes", 0, "how many writes, in place of the form's own number")
-	kills  = flag.Int("chaos.kills", 0, "how many kills, in place of the form's own number")
+	kills  = flag.Int("chaos.kills", 0, "how many kills of gateways, in place of the form's own number")
 	store  = flag.String("chaos.store", "postgres", "postgres, or sqlite with one gateway")
 	out    = flag.String("chaos.out", "", "folder for what is needed to understand a failure; by default the test's artifacts")
 )

@@ -25,7 +25,7 @@
 //
 //	go test ./test/chaos
 //
-// The long form, 20,000 writes and 30 kills, takes about a quarter of an hour:
+// The long form, 20,000 writes and 30 kills of gateways, takes about a quarter of an hour:
 //
 //	go test ./test/chaos -run TestChaos -count=1 -timeout 60m -v -chaos.long
 //

@@ -1,6 +1,7 @@
 package chaos
 
 import (
+	"math/rand/v2"
 	"testing"
 	"time"
 
@@ -105,5 +106,27 @@ func TestStuck(t *testing.T) {
 	}
 	if got, want := stuck(operations, 10*time.Second), 31*time.Millisecond; got != want {
 		t.Errorf("it is stuck at %v, want %v", got, want)
+	}
+}
+
+func TestSchedule(t *testing.T) {
+	for seed := range uint64(200) {
+		for _, kills := range []int{1, 6, 30} {
+			for _, shared := range []bool{false, true} {
+				killed, lost := 0, 0
+				for _, f := range schedule(rand.New(rand.NewPCG(seed, 0)), kills, shared) {
+					killed += f.kind.kills()
+					if f.kind == failOver {
+						lost++
+						if f.at < 0.5 {
+							t.Errorf("seed %d: the primary is lost after %.0f%% of the writes", seed, 100*f.at)
+						}
+					}
+				}
+				if killed != kills || lost != map[bool]int{true: 1}[shared] {
+					t.Errorf("seed %d, %d kills, a shared store: %v: %d gateways are killed, %d primaries lost", seed, kills, shared, killed, lost)
+				}
+			}
+		}
 	}
 }

@@ -30,10 +30,10 @@ var kindNames = [kinds]string{
 
 func (k kind) String() string { return kindNames[k] }
 
-// kills is how many processes a fault ends by SIGKILL.
+// kills is how many gateways a fault ends by SIGKILL.
 func (k kind) kills() int {
 	switch k {
-	case killGateway, killRegion, failOver, pauseAndKill:
+	case killGateway, pauseAndKill:
 		return 1
 	case killGateways:
 		return 2
@@ -53,7 +53,7 @@ func (f fault) String() string {
 	return fmt.Sprintf("%s (%d, after %.0f%% of the writes, for %v)", f.kind, f.of, 100*f.at, f.hold.Round(time.Millisecond))
 }
 
-// schedule spreads faults over a run of some length: kills of processes as many
+// schedule spreads faults over a run of some length: kills of gateways as many
 // as asked for, and other faults among them. The same numbers give the same
 // schedule. Where the store is shared it is struck too, and its primary is lost
 // once, in the second half.
@@ -61,22 +61,19 @@ func schedule(random *rand.Rand, kills int, shared bool) []fault {
 	var wanted []kind
 	left := kills
 	if shared {
-		left -= failOver.kills()
 		for range max(1, kills/6) {
 			wanted = append(wanted, restartStore, crashStore, pauseStore)
 		}
 	}
 	for range max(2, kills/3) {
-		wanted = append(wanted, pauseGateway)
+		wanted = append(wanted, pauseGateway, killRegion)
 	}
 	for left > 0 {
 		k := killGateway
 		switch n := random.IntN(10); {
-		case n < 3:
-			k = killRegion
-		case n < 4 && left > 1 && shared:
+		case n < 2 && left > 1 && shared:
 			k = killGateways
-		case n < 6 && shared:
+		case n < 5 && shared:
 			k = pauseAndKill
 		}
 		wanted = append(wanted, k)
@@ -84,7 +81,7 @@ func schedule(random *rand.Rand, kills int, shared bool) []fault {
 	}
 	random.Shuffle(len(wanted), func(i, j int) { wanted[i], wanted[j] = wanted[j], wanted[i] })
 	if shared {
-		wanted = slices.Insert(wanted, len(wanted)/2+random.IntN(len(wanted)/2), failOver)
+		wanted = slices.Insert(wanted, len(wanted)/2+1+random.IntN(len(wanted)-len(wanted)/2), failOver)
 	}
 	var all []fault
 	for i, k := range wanted {
