@@ -76,9 +76,10 @@ func TestChaos(t *testing.T) {
 	r.work(t, f, chosen)
 	worked := r.clock()
 	r.site.calm(t)
-	quiet := r.site.settle(t, restBound)
+	respelled := r.history.respelled()
+	quiet := r.site.settle(t, restBound, respelled)
 	r.lastReads(t)
-	r.site.lists(t)
+	r.site.lists(t, respelled)
 	begun := r.clock()
 	r.judge(t)
 	if r.tempered == 0 {

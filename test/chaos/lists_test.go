@@ -3,44 +3,58 @@ package chaos
 import (
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"portico/test/harness"
 )
 
 // lists compares what each replica lists, of all types and of each, with what
-// the providers hold. Nothing may be under way.
-func (s *site) lists(t *testing.T) {
+// the providers hold. Nothing may be under way. Of the resources in respelled the
+// casing does not count.
+func (s *site) lists(t *testing.T, respelled map[string]bool) {
 	t.Helper()
 	var held []string
 	for _, c := range s.regions {
 		held = append(held, c.IDs(t)...)
 	}
 	for replica := range s.gateways {
-		s.compare(t, replica, "/resources"+groupVersion, held)
+		s.compare(t, replica, "/resources"+groupVersion, held, respelled)
 		for _, typ := range types {
-			s.compare(t, replica, "/providers/"+typ+version, ofType(typ, held))
+			s.compare(t, replica, "/providers/"+typ+version, ofType(typ, held), nil)
 		}
 	}
 }
 
 // compare reads a list of the subscription and compares it with the ids that
 // should be in it.
-func (s *site) compare(t *testing.T, replica int, path string, want []string) {
+func (s *site) compare(t *testing.T, replica int, path string, want []string, respelled map[string]bool) {
 	t.Helper()
 	a := s.gateways[replica].Do(t, harness.Request{Path: "/subscriptions/" + harness.SubscriptionID + path}).Want(t, 200)
 	var got []string
 	for _, element := range a.Values(t) {
 		got = append(got, fmt.Sprint(element["id"]))
 	}
-	slices.Sort(got)
-	want = slices.Sorted(slices.Values(want))
+	got, want = spelled(got, respelled), spelled(want, respelled)
 	if !slices.Equal(got, want) {
 		t.Errorf("replica %d lists at %s\n%q, but there is\n%q", replica, path, got, want)
 	}
 	if next := a.JSON(t)["nextLink"]; next != nil {
 		t.Errorf("replica %d ends its list at %s early: %v", replica, path, next)
 	}
+}
+
+// spelled sorts ids; those whose casing does not count are folded.
+func spelled(ids []string, respelled map[string]bool) []string {
+	var all []string
+	for _, id := range ids {
+		if key := strings.ToLower(id); respelled[key] {
+			id = key
+		}
+		all = append(all, id)
+	}
+	slices.Sort(all)
+	return all
 }
 
 // ofType selects the ids of resources of a type.
