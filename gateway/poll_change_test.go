@@ -94,7 +94,8 @@ const scriptOperations = inSubscription + "/providers/Contoso.Script/locations/w
 func TestPollsThatMove(t *testing.T) {
 	p := newScripted(t)
 	item := p.item("i")
-	one, two, three, four := scriptOperations+"one", scriptOperations+"two?t=a%2Fb", scriptOperations+"three?x=1", "/operations/four"
+	statuses := strings.Replace(scriptOperations, "operationResults", "operationStatuses", 1)
+	one, two, three, four := scriptOperations+"one", statuses+"two?t=a%2Fb", scriptOperations+"three?x=1", "/operations/four"
 	p.say("DELETE "+item+api, 202, "", "Location", p.at+one)
 	p.say("GET "+one, 202, "", "Location", p.at+two)
 	p.say("GET "+two, 202, "", "Location", "https://evil.example"+three)

@@ -61,7 +61,7 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 	redirect := status >= 300 && status < 400
 	polled := operations.Polled(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.request.Reads() && x.subscription() != ""
-	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && name == formOf(x.request)
+	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
 	switch {
 	case redirect && name == "Location":
 		if own {
@@ -138,13 +138,12 @@ func (g *Gateway) standIn(x *exchange, p proxied, header, target string) polling
 	return pollingLink{header, fanout.PublicLink(g.public, path, query), &record}
 }
 
-// formOf is the header by which clients learn of a URL that is being polled.
-func formOf(q *routing.Request) string {
+// asksResult tells whether a poll asks for the result of an operation, and not
+// for its status, where that is for the front door to know: of its own URLs,
+// and of those by which it goes on with the URLs of results.
+func asksResult(q *routing.Request, o *inventory.Operation) bool {
 	hop := q.Path.LastHop()
-	if arm.EqualFold(hop.Segment(hop.Len()-2), operationResults) {
-		return "Location"
-	}
-	return "Azure-Asyncoperation"
+	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), operationResults)
 }
 
 // goOn has the URL that is being polled stand for the one that its provider

@@ -73,7 +73,7 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 		g.settleEnd(r.Context(), x, p)
 	}
 	switch {
-	case formOf(x.request) != "Location":
+	case !asksResult(x.request, o):
 		return g.tellStatus(w, x, o, end)
 	case !end.over:
 		w.Header()["Location"] = []string{g.publicURI(x.request)}
