@@ -4,14 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"net/http"
-	"net/url"
 	"strconv"
 	"time"
 
-	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
-	"portico/routing"
 	"portico/upstream"
 )
 
@@ -23,99 +19,52 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 // remembers where polls of them go. A URL on a foreign host never reaches a
 // client, but for the Location of a redirect, which is not followed blindly.
 func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p proxied, status int) {
-	redirect := status >= 300 && status < 400
+	links := p.links
+	if links == nil {
+		links = g.pollingLinks(h, x, p, status)
+		g.remember(ctx, x, links)
+	}
 	for _, name := range pollingHeaders {
-		values, sent := h[name]
-		if !sent {
-			continue
-		}
-		public, own := g.publicForm(values[0], p)
-		switch {
-		case own:
-			h[name] = []string{public.String()}
-			if operations.Polled(name, status) && !p.remembered {
-				g.remember(ctx, x, p, public)
-			}
-		case !redirect || name != "Location":
-			delete(h, name)
-			g.log.Warn("a polling URL on a foreign host was removed")
-		default:
-			h[name] = values[:1]
-		}
+		delete(h, name)
+	}
+	for _, link := range links.all {
+		h[link.header] = []string{link.url}
+	}
+	if links.unnamed && h.Get("Retry-After") == "" {
+		g.pollAgain(h)
 	}
 	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
 		g.clampRetryAfter(h)
 	}
 }
 
-// operationsOf are the polling URLs that the client of a write is given with
-// its answer.
-func (g *Gateway) operationsOf(x *exchange, answer *http.Response, p proxied) (all []inventory.Operation) {
-	for _, name := range pollingHeaders {
-		values := answer.Header[name]
-		if len(values) == 0 || !operations.Polled(name, answer.StatusCode) {
-			continue
-		}
-		if public, own := g.publicForm(values[0], p); own {
-			if o, ok := g.operation(x, p, public); ok {
-				all = append(all, o)
+// remember records polling URLs. Where that fails a URL's own path must do; one
+// that stands for something else is withheld.
+func (g *Gateway) remember(ctx context.Context, x *exchange, links *pollingLinks) {
+	kept := links.all[:0]
+	for _, link := range links.all {
+		if link.record != nil {
+			err := g.store.RecordOperation(ctx, *link.record)
+			if err != nil {
+				g.note(x, "a polling URL was not recorded", err)
 			}
+			if err != nil && link.record.Replays() {
+				continue
+			}
+		}
+		kept = append(kept, link)
+	}
+	links.all = kept
+}
+
+// records are what is to be remembered of polling URLs.
+func (l *pollingLinks) records() (all []inventory.Operation) {
+	for _, link := range l.all {
+		if link.record != nil {
+			all = append(all, *link.record)
 		}
 	}
 	return all
-}
-
-// publicForm returns a polling URL as it is on the front door, and whether it
-// may be: it names the front door, the provider's own endpoint, or no host.
-func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
-	return operations.PollTarget(link, g.public, p.Endpoint)
-}
-
-// remember records a polling URL. Where that fails the URL's own path must do.
-func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, link *url.URL) {
-	record, ok := g.operation(x, p, link)
-	if !ok {
-		return
-	}
-	if err := g.store.RecordOperation(ctx, record); err != nil {
-		g.note(x, "a polling URL was not recorded", err)
-	}
-}
-
-// operation tells which endpoint a polling URL was issued by, and on whose
-// behalf; nothing of one that is not of the request's subscription.
-func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) (record inventory.Operation, ok bool) {
-	var path arm.Path
-	if x.subscription() == "" || path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
-		return record, false
-	}
-	query, fault := routing.ParseQuery(link.RawQuery)
-	if fault != nil {
-		return record, false
-	}
-	principal := x.principal.In(p.Subscription.TenantID)
-	record = inventory.Operation{
-		Subscription: x.subscription(),
-		Token:        routing.PollToken(path.String(), query),
-		Method:       x.request.Method,
-		Namespace:    x.request.Provider.Namespace,
-		Region:       p.Region,
-		APIVersion:   x.request.Query.APIVersion,
-		TenantID:     principal.TenantID,
-		ObjectID:     principal.ObjectID,
-		Until:        time.Now().Add(g.config.Operations.Records),
-	}
-	if x.request.Type != nil {
-		record.Type = x.request.Type.Name
-	}
-	switch {
-	case p.Operation != nil: // a poll that names a further URL of the same operation
-		record.Resource, record.Method, record.Type, record.APIVersion = p.Operation.Resource, p.Operation.Method, p.Operation.Type, p.Operation.APIVersion
-		record.Follow = p.Operation.Follow
-	case p.Row != nil || p.Location != "":
-		record.Resource = x.request.Key()
-	}
-	return record, true
 }
 
 // clampRetryAfter makes Retry-After of an accepted or finished operation an

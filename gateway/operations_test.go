@@ -270,14 +270,6 @@ func TestPollingURLs(t *testing.T) {
 		if mode == "accepted-async" {
 			s.ok(200, "GET", s.local(own.header.Get("Azure-Asyncoperation")), "")
 		}
-		s.log.Reset()
-		foreign := s.ok(202, "PUT", machinePath("g", "foreign"+mode)+api, westus, "x-contoso-fault", "foreign-location", "x-contoso-async", mode)
-		if len(foreign.header["Location"])+len(foreign.header["Azure-Asyncoperation"]) != 0 {
-			t.Errorf("%v", foreign.header)
-		}
-		if !strings.Contains(s.log.String(), "a polling URL on a foreign host was removed") {
-			t.Error("the log does not say so")
-		}
 	}
 }
 

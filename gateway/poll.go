@@ -12,12 +12,17 @@ import (
 
 // poll carries a poll of an operation. When it shows that the operation has
 // ended, the resource that it worked on is asked for before the client learns
-// of the end, so that what the client does next meets an index that knows.
+// of the end, so that what the client does next meets an index that knows. To
+// anybody but who began the operation it does not exist (async reference,
+// Operation result rules).
 func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	if o := p.Operation; o != nil {
-		principal := x.principal.In(p.Subscription.TenantID)
-		if !arm.EqualFold(o.TenantID, principal.TenantID) || o.ObjectID != principal.ObjectID {
+		if !g.began(x, p, o) {
 			return x.request.Unroutable()
+		}
+		g.renew(r.Context(), x, *o)
+		if o.Replays() {
+			return g.replay(w, r, x, p)
 		}
 	}
 	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
@@ -31,6 +36,30 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	case !believed:
 		return g.anew(w, r, x, p)
 	}
+	return g.polled(w, r, x, p, answer)
+}
+
+// began tells whether the caller is who began an operation.
+func (g *Gateway) began(x *exchange, p proxied, o *inventory.Operation) bool {
+	principal := x.principal.In(p.Subscription.TenantID)
+	return arm.EqualFold(o.TenantID, principal.TenantID) && o.ObjectID == principal.ObjectID
+}
+
+// renew keeps the record of a URL that is still polled after half of its time:
+// operations may run for longer than records are kept.
+func (g *Gateway) renew(ctx context.Context, x *exchange, o inventory.Operation) {
+	now, kept := g.store.Time(), g.config.Operations.Records
+	if o.Until.Sub(now) > kept/2 {
+		return
+	}
+	o.Until = now.Add(kept)
+	if err := g.store.RecordOperation(ctx, o); err != nil {
+		g.note(x, "a polling URL was not renewed", err)
+	}
+}
+
+// polled gives the client a provider's answer to a poll.
+func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, answer *http.Response) error {
 	if p.Operation != nil && p.Operation.Resource != "" {
 		ended, err := g.ended(answer, x.request.Provider.Namespace)
 		if err != nil {

@@ -46,8 +46,9 @@ type proxied struct {
 	routing.Decision
 	body    routing.Body
 	content []byte
-	// remembered: the polling URLs of the answer were recorded with the write.
-	remembered bool
+	// links are the polling URLs of the answer where they were recorded with the
+	// write already; nil: they have to be found yet.
+	links *pollingLinks
 }
 
 // readContent checks content as far as the front door understands it: a

@@ -51,7 +51,8 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		settled.Outcome = inventory.Ambiguous
 	}
 	settled.Poll = operations.PollOf(answer, g.public, p.Endpoint, x.principal.In(p.Subscription.TenantID))
-	settled.Operations, p.remembered = g.operationsOf(x, answer, p), true
+	p.links = g.pollingLinks(answer.Header, x, p, answer.StatusCode)
+	settled.Operations = p.links.records()
 	g.settle(ctx, x, ticket, settled)
 	if err != nil {
 		return err

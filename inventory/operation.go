@@ -21,19 +21,31 @@ type Operation struct {
 	APIVersion   string
 	TenantID     string // who began it
 	ObjectID     string
-	Follow       [16]byte  // of SettleResult; zero where nothing is followed
-	Created      time.Time // the zero time means now
-	Until        time.Time // the record counts no longer from then on
+	// Origin is the path of the request that began it.
+	Origin string
+	// StandsIn: the URL is Portico's own, for clients cannot be given what the
+	// provider named, or it named nothing.
+	StandsIn bool
+	// Target is the path and query that is asked for in the URL's place, empty
+	// where that is the URL's own, or of a stand-in where there is none.
+	Target  string
+	Follow  [16]byte  // of SettleResult; zero where nothing is followed
+	Created time.Time // the zero time means now
+	Until   time.Time // the record counts no longer from then on
 }
 
-const (
-	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until`
+// Replays tells that not the URL itself is asked for.
+func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
 
-	putOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+const (
+	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in`
+
+	putOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
 		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
-			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until`
+			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
+			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
@@ -50,7 +62,8 @@ func (o Operation) put(t *tx) error {
 		created = t.now
 	}
 	return t.later(putOperation, arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
-		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until))
+		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until),
+		o.Origin, o.Target, flag(o.StandsIn))
 }
 
 // Operation returns what was recorded for a polling URL, or ErrNotFound, also
@@ -63,7 +76,7 @@ func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, er
 	)
 	err := s.read(ctx).one(selectOperation, arm.Fold(sub), token, micros(s.dialect.now()))(
 		&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
-		&o.TenantID, &o.ObjectID, &follow, &created, &until)
+		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn)
 	if errors.Is(err, sql.ErrNoRows) {
 		return Operation{}, ErrNotFound
 	}

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -61,7 +62,7 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 		sight.Found, sight.ProvisioningState = true, observation.ProvisioningState
 	case http.StatusNotFound:
 	default:
-		return Sight{}, statusError(answer.Status)
+		return Sight{}, statusOf(answer)
 	}
 	sight.Settled, err = a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
 	return sight, err
@@ -75,10 +76,29 @@ func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoin
 	return a.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header})
 }
 
-// statusError is an answer from which nothing can be learnt.
-type statusError int
+// statusError is an answer from which nothing can be learnt, and the pause that
+// it asked for.
+type statusError struct {
+	status int
+	after  time.Duration
+}
 
-func (e statusError) Error() string { return fmt.Sprintf("the provider answered %d", int(e)) }
+func statusOf(answer upstream.Answer) statusError {
+	after, _ := upstream.RetryAfter(answer.Header, time.Now())
+	return statusError{answer.Status, after}
+}
+
+func (e statusError) Error() string { return fmt.Sprintf("the provider answered %d", e.status) }
+
+// later is what an attempt comes to whose question failed: the provider knows
+// best when to come back, if it says so.
+func later(err error, floor time.Duration) (Verdict, error) {
+	var said statusError
+	if errors.As(err, &said) && said.after > 0 {
+		return Verdict{Again: max(floor, min(said.after, longestAsked))}, nil
+	}
+	return Verdict{}, err
+}
 
 // question builds the GET of a row's resource and finds the endpoint that holds
 // it.

@@ -33,6 +33,9 @@ const (
 	floor        = 5 * time.Millisecond
 )
 
+// reset is the status of a connection that breaks.
+const reset = -1
+
 // reply is what the provider says to a GET.
 type reply struct {
 	status int
@@ -138,6 +141,9 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.mu.Unlock()
 	if hook != nil {
 		hook(r.URL.Path)
+	}
+	if answer.status == reset {
+		panic(http.ErrAbortHandler)
 	}
 	if strings.Trim(answer.header, "0123456789") == "" {
 		w.Header().Set("Retry-After", answer.header)

@@ -112,9 +112,9 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 		if next, own := PollTarget(answer.Header.Get("Location"), f.Asker.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
 		}
-	case slowed && asked > 0: // 429 or 503: the provider knows best
+	case slowed && asked > 0: // the provider knows best
 	default:
-		return Verdict{}, statusError(answer.Status)
+		return Verdict{}, statusOf(answer)
 	}
 	return Verdict{Again: f.pace(h, asked), Payload: follow.String()}, nil
 }
@@ -135,7 +135,7 @@ func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (
 	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
 	switch {
 	case err != nil:
-		return Verdict{}, err
+		return later(err, f.Floor)
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
 	case sight.Found && sight.ProvisioningState != "" && inventory.Terminal(sight.ProvisioningState),

@@ -234,6 +234,9 @@ func (w *deletionWork) hear(a answer) {
 	if a.said.result == resultRefused {
 		m := w.plan.members[a.key]
 		a.said.blockers, a.said.named = w.blockers(m.key, a.text)
+		if a.said.after > 0 && !a.said.named {
+			a.said.result = resultTransient // it is to be sent again, and waits for nothing else
+		}
 	}
 	w.plan.hear(a.key, a.said, w.now())
 }

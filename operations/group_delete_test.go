@@ -33,6 +33,7 @@ type yard struct {
 	deleted map[string]int // answered with success
 	tried   map[string]int
 	answer  func(name string, tries int) (status int, body string) // nil, or 0: success
+	pause   string                                                 // the Retry-After of whatever else it answers
 	headers []http.Header
 }
 
@@ -111,6 +112,9 @@ func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
 			panic(http.ErrAbortHandler)
 		}
 		if status != 0 {
+			if y.pause != "" {
+				w.Header().Set("Retry-After", y.pause)
+			}
 			w.WriteHeader(status)
 			fmt.Fprint(w, body)
 			return
@@ -327,6 +331,28 @@ func TestGroupDeletionTriesAgain(t *testing.T) {
 	}
 	if y.tried["m007"] != 2 || y.tried["m000"] != 3 {
 		t.Errorf("%v", y.tried)
+	}
+}
+
+// A refusal that names a pause, and nothing that it waits for, is one for the
+// time being: the last pass over what was refused does not end it.
+func TestGroupDeletionComesBackWhenAsked(t *testing.T) {
+	y := newYard(t, 2, "1s")
+	y.pause = "1"
+	y.answer = func(_ string, tries int) (int, string) {
+		if tries <= 2 {
+			return http.StatusConflict, `{"error":{"code":"Busy","message":"Later."}}`
+		}
+		return 0, ""
+	}
+	y.begin()
+	begun := time.Now()
+	y.deletes(y.store)
+	if job, p := y.ended(); job.State != inventory.JobDone {
+		t.Errorf("%v %s", job.State, p.Fault)
+	}
+	if y.tried["m000"] != 3 || y.tried["m001"] != 3 || time.Since(begun) < 2*time.Second {
+		t.Errorf("%v within %v", y.tried, time.Since(begun))
 	}
 }
 

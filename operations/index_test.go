@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"fmt"
 	"net/http"
 	"testing"
 	"time"
@@ -178,6 +179,45 @@ func TestFollowingWaitsAsAsked(t *testing.T) {
 	jobs := b.jobs()
 	if len(jobs) != 1 || time.Until(jobs[0].Due) < 50*time.Minute || jobs[0].Attempts != 0 {
 		t.Errorf("%+v", jobs)
+	}
+}
+
+// Whatever else a provider says, it is asked again when it wants to be: sooner
+// would be an attempt of its own making.
+func TestQuestionsWaitAsAsked(t *testing.T) {
+	for _, status := range []int{408, 429, 500, 503, 409} {
+		for _, kind := range []string{inventory.VerifyJob, inventory.FollowJob} {
+			t.Run(fmt.Sprintf("%d to %s", status, kind), func(t *testing.T) {
+				t.Parallel()
+				b := newBench(t)
+				b.say(machine, reply{status: status, header: "3600"})
+				if kind == inventory.VerifyJob {
+					b.write(inventory.Put, inventory.Answer{Outcome: inventory.Ambiguous})
+				} else {
+					b.accept(inventory.Put, nil)
+				}
+				r := b.run(b.store)
+				b.within("a question", func() bool { return r.metric(t, "portico_job_attempts_total", kind, "again") > 0 })
+				jobs := b.jobs()
+				if len(jobs) != 1 || time.Until(jobs[0].Due) < 50*time.Minute || b.questions(machine) != 1 {
+					t.Errorf("%d questions, then %+v", b.questions(machine), jobs)
+				}
+			})
+		}
+	}
+}
+
+// A connection that breaks costs an attempt, not the operation.
+func TestQuestionsThatBreakOff(t *testing.T) {
+	b := newBench(t)
+	b.live()
+	b.say("/poll", reply{status: reset}, reply{status: reset}, reply{status: reset}, reply{status: reset}, reply{status: reset}, reply{status: 204})
+	b.say(machine, reply{status: reset}, reply{status: 502}, reply{status: reset}, reply{status: 404})
+	b.accept(inventory.Delete, &inventory.Poll{Path: "/poll"})
+	b.run(b.store)
+	b.within("the end", b.gone)
+	if b.questions("/poll") < 6 || b.questions(machine) < 4 {
+		t.Errorf("%v", b.asked)
 	}
 }
 

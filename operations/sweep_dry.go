@@ -37,7 +37,7 @@ func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) er
 		case answer.Status == http.StatusNotFound:
 			ts.note(func(r *SweepReport) { r.MissingResources.add(row.ID) })
 		case answer.Status != http.StatusOK:
-			err = statusError(answer.Status)
+			err = statusOf(answer)
 		}
 	}
 	if err != nil && ctx.Err() == nil {

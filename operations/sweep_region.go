@@ -126,7 +126,7 @@ func (rs *regionSweep) meet(ctx context.Context, q *routing.Request, since time.
 	case answer.Status == http.StatusNotFound:
 		return nil // it has gone since it was listed
 	case answer.Status != http.StatusOK:
-		return rs.fault(ctx, statusError(answer.Status))
+		return rs.fault(ctx, statusOf(answer))
 	}
 	seen := NewSighting(rs.Asker.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
 	result, err := rs.adopt(ctx, seen)

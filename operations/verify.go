@@ -31,7 +31,7 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	sight, err := v.Asker.patient(h, v.Patience).Look(ctx, v.Asker.header(ctx, h, v.Region, row), row)
 	switch {
 	case err != nil:
-		return Verdict{}, err
+		return later(err, v.Floor)
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
 	case sight.Found && !inventory.Terminal(sight.ProvisioningState):

@@ -72,7 +72,8 @@ type Decision struct {
 	Parent string
 	// Location is the location that a new row gets.
 	Location string
-	// Operation is the record of a Poll's URL, nil when there is none.
+	// Operation is the record of a Poll's URL, nil when there is none. Where it
+	// replays another URL there may be no Endpoint for that any more.
 	Operation *inventory.Operation
 }
 
@@ -149,10 +150,17 @@ func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
 	}
 	d.Subscription = s
-	if name := r.Path.Group(); name != "" && !r.namesGroup() {
-		return rt.group(ctx, r, d, name)
+	name := r.Path.Group()
+	if name == "" || r.namesGroup() {
+		return nil
 	}
-	return nil
+	if r.Class == Poll {
+		// An operation's result outlives the group that it worked in.
+		if err := rt.record(ctx, r, d); err != nil || d.Operation != nil {
+			return err
+		}
+	}
+	return rt.group(ctx, r, d, name)
 }
 
 // namesGroup holds for the group itself: its own handlers say whether it must
@@ -368,16 +376,13 @@ func (s *resolution) extension(t *regions.ResourceType) error {
 // when its URL was issued, from the location that the path names, from where
 // the resource above it lies, else from the global endpoint.
 func (s *resolution) poll() error {
-	if s.d.Subscription.ID != "" {
-		token := PollToken(s.r.Path.String(), s.r.Query)
-		record, err := s.Index.Operation(s.ctx, s.d.Subscription.ID, token)
-		switch {
-		case err == nil:
-			s.d.Operation = &record
-			return s.recorded(record)
-		case !errors.Is(err, inventory.ErrNotFound):
+	if s.d.Operation == nil && s.r.Path.Group() == "" {
+		if err := s.record(s.ctx, s.r, s.d); err != nil {
 			return err
 		}
+	}
+	if s.d.Operation != nil {
+		return s.recorded(*s.d.Operation)
 	}
 	if s.r.Location != "" {
 		return s.located()
@@ -395,6 +400,21 @@ func (s *resolution) poll() error {
 	return s.serve(t, region)
 }
 
+// record finds what was recorded of a Poll's URL, if anything was.
+func (rt *Router) record(ctx context.Context, r *Request, d *Decision) error {
+	if d.Subscription.ID == "" {
+		return nil
+	}
+	record, err := rt.Index.Operation(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query))
+	switch {
+	case err == nil:
+		d.Operation = &record
+	case !errors.Is(err, inventory.ErrNotFound):
+		return err
+	}
+	return nil
+}
+
 func (s *resolution) recorded(record inventory.Operation) error {
 	provider := s.Map.Provider(record.Namespace)
 	if provider == nil {
@@ -407,7 +427,7 @@ func (s *resolution) recorded(record inventory.Operation) error {
 	if endpoint == nil {
 		endpoint = providerEndpoint(provider, record.Region)
 	}
-	if endpoint == nil {
+	if endpoint == nil && !record.Replays() { // else the resource tells of the end
 		return arm.NewError(arm.HTTPResourceNotFound, s.r.Path.String())
 	}
 	s.d.Region, s.d.Endpoint = record.Region, endpoint

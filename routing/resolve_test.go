@@ -356,7 +356,11 @@ func TestPolls(t *testing.T) {
 	record(sub+guard+"/operationResults/o", "", inventory.Operation{Namespace: "Contoso.Guard", Type: "stamps", Region: "eastus"})
 	record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon"})
 	record(sub+compute+"/operationResults/nobody", "", inventory.Operation{Namespace: "nobody.knows", Region: "westus"})
+	record(strings.Replace(vms, "/Rg", "/no-such-group", 1)+"/vm/operationResults/o", "", inventory.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
 	checkRoutes(t, index, []route{
+		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/o", "", eastCompute},
+		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/x", "", "404 ResourceGroupNotFound"},
+
 		// By the record, whatever became of the resource and of the path's location.
 		{"GET", vms + "/gone/operationResults/o?t=1", "", eastCompute},
 		{"GET", strings.ToUpper(vms) + "/gone/OPERATIONRESULTS/o?t=1", "", eastCompute},
@@ -380,6 +384,11 @@ func TestPolls(t *testing.T) {
 	})
 	d, err := resolve(t, index, "GET", vms+"/gone/operationResults/o?t=1", "")
 	if err != nil || d.Operation == nil || d.Operation.Region != "eastus" {
+		t.Errorf("got %+v, %v", d, err)
+	}
+	// One that stands for another has a record to be answered by, if no endpoint.
+	record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", StandsIn: true})
+	if d, err := resolve(t, index, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	if d, err := resolve(t, index, "GET", vms+"/west/operationResults/x", ""); err != nil || d.Operation != nil {

@@ -256,6 +256,7 @@ func testOperations(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, got, o)
 	o.Region, o.Until = "eastus", o.Until.Add(time.Hour)
+	o.Origin, o.Target, o.StandsIn = "/r", "/Polls/1?t=a%2Fb", true
 	b.ok(b.RecordOperation(b.ctx, o))
 	got, err = b.Operation(b.ctx, Sub, "ab")
 	b.ok(err)

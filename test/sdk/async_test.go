@@ -154,6 +154,15 @@ func TestFailedOperation(t *testing.T) {
 	}
 }
 
+// wantPollingURLs is wantOwnPollingURLs where there must be one.
+func wantPollingURLs(t *testing.T, c clients, raw *http.Response) {
+	t.Helper()
+	if raw.Header.Get("Location")+raw.Header.Get("Azure-AsyncOperation") == "" {
+		t.Errorf("%d without a polling URL: %v", raw.StatusCode, raw.Header)
+	}
+	wantOwnPollingURLs(t, c, raw)
+}
+
 // wantOwnPollingURLs ends the test unless every polling URL is on the host
 // that the client called: it sends its token there.
 func wantOwnPollingURLs(t *testing.T, c clients, raw *http.Response) {

@@ -130,11 +130,21 @@ func (c clients) exists(t *testing.T, id string) bool {
 // asks for: the operations of these tests take a moment.
 func finish[T any](t *testing.T, poller *runtime.Poller[T]) T {
 	t.Helper()
+	result, err := end(t, poller)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return result
+}
+
+// end is finish, for operations that may fail.
+func end[T any](t *testing.T, poller *runtime.Poller[T]) (none T, err error) {
+	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	for !poller.Done() {
 		if _, err := poller.Poll(ctx); err != nil { //nolint:bodyclose // the poller has read and closed it
-			t.Fatal(err)
+			return none, err
 		}
 		select {
 		case <-ctx.Done():
@@ -142,11 +152,7 @@ func finish[T any](t *testing.T, poller *runtime.Poller[T]) T {
 		case <-time.After(20 * time.Millisecond):
 		}
 	}
-	result, err := poller.Result(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return result
+	return poller.Result(ctx)
 }
 
 // collect reads a list to its end.

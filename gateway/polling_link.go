@@ -1,0 +1,209 @@
+package gateway
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/operations"
+	"portico/routing"
+)
+
+// pollingLink is a URL of an answer as its client gets it.
+type pollingLink struct {
+	header, url string
+	record      *inventory.Operation // of where polls of it go; nil: nothing is to be recorded
+}
+
+// pollingLinks are those of one answer. They are found once, for some are made
+// up on the way.
+type pollingLinks struct {
+	all []pollingLink
+	// unnamed: the provider named none, and may not have said when to come back
+	// either.
+	unnamed bool
+}
+
+// pollingLinks finds the URLs that the client of an answer is to have.
+func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int) *pollingLinks {
+	links := &pollingLinks{}
+	polled := false
+	for _, name := range pollingHeaders {
+		values, sent := h[name]
+		if !sent {
+			continue
+		}
+		if link, fit := g.pollingLink(x, p, name, values[0], status); fit {
+			links.all = append(links.all, link)
+			polled = polled || operations.Polled(name, status)
+		} else {
+			g.log.Warn("a polling URL on a foreign host was removed")
+		}
+	}
+	// Without a URL to poll, clients take such an answer for an error.
+	lost := x.request.Method == http.MethodDelete || x.request.Method == http.MethodPost
+	if lost && status == http.StatusAccepted && !polled && x.subscription() != "" {
+		links.unnamed = true
+		links.all = append(links.all, g.standIn(x, p, "Location", ""), g.standIn(x, p, "Azure-Asyncoperation", ""))
+	}
+	return links
+}
+
+// pollingLink makes of one header's URL what the client gets; fit is false
+// where that is nothing.
+func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
+	public, own := g.publicForm(sent, p)
+	redirect := status >= 300 && status < 400
+	polled := operations.Polled(name, status)
+	begins := polled && status >= 200 && status < 300 && !x.request.Reads() && x.subscription() != ""
+	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
+	switch {
+	case redirect && name == "Location":
+		if own {
+			sent = public.String()
+		}
+		return pollingLink{name, sent, nil}, true
+	case own && (!begins && !goesOn || g.served(x, public)):
+		link = pollingLink{header: name, url: public.String()}
+		if polled {
+			link.record = g.operation(x, p, public)
+		}
+		return link, true
+	case begins:
+		g.log.Info("a polling URL that clients cannot use was replaced")
+		return g.standIn(x, p, name, replayable(sent)), true
+	case goesOn:
+		return g.goOn(x, p, name, replayable(sent)), true
+	}
+	return link, false
+}
+
+// publicForm returns a polling URL as it is on the front door, and whether it
+// may be: it names the front door, the provider's own endpoint, or no host.
+func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
+	return operations.PollTarget(link, g.public, p.Endpoint)
+}
+
+// served tells whether the front door serves a URL as what it is to those who
+// may see it: an operation of the same subscription, or the resource that is
+// written to, unless that goes.
+func (g *Gateway) served(x *exchange, link *url.URL) bool {
+	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
+	if fault != nil || arm.Fold(q.Path.Subscription()) != x.subscription() {
+		return false
+	}
+	own := q.Class == routing.Instance && x.request.Method != http.MethodDelete && q.Key() == x.request.Key()
+	return (q.Class == routing.Poll || own) && q.Check(g.router.Map, "") == nil
+}
+
+// longestTarget bounds what is kept of a URL.
+const longestTarget = 4096
+
+// replayable is the path and query of a polling URL that can be asked for at its
+// provider's endpoint, whatever host it names; empty where there is none.
+func replayable(sent string) string {
+	link, err := url.Parse(sent)
+	var path arm.Path
+	if err != nil || link.Opaque != "" || len(sent) > longestTarget || path.Parse(link.EscapedPath()) != nil || strings.ContainsRune(link.RawQuery, ' ') {
+		return ""
+	}
+	if link.RawQuery == "" {
+		return link.EscapedPath()
+	}
+	return link.EscapedPath() + "?" + link.RawQuery
+}
+
+// standIn makes a polling URL of Portico's own, with a random id that appears
+// nowhere else (async reference, Operation result rules). It has the form in
+// which providers name theirs, so it is routed like those.
+func (g *Gateway) standIn(x *exchange, p proxied, header, target string) pollingLink {
+	kind := operationStatuses
+	if header == "Location" {
+		kind = operationResults
+	}
+	path := "/subscriptions/" + x.request.Path.Subscription() + "/providers/" + x.request.Provider.Namespace +
+		"/locations/" + p.Region + "/" + kind + "/" + uuid.NewString()
+	query := ""
+	if x.request.Query.APIVersion != "" {
+		query = "api-version=" + x.request.Query.APIVersion
+	}
+	record := g.newOperation(x, p)
+	record.Token = routing.PollToken(path, routing.Query{})
+	record.StandsIn, record.Target = true, target
+	return pollingLink{header, fanout.PublicLink(g.public, path, query), &record}
+}
+
+// asksResult tells whether a poll asks for the result of an operation, and not
+// for its status, where that is for the front door to know: of its own URLs,
+// and of those by which it goes on with the URLs of results.
+func asksResult(q *routing.Request, o *inventory.Operation) bool {
+	hop := q.Path.LastHop()
+	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), operationResults)
+}
+
+// goOn has the URL that is being polled stand for the one that its provider
+// names from now on.
+func (g *Gateway) goOn(x *exchange, p proxied, header, target string) pollingLink {
+	link := pollingLink{header: header, url: g.publicURI(x.request)}
+	if target != "" && target != p.Operation.Target {
+		record := *p.Operation
+		record.Target, record.Until = target, g.store.Time().Add(g.config.Operations.Records)
+		link.record = &record
+	}
+	return link
+}
+
+// operation tells which endpoint a polling URL was issued by, and on whose
+// behalf; nothing of one that is not of the request's subscription, nor of the
+// one that is being polled.
+func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Operation {
+	var path arm.Path
+	if x.subscription() == "" || path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
+		return nil
+	}
+	query, fault := routing.ParseQuery(link.RawQuery)
+	if fault != nil {
+		return nil
+	}
+	record := g.newOperation(x, p)
+	record.Token = routing.PollToken(path.String(), query)
+	if p.Operation != nil && p.Operation.Token == record.Token {
+		return nil
+	}
+	return &record
+}
+
+// newOperation is the record of a polling URL that the request's answer names,
+// but for the URL.
+func (g *Gateway) newOperation(x *exchange, p proxied) inventory.Operation {
+	until := g.store.Time().Add(g.config.Operations.Records)
+	if p.Operation != nil { // a poll that names a further URL of the same operation
+		record := *p.Operation
+		record.Target, record.StandsIn, record.Until = "", false, until
+		return record
+	}
+	principal := x.principal.In(p.Subscription.TenantID)
+	record := inventory.Operation{
+		Subscription: x.subscription(),
+		Method:       x.request.Method,
+		Namespace:    x.request.Provider.Namespace,
+		Region:       p.Region,
+		APIVersion:   x.request.Query.APIVersion,
+		TenantID:     principal.TenantID,
+		ObjectID:     principal.ObjectID,
+		Origin:       x.request.Path.Escaped(),
+		Until:        until,
+	}
+	if x.request.Type != nil {
+		record.Type = x.request.Type.Name
+	}
+	if p.Row != nil || p.Location != "" {
+		record.Resource = x.request.Key()
+	}
+	return record
+}

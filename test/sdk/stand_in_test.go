@@ -1,0 +1,214 @@
+package sdk
+
+import (
+	"errors"
+	"net/http"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
+
+	"portico/test/harness"
+)
+
+// restart posts an action of a machine and returns its first answer, and its
+// poller or why there is none.
+func (c clients) restart(t *testing.T, id string, header ...string) (*http.Response, *runtime.Poller[any], error) {
+	t.Helper()
+	request, err := runtime.NewRequest(withHeader(t, header...), http.MethodPost, c.Portico.URL+id+"/restart?api-version="+harness.Version)
+	if err != nil {
+		t.Fatal(err)
+	}
+	raw, err := c.pipeline.Do(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if raw.StatusCode != http.StatusAccepted {
+		t.Fatalf("status %d", raw.StatusCode)
+	}
+	poller, err := runtime.NewPoller[any](raw, c.pipeline, nil)
+	return raw, poller, err
+}
+
+// A provider whose polling URLs lead elsewhere, in each of the patterns: the
+// SDK's pollers come to the end all the same, though Portico dies meanwhile.
+func TestForeignPollingURLs(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+	whole := t // a process lives as long as the test that it is started by
+	lie := func(form string) []string {
+		return []string{"x-contoso-fault", "foreign-location", "x-contoso-async", form, "x-contoso-duration", duration}
+	}
+	for _, form := range []string{"azure-async", "accepted", "accepted-async"} {
+		t.Run("create "+form, func(t *testing.T) {
+			id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+form)
+			var raw *http.Response
+			poller, err := c.resources.BeginCreateOrUpdateByID(policy.WithCaptureResponse(withHeader(t, lie(form)...), &raw), id, harness.Version,
+				armresources.GenericResource{Location: to.Ptr("eastus")}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantPollingURLs(t, c, raw)
+			if form == "accepted" {
+				c.Portico.Kill(whole)
+				c.Portico.Restart(whole)
+			}
+			if got := finish(t, poller); value(got.ID) != id {
+				t.Errorf("id %q", value(got.ID))
+			}
+			c.WantOnlyIn(t, "eastus", id)
+		})
+	}
+	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	for _, form := range []string{"location", "azure-async", "azure-async-only"} {
+		t.Run("update, act and delete "+form, func(t *testing.T) {
+			c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
+			var raw *http.Response
+			update, err := c.resources.BeginUpdateByID(policy.WithCaptureResponse(withHeader(t, lie(form)...), &raw), id, harness.Version,
+				armresources.GenericResource{Tags: map[string]*string{"form": to.Ptr(form)}}, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantPollingURLs(t, c, raw)
+			finish(t, update)
+			read, err := c.resources.GetByID(t.Context(), id, harness.Version, nil)
+			if err != nil || value(read.Tags["form"]) != form {
+				t.Errorf("tags %v, %v", read.Tags, err)
+			}
+
+			raw, act, err := c.restart(t, id, lie(form)...) //nolint:bodyclose // see restart
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantPollingURLs(t, c, raw)
+			finish(t, act)
+
+			remove, err := c.resources.BeginDeleteByID(policy.WithCaptureResponse(withHeader(t, lie(form)...), &raw), id, harness.Version, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			wantPollingURLs(t, c, raw)
+			finish(t, remove)
+			c.WantOnlyIn(t, "", id)
+			if c.exists(t, id) {
+				t.Error("HEAD: present after its delete")
+			}
+		})
+	}
+}
+
+// A provider that accepts and names nothing to poll.
+func TestAcceptedWithoutAPollingURL(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
+	nothing := []string{"x-contoso-async", "no-url", "x-contoso-duration", duration}
+
+	update, err := c.resources.BeginUpdateByID(withHeader(t, nothing...), id, harness.Version, armresources.GenericResource{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	finish(t, update)
+
+	// What an action did, nobody can tell: the poller ends, and says so.
+	raw, act, err := c.restart(t, id, nothing...) //nolint:bodyclose // see restart
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPollingURLs(t, c, raw)
+	_, err = act.Poll(t.Context()) //nolint:bodyclose // the poller has read and closed it
+	wantError(t, err, http.StatusInternalServerError, "InternalServerError")
+
+	var deleted *http.Response
+	remove, err := c.resources.BeginDeleteByID(policy.WithCaptureResponse(withHeader(t, nothing...), &deleted), id, harness.Version, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wantPollingURLs(t, c, deleted)
+	if deleted.Header.Get("Retry-After") == "" {
+		t.Error("no Retry-After")
+	}
+	finish(t, remove)
+	c.WantOnlyIn(t, "", id)
+	if c.exists(t, id) {
+		t.Error("HEAD: present after its delete")
+	}
+}
+
+// A provider whose operation is nowhere to be found ends by the resource.
+func TestLostOperations(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	c.createGroup(t, "rg")
+	lose := func() {
+		c.Contoso("westus").Do(t, harness.Request{Method: http.MethodPost, Path: "/contoso/faults",
+			Body: `{"method":"GET","pathContains":"/operation","fault":"status=404","count":-1}`}).Want(t, 201)
+	}
+	lose()
+	for _, form := range []string{"location", "azure-async"} {
+		t.Run(form, func(t *testing.T) {
+			id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+form)
+			lie := []string{"x-contoso-fault", "foreign-location", "x-contoso-async", form, "x-contoso-duration", duration}
+			putForm := map[string]string{"location": "accepted", "azure-async": "accepted-async"}[form]
+			got := c.put(t, withHeader(t, "x-contoso-fault", "foreign-location", "x-contoso-async", putForm, "x-contoso-duration", duration), id,
+				armresources.GenericResource{Location: to.Ptr("westus")})
+			if value(got.ID) != id {
+				t.Errorf("id %q", value(got.ID))
+			}
+			c.delete(t, withHeader(t, lie...), id)
+			c.WantOnlyIn(t, "", id)
+
+			c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
+			remove, err := c.resources.BeginDeleteByID(withHeader(t, append([]string{"x-contoso-outcome", "Failed"}, lie...)...), id, harness.Version, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = end(t, remove)
+			var failure *azcore.ResponseError
+			if !errors.As(err, &failure) || failure.ErrorCode != "ResourceOperationFailure" {
+				t.Errorf("a delete that failed: %v", err)
+			}
+		})
+	}
+}
+
+// To another caller of the tenant the operation does not exist.
+func TestOperationsAreTheirCallers(t *testing.T) {
+	other := harness.Token{Raw: "a-token-of-another", TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-0000000000b2", Name: "other@contoso.example"}
+	c := newClients(t, harness.Config{Tokens: []harness.Token{other}})
+	c.createGroup(t, "rg")
+	id := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
+	another := open(t, c.World, other)
+	for name, header := range map[string][]string{
+		"the provider's": {"x-contoso-async", "azure-async"},
+		"a foreign one":  {"x-contoso-async", "azure-async", "x-contoso-fault", "foreign-location"},
+		"none":           {"x-contoso-async", "no-url"},
+	} {
+		raw, poller, err := c.restart(t, id, append([]string{"x-contoso-duration", duration}, header...)...) //nolint:bodyclose // see restart
+		if err != nil {
+			t.Fatal(err)
+		}
+		wantPollingURLs(t, c, raw)
+		for _, link := range []string{raw.Header.Get("Location"), raw.Header.Get("Azure-AsyncOperation")} {
+			request, err := runtime.NewRequest(t.Context(), http.MethodGet, link)
+			if err != nil {
+				t.Fatal(err)
+			}
+			answer, err := another.pipeline.Do(request)
+			if err != nil {
+				t.Fatal(err)
+			}
+			_ = answer.Body.Close()
+			if answer.StatusCode != http.StatusNotFound {
+				t.Errorf("%s: %d", name, answer.StatusCode)
+			}
+		}
+		if name != "none" {
+			finish(t, poller)
+		}
+	}
+}
