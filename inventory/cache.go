@@ -119,11 +119,6 @@ func (l *Locations) Refresh(ctx context.Context, sub, key string) (Located, erro
 	})
 }
 
-// Forget drops what memory has of a resource.
-func (l *Locations) Forget(key string) {
-	l.forget(l.places.at(arm.Fold(key)))
-}
-
 func (l *Locations) forget(at place) {
 	l.change(at).Add(1)
 	l.shard(at).Remove(at[0])

@@ -203,7 +203,7 @@ func TestAgeIsMeasuredByTheRequest(t *testing.T) {
 		{time.Now().Add(s.options.CacheTTL), false},
 		{time.Time{}, false},
 	} {
-		s.Locations().Forget(string(key))
+		s.locations.forget(s.locations.places.of(key))
 		for _, ask := range []struct {
 			at     time.Time
 			cached bool

@@ -47,7 +47,7 @@ var questions = []struct {
 	}},
 	{"uncached", 200, func(ctx context.Context, e *estate, i int) error {
 		key := e.keys[i%len(e.keys)]
-		e.Locations().Forget(string(key))
+		e.locations.forget(e.locations.places.of(key))
 		found, err := e.Locations().Locate(ctx, estateSub, key, e.opened)
 		return e.found(found.Found && !found.Cached, err)
 	}},

@@ -31,33 +31,17 @@ func (s *scanner) member(quoted []byte) error {
 	if s.element == nil || s.at >= len(s.text) || s.text[s.at] != '[' || string(unquote(quoted)) != s.of {
 		return s.value()
 	}
-	return s.elements()
+	return s.array(s.handed)
 }
 
-// elements reads the array whose elements are handed out.
-func (s *scanner) elements() error {
-	if err := s.enter(); err != nil {
+// handed reads an element and hands it out.
+func (s *scanner) handed() error {
+	begin := s.at
+	s.found = Member{}
+	if err := s.keyed(); err != nil {
 		return err
 	}
-	if s.at < len(s.text) && s.text[s.at] == ']' {
-		s.at++
-		s.depth--
-		return nil
-	}
-	for n := 0; ; n++ {
-		begin := s.at
-		s.found = Member{}
-		if err := s.keyed(); err != nil {
-			return s.within(n, err)
-		}
-		if err := s.element(Element{s.text[begin:s.at], begin, s.found.Value, s.found.Offset}); err != nil {
-			return err
-		}
-		more, err := s.next(']', "a comma or a closing bracket")
-		if err != nil || !more {
-			return err
-		}
-	}
+	return s.element(Element{s.text[begin:s.at], begin, s.found.Value, s.found.Offset})
 }
 
 // keyed reads an element and notes the value of its key.

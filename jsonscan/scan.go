@@ -45,13 +45,6 @@ func Object(text []byte, visit func(Member) error) error {
 	return s.outermost('{', "an object", func() error { return s.object(visit) })
 }
 
-// Array checks text, which must be one JSON array and nothing else, and calls
-// visit for each element of it in order, a part of the text; see [Object].
-func Array(text []byte, visit func(element []byte) error) error {
-	s := scanner{text: text}
-	return s.outermost('[', "an array", func() error { return s.array(visit) })
-}
-
 // Valid checks that text is one JSON value and nothing else.
 func Valid(text []byte) error {
 	s := scanner{text: text}
@@ -140,7 +133,7 @@ func (s *scanner) value() error {
 	case c == '{':
 		return s.object(nil)
 	case c == '[':
-		return s.array(nil)
+		return s.array(s.value)
 	case c == '"':
 		_, err := s.string()
 		return err
@@ -236,7 +229,8 @@ func (s *scanner) within(n int, fault error) error {
 	return fault
 }
 
-func (s *scanner) array(visit func(element []byte) error) error {
+// array reads an array, each element of it by read.
+func (s *scanner) array(read func() error) error {
 	if err := s.enter(); err != nil {
 		return err
 	}
@@ -246,14 +240,8 @@ func (s *scanner) array(visit func(element []byte) error) error {
 		return nil
 	}
 	for n := 0; ; n++ {
-		begin := s.at
-		if err := s.value(); err != nil {
+		if err := read(); err != nil {
 			return s.within(n, err)
-		}
-		if visit != nil {
-			if err := visit(s.text[begin:s.at]); err != nil {
-				return err
-			}
 		}
 		more, err := s.next(']', "a comma or a closing bracket")
 		if err != nil || !more {

@@ -55,19 +55,6 @@ func TestVisitorStopsTheScan(t *testing.T) {
 	if err := Object([]byte(`{"a":1,"b":}`), func(Member) error { return stop }); !errors.Is(err, stop) {
 		t.Errorf("got %v", err)
 	}
-	if err := Array([]byte(`[1,2,]`), func([]byte) error { return stop }); !errors.Is(err, stop) {
-		t.Errorf("got %v", err)
-	}
-}
-
-func TestArray(t *testing.T) {
-	var got []string
-	if err := Array([]byte(`[ {"id":1} ,2,"x" ]`), func(element []byte) error {
-		got = append(got, string(element))
-		return nil
-	}); err != nil || strings.Join(got, "|") != `{"id":1}|2|"x"` {
-		t.Errorf("got %q, %v", got, err)
-	}
 }
 
 func TestScanAllocatesNothing(t *testing.T) {

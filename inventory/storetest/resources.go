@@ -166,9 +166,6 @@ func testLocations(t *testing.T, database Database) {
 	equal(b, locate().Region, "eastus")
 	equal(b, locate().Cached, true)
 
-	b.Locations().Forget(string(key))
-	equal(b, locate().Cached, false)
-	equal(b, locate().Cached, true)
 	b.clock.Pass(Options(b.clock).CacheTTL)
 	equal(b, locate().Cached, false)
 
