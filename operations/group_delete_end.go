@@ -69,6 +69,28 @@ func (w *deletionWork) openFor(ctx context.Context) (time.Duration, error) {
 	return max(w.watch(), min(until.Sub(w.now()), longestClosing)), err
 }
 
+// lookAround looks for what came back after its delete, before the rest is given
+// up for its sake; it tells whether there is any. A region that does not say
+// keeps nothing from ending: what waits for it is no reason to give up.
+func (w *deletionWork) lookAround(ctx context.Context) (came bool, err error) {
+	if w.looks++; w.looks > closingRounds {
+		return false, nil
+	}
+	touched, err := w.Asker.Store.Touched(ctx, w.group)
+	if err != nil {
+		return false, err
+	}
+	look := w.LastLook(*w.payload)
+	if refusal := look.Judge(w.group, touched); refusal != nil {
+		if _, silence := look.Look(ctx, refusal); silence != nil && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+	}
+	known := w.plan.total
+	err = w.refresh(ctx)
+	return w.plan.total > known, err
+}
+
 // again goes on later.
 func (w *deletionWork) again(ctx context.Context, pause time.Duration) (Verdict, error) {
 	if err := w.save(ctx); err != nil {
