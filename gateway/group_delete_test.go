@@ -330,16 +330,20 @@ func TestGroupDeleteIsCancelled(t *testing.T) {
 	s := newSite(t, setup{})
 	g := s.group("g")
 	s.machine("g", "m", "eastus")
-	s.rule("eastus", "", "machines/m", "status=503", -1)
+	s.rule("eastus", "DELETE", "machines/m", "status=503", -1)
 	s.work()
 	accepted := s.ok(202, "DELETE", g+own, "")
 	group, err := s.store.Group(t.Context(), subscription, "g")
 	if err != nil {
 		t.Fatal(err)
 	}
+	s.within("a try", func() bool { return s.open("g") > 0 })
 	if err := s.store.CancelJob(t.Context(), subscription, group.Generation); err != nil {
 		t.Fatal(err)
 	}
+	time.Sleep(50 * time.Millisecond)
+	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "") // its call may still land
+	s.clock.advance(2 * time.Minute)
 	if got := s.end(accepted); got.status != 409 || got.code != "OperationCanceled" {
 		t.Errorf("%d %s", got.status, got.text)
 	}

@@ -240,7 +240,8 @@ func faultOfList(err error, namespace string) *arm.Error {
 	return fault
 }
 
-// take adopts a resource that a list showed, after asking for it.
+// take adopts a resource that a list showed, after asking for it, unless the
+// index has it there already.
 func (l *looking) take(ctx context.Context, p place, id string) *arm.Error {
 	l.mu.Lock()
 	enough := l.found >= mostFound
@@ -251,6 +252,10 @@ func (l *looking) take(ctx context.Context, p place, id string) *arm.Error {
 	sought, fault := l.gateway.soughtByID(l.call, id)
 	if fault != nil {
 		return fault
+	}
+	row, err := l.gateway.store.Resource(ctx, l.call.Subscription.ID, sought.Key)
+	if err == nil && row.Region == p.endpoint.Region {
+		return nil
 	}
 	seen, fault := l.gateway.sight(ctx, l.exchange, sought, p.endpoint)
 	if fault != nil || seen == nil {

@@ -24,21 +24,26 @@ type said struct {
 	body   string
 }
 
-func newScripted(t *testing.T) *scripted {
+func newScripted(t *testing.T, as setup) *scripted {
 	t.Helper()
 	p := &scripted{says: map[string]said{}}
 	server := httptest.NewServer(p)
 	t.Cleanup(server.Close)
 	p.at = server.URL
-	p.site = newSite(t, setup{types: `
+	as.types = `
 regions: [{name: westus, displayName: West US}]
 providers:
   - namespace: Contoso.Script
     registration: automatic
     endpoints: {westus: ["` + server.URL + `"], global: ["` + server.URL + `"]}
-    resourceTypes: [{name: items, kind: tracked, apiVersions: ["2024-01-01"]}]
-`})
-	p.group("g")
+    resourceTypes:
+      - {name: items, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: plans, kind: proxyOnly, routing: global, apiVersions: ["2024-01-01"]}
+`
+	p.site = newSite(t, as)
+	if !as.tokens {
+		p.group("g")
+	}
 	return p
 }
 
@@ -92,7 +97,7 @@ const scriptOperations = inSubscription + "/providers/Contoso.Script/locations/w
 
 // A polling URL may change with every poll.
 func TestPollsThatMove(t *testing.T) {
-	p := newScripted(t)
+	p := newScripted(t, setup{})
 	item := p.item("i")
 	statuses := strings.Replace(scriptOperations, "operationResults", "operationStatuses", 1)
 	one, two, three, four := scriptOperations+"one", statuses+"two?t=a%2Fb", scriptOperations+"three?x=1", "/operations/four"
@@ -130,7 +135,7 @@ func TestPollsThatMove(t *testing.T) {
 // Polling URLs need no api-version, no location and no resource, nor a group,
 // and may be spelled in any way that is in use.
 func TestPollsInEveryForm(t *testing.T) {
-	p := newScripted(t)
+	p := newScripted(t, setup{})
 	item := p.item("i")
 	p.say("DELETE "+item+api, 202, "")
 	polls := map[string]string{}
@@ -180,7 +185,7 @@ func TestPollsInEveryForm(t *testing.T) {
 // A redirect leads to the front door where it led to the provider, and to where
 // it leads otherwise.
 func TestRedirectsOfWrites(t *testing.T) {
-	p := newScripted(t)
+	p := newScripted(t, setup{})
 	item := p.item("i")
 	for sent, want := range map[string]string{
 		p.at + item + "?x": "http://portico.example" + item + "?x", "https://elsewhere.example/a": "https://elsewhere.example/a",
@@ -210,7 +215,7 @@ func TestRedirectsOfWrites(t *testing.T) {
 // A DELETE that names its resource as what to poll is told of its end, not of
 // an absence.
 func TestDeleteThatNamesItsResource(t *testing.T) {
-	p := newScripted(t)
+	p := newScripted(t, setup{})
 	item := p.item("i")
 	p.say("DELETE "+item+api, 202, "", "Location", p.at+item+api)
 	poll := p.local(p.ok(202, "DELETE", item+api, "").header.Get("Location"))

@@ -47,7 +47,7 @@ func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int
 	}
 	// Without a URL to poll, clients take such an answer for an error.
 	lost := x.request.Method == http.MethodDelete || x.request.Method == http.MethodPost
-	if lost && status == http.StatusAccepted && !polled && x.subscription() != "" {
+	if lost && status == http.StatusAccepted && !polled {
 		links.unnamed = true
 		links.all = append(links.all, g.standIn(x, p, "Location", ""), g.standIn(x, p, "Azure-Asyncoperation", ""))
 	}
@@ -60,7 +60,7 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 	public, own := g.publicForm(sent, p)
 	redirect := status >= 300 && status < 400
 	polled := operations.Polled(name, status)
-	begins := polled && status >= 200 && status < 300 && !x.request.Reads() && x.subscription() != ""
+	begins := polled && status >= 200 && status < 300 && !x.request.Reads()
 	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
 	switch {
 	case redirect && name == "Location":
@@ -90,7 +90,7 @@ func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
 }
 
 // served tells whether the front door serves a URL as what it is to those who
-// may see it: an operation of the same subscription, or the resource that is
+// may see it: an operation of the same subscription, or of none as well, or the resource that is
 // written to, unless that goes.
 func (g *Gateway) served(x *exchange, link *url.URL) bool {
 	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
@@ -126,8 +126,10 @@ func (g *Gateway) standIn(x *exchange, p proxied, header, target string) polling
 	if header == "Location" {
 		kind = operationResults
 	}
-	path := "/subscriptions/" + x.request.Path.Subscription() + "/providers/" + x.request.Provider.Namespace +
-		"/locations/" + p.Region + "/" + kind + "/" + uuid.NewString()
+	path := "/providers/" + x.request.Provider.Namespace + "/locations/" + p.Region + "/" + kind + "/" + uuid.NewString()
+	if subscription := x.request.Path.Subscription(); subscription != "" {
+		path = "/subscriptions/" + subscription + path
+	}
 	query := ""
 	if x.request.Query.APIVersion != "" {
 		query = "api-version=" + x.request.Query.APIVersion
@@ -163,7 +165,7 @@ func (g *Gateway) goOn(x *exchange, p proxied, header, target string) pollingLin
 // one that is being polled.
 func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Operation {
 	var path arm.Path
-	if x.subscription() == "" || path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
+	if path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
 		return nil
 	}
 	query, fault := routing.ParseQuery(link.RawQuery)

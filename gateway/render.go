@@ -36,8 +36,9 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		h.Set("Allow", strings.Join(fault.Allow, ", "))
 	}
 	body := fault.Body()
-	if stored != nil {
-		body = stored.envelope()
+	var worded interface{ envelope() []byte }
+	if errors.As(err, &worded) {
+		body = worded.envelope()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
 	w.WriteHeader(fault.Status)

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -51,7 +52,7 @@ func (g *Gateway) callFor(r *http.Request, x *exchange, p proxied, path, query s
 func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	o := p.Operation
 	if o.Method == http.MethodPost {
-		return arm.NewError(arm.InternalServerError).Saying("The outcome of the operation is unknown: the provider '%s' offers no way to ask for it.", o.Namespace)
+		return unknownOutcome{arm.NewError(arm.InternalServerError).Saying("The outcome of the operation is unknown: the provider '%s' offers no way to ask for it.", o.Namespace)}
 	}
 	standing, answer, err := g.standing(r, x, p)
 	if err != nil {
@@ -88,6 +89,19 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 		delete(answer.Header, name) // of a read, not of the operation's answer
 	}
 	return g.deliver(r.Context(), w, x, standing, answer)
+}
+
+// unknownOutcome is the end of an action of which nobody can tell what it did.
+// Clients that poll a Location take a 500 for a passing failure, and would go on
+// for ever; but a terminal state in an answer's body ends every poll.
+type unknownOutcome struct{ fault *arm.Error }
+
+func (u unknownOutcome) Error() string { return u.fault.Error() }
+func (u unknownOutcome) Unwrap() error { return u.fault }
+
+// envelope is the error as clients get it.
+func (u unknownOutcome) envelope() []byte {
+	return append(bytes.TrimSuffix(u.fault.Body(), []byte("}")), `,"properties":{"provisioningState":"Failed"}}`...)
 }
 
 // standing asks for the resource that an operation works on. It returns no

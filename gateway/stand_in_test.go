@@ -183,7 +183,10 @@ func TestStandInsOfWhatIsLost(t *testing.T) {
 	// An action leaves nothing to ask for.
 	acted := s.ok(202, "POST", m+"/restart"+api, "", lie("location")...)
 	s.lose("westus")
-	if got := s.want(500, "InternalServerError", "GET", s.stoodIn(acted.header, "Location"), ""); !strings.Contains(got.text, "unknown") {
+	if got := s.want(500, "InternalServerError", "GET", s.stoodIn(acted.header, "Location"), ""); !strings.Contains(got.text, "unknown") ||
+		decode[struct {
+			Properties struct{ ProvisioningState string }
+		}](t, got).Properties.ProvisioningState != "Failed" {
 		t.Errorf("%s", got.text)
 	}
 }

@@ -21,6 +21,11 @@ func (w *Write) admittedBy(group *Group) error {
 	return nil
 }
 
+// mayGiveBack tells whether a group whose delete has come to nothing takes
+// writes again, while so many calls into it are open. None may be: one of the
+// delete's own that landed later could hit what was made meanwhile (R8).
+func mayGiveBack(open int) bool { return open == 0 }
+
 // mayClose tells whether a group of which this is left may go. Neither a row nor
 // a write that may still be on its way, whoever sent it, may outlive it.
 func mayClose(left *GroupNotEmptyError) bool {

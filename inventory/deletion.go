@@ -116,8 +116,8 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 
 // ReopenGroup ends the deletion of a group that could not be completed, or was
 // called off: the group is Active again, with what is left in it, and the job
-// ends. It waits, by *GroupNotEmptyError, for the calls by which strays of the
-// group are deleted: nothing would tell them from what is made later.
+// ends. It waits, by *GroupNotEmptyError, for all writes that are on their way
+// into the group.
 func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
 	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := loadGroup(t, lockGroup, j.Subscription, j.Subject)
@@ -131,10 +131,10 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 			return err
 		}
 		var open int
-		if err := t.one(countStrayIntents, g.Subscription, g.Key, strayMark)(&open); err != nil {
+		if err := t.one(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
 			return err
 		}
-		if open > 0 {
+		if !mayGiveBack(open) {
 			return &GroupNotEmptyError{Intents: open}
 		}
 		g.State, g.Generation = GroupActive, newID()

@@ -11,7 +11,7 @@ import (
 
 // Operation is a polling URL that Portico handed out: where a poll of it goes.
 type Operation struct {
-	Subscription string
+	Subscription string // empty: of a call of the tenant
 	Token        string // hex SHA-256 of the folded path, '?' and the raw query
 	Resource     string // key of the resource that the operation works on, or empty
 	Method       string // of the request that began it

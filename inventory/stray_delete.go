@@ -16,8 +16,6 @@ import (
 // begin with a slash.
 const strayMark = "stray:"
 
-const countStrayIntents = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND key >= ?`
-
 // MemberKey is what a stray is called where rows are called by their keys.
 func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
 

@@ -1,5 +1,7 @@
 package inventory
 
+import "context"
+
 // Touch is a place that an incarnation of a group sent a write to.
 type Touch struct {
 	Type   string // folded full type
@@ -12,6 +14,12 @@ const selectTouched = `SELECT type, region FROM touched WHERE subscription = ? A
 func scanTouch(scan scanner) (touch Touch, err error) {
 	err = scan(&touch.Type, &touch.Region)
 	return touch, err
+}
+
+// Touched lists, once each, where an incarnation of a group sent a write to; see
+// [Closing].Last.
+func (s *Store) Touched(ctx context.Context, g Group) ([]Touch, error) {
+	return collect(s.read(ctx), scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
 }
 
 // touchedBy lists, once each, where this incarnation of the group sent a write

@@ -30,6 +30,7 @@ func (s scenario) String() string {
 	}{
 		{s.left.crashes, "replica death"}, {s.left.losses, "lost settle"}, {s.left.refusals, "refusal"},
 		{s.left.lostPolls, "lost poll"}, {s.left.marks, "group delete"}, {s.left.ownWrites, "write of its own"},
+		{s.left.backs, "group given back"},
 	} {
 		if bound.most > 0 {
 			text += fmt.Sprintf(", %d × %s", bound.most, bound.of)

@@ -254,6 +254,7 @@ func (m *model) groups(w *world) {
 	if w.now.group == deleting {
 		m.ownDelete(w)
 		m.close(w)
+		m.back(w)
 	}
 	if w.now.group == gone && w.left.remakes > 0 {
 		after := *w

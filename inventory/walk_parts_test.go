@@ -12,6 +12,7 @@ type switches struct {
 	ownIntent, ownSendBy, cachedWrites, secondLook     bool
 	openDelete, anyGeneration, newestFollow, tombstone bool
 	followedDelete, flushed, window, openIntents       bool
+	openBack                                           bool
 }
 
 // part is a part of a rule that can be left out: of the world, or of settle.
@@ -34,6 +35,7 @@ var (
 	smallSweep = scenario{writes: anyWrite, concurrent: 2, sweeps: true, live: true, left: budget{writes: 2}}
 	liveReads  = scenario{writes: anyWrite, concurrent: 2, reads: true, async: true, live: true, left: budget{writes: 2}}
 	smallGroup = scenario{writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 2, remakes: 1}}
+	groupBack  = scenario{writes: anyWrite, concurrent: 2, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 1, backs: 1}}
 	slowGroup  = scenario{writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
 )
 
@@ -77,6 +79,7 @@ var parts = []part{
 	{name: "R7 the end of a follow gives the row a new generation", rule: sameGeneration[ended], found: smallAsync},
 	{name: "R8 own calls have intents", off: switches{ownIntent: true}, found: smallGroup},
 	{name: "R8 own calls are not sent past sendBy", off: switches{ownSendBy: true}, found: smallGroup},
+	{name: "R8 no group is given back over an open intent", off: switches{openBack: true}, found: groupBack},
 	{name: "R11 writes take the region from the store", off: switches{cachedWrites: true}, found: smallReads},
 	{name: "R11 a 404 from a cached region is looked at twice", off: switches{secondLook: true}, found: smallReads},
 	{name: "R13 what was deleted since is not adopted", off: switches{tombstone: true}, found: smallSweep},

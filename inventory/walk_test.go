@@ -33,6 +33,7 @@ var walks = []struct {
 	{scenario{name: "group", writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 2, remakes: 1}}, false},
 	{scenario{name: "group/operations", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
 	{scenario{name: "group/decided early", writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, crashes: 1, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
+	{scenario{name: "group/given back", writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 2, ownWrites: 2, backs: 1}}, false},
 	{scenario{name: "group/fewer", writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}, true},
 }
 

@@ -141,7 +141,7 @@ type slot struct {
 	answer  answerIs
 	running bool // its operation runs
 	pending bool // its client was told nothing definite
-	old     bool // meant for a group that was closed since
+	old     bool // meant for a group that was closed since, or given back
 	own     bool // sent by the group's delete
 	bare    bool // sent without an intent: a part is switched off
 	early   bool // its client was told before the store: a part is switched off
@@ -174,7 +174,7 @@ type reading struct {
 // budget bounds what is not to happen for ever.
 type budget struct {
 	writes, crashes, losses, refusals, lostPolls uint8
-	marks, ownWrites, remakes                    uint8
+	marks, ownWrites, remakes, backs             uint8
 }
 
 // world has no pointers and no gaps, so that it can be compared and hashed.

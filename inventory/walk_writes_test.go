@@ -283,7 +283,7 @@ func (m *model) arrive(w *world, i int) {
 		}
 		m.take(after, text, i, true)
 		if s.old && can.answer != refused409 && (s.kind == Put || w.provider[s.region] != nothingThere) {
-			m.steps[len(m.steps)-1].fault = "a write that was meant for an earlier group takes effect in the new one"
+			m.steps[len(m.steps)-1].fault = "a write takes effect in a group that it was not meant for"
 		}
 		if m.off.secondSend && can.answer != refused409 {
 			to.away, to.running = true, false

@@ -376,7 +376,7 @@ func (w *world) run(limits deletionLimits, order []typeOrder, kill int) (outcome
 			return outcome{}, err
 		}
 		switch e := d.end(); {
-		case e == endEmpty && w.look():
+		case e == endEmpty && w.look(), e == endBlocked && d.counts[memberInFlight] == 0 && w.returned():
 			w.refresh(d)
 		case e != endNone && d.counts[memberInFlight] == 0:
 			return outcome{e, d, w.now.Sub(begun), w.calls}, nil
@@ -390,15 +390,18 @@ func (w *world) run(limits deletionLimits, order []typeOrder, kill int) (outcome
 	return outcome{}, fmt.Errorf("it does not end: %v", d.counts)
 }
 
-// look is the last look: what is there without a row gets one.
-func (w *world) look() (found bool) {
+// look is the last look; it finds what has a row still as well.
+func (w *world) look() (found bool) { return w.returned() || len(w.rows) > 0 }
+
+// returned gives what is there without a row one.
+func (w *world) returned() (found bool) {
 	for _, th := range w.things {
 		if th.there && w.rows[th.key] == nil {
 			w.rows[th.key] = &row{}
 			found = true
 		}
 	}
-	return found || len(w.rows) > 0
+	return found
 }
 
 // sound checks the plan's own counts, and its limits.

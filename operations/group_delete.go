@@ -144,6 +144,7 @@ type deletionWork struct {
 	calls   sync.WaitGroup
 	saved   time.Time
 	look    bool // the inventory has to be looked at anew
+	looks   int  // for what came back
 	lost    bool // the group is not this job's any more
 }
 
@@ -281,6 +282,9 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		return verdict, true, err
 	case end == endBlocked:
+		if came, err := w.lookAround(ctx); came || err != nil {
+			return Verdict{}, false, err
+		}
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
 		return verdict, true, err
 	case w.send(ctx, calling):

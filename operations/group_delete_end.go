@@ -44,11 +44,11 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a write may still land
-			until, err := w.Asker.Store.OpenUntil(ctx, w.held.Job.Subscription, w.held.Job.Subject)
+			pause, err := w.openFor(ctx)
 			if err != nil {
 				return Verdict{}, err
 			}
-			return w.again(ctx, max(w.watch(), min(until.Sub(w.now()), longestClosing)))
+			return w.again(ctx, pause)
 		case errors.Is(err, inventory.ErrNotFound):
 			return w.again(ctx, w.watch()) // see Run
 		}
@@ -61,6 +61,34 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 		}
 	}
 	return w.again(ctx, w.watch())
+}
+
+// openFor is the pause until no write into the group can land any more, or less.
+func (w *deletionWork) openFor(ctx context.Context) (time.Duration, error) {
+	until, err := w.Asker.Store.OpenUntil(ctx, w.held.Job.Subscription, w.held.Job.Subject)
+	return max(w.watch(), min(until.Sub(w.now()), longestClosing)), err
+}
+
+// lookAround looks for what came back after its delete, before the rest is given
+// up for its sake; it tells whether there is any. A region that does not say
+// keeps nothing from ending: what waits for it is no reason to give up.
+func (w *deletionWork) lookAround(ctx context.Context) (came bool, err error) {
+	if w.looks++; w.looks > closingRounds {
+		return false, nil
+	}
+	touched, err := w.Asker.Store.Touched(ctx, w.group)
+	if err != nil {
+		return false, err
+	}
+	look := w.LastLook(*w.payload)
+	if refusal := look.Judge(w.group, touched); refusal != nil {
+		if _, silence := look.Look(ctx, refusal); silence != nil && ctx.Err() != nil {
+			return false, context.Cause(ctx)
+		}
+	}
+	known := w.plan.total
+	err = w.refresh(ctx)
+	return w.plan.total > known, err
 }
 
 // again goes on later.
@@ -105,17 +133,15 @@ func (w *deletionWork) cancel(ctx context.Context) (Verdict, error) {
 	return w.reopen(ctx, inventory.JobCancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
 }
 
-// reopenPause is how often the end of a call for a stray is waited for.
-const reopenPause = time.Second
-
 func (w *deletionWork) reopen(ctx context.Context, state inventory.JobState, outcome string, fault *arm.Error, left []leftover) (Verdict, error) {
 	ended := *w.payload
 	ended.Ended, ended.Fault = w.now(), faultBody(fault, left)
 	err := w.Asker.Store.ReopenGroup(ctx, w.held.Job, state, ended.String())
 	var open *inventory.GroupNotEmptyError
 	switch {
-	case errors.As(err, &open):
-		return Verdict{Again: max(reopenPause, w.Floor)}, nil
+	case errors.As(err, &open): // a call may still land
+		pause, err := w.openFor(ctx)
+		return Verdict{Again: pause, Payload: w.payload.String()}, err
 	case err != nil:
 		return Verdict{}, err
 	}

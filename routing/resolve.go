@@ -402,9 +402,6 @@ func (s *resolution) poll() error {
 
 // record finds what was recorded of a Poll's URL, if anything was.
 func (rt *Router) record(ctx context.Context, r *Request, d *Decision) error {
-	if d.Subscription.ID == "" {
-		return nil
-	}
 	record, err := rt.Index.Operation(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query))
 	switch {
 	case err == nil:

@@ -79,7 +79,12 @@ type deletion struct {
 
 func beginDelete(t *testing.T, w *harness.World, p *harness.Portico, group string) deletion {
 	t.Helper()
-	a := p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath(group) + "?api-version=2021-04-01"}).Want(t, 202)
+	return deletionOf(t, w, p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.GroupPath(group) + "?api-version=2021-04-01"}).Want(t, 202), group)
+}
+
+// deletionOf is what the answer to a group's DELETE began.
+func deletionOf(t *testing.T, w *harness.World, a harness.Answer, group string) deletion {
+	t.Helper()
 	d := deletion{w: w, group: group}
 	for header, path := range map[string]*string{"Location": &d.result, "Azure-AsyncOperation": &d.status} {
 		at, err := url.Parse(a.Header.Get(header))
@@ -93,11 +98,11 @@ func beginDelete(t *testing.T, w *harness.World, p *harness.Portico, group strin
 
 // progress is what the operation's status says.
 type progress struct {
-	Status                           string
-	PercentComplete                  float64
-	Total, Deleted, InFlight, Parked int
-	WaitingFor                       []string
-	Error                            struct{ Code string }
+	Status                                          string
+	PercentComplete                                 float64
+	Total, Deleted, InFlight, Waiting, Parked, Pass int
+	WaitingFor                                      []string
+	Error                                           struct{ Code string }
 }
 
 func (d deletion) progress(t *testing.T, p *harness.Portico) (now progress) {

@@ -66,6 +66,8 @@ type Config struct {
 	InsightRegistration string
 	// Subscriptions replace the default one.
 	Subscriptions []Subscription
+	// Regions are names of further regions than RegionNames.
+	Regions []string
 	// Providers is YAML added to the list of providers, its items indented by
 	// two spaces.
 	Providers string
@@ -150,6 +152,9 @@ regions:
   - {name: westus, displayName: West US, pairedRegion: eastus}
   - {name: eastus, displayName: East US, pairedRegion: westus}
   - {name: northeurope, displayName: North Europe}
+{{- range .Regions}}
+  - {name: {{.}}, displayName: {{.}}}
+{{- end}}
 providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}

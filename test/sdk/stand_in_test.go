@@ -171,6 +171,13 @@ func TestLostOperations(t *testing.T) {
 			if !errors.As(err, &failure) || failure.ErrorCode != "ResourceOperationFailure" {
 				t.Errorf("a delete that failed: %v", err)
 			}
+
+			_, act, err := c.restart(t, id, lie...) //nolint:bodyclose // see restart
+			if err != nil {
+				t.Fatal(err)
+			}
+			_, err = end(t, act)
+			wantError(t, err, http.StatusInternalServerError, "InternalServerError")
 		})
 	}
 }

@@ -1,0 +1,99 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// What operators and clients see of a delete while it runs and after: counts at
+// the top level of its status, metrics, and a log with one correlation id, which
+// all calls carry; and they can call it off.
+func TestGroupDeleteSeenFromOutside(t *testing.T) {
+	const correlation = "00000000-0000-0000-0000-00000000feed"
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
+	p := w.Portico
+	resources := map[string]string{}
+	for i := range 9 {
+		resources[fmt.Sprintf("Contoso.Compute/virtualMachines/vm-%d", i)] = harness.RegionNames()[i%3]
+	}
+	fill(t, w, "rg", resources)
+	for _, region := range harness.RegionNames() {
+		w.Contoso(region).ForgetRequests(t)
+	}
+	misbehave(t, w, "DELETE", "/vm-4", "status=423", -1)
+	misbehave(t, w, "DELETE", "/vm-5", "status=503", -1)
+	d := deletionOf(t, w, p.Do(t, harness.Request{
+		Method: http.MethodDelete, Path: w.GroupPath("rg") + "?api-version=2021-04-01", Header: harness.Header("x-ms-correlation-request-id", correlation),
+	}).Want(t, 202), "rg")
+	soon(t, "only what cannot go is left", func() bool {
+		now := d.progress(t, p)
+		return now.Total == 9 && now.Deleted == 7 && now.Parked == 1 && now.Waiting+now.InFlight == 1 && now.Pass >= 1 &&
+			slices.Equal(now.WaitingFor, []string{"northeurope"}) && now.Status == "Deleting" && now.PercentComplete > 77 && now.PercentComplete < 78
+	})
+	soon(t, "the metrics say so", func() bool {
+		now := metricsOf(t, p)
+		return strings.Contains(now, `portico_group_delete_calls_total{result="gone"} 7`) && strings.Contains(now, `portico_group_delete_calls_total{result="refused"}`)
+	})
+	var jobs struct{ Value []struct{ ID, Kind, State string } }
+	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs"}).Want(t, 200).Body, &jobs); err != nil {
+		t.Fatal(err)
+	}
+	cancelled := false
+	for _, j := range jobs.Value {
+		if j.Kind == "group-delete" {
+			p.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/jobs/" + j.ID + "/cancel"}).Want(t, 202)
+			cancelled = true
+		}
+	}
+	if !cancelled {
+		t.Fatalf("no such job: %+v", jobs)
+	}
+	d.end(t, p).WantError(t, 409, "OperationCanceled")
+	if now := d.progress(t, p); now.Status != "Canceled" || now.Error.Code != "OperationCanceled" {
+		t.Errorf("%+v", now)
+	}
+	if left := heldIn(t, w, "rg"); len(left) != 2 {
+		t.Errorf("left: %v", left)
+	}
+	if now := metricsOf(t, p); !strings.Contains(now, `portico_group_deletes_total{end="OperationCanceled"} 1`) {
+		t.Error("the end is not counted")
+	}
+	wantOneCorrelation(t, w, correlation)
+
+	behave(t, w)
+	beginDelete(t, w, p, "rg").gone(t, p)
+	if now := metricsOf(t, p); !strings.Contains(now, `portico_group_deletes_total{end="Succeeded"} 1`) {
+		t.Error("the end is not counted")
+	}
+}
+
+// wantOneCorrelation wants all that is logged of group deletes, and all calls
+// that providers got for them, to carry one correlation id.
+func wantOneCorrelation(t *testing.T, w *harness.World, correlation string) {
+	t.Helper()
+	lines := 0
+	for line := range strings.Lines(w.Portico.Log()) {
+		if strings.Contains(line, `"msg":"group delete`) {
+			lines++
+			if !strings.Contains(line, `"correlationId":"`+correlation+`"`) {
+				t.Errorf("%s", line)
+			}
+		}
+	}
+	if lines < 2 {
+		t.Errorf("%d lines of the log tell of the delete", lines)
+	}
+	for _, region := range harness.RegionNames() {
+		for _, r := range w.Contoso(region).Requests(t) {
+			if r.Method == http.MethodDelete && strings.Contains(r.Path, "/vm-") && r.Headers.Get("X-Ms-Correlation-Request-Id") != correlation {
+				t.Errorf("%s %s carries %v", r.Method, r.Path, r.Headers["X-Ms-Correlation-Request-Id"])
+			}
+		}
+	}
+}
