@@ -33,6 +33,9 @@ type run struct {
 	pace      time.Duration
 	tempered  int // histories whose judgement was tried with a stale read
 
+	temperedGroup int           // and with one after the delete of the resource's group
+	longest       time.Duration // that one judgement took
+
 	mu    sync.Mutex
 	hints map[string]string // where a resource was last seen, by key
 }
@@ -143,7 +146,7 @@ var expected = map[string]bool{
 	"409 OperationPreempted":           true,
 	"409 InvalidResourceLocation":      true,
 	"409 ResourceGroupBeingDeleted":    true,
-	"409 ResourceGroupDeletionBlocked": true,
+	"412 PreconditionFailed":           true, // the group has been written to since
 	"404 ResourceNotFound":             true,
 	"404 ResourceGroupNotFound":        true,
 	"404 ParentResourceNotFound":       true,

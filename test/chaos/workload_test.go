@@ -52,7 +52,7 @@ func (c *client) act(ctx context.Context) {
 		c.patch(ctx, on)
 	case n < 67:
 		c.child(ctx)
-	case n < 69:
+	case n < 68:
 		c.group(ctx)
 	case n < 86:
 		c.get(ctx, on, c.replica())
@@ -203,93 +203,6 @@ func (c *client) child(ctx context.Context) {
 		r.Method, r.Body = http.MethodDelete, ""
 	}
 	_, _ = c.beside(ctx, "child", r)
-}
-
-// group deletes the group that comes and goes with what it holds, and makes it
-// anew. One time in two it is emptied first.
-func (c *client) group(ctx context.Context) {
-	name := groups[fleeting]
-	if c.random.IntN(2) == 0 {
-		for _, on := range c.resources {
-			if on.group == name {
-				c.remove(ctx, on, c.replica())
-			}
-		}
-	}
-	begun := c.clock()
-	a, err := c.beside(ctx, "group", harness.Request{Method: http.MethodDelete, Path: groupPath(name) + groupVersion})
-	switch {
-	case err == nil && a.Status == http.StatusOK:
-		c.emptied(ctx, name, begun)
-	case err == nil && a.Status == http.StatusAccepted:
-		c.deleted(ctx, name, begun, a)
-	case err != nil, a.Status >= http.StatusInternalServerError:
-		c.perhapsDeleted(name, begun)
-	}
-	pause(ctx, time.Duration(c.random.Int64N(int64(100*time.Millisecond))))
-	_, _ = c.beside(ctx, "group", putGroup(name))
-}
-
-// emptied records that a group's delete, which was called at a time and has
-// succeeded, saw none of the group's resources.
-func (c *client) emptied(ctx context.Context, name string, begun time.Duration) {
-	for _, on := range c.resources {
-		if on.group == name {
-			o := c.begin(head, on, noReplica)
-			o.Form, o.Call, o.Verdict, o.Answer = "the group's end", begun, absent, "200"
-			c.finish(ctx, o)
-		}
-	}
-}
-
-// deleted waits for the end of a group's delete that was accepted, and records
-// what it did to the group's resources. Each of them was gone at some moment
-// before the group was. More than one may have been removed twice, where a late
-// write brought it back meanwhile.
-func (c *client) deleted(ctx context.Context, name string, begun time.Duration, accepted harness.Answer) {
-	poll := c.pollOf(accepted)
-	if poll == nil {
-		c.count.surprise("a group's delete that was accepted without a polling URL")
-		return
-	}
-	end, deadline := running, c.clock()+followBound
-	for end == running && ctx.Err() == nil && c.clock() < deadline {
-		pause(ctx, time.Duration(20+c.random.IntN(100))*time.Millisecond)
-		end = poll(ctx)
-	}
-	c.count.note("group", "end of DELETE", ends[end])
-	if end != succeeded {
-		c.perhapsDeleted(name, begun)
-		return
-	}
-	for _, verdict := range []verdict{vanished, open} {
-		c.withGroup(name, operation{Verb: remove, Verdict: verdict, Answer: "202", Call: begun, Return: c.clock()})
-	}
-}
-
-var ends = [...]string{running: "not seen", succeeded: "Succeeded", failed: "Failed", lost: "lost"}
-
-// perhapsDeleted records that from a moment on any of a group's resources may be
-// removed: by a deletion that may have begun, or whose end was not seen, or that
-// left some.
-func (c *client) perhapsDeleted(name string, begun time.Duration) {
-	for range 2 {
-		c.withGroup(name, operation{Verb: remove, Verdict: open, Answer: "no end seen", Call: begun, Return: forEver})
-	}
-}
-
-// forEver is after the end of any run.
-const forEver = 24 * time.Hour
-
-// withGroup records what a group's delete did to each of the group's resources.
-func (c *client) withGroup(name string, o operation) {
-	o.Client, o.Replica, o.Form = c.number, noReplica, "with its group"
-	for _, on := range c.resources {
-		if on.group == name {
-			o.Resource = on.key()
-			c.history.add(o)
-		}
-	}
 }
 
 // beside makes a call of any replica that is no part of a resource's history. The
