@@ -16,12 +16,20 @@ import (
 const groupBound = 45 * time.Second
 
 // group deletes the group that comes and goes with what it holds, makes it anew
-// and puts something into it. One time in three it is emptied first.
+// and puts into it what it held. One time in three it is emptied first; one time
+// in two the next calls by which its resources are deleted get no answer and are
+// carried out late: if the group were let go before, they would hit the next one.
+// So that it shows, nobody deletes that for a while. Two clients at most do this
+// at once: one joins the other's delete then.
 //
 // The delete names the ETag that it found. So a delete without an answer is over
 // at the latest when the group was written to: either it has ended by then, or
 // the ETag is another and it cannot begin any more.
 func (c *client) group(ctx context.Context) {
+	defer c.dissolving.Add(-1)
+	if c.dissolving.Add(1) > 2 || c.clock() < time.Duration(c.respite.Load()) {
+		return
+	}
 	name := groups[fleeting]
 	members := of(name, c.resources)
 	if etag := c.find(ctx, name, members); etag != "" {
@@ -30,15 +38,39 @@ func (c *client) group(ctx context.Context) {
 				c.remove(ctx, on, c.replica())
 			}
 		}
+		if c.random.IntN(2) == 0 {
+			c.delay(ctx, name)
+		}
 		c.dissolve(ctx, name, etag, members)
 		pause(ctx, time.Duration(c.random.Int64N(int64(100*time.Millisecond))))
 	}
 	if !c.make(ctx, name) {
 		return
 	}
-	on := members[c.random.IntN(len(members))]
-	c.put(ctx, on, c.replica(), c.region(on))
-	c.get(ctx, on, c.replica())
+	respite := c.clock() + latest
+	c.respite.Store(int64(respite))
+	for _, on := range members {
+		region := c.hint(on) // where it was
+		if region == "" {
+			region = c.elsewhere("")
+		}
+		c.put(ctx, on, c.replica(), region)
+	}
+	pause(ctx, respite-c.clock())
+	for _, on := range members {
+		c.get(ctx, on, c.replica())
+	}
+}
+
+// delay has each region carry out one deletion in a group late.
+func (c *client) delay(ctx context.Context, name string) {
+	late := latest/2 + time.Duration(c.random.Int64N(int64(latest/2)))
+	body := fmt.Sprintf(`{"method":"DELETE","pathContains":%q,"fault":"late=%v","count":1}`, groupPath(name)+"/", late.Round(time.Millisecond))
+	for _, region := range c.site.regions {
+		if a, err := region.Call(ctx, harness.Request{Method: http.MethodPost, Path: "/contoso/faults", Body: body}); err == nil && a.Status == http.StatusCreated {
+			c.count.fault("provider: late deletion in a group")
+		}
+	}
 }
 
 // find gives a group's ETag, "" where there is no group, or no answer.

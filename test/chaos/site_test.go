@@ -84,8 +84,8 @@ func newSite(t *testing.T, shared bool, sweeps time.Duration) *site {
 	t.Helper()
 	s := &site{}
 	config := harness.Config{
-		Endpoints: map[string]string{},
-		Extra:     fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease),
+		Endpoints: map[string]string{}, NoETags: true,
+		Extra: fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease),
 	}
 	for _, region := range append(harness.RegionNames(), "global") {
 		c := harness.StartContoso(t, region, harness.ContosoOptions{})

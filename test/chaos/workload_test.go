@@ -52,7 +52,7 @@ func (c *client) act(ctx context.Context) {
 		c.patch(ctx, on)
 	case n < 67:
 		c.child(ctx)
-	case n < 68:
+	case n < 69:
 		c.group(ctx)
 	case n < 86:
 		c.get(ctx, on, c.replica())
