@@ -82,8 +82,8 @@ func TestChaos(t *testing.T) {
 	r.site.lists(t, respelled)
 	begun := r.clock()
 	r.judge(t)
-	if r.tempered == 0 {
-		t.Error("no history was long enough to put a stale read into")
+	if r.tempered == 0 || r.temperedGroup == 0 {
+		t.Errorf("histories long enough to put a stale read into: %d, after a group's delete: %d", r.tempered, r.temperedGroup)
 	}
 	text := r.report(chosen, worked, quiet, r.clock()-begun)
 	t.Log("\n" + text)
@@ -145,7 +145,10 @@ func (r *run) lastReads(t *testing.T) {
 // judge tells whether what the clients saw of each resource is linearizable.
 func (r *run) judge(t *testing.T) {
 	for key, operations := range r.history.byResource() {
-		switch linearizable(operations, judgeBound) {
+		begun := time.Now()
+		verdict := linearizable(operations, judgeBound)
+		r.longest = max(r.longest, time.Since(begun))
+		switch verdict {
 		case porcupine.Ok:
 			r.temper(t, key, operations)
 		case porcupine.Unknown:
@@ -158,18 +161,27 @@ func (r *run) judge(t *testing.T) {
 	}
 }
 
-// temper puts a read by hand behind a history that is linearizable, one that
-// shows what was acknowledged once and then seen to be replaced. The judgement
-// of that must be another one, or the first was worth nothing.
+// temper puts a read by hand into a history that is linearizable, one that shows
+// what was acknowledged once and then seen to be replaced, or to go with its
+// group. The judgement of that must be another one, or the first was worth
+// nothing.
 func (r *run) temper(t *testing.T, key string, operations []operation) {
-	stale, ok := staleRead(operations)
-	if !ok {
-		return
+	if stale, ok := staleRead(operations); ok {
+		r.tempered++
+		r.mustFind(t, key, operations, stale)
 	}
+	if stale, ok := staleAfterGroup(operations); ok {
+		r.temperedGroup++
+		r.mustFind(t, key, until(operations, stale.Return), stale)
+	}
+}
+
+func (r *run) mustFind(t *testing.T, key string, operations []operation, stale operation) {
+	begun := time.Now()
 	if got := linearizable(append(slices.Clone(operations), stale), judgeBound); got != porcupine.Illegal {
 		t.Errorf("%s: with the stale read %v, put in by hand, the history is judged %s", key, stale, got)
 	}
-	r.tempered++
+	r.longest = max(r.longest, time.Since(begun))
 }
 
 // staleRead makes a read, after all operations, of what a PUT had written when
@@ -185,12 +197,33 @@ func staleRead(operations []operation) (stale operation, ok bool) {
 	}
 	for _, o := range operations {
 		if (o.Verdict == created || o.Verdict == replaced) && o.Return < last.Call && last.Seen.value != o.Value {
-			return operation{
-				Resource: o.Resource, Verb: get, Verdict: seen, Seen: content{o.Region, o.Value}, Call: end + 1, Return: end + 2, Answer: "by hand",
-			}, true
+			return o.readAgain(end), true
 		}
 	}
 	return operation{}, false
+}
+
+// staleAfterGroup makes a read of what a PUT had written when it was answered,
+// just after the last delete of the resource's group that was called later and
+// seen to succeed.
+func staleAfterGroup(operations []operation) (stale operation, ok bool) {
+	var put operation
+	for _, o := range operations { // in the order of their calls
+		switch {
+		case o.Verdict == created || o.Verdict == replaced:
+			put = o
+		case o.Verdict == vanished && o.Form == withGroup && put.Value != 0 && put.Return < o.Call:
+			stale, ok = put.readAgain(o.Return), true
+		}
+	}
+	return stale, ok
+}
+
+// readAgain makes a read of what a PUT has written, just after a moment.
+func (o operation) readAgain(after time.Duration) operation {
+	return operation{
+		Resource: o.Resource, Verb: get, Verdict: seen, Seen: content{o.Region, o.Value}, Call: after + 1, Return: after + 2, Answer: "by hand",
+	}
 }
 
 // tell writes down the history of a resource, with a mark where it cannot be

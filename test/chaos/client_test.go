@@ -30,8 +30,14 @@ type run struct {
 	values    atomic.Int64 // the last one given to a PUT
 	writes    atomic.Int64 // sent so far
 	total     int64        // of writes
-	pace      time.Duration
-	tempered  int // histories whose judgement was tried with a stale read
+
+	respite    atomic.Int64 // until when no group is deleted
+	dissolving atomic.Int64 // clients that delete a group
+	pace       time.Duration
+	tempered   int // histories whose judgement was tried with a stale read
+
+	temperedGroup int           // and with one after the delete of the resource's group
+	longest       time.Duration // that one judgement took
 
 	mu    sync.Mutex
 	hints map[string]string // where a resource was last seen, by key
@@ -137,23 +143,23 @@ func undone(a harness.Answer) verdict {
 // expected are the refusals that a client may meet with here, by status and
 // code. Any other is a fault of whoever gave it.
 var expected = map[string]bool{
-	"409 Conflict":                     true, // it is not known whether it still stands elsewhere
-	"409 ResourceBeingDeleted":         true,
-	"409 AnotherOperationInProgress":   true,
-	"409 OperationPreempted":           true,
-	"409 InvalidResourceLocation":      true,
-	"409 ResourceGroupBeingDeleted":    true,
-	"409 ResourceGroupDeletionBlocked": true,
-	"404 ResourceNotFound":             true,
-	"404 ResourceGroupNotFound":        true,
-	"404 ParentResourceNotFound":       true,
-	"409 ParentResourceBeingDeleted":   true,
-	"429 TooManyRequests":              true,
-	"503 ContosoFault":                 true,
-	"503 ServerTimeout":                true,
-	"503 ServiceUnavailable":           true, // a region of several did not say
-	"502 BadGatewayConnection":         true,
-	"504 GatewayTimeout":               true,
+	"409 Conflict":                   true, // it is not known whether it still stands elsewhere
+	"409 ResourceBeingDeleted":       true,
+	"409 AnotherOperationInProgress": true,
+	"409 OperationPreempted":         true,
+	"409 InvalidResourceLocation":    true,
+	"409 ResourceGroupBeingDeleted":  true,
+	"412 PreconditionFailed":         true, // the group has been written to since
+	"404 ResourceNotFound":           true,
+	"404 ResourceGroupNotFound":      true,
+	"404 ParentResourceNotFound":     true,
+	"409 ParentResourceBeingDeleted": true,
+	"429 TooManyRequests":            true,
+	"503 ContosoFault":               true,
+	"503 ServerTimeout":              true,
+	"503 ServiceUnavailable":         true, // a region of several did not say
+	"502 BadGatewayConnection":       true,
+	"504 GatewayTimeout":             true,
 }
 
 // surprising notes an answer that no client should get.

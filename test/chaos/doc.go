@@ -6,16 +6,20 @@
 // paused, restarted, crashed, and in the second half replaced by its standby;
 // providers refuse, reset connections before and after they applied a write,
 // stall, delay, answer when the answer is no longer true, and apply writes long
-// after nobody waits for the answer any more.
+// after nobody waits for the answer any more. One group is deleted with what it
+// holds and made anew all the while.
 //
-// Three things are judged afterwards:
+// Four things are judged afterwards:
 //
 //   - Within a bounded time without further faults the index says what the
 //     providers hold: the same ids in the same casing and regions, no row in
 //     doubt, no write open, no work left over, no quota miscounted. So do the
 //     lists that each gateway gives.
 //   - What the clients saw is linearizable, resource by resource. The model is
-//     in model_test.go, with what it says about answers that leave things open.
+//     in model_test.go, with what it says about answers that leave things open
+//     and about groups that are deleted. It is shown to find a stale read put in
+//     by hand, at the end and just after the delete of the resource's group.
+//   - No group was said to be gone while a provider held something of it.
 //   - No answer was one that a client should never get.
 //
 // With an even seed the gateways never sweep, so that nothing but the rules of

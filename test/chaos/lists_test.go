@@ -10,8 +10,8 @@ import (
 )
 
 // lists compares what each replica lists, of all types and of each, with what
-// the providers hold. Nothing may be under way. Of the resources in respelled the
-// casing does not count.
+// the providers hold, and no group of that may be missing. Nothing may be under
+// way. Of the resources in respelled the casing does not count.
 func (s *site) lists(t *testing.T, respelled map[string]bool) {
 	t.Helper()
 	var held []string
@@ -22,6 +22,27 @@ func (s *site) lists(t *testing.T, respelled map[string]bool) {
 		s.compare(t, replica, "/resources"+groupVersion, held, respelled)
 		for _, typ := range types {
 			s.compare(t, replica, "/providers/"+typ+version, ofType(typ, held), nil)
+		}
+		s.compareGroups(t, replica, held)
+	}
+}
+
+// compareGroups reads the list of groups: those of what the providers hold must
+// be in it, and none may be on its way out.
+func (s *site) compareGroups(t *testing.T, replica int, held []string) {
+	t.Helper()
+	path := "/subscriptions/" + harness.SubscriptionID + "/resourceGroups" + groupVersion
+	var listed []string
+	for _, g := range s.gateways[replica].Do(t, harness.Request{Path: path}).Want(t, 200).Values(t) {
+		listed = append(listed, strings.ToLower(fmt.Sprint(g["id"])))
+		if state := g["properties"].(map[string]any)["provisioningState"]; state != "Succeeded" {
+			t.Errorf("replica %d lists %s as %v", replica, g["id"], state)
+		}
+	}
+	for _, id := range held {
+		group, _, _ := strings.Cut(strings.ToLower(id), "/providers/")
+		if !slices.Contains(listed, group) {
+			t.Errorf("replica %d says that the group has gone, but there is %s", replica, id)
 		}
 	}
 }

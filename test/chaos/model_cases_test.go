@@ -88,6 +88,47 @@ func TestModel(t *testing.T) {
 		"what says nothing": {[]operation{
 			first, step(put, nothing, 11, 12, east3), step(get, open, 13, 14, none), step(patch, open, 13, 14, none), step(get, seen, 15, 16, west1),
 		}, porcupine.Ok},
+		"deleted with its group": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(get, seen, 12, 13, west1), step(get, absent, 14, 15, none),
+			step(remove, vanished, 11, 50, none), step(remove, safe, 50, 50, none),
+			step(get, absent, 51, 52, none), step(put, created, 53, 54, east3), step(get, seen, 55, 56, east3),
+		}, porcupine.Ok},
+		"a stale read after its group's delete": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, vanished, 11, 50, none), step(remove, safe, 50, 50, none),
+			step(get, seen, 51, 52, west1),
+		}, porcupine.Illegal},
+		"a stale existence after its group's delete": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, vanished, 11, 50, none), step(remove, safe, 50, 50, none),
+			step(head, exists, 51, 52, none),
+		}, porcupine.Illegal},
+		"left behind by its group's delete, and found by a write": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, vanished, 11, 50, none), step(remove, safe, 50, 50, none),
+			step(put, replaced, 51, 52, west2),
+		}, porcupine.Illegal},
+		"lost after its group's delete": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, vanished, 11, 50, none), step(remove, safe, 50, 50, none),
+			step(put, created, 51, 52, west2), step(get, absent, 53, 54, none),
+		}, porcupine.Illegal},
+		"removed again, as a late write brought it back": {[]operation{
+			first, step(put, open, 9, 100, west2), step(remove, threatened, 11, 11, none), step(get, absent, 20, 21, none),
+			step(get, seen, 22, 23, west2), step(get, absent, 24, 25, none),
+			step(remove, vanished, 11, 50, none), step(remove, safe, 50, 50, none),
+		}, porcupine.Ok},
+		"back without a write, while its group is deleted": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(get, absent, 20, 21, none), step(get, seen, 22, 23, west1),
+			step(remove, safe, 50, 50, none),
+		}, porcupine.Illegal},
+		"its group's delete may never have begun": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, safe, 50, 50, none), step(get, seen, 51, 52, west1),
+		}, porcupine.Ok},
+		"gone after the delete of its group that may never have begun": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, safe, 50, 50, none),
+			step(get, seen, 51, 52, west1), step(get, absent, 53, 54, none),
+		}, porcupine.Illegal},
+		"two deletes of its group, one of them longer": {[]operation{
+			first, step(remove, threatened, 11, 11, none), step(remove, threatened, 12, 12, none), step(remove, safe, 20, 20, none),
+			step(get, seen, 21, 22, west1), step(get, absent, 23, 24, none), step(remove, safe, 50, 50, none),
+		}, porcupine.Ok},
 		"a value that nobody wrote": {[]operation{first, step(get, seen, 15, 16, west2)}, porcupine.Illegal},
 	} {
 		if got := linearizable(c.operations, 10*time.Second); got != c.want {

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/anishathalye/porcupine"
@@ -33,9 +34,11 @@ import (
 // the bound is so without it, and a write that is sent after its time is
 // found out.
 //
-// A group's delete removes what the group holds. Where its end was seen, each of
-// the group's resources was gone at a moment before; otherwise each may be
-// removed at any moment from its call on.
+// A group's delete removes what the group holds, at any moment between its call
+// and its end, and again if a late write brings it back meanwhile. So it is no
+// write of its own but a span of the history, from threatened to safe, in which
+// what is there may go before any operation. Where it was seen to succeed, the
+// resource was gone at one moment within; nothing that it did can come later.
 //
 // The gateway's own 503 says that nothing was sent, and so do its other
 // refusals: they are not part of the history, and if one of them had an effect,
@@ -44,30 +47,57 @@ import (
 // A PATCH changes only what is not modelled (a tag). Its answer, where it is
 // definite, shows the resource like that of a GET.
 
-// next gives the contents that may be there after an operation that met with
-// current. None: it cannot have met with that.
-func next(current content, o operation) []content {
-	there := current != content{}
+// state is what the model knows of a resource.
+type state struct {
+	content
+	deletions int // of its group, that are under way
+}
+
+// next gives the states that may come of an operation. None: it cannot have met
+// with this one.
+func (s state) next(o operation) []state {
+	met := []content{s.content}
+	if s.deletions > 0 && s.there() {
+		met = append(met, content{})
+	}
+	switch o.Verdict {
+	case threatened:
+		s.deletions++
+	case safe:
+		s.deletions--
+	}
+	var all []state
+	for _, current := range met {
+		for _, c := range current.next(o) {
+			all = append(all, state{c, s.deletions})
+		}
+	}
+	return all
+}
+
+// next gives the contents that may be there after an operation that met with c.
+func (c content) next(o operation) []content {
+	there := c.there()
 	written := content{o.Region, o.Value}
 	var possible bool
-	after := current
+	after := c
 	switch o.Verdict {
 	case open, overtaken:
 		switch {
 		case o.Verb == remove && there:
-			return []content{current, {}}
-		case o.Verb == put && (!there || current.region == o.Region):
-			return []content{current, written}
+			return []content{c, {}}
+		case o.Verb == put && (!there || c.region == o.Region):
+			return []content{c, written}
 		}
 		possible = true
 	case created:
 		possible, after = !there, written
 	case replaced:
-		possible, after = there && current.region == o.Region, written
+		possible, after = there && c.region == o.Region, written
 	case became:
-		possible, after = !there || current.region == o.Region, written
+		possible, after = !there || c.region == o.Region, written
 	case elsewhere:
-		possible = there && current.region != o.Region
+		possible = there && c.region != o.Region
 	case removed:
 		possible, after = there, content{}
 	case wasAbsent, absent:
@@ -75,10 +105,10 @@ func next(current content, o operation) []content {
 	case vanished:
 		possible, after = true, content{}
 	case seen:
-		possible = current == o.Seen
+		possible = c == o.Seen
 	case exists:
 		possible = there
-	case nothing:
+	case nothing, threatened, safe:
 		possible = true
 	}
 	if !possible {
@@ -90,16 +120,20 @@ func next(current content, o operation) []content {
 // resourceModel is next as the checker wants it.
 func resourceModel() porcupine.Model {
 	model := porcupine.NondeterministicModel{
-		Init: func() []any { return []any{content{}} },
-		Step: func(state, input, _ any) []any {
+		Init: func() []any { return []any{state{}} },
+		Step: func(current, input, _ any) []any {
 			var states []any
-			for _, c := range next(state.(content), input.(operation)) {
-				states = append(states, c)
+			for _, s := range current.(state).next(input.(operation)) {
+				states = append(states, s)
 			}
 			return states
 		},
+		Hash:              func(s any) uint64 { return uint64(s.(state).value)<<8 + uint64(s.(state).deletions) },
 		DescribeOperation: func(input, _ any) string { return input.(operation).String() },
-		DescribeState:     func(state any) string { return state.(content).String() },
+		DescribeState: func(current any) string {
+			s := current.(state)
+			return s.content.String() + strings.Repeat(" (being deleted)", s.deletions)
+		},
 	}
 	return model.ToModel()
 }

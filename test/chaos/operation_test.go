@@ -55,10 +55,16 @@ const (
 	exists
 	// absent: a read's 404.
 	absent
+	// threatened: from here on a deletion of its group may remove it, as often as
+	// it comes back.
+	threatened
+	// safe: here one such deletion has ended.
+	safe
 )
 
 var verdicts = [...]string{
 	"nothing", "open", "overtaken", "created", "replaced", "became", "elsewhere", "removed", "wasAbsent", "vanished", "seen", "exists", "absent",
+	"threatened", "safe",
 }
 
 func (v verdict) String() string { return verdicts[v] }
@@ -87,8 +93,10 @@ type content struct {
 	value  int64
 }
 
+func (c content) there() bool { return c != content{} }
+
 func (c content) String() string {
-	if c == (content{}) {
+	if !c.there() {
 		return "absent"
 	}
 	return fmt.Sprintf("%s/%d", c.region, c.value)
@@ -119,6 +127,15 @@ func (h *history) add(o operation) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.operations = append(h.operations, o)
+}
+
+// written tells whether the PUT of a value had come to its end by a moment.
+func (h *history) written(value int64, by time.Duration) bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return slices.ContainsFunc(h.operations, func(o operation) bool {
+		return o.Verb == put && o.Value == value && o.Return < by
+	})
 }
 
 // respelled are the resources that a PATCH without a definite answer was for. A

@@ -64,9 +64,11 @@ func (r *run) report(seed uint64, worked, quiet, judged time.Duration) string {
 	defer c.mu.Unlock()
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d\n", seed)
-	fmt.Fprintf(&b, "%d writes in %v, quiet after %v more, judged in %v\n",
-		r.writes.Load(), worked.Round(time.Second), quiet.Round(100*time.Millisecond), judged.Round(100*time.Millisecond))
-	fmt.Fprintf(&b, "%d resources; a stale read put in by hand was found in each of %d\n", len(r.resources), r.tempered)
+	fmt.Fprintf(&b, "%d writes in %v, quiet after %v more, judged in %v, no history in more than %v\n",
+		r.writes.Load(), worked.Round(time.Second), quiet.Round(100*time.Millisecond), judged.Round(100*time.Millisecond), r.longest.Round(time.Millisecond))
+	fmt.Fprintf(&b, "%d resources; a stale read put in by hand was found in each of %d, just after the delete of their group in each of %d\n",
+		len(r.resources), r.tempered, r.temperedGroup)
+	fmt.Fprintf(&b, "the group that comes and goes was, or may have been, under deletion for %v\n", r.threatened().Round(100*time.Millisecond))
 	for _, table := range []struct {
 		title string
 		rows  map[string]int
@@ -77,4 +79,23 @@ func (r *run) report(seed uint64, worked, quiet, judged time.Duration) string {
 		}
 	}
 	return b.String()
+}
+
+// threatened is for how long the group that comes and goes may have been under
+// deletion.
+func (r *run) threatened() (total time.Duration) {
+	under, since := 0, time.Duration(0)
+	for _, o := range r.history.byResource()[of(groups[fleeting], r.resources)[0].key()] {
+		switch o.Verdict {
+		case threatened:
+			if under++; under == 1 {
+				since = o.Call
+			}
+		case safe:
+			if under--; under == 0 {
+				total += o.Call - since
+			}
+		}
+	}
+	return total
 }

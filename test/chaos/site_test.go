@@ -84,8 +84,8 @@ func newSite(t *testing.T, shared bool, sweeps time.Duration) *site {
 	t.Helper()
 	s := &site{}
 	config := harness.Config{
-		Endpoints: map[string]string{},
-		Extra:     fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease),
+		Endpoints: map[string]string{}, NoETags: true,
+		Extra: fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease),
 	}
 	for _, region := range append(harness.RegionNames(), "global") {
 		c := harness.StartContoso(t, region, harness.ContosoOptions{})
@@ -104,7 +104,7 @@ func newSite(t *testing.T, shared bool, sweeps time.Duration) *site {
 		s.open(t, "sqlite", "file:"+s.gateways[0].Database+"?_pragma=busy_timeout(5000)")
 	}
 	for _, group := range groups {
-		s.gateways[0].Do(t, putGroup(group)).Want(t, 201)
+		s.gateways[0].Do(t, putGroup(group, 0)).Want(t, 201)
 	}
 	return s
 }
@@ -129,8 +129,10 @@ func groupPath(group string) string {
 	return "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/" + group
 }
 
-func putGroup(group string) harness.Request {
-	return harness.Request{Method: http.MethodPut, Path: groupPath(group) + groupVersion, Body: `{"location":"westus"}`}
+// putGroup makes a group, or gives it another mark, and so another ETag.
+func putGroup(group string, mark int64) harness.Request {
+	body := fmt.Sprintf(`{"location":"westus","tags":{"mark":"%d"}}`, mark)
+	return harness.Request{Method: http.MethodPut, Path: groupPath(group) + groupVersion, Body: body}
 }
 
 // Groups of resources; the first letters of one are another. The last one is
@@ -142,6 +144,17 @@ const fleeting = 3
 // resource is something that clients write to.
 type resource struct {
 	group, typ, name string
+}
+
+// of selects the resources of a group.
+func of(group string, all []resource) []resource {
+	var some []resource
+	for _, r := range all {
+		if r.group == group {
+			some = append(some, r)
+		}
+	}
+	return some
 }
 
 var types = []string{"Contoso.Compute/virtualMachines", "Contoso.Compute/networkInterfaces", "Contoso.Insight/workspaces"}

@@ -84,7 +84,7 @@ func (s *site) unfinished(ctx context.Context, rows map[string]row) ([]string, e
 	var all []string
 	for _, q := range []struct{ what, text string }{
 		{"an open write", `SELECT key FROM intents`},
-		{"work that has not ended", `SELECT kind || ' ' || subject FROM jobs WHERE kind IN ('verify', 'follow') AND state < 2`},
+		{"work that has not ended", `SELECT kind || ' ' || subject FROM jobs WHERE kind IN ('verify', 'follow', 'group-delete') AND state < 2`},
 		{"work that failed", `SELECT kind || ' ' || subject FROM jobs WHERE state = 3`},
 		{"a stray", `SELECT region || ' ' || id FROM strays`},
 	} {

@@ -68,6 +68,9 @@ type Config struct {
 	Subscriptions []Subscription
 	// Regions are names of further regions than RegionNames.
 	Regions []string
+	// NoETags leaves out that network interfaces and workspaces have ETags, so that
+	// Portico's own deletes of these carry no condition.
+	NoETags bool
 	// Providers is YAML added to the list of providers, its items indented by
 	// two spaces.
 	Providers string
@@ -170,7 +173,7 @@ providers:
       - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
       - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
       - {name: virtualMachines/testResults, kind: proxyOnly, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
-      - {name: networkInterfaces, kind: tracked, deletionPolicy: refuse, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: networkInterfaces, kind: tracked, deletionPolicy: refuse, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true{{if not .NoETags}}, etags: true{{end}}}}
       - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
@@ -179,7 +182,7 @@ providers:
       {{$region}}: ["{{$url}}"]
 {{- end}}
     resourceTypes:
-      - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
+      - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true{{if not .NoETags}}, etags: true{{end}}}}
       - {name: profiles, kind: tracked, routing: global, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
       - {name: diagnosticSettings, kind: extension, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
       - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
