@@ -114,11 +114,11 @@ func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory
 	for attempt := 0; ; attempt++ {
 		ticket, err := g.store.Begin(ctx, g.intent(x, p))
 		var conflict *inventory.LocationConflictError
-		moved := (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)) && attempt == 0
-		if !errors.As(err, &conflict) && !moved {
+		overtaken := (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)) && attempt == 0
+		if !errors.As(err, &conflict) && !overtaken {
 			return ticket, p, g.refusal(x, p, err)
 		}
-		if elsewhere := x.request.Method != http.MethodPut && attempt == 0; !elsewhere && !moved {
+		if elsewhere := x.request.Method != http.MethodPut && attempt == 0; !elsewhere && !overtaken {
 			row := conflict.Row
 			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
