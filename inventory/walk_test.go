@@ -34,6 +34,7 @@ var walks = []struct {
 	{scenario{name: "patches/operations", writes: withPatches, concurrent: 3, contents: true, async: true, live: true, left: budget{writes: 2, crashes: 1, losses: 1, lostPolls: 1}}, false},
 	{scenario{name: "patches/reads", writes: withPatches, concurrent: 2, contents: true, reads: true, live: true, left: budget{writes: 2, losses: 1}}, false},
 	{scenario{name: "patches/group", writes: withPatches, concurrent: 3, contents: true, resolves: true, live: true, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
+	{scenario{name: "patches/sweeps", writes: withPatches, concurrent: 2, contents: true, sweeps: true, live: true, left: budget{writes: 3, crashes: 1}}, false},
 	{scenario{name: "patches/lists", writes: updates, concurrent: 3, reads: true, lists: true, left: budget{writes: 3}}, true},
 	{scenario{name: "patches/fewer", writes: withPatches, concurrent: 2, contents: true, live: true, left: budget{writes: 2, crashes: 1, losses: 1}}, true},
 	{scenario{name: "group", writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 2, remakes: 1}}, false},
