@@ -234,6 +234,15 @@ func TestOvertakenWrites(t *testing.T) {
 	s.machine("g", "m", "westus")
 	check(s.overtaken("DELETE", m, "", func() { s.ok(200, "DELETE", m+api, "") }), 204, "")
 	s.machine("g", "m", "westus")
+	check(s.overtaken("PATCH", m, `{"tags":{"a":"b"}}`, func() {
+		s.ok(200, "DELETE", m+api, "")
+		s.ok(201, "PUT", m+api, eastus)
+	}), 200, "")
+	if row, _ := s.row(m); row.Region != "eastus" || row.Details.Tags["a"] != "b" {
+		t.Errorf("the PATCH did not follow the resource: %+v", row)
+	}
+	check(s.overtaken("PATCH", m, `{}`, func() { s.ok(200, "DELETE", m+api, "") }), 404, "ResourceNotFound")
+	s.machine("g", "m", "westus")
 	check(s.overtaken("PUT", m+"/disks/d", `{}`, func() {
 		s.ok(200, "DELETE", m+api, "")
 		s.ok(201, "PUT", m+api, eastus)

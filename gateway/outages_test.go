@@ -57,9 +57,9 @@ func TestStoreThatFailsMeanwhile(t *testing.T) {
 		note               string
 	}{
 		{"create", "PUT", westus, 200, nil, "a write's outcome was not recorded"},
-		{"update", "PATCH", `{"tags":{}}`, 200, nil, "a PATCH was not recorded"},
+		{"update", "PATCH", `{"tags":{}}`, 200, nil, "a write's outcome was not recorded"},
 		{"delete", "DELETE", "", 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
-		{"accepted update", "PATCH", `{"tags":{}}`, 202, []string{"x-contoso-async", "location"}, "a polling URL was not recorded"},
+		{"accepted update", "PATCH", `{"tags":{}}`, 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
 		{"read", "GET", "", 404, nil, "what a read said was not recorded"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -109,6 +109,17 @@ func TestWriteThatCameTooLate(t *testing.T) {
 	}
 	if _, there := s.row(m); there {
 		t.Error("what was never sent has a row")
+	}
+	s.config.Index.SendWithin = time.Minute
+	s.machine("g", "m", "westus")
+	s.config.Index.SendWithin = time.Nanosecond
+	s.at("westus").requests()
+	s.want(503, "ServerTimeout", "PATCH", m+api, `{"tags":{}}`)
+	if asked := s.at("westus").requests(); len(asked) != 0 {
+		t.Errorf("%v", asked)
+	}
+	if row, there := s.row(m); !there || !firm(row) || s.open("g") != 0 {
+		t.Errorf("%v %+v", there, row)
 	}
 }
 

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"slices"
 	"testing"
 )
 
@@ -17,6 +18,7 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 		{"accepted", 202, "", []string{"x-contoso-async", "location", "x-contoso-duration", "1ms"}},
 		{"accepted without a polling URL", 202, "", []string{"x-contoso-async", "no-url", "x-contoso-duration", "1ms"}},
 		{"applied without a word", 502, "BadGatewayConnection", []string{"x-contoso-fault", "reset-after"}},
+		{"answered with a body that breaks off", 200, "", []string{"x-contoso-fault", "bad-json"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, setup{})
@@ -41,12 +43,36 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 	}
 }
 
+// One without an answer may land as late as any other write: what the provider
+// said before its time was over is not the last word.
+func TestPatchThatLandsLate(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	upper := machinePath("g", "M")
+	s.want(502, "BadGatewayConnection", "PATCH", upper+api, `{"tags":{"a":"late"}}`, "x-contoso-fault", "late=200ms")
+	s.ok(200, "GET", m+api, "") // as a rule it has not landed yet
+	if row, _ := s.row(m); !firm(row) || s.open("g") != 1 {
+		t.Fatalf("%+v", row)
+	}
+	s.within("the PATCH", func() bool { return slices.Contains(s.at("westus").holds(), upper) })
+	s.lapse()
+	if row, _ := s.row(m); !row.Verify || s.open("g") != 0 {
+		t.Errorf("%+v", row)
+	}
+	s.ok(200, "GET", m+api, "")
+	if row, _ := s.row(m); !firm(row) || row.ID != upper || row.Details.Tags["a"] != "late" {
+		t.Errorf("%+v", row)
+	}
+}
+
 func TestRefusedPatchLeavesTheRowFirm(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
 	m := s.machine("g", "m", "westus")
 	s.want(400, "ContosoFault", "PATCH", m+api, `{"tags":{"a":"b"}}`, "x-contoso-fault", "status=400")
-	if row, there := s.row(m); !there || !firm(row) {
+	s.want(404, "ContosoFault", "PATCH", m+api, `{"tags":{"a":"b"}}`, "x-contoso-fault", "status=404")
+	if row, there := s.row(m); !there || !firm(row) || s.open("g") != 0 {
 		t.Errorf("%+v", row)
 	}
 }

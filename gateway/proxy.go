@@ -8,7 +8,6 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
@@ -94,8 +93,6 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 			return g.head(w, r, x, p)
 		case tracked && r.Method == http.MethodGet:
 			return g.read(w, r, x, p)
-		case tracked && r.Method == http.MethodPatch:
-			return g.patch(w, r, x, p)
 		case tracked:
 			return g.write(w, r, x, p)
 		}
@@ -193,58 +190,6 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 		g.note(x, "what a read said was not recorded", err)
 	}
 	return nil
-}
-
-// patch carries a PATCH of a tracked resource: it cannot change existence, but
-// what the index shows of it.
-func (g *Gateway) patch(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	ctx := context.WithoutCancel(r.Context())
-	answer, err := g.call(ctx, r, x, p, http.MethodPatch)
-	if err != nil {
-		var fault *upstream.Fault
-		if p.Row != nil && errors.As(err, &fault) && fault.Sent {
-			g.doubt(ctx, x, p)
-		}
-		return err
-	}
-	defer answer.Body.Close()
-	if p.Row != nil {
-		if err := g.patched(ctx, x, p, answer); err != nil {
-			return err
-		}
-	}
-	return g.deliver(ctx, w, x, p, answer)
-}
-
-// patched tells the inventory of a PATCH. What has not ended, or may have been
-// applied without a word, is asked for later.
-func (g *Gateway) patched(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
-	ended := false
-	switch {
-	case answer.StatusCode == http.StatusOK:
-		text, err := g.hold(answer, x.request.Provider.Namespace)
-		if err != nil {
-			return err
-		}
-		state, details := inventory.ReadDetails(text)
-		if err := g.store.Patched(ctx, x.subscription(), p.Row.Key, p.Row.Generation, x.request.ID(), details, state); err != nil {
-			g.note(x, "a PATCH was not recorded", err)
-		}
-		ended = operations.StateEnds(state)
-	case answer.StatusCode >= 300 && answer.StatusCode < 500 && answer.StatusCode != http.StatusRequestTimeout:
-		ended = true // refused
-	}
-	if !ended {
-		g.doubt(ctx, x, p)
-	}
-	return nil
-}
-
-// doubt has the row of p asked for.
-func (g *Gateway) doubt(ctx context.Context, x *exchange, p proxied) {
-	if err := g.store.Doubt(ctx, x.subscription(), p.Row.Key); err != nil {
-		g.note(x, "a row in doubt was not flagged", err)
-	}
 }
 
 // call sends the request to the endpoint that was decided on, once.

@@ -14,7 +14,7 @@ import (
 	"portico/upstream"
 )
 
-// write carries a PUT or DELETE of a tracked resource. The inventory records
+// write carries a PUT, PATCH or DELETE of a tracked resource. The inventory records
 // the intent before the first byte leaves, and what the answer means before the
 // client has it. Once recorded, a write is seen to its end even when the client
 // has gone.
@@ -49,6 +49,9 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		}
 	case !tooLarge(err): // broken off: what the status promised is not known
 		settled.Outcome = inventory.Ambiguous
+	}
+	if ticket.Kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
+		settled.Outcome = inventory.Accepted // what it has made is to be asked for
 	}
 	settled.Poll = operations.PollOf(answer, g.public, p.Endpoint, x.principal.In(p.Subscription.TenantID))
 	p.links = g.pollingLinks(answer.Header, x, p, answer.StatusCode)
@@ -92,16 +95,17 @@ func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Tick
 
 // intend records the intent of a write. Where the index knows the resource in
 // another place, but is not sure of it, its provider is asked once, and the
-// write decided anew; so it is when the parent has moved meanwhile.
+// write decided anew; so it is when the parent has moved meanwhile, or what is to
+// be changed has gone.
 func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory.Ticket, proxied, error) {
 	for attempt := 0; ; attempt++ {
 		ticket, err := g.store.Begin(ctx, g.intent(x, p))
 		var conflict *inventory.LocationConflictError
-		moved := errors.Is(err, inventory.ErrParentMoved) && attempt == 0
-		if !errors.As(err, &conflict) && !moved {
+		overtaken := (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)) && attempt == 0
+		if !errors.As(err, &conflict) && !overtaken {
 			return ticket, p, g.refusal(x, p, err)
 		}
-		if elsewhere := x.request.Method == http.MethodDelete && attempt == 0; !elsewhere && !moved {
+		if elsewhere := x.request.Method != http.MethodPut && attempt == 0; !elsewhere && !overtaken {
 			row := conflict.Row
 			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
@@ -139,8 +143,11 @@ func (g *Gateway) intent(x *exchange, p proxied) inventory.Write {
 		Incarnation:     p.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 	}
-	if q.Method == http.MethodDelete {
+	switch q.Method {
+	case http.MethodDelete:
 		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
+	case http.MethodPatch:
+		intent.Kind, intent.Parent, intent.Location = inventory.Patch, "", ""
 	}
 	return intent
 }
@@ -176,6 +183,8 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, inventory.ErrNotFound):
+		return x.request.NotFound()
 	case errors.Is(err, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
 	case errors.Is(err, inventory.ErrParentNotFound), errors.Is(err, inventory.ErrParentMoved):

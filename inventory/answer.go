@@ -42,7 +42,7 @@ type SettleResult struct {
 // answer after that, and has it also when this fails: the intent then ends by
 // time. It is visible to every reader when it returns, but not flushed.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
-	if ticket.Kind == Put && a.Outcome == Gone || ticket.Kind == Delete && a.Outcome == Succeeded {
+	if deletes := ticket.Kind == Delete; a.Outcome == Gone && !deletes || a.Outcome == Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
 	}
 	id := a.ID
@@ -68,7 +68,10 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 				row.ProvisioningState = a.ProvisioningState
 			}
 			row.learn(a.Details)
-			row.APIVersion, row.Changed = ticket.APIVersion, t.now
+			row.Changed = t.now
+			if ticket.Kind == Put {
+				row.APIVersion = ticket.APIVersion
+			}
 		})
 		if err != nil {
 			return SettleResult{}, err
@@ -87,10 +90,11 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 }
 
 // follows tells whether an answer is the acceptance of a write that is still
-// open: its operation, and not an earlier one's, is the one to follow then.
+// open: its operation, and not an earlier one's, is the one to follow then. That
+// of a PATCH is not followed, as the row is flagged.
 func (h *held) follows(t *tx, e answered, kind WriteKind) bool {
 	unfinished := kind == Put && e.outcome == Succeeded && !Terminal(e.provisioningState)
-	return (e.outcome == Accepted || unfinished) && slices.ContainsFunc(h.open, func(open intent) bool {
+	return kind != Patch && (e.outcome == Accepted || unfinished) && slices.ContainsFunc(h.open, func(open intent) bool {
 		return open.id == e.id && open.ends > micros(t.now)
 	})
 }
@@ -173,35 +177,8 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, 
 	})
 }
 
-// Patched records the success of a PATCH: the casing of its ID, and the
-// details that its answer showed, if the row is still of the generation that
-// was read before sending. If it is not, the order of the writes is unknown,
-// and the row is flagged instead. It is durable: a PATCH has no intent that
-// would lead to a question if this were lost.
-func (s *Store) Patched(ctx context.Context, sub, key string, generation [16]byte, id string, details *Details, provisioningState string) error {
-	return s.writer.do(ctx, flushed, aboutResource(sub, key), func(t *tx) error {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
-		if err != nil || h.row == nil {
-			return err
-		}
-		after := h.state()
-		did := actions{learn: after.row.generation == generation}
-		after.row.verify = after.row.verify || !did.learn
-		after.row.generation = newID()
-		return h.store(t, after, did, func(row *Resource) {
-			row.respell(id)
-			if provisioningState != "" {
-				row.ProvisioningState = provisioningState
-			}
-			row.learn(details)
-			row.Changed = t.now
-		})
-	})
-}
-
-// Doubt flags a row, durably: what its resource looks like is to be asked for,
-// as after a PATCH that was accepted but has not ended. Without a row it does
-// nothing.
+// Doubt flags a row, durably: its resource is to be asked for. Without a row it
+// does nothing.
 func (s *Store) Doubt(ctx context.Context, sub, key string) error {
 	return s.writer.do(ctx, flushed, aboutResource(sub, key), func(t *tx) error {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))

@@ -14,6 +14,12 @@
 // makes of a row and of the open intents is one pure function, settle in
 // settle.go; the SQL around it only loads a state and stores the outcome.
 //
+// A PATCH is told of like a PUT or DELETE, though it can neither make a resource
+// nor remove it: it changes what the index shows, casing and tags, and one that got
+// no answer may land as late as they. It makes no row and takes no quota, keeps no
+// other write's answer and no GET from being proof, and holds its group's end back
+// like any write that is open.
+//
 // Every change of what is known gives the row a new random generation. What a
 // GET said counts only if the generation is still the one that was read before
 // asking, so nothing that arrives late can undo what was learnt since.
@@ -32,11 +38,13 @@
 //   - R4: an intent ends by knowledge or by time, which flags the row. A refused
 //     create takes along only the row that it made and nothing else touched.
 //   - R5: an answer is proof only if no opposing write was open meanwhile. Only a
-//     GET lifts the flag.
+//     GET lifts the flag. Nothing opposes a PATCH but a DELETE, which it does not.
 //   - R6: a follow ends by flagging the row; a GET that shows a terminal state or
 //     nothing is the one end of both.
 //   - R7: generations decide. An answer settles while its own intent is open, a
-//     GET while the row is of the generation that was read before.
+//     GET while the row is of the generation that was read before. Where a row's is
+//     no longer that of the intent, writes overlapped, and what the last of them
+//     made is asked for.
 //   - R8: what Portico writes by itself is an intent like a client's.
 //   - R9: what a client sees settles before it sees it. Another place is refused
 //     by a row that is not plainly alive only after its provider was asked.

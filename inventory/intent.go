@@ -8,7 +8,7 @@ import (
 	"portico/arm"
 )
 
-// Write is a PUT or DELETE of a tracked resource that is about to be sent.
+// Write is a PUT, PATCH or DELETE of a tracked resource that is about to be sent.
 type Write struct {
 	Kind         WriteKind
 	Subscription string
@@ -82,10 +82,12 @@ func scanIntent(scan scanner) (intent, error) {
 // subscription takes the write (ErrSubscriptionNotFound,
 // *SubscriptionStateError), that the group exists and is Active
 // (ErrGroupNotFound, *GroupStateError), that the row lies where the write goes
-// (*LocationConflictError; a DELETE compares the region alone), that a PUT's
-// parent is there (ErrParentNotFound, ErrParentMoved), and that a new row fits
-// the quota (*QuotaError), and that no lock forbids it (*LockedError); then it records the intent, makes the row of a
-// create, and marks the opposing writes that are open.
+// (*LocationConflictError; but for a PUT the region alone is compared), that a
+// PATCH has one at all (ErrNotFound), that a PUT's parent is there
+// (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
+// (*QuotaError), and that no lock forbids it (*LockedError); then it records the
+// intent, makes the row of a create, and marks the writes that are open and oppose
+// each other.
 //
 // Every ticket should come back to Settle. One that does not, ends by time:
 // its row is then flagged for verification.
@@ -144,20 +146,21 @@ func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
 	if row != nil && w.conflicts(row) {
 		return &LocationConflictError{Row: *row, Contested: h.opposed()}
 	}
-	if w.Kind == Delete {
+	switch {
+	case w.Kind == Delete:
 		return nil
-	}
-	if astray != nil {
+	case w.Kind == Patch && row == nil:
+		return ErrNotFound
+	case astray != nil:
 		return astray
-	}
-	if row != nil {
+	case row != nil:
 		return nil
 	}
 	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
 }
 
-// conflicts tells whether the row lies elsewhere. A DELETE is held to it too:
-// its success in one region would remove a row that speaks of another.
+// conflicts tells whether the row lies elsewhere. All writes are held to it: the
+// success of one in one region says nothing of a row that speaks of another.
 func (w *Write) conflicts(row *Resource) bool {
 	return row.Region != w.Region ||
 		w.Kind == Put && w.Location != "" && row.Location != "" && row.Location != w.Location
@@ -165,7 +168,7 @@ func (w *Write) conflicts(row *Resource) bool {
 
 // above is the key of the parent that must be there.
 func (w *Write) above() string {
-	if w.Kind == Delete {
+	if w.Kind != Put {
 		return ""
 	}
 	return w.Parent

@@ -6,22 +6,30 @@ import (
 	"strings"
 )
 
-// WriteKind tells the writes that can change whether a resource exists. The
-// numbers are stored.
+// WriteKind tells the writes that a tracked resource is sent. The numbers are
+// stored.
 type WriteKind uint8
 
-// The kinds of writes. They oppose each other: one says that the resource
-// exists, the other that it is gone.
+// The kinds of writes. A PUT and a DELETE oppose each other: one says that the
+// resource exists, the other that it is gone. A PATCH changes no existence, so it
+// opposes neither; but a DELETE opposes it.
 const (
 	Put WriteKind = iota
 	Delete
+	Patch
 )
 
-func (k WriteKind) String() string {
+var writeKinds = [...]string{"PUT", "DELETE", "PATCH"}
+
+func (k WriteKind) String() string { return nameOf(writeKinds[:], int(k)) }
+
+// opposedBy tells whether another write can overturn what this one's answer says
+// of the resource's existence.
+func (k WriteKind) opposedBy(other WriteKind) bool {
 	if k == Delete {
-		return "DELETE"
+		return other == Put
 	}
-	return "PUT"
+	return other == Delete
 }
 
 // Outcome is what an answer to a write means.
@@ -36,9 +44,9 @@ const (
 	NotSent
 	// Refused: any other 3xx or 4xx, but a 404 to a DELETE.
 	Refused
-	// Succeeded: a PUT's 200 or 201.
+	// Succeeded: a PUT's 200 or 201, a PATCH's 200.
 	Succeeded
-	// Accepted: 202.
+	// Accepted: 202, or a PATCH's success that does not show what it made.
 	Accepted
 	// Gone: a DELETE's 200, 204 or 404.
 	Gone
@@ -91,7 +99,7 @@ type intent struct {
 	generation [16]byte
 	// made: there was no row before it.
 	made bool
-	// spoiled: an opposing intent was open at some time while this one was.
+	// spoiled: an intent that opposes it was open at some time while this one was.
 	spoiled bool
 	// ends is when the write can no longer be applied, in microseconds.
 	ends int64
@@ -184,9 +192,9 @@ func (s state) touched(before state) bool {
 func (s *state) intend(e intended, fresh [16]byte) {
 	added := intent{id: e.id, kind: e.kind, generation: fresh, ends: e.ends}
 	for i := range s.open {
-		if s.open[i].kind != e.kind {
-			s.open[i].spoiled, added.spoiled = true, true
-		}
+		other := &s.open[i]
+		other.spoiled = other.spoiled || other.kind.opposedBy(e.kind)
+		added.spoiled = added.spoiled || e.kind.opposedBy(other.kind)
 	}
 	if e.kind == Put && s.row == nil {
 		added.made = true
@@ -209,7 +217,7 @@ func (s *state) answer(e answered) actions {
 	switch {
 	case e.outcome == NotSent || e.outcome == Refused:
 		return s.refuse(own, e)
-	case own.kind == Put:
+	case own.kind != Delete:
 		return s.confirm(own, e)
 	case e.outcome == Accepted:
 		return s.acceptDelete(own)
@@ -228,11 +236,10 @@ func (s *state) doubt() {
 // refuse ends a write that changed nothing. Only the row that it made itself
 // goes with it, and only if no other write touched that since.
 func (s *state) refuse(own intent, e answered) actions {
-	if own.kind == Delete || s.row == nil {
+	if own.kind != Put || s.row == nil {
 		return actions{settled: true}
 	}
-	untouched := own.made && s.row.generation == own.generation
-	if untouched && (e.outcome == NotSent || !mayExist(e.status)) {
+	if own.made && s.latest(own) && (e.outcome == NotSent || !mayExist(e.status)) {
 		s.row = nil
 		return actions{settled: true, orphaned: true}
 	}
@@ -242,22 +249,29 @@ func (s *state) refuse(own intent, e answered) actions {
 	return actions{settled: true}
 }
 
+// latest tells whether nothing has happened to the row since a write's intent:
+// its generation is still the one that the intent gave it.
+func (s *state) latest(own intent) bool { return s.row.generation == own.generation }
+
 // mayExist tells the refusals of a create which may mean that the resource is
 // there: a conflict, a failed precondition, a lock, or simply not now.
 func mayExist(status int) bool {
 	return status == 409 || status == 412 || status == 423 || status == 429
 }
 
-// confirm takes a PUT's success. It never lifts verify: only a GET does.
+// confirm takes a PUT's or PATCH's success. It never lifts verify: only a GET does.
+// Where something else has happened since its intent, it is not known which of both
+// the provider took last, and so neither what the resource looks like. A PATCH that
+// has not ended is asked for instead of followed: as it makes nothing, it must not
+// keep a 404 from being believed.
 func (s *state) confirm(own intent, e answered) actions {
-	if s.row == nil {
-		return actions{}
+	if s.row == nil { // after a PATCH; what was seen before is out of date
+		return actions{tombstone: true}
 	}
-	if e.outcome == Accepted || !Terminal(e.provisioningState) {
-		s.row.followPut = true
-	}
+	ended := e.outcome == Succeeded && Terminal(e.provisioningState)
+	s.row.followPut = s.row.followPut || !ended && own.kind == Put
+	s.row.verify = s.row.verify || !ended && own.kind == Patch || own.spoiled || !s.latest(own)
 	if own.spoiled {
-		s.row.verify = true
 		return actions{}
 	}
 	if e.outcome == Succeeded {
@@ -350,7 +364,7 @@ func (s *state) end(e ended) actions {
 
 // pass ends the intents whose time is over; what they did stays unknown. Where
 // no row can say so, a tombstone keeps what was seen before from being adopted:
-// a DELETE may have landed since.
+// a DELETE may have landed since, or a PATCH.
 func (s *state) pass(e passed) actions {
 	var ended, deletes bool
 	s.open = slices.DeleteFunc(s.open, func(in intent) bool {

@@ -58,6 +58,10 @@ func answer(status int, outcome Outcome) answered {
 	return answered{id: letter('p'), outcome: outcome, status: status}
 }
 
+func patched(outcome Outcome, provisioningState string) answered {
+	return answered{id: letter('u'), outcome: outcome, provisioningState: provisioningState}
+}
+
 func del(outcome Outcome) answered { return answered{id: letter('d'), outcome: outcome} }
 
 func got(provisioningState string) observed {
@@ -69,6 +73,7 @@ var missing = observed{generation: letter('G')}
 var (
 	begunPut    = intended{id: letter('p'), kind: Put, ends: 100}
 	begunDelete = intended{id: letter('d'), kind: Delete, ends: 100}
+	begunPatch  = intended{id: letter('u'), kind: Patch, ends: 100}
 
 	nothing  = actions{}
 	proof    = actions{settled: true}
@@ -81,6 +86,7 @@ func TestSettle(t *testing.T) {
 	var (
 		p = open('p', Put)
 		d = open('d', Delete)
+		u = open('u', Patch)
 	)
 	for _, c := range []struct {
 		name   string
@@ -105,6 +111,15 @@ func TestSettle(t *testing.T) {
 			of(row(Pending, "fresh"), open('q', Put, "made"), open('p', Put, "fresh")), nothing},
 		{"R5 DELETEs do not spoil each other", of(row(Live), open('e', Delete)), begunDelete,
 			of(row(Live, "fresh"), open('e', Delete), open('d', Delete, "fresh")), nothing},
+		{"R7 PATCH on a row gives it a new generation", of(row(Live)), begunPatch,
+			of(row(Live, "fresh"), open('u', Patch, "fresh")), nothing},
+		{"R5 a PATCH neither spoils a PUT nor is spoiled", of(row(Pending), p), begunPatch,
+			of(row(Pending, "fresh"), p, open('u', Patch, "fresh")), nothing},
+		{"R5 nor does a PUT spoil it", of(row(Live), u), begunPut, of(row(Live, "fresh"), u, open('p', Put, "fresh")), nothing},
+		{"R5 a PATCH is spoiled by the open DELETE and spoils nothing", of(row(Live), d), begunPatch,
+			of(row(Live, "fresh"), d, open('u', Patch, "spoiled", "fresh")), nothing},
+		{"R5 a DELETE spoils the open PATCH and is not spoiled", of(row(Live), u), begunDelete,
+			of(row(Live, "fresh"), open('u', Patch, "spoiled"), open('d', Delete, "fresh")), nothing},
 
 		// R3: definite answers.
 		{"R3 PUT 200 on Pending", of(row(Pending), p), answer(201, Succeeded), of(row(Live, "fresh")), learning},
@@ -125,6 +140,15 @@ func TestSettle(t *testing.T) {
 		{"R3 DELETE 204 of nothing leaves a tombstone", of(nil, d), del(Gone), of(nil), actions{settled: true, tombstone: true}},
 		{"R3 DELETE 202", of(row(Live, "verify"), d), del(Accepted), of(row(Deleting, "followDelete", "verify", "fresh")), proof},
 		{"R3 DELETE 202 of nothing", of(nil, d), del(Accepted), of(nil), actions{settled: true, tombstone: true}},
+		{"R3 PUT 200 after another write", of(row(Live), open('p', Put, "touched")), answer(200, Succeeded),
+			of(row(Live, "verify", "fresh")), learning},
+		{"R3 PATCH 200", of(row(Live), u), patched(Succeeded, "Succeeded"), of(row(Live, "fresh")), learning},
+		{"R3 PATCH 200 shows that a create came about", of(row(Pending), p, u), patched(Succeeded, ""), of(row(Live, "fresh"), p), learning},
+		{"R3 PATCH 200 after another write", of(row(Pending), p, open('u', Patch, "touched")), patched(Succeeded, ""),
+			of(row(Live, "verify", "fresh"), p), learning},
+		{"R3 PATCH 202 is asked for", of(row(Live), u), patched(Accepted, ""), of(row(Live, "verify", "fresh")), learning},
+		{"R6 PATCH 200 that is not terminal is asked for", of(row(Live), u), patched(Succeeded, "Updating"), of(row(Live, "verify", "fresh")), learning},
+		{"R3 PATCH 200 of what is gone", of(nil, u), patched(Succeeded, ""), of(nil), actions{tombstone: true}},
 
 		// R4: how intents end.
 		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), p), nothing},
@@ -147,6 +171,11 @@ func TestSettle(t *testing.T) {
 		{"R4 an unsent PUT leaves what others touched", of(row(Pending), open('p', Put, "made", "touched"), open('q', Put)), answer(0, NotSent),
 			of(row(Pending, "verify", "fresh"), open('q', Put)), proof},
 		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
+		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), u), nothing},
+		{"R4 a refused PATCH changes nothing", of(row(Live), u), patched(Refused, ""), of(row(Live, "fresh")), proof},
+		{"R4 an unsent PATCH changes nothing", of(row(Pending), p, u), patched(NotSent, ""), of(row(Pending, "fresh"), p), proof},
+		{"R4 time ends a PATCH and flags", of(row(Live), u), passed{now: 100}, of(row(Live, "verify", "fresh")), nothing},
+		{"R4 time ends a PATCH of what is gone", of(nil, u), passed{now: 100}, of(nil), actions{tombstone: true}},
 		{"R4 time ends a PUT and flags", of(row(Pending), p), passed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
 		{"R4 time ends a DELETE and flags", of(row(Live), d), passed{now: 101}, of(row(Live, "verify", "fresh")), parting},
 		{"R10 time ends a DELETE after a PUT: what was below may be gone", of(row(Live, "fresh"), p, open('d', Delete, "spoiled")), passed{now: 100},
@@ -159,6 +188,11 @@ func TestSettle(t *testing.T) {
 		{"R5 spoiled PUT 202", of(row(Live), open('p', Put, "spoiled")), answer(202, Accepted), of(row(Live, "verify", "followPut", "fresh")), nothing},
 		{"R5 spoiled DELETE 204", of(row(Live), open('d', Delete, "spoiled"), p), del(Gone), of(row(Live, "verify", "fresh"), p), parting},
 		{"R5 spoiled DELETE 202", of(row(Live), open('d', Delete, "spoiled")), del(Accepted), of(row(Live, "verify", "followDelete", "fresh")), nothing},
+		{"R5 spoiled PATCH 200", of(row(Pending), open('u', Patch, "spoiled")), patched(Succeeded, ""), of(row(Pending, "verify", "fresh")), nothing},
+		{"R5 a PATCH's answer never lifts verify", of(row(Live, "verify"), u), patched(Succeeded, ""), of(row(Live, "verify", "fresh")), learning},
+		{"R5 GET 404 while a PATCH is open", of(row(Live), u), missing, of(nil, u), removal},
+		{"R5 GET 200 while a PATCH is open", of(row(Live, "verify"), u), got(""), of(row(Live, "fresh"), u), learning},
+		{"R5 DELETE 204 while a PATCH is open", of(row(Live), d, u), del(Gone), of(nil, u), removal},
 		{"R5 a PUT's answer never lifts verify", of(row(Pending, "verify"), p), answer(201, Succeeded), of(row(Live, "verify", "fresh")), learning},
 		{"R5 GET 200 while a DELETE is open", of(row(Live), d), got(""), of(row(Live, "verify", "fresh"), d), nothing},
 		{"R5 GET 404 while a PUT is open", of(row(Live), p), missing, of(row(Live, "verify", "fresh"), p), nothing},

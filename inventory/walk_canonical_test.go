@@ -126,7 +126,7 @@ func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
 
 // placed tells whether it matters where a write goes, or has gone.
 func (s *slot) placed() bool {
-	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare
+	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells()
 }
 
 func (w *world) rename(m *model) {
@@ -150,8 +150,8 @@ func (w *world) rename(m *model) {
 	}
 	for i := range w.slots {
 		for _, in := range [...]*mark{&w.slots[i].now, &w.slots[i].before} {
-			if !in.made {
-				in.generation = 0
+			if w.slots[i].kind == Delete {
+				in.generation = 0 // it is not asked for
 			}
 			name(&in.generation)
 		}
@@ -169,8 +169,8 @@ func (s *slot) rank() uint64 {
 	if s.use == idle {
 		return 0
 	}
-	r := uint64(s.use)<<7 | uint64(s.kind)<<6 | uint64(s.region)<<5 | uint64(s.left)<<3 | uint64(s.answer)
-	for _, b := range [...]bool{s.away, s.waiting, s.running, s.pending, s.old, s.own, s.bare, s.early} {
+	r := uint64(s.use)<<8 | uint64(s.kind)<<6 | uint64(s.region)<<5 | uint64(s.left)<<3 | uint64(s.answer)
+	for _, b := range [...]bool{s.away, s.waiting, s.running, s.pending, s.old, s.own, s.bare, s.early, s.stale} {
 		r = r<<1 | bit(b)
 	}
 	return r<<14 | s.now.rank()<<7 | s.before.rank()

@@ -15,6 +15,7 @@ type scenario struct {
 	async      bool  // operations that take time
 	reads      bool  // clients read, and what they are told has to be linearizable
 	lists      bool  // they read lists of the index and nothing else, and every write is answered
+	contents   bool  // what the resource looks like counts: each write gives it a look of its own
 	sweeps     bool  // a sweep adopts what it finds
 	resolves   bool  // some time passes between a write's decision and its intent
 	live       bool  // the resource is there from the beginning, else it is not
@@ -41,7 +42,7 @@ func (s scenario) String() string {
 		what  string
 	}{
 		{s.live, "the resource is there"}, {s.async, "operations"}, {s.lists, "lists"}, {s.reads && !s.lists, "reads"},
-		{s.sweeps, "sweeps"}, {s.resolves, "decided before the intent"},
+		{s.contents, "contents"}, {s.sweeps, "sweeps"}, {s.resolves, "decided before the intent"},
 	} {
 		if more.there {
 			text += ", " + more.what
@@ -50,13 +51,17 @@ func (s scenario) String() string {
 	return text
 }
 
-// aim is a write that clients may send. A DELETE goes where the row is.
+// aim is a write that clients may send. A DELETE or PATCH goes where the row is.
 type aim struct {
 	kind   WriteKind
 	region uint8
 }
 
-var anyWrite = []aim{{Put, 0}, {Put, 1}, {Delete, 0}}
+var (
+	anyWrite    = []aim{{Put, 0}, {Put, 1}, {Delete, 0}}
+	withPatches = append(anyWrite[:3:3], aim{Patch, 0})
+	updates     = []aim{{Put, 0}, {Put, 1}, {Patch, 0}}
+)
 
 func (s *scenario) start() world {
 	w := world{left: s.left, told: historyOf(0)}

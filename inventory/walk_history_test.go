@@ -55,8 +55,12 @@ func (w *world) spread() {
 
 // effect is where a write leaves a resource that is at place.
 func (s *slot) effect(place int) (int, bool) {
-	if s.kind == Delete {
+	switch s.kind {
+	case Delete:
 		return 0, true
+	case Patch:
+		return place, place == int(s.region)+1
+	case Put:
 	}
 	return int(s.region) + 1, place == 0 || place == int(s.region)+1
 }

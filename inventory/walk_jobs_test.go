@@ -38,7 +38,7 @@ func (m *model) ask(w *world) {
 		return
 	}
 	after := *w
-	after.get = asked{true, b.generation, h}
+	after.get = asked{on: true, generation: b.generation, holding: h}
 	if after != *w {
 		m.take(after, "a GET asks for the row", -1, true)
 	}
@@ -52,7 +52,7 @@ func (m *model) observe(w *world) {
 	after.get = asked{}
 	e := observed{generation: generationOf(w.get.generation)}
 	e.found, e.provisioningState = w.get.holding.shown()
-	after.turn(m, e, 0)
+	after.turn(m, e, 0, w.get.stale)
 	m.forgetAll(w, after, "what the GET said is recorded")
 }
 
@@ -83,7 +83,7 @@ func (m *model) follow(w *world, kind WriteKind) {
 		return // the end of a follow is flushed
 	}
 	after := *w
-	after.turn(m, ended{kind: kind}, 0)
+	after.turn(m, ended{kind: kind}, 0, true)
 	if !running {
 		m.take(after, "a poll finds the operation over", -1, true)
 		return
@@ -117,7 +117,7 @@ func (m *model) adopt(w *world) {
 	after.sight = sighting{}
 	if !w.sight.moot || m.off.tombstone {
 		_, provisioningState := w.sight.holding.shown()
-		after.turn(m, seen{provisioningState: provisioningState}, w.sight.region)
+		after.turn(m, seen{provisioningState: provisioningState}, w.sight.region, w.sight.stale)
 	}
 	m.take(after, "what the sweep found is adopted, unless it is known", -1, true)
 }
@@ -127,7 +127,7 @@ func (m *model) expire(w *world) {
 	for i := range w.slots {
 		if in := &w.slots[i].now; in.open && in.left == 0 {
 			after := *w
-			after.turn(m, passed{}, 0)
+			after.turn(m, passed{}, 0, true)
 			m.visible(w, after, "time ends the intents", -1, true)
 			return
 		}
@@ -154,6 +154,7 @@ func (m *model) complete(w *world) {
 func (m *model) completed(w *world, region int, kind WriteKind, end holding, text string) {
 	after := *w
 	after.provider[region] = end
+	after.changed(m, uint8(region))
 	for i := range after.slots {
 		if s := &after.slots[i]; s.kind == kind && int(s.region) == region {
 			s.running = false
@@ -227,7 +228,7 @@ func (m *model) faults(w *world) {
 				after.slots[i] = slot{}
 				continue
 			}
-			s.waiting, s.early, s.answer = false, false, noAnswer
+			s.waiting, s.early, s.answer, s.stale = false, false, noAnswer, false
 			if s.use == sent && !s.now.open && m.off.sendBy {
 				s.away = false
 			}
@@ -292,7 +293,7 @@ func (m *model) ownDelete(w *world) {
 func (m *model) close(w *world) {
 	after := *w
 	if w.now.row || !w.quiet() { // time ends what it can
-		after.turn(m, passed{}, 0)
+		after.turn(m, passed{}, 0, true)
 	}
 	var left GroupNotEmptyError
 	if after.now.row {

@@ -13,6 +13,7 @@ type switches struct {
 	openDelete, anyGeneration, newestFollow, tombstone bool
 	followedDelete, flushed, window, openIntents       bool
 	openBack                                           bool
+	patchIntent                                        bool
 }
 
 // part is a part of a rule that can be left out: of the world, or of settle.
@@ -36,13 +37,17 @@ var (
 	liveReads  = scenario{writes: anyWrite, concurrent: 2, reads: true, async: true, live: true, left: budget{writes: 2}}
 	smallGroup = scenario{writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 2, remakes: 1}}
 	groupBack  = scenario{writes: anyWrite, concurrent: 2, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 1, backs: 1}}
+	patchSync  = scenario{writes: withPatches, concurrent: 2, contents: true, left: budget{writes: 2, crashes: 1}}
+	patchAsync = scenario{writes: withPatches, concurrent: 2, contents: true, async: true, live: true, left: budget{writes: 1}}
+	patchGroup = scenario{writes: withPatches, concurrent: 3, live: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
+	patchLists = scenario{writes: updates, concurrent: 2, reads: true, lists: true, left: budget{writes: 2}}
 	slowGroup  = scenario{writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}
 )
 
-// parts are all of R1 to R8 and R11 but the 409 family of R4 and the incarnations
-// of R7, for which there are examples; and but that silence flags the row (R4):
-// a replica that dies flags nothing either, so that no more than the time until
-// the provider is asked can depend on it.
+// parts are all of R1 to R8 and R11 but the 409 family of R4, that a DELETE opposes
+// a PATCH (R5) and the incarnations of R7, for which there are examples; and but
+// that silence flags the row (R4): a replica that dies flags nothing either, so
+// that no more than the time until the provider is asked can depend on it.
 var parts = []part{
 	{name: "R1 intent before the first byte", off: switches{intent: true}, found: smallSync},
 	{name: "R1 the intent is flushed", off: switches{flushed: true}, found: lossySync},
@@ -80,6 +85,12 @@ var parts = []part{
 	{name: "R8 own calls have intents", off: switches{ownIntent: true}, found: smallGroup},
 	{name: "R8 own calls are not sent past sendBy", off: switches{ownSendBy: true}, found: smallGroup},
 	{name: "R8 no group is given back over an open intent", off: switches{openBack: true}, found: groupBack},
+	{name: "R1 a PATCH has an intent", off: switches{patchIntent: true}, found: patchSync},
+	{name: "R2 that a group's end waits for", off: switches{patchIntent: true}, found: patchGroup},
+	{name: "R3 a PATCH's success shows that a create came about", rule: patchesTellNothing, found: patchLists},
+	{name: "R4 a PATCH does not end with its silence", rule: endsInSilence(Patch), found: patchSync},
+	{name: "R6 a PATCH that has not ended is asked for", rule: endedPatches, found: patchAsync},
+	{name: "R7 of writes that overlap nobody knows the last", rule: answersInOrder, found: patchSync},
 	{name: "R11 writes take the region from the store", off: switches{cachedWrites: true}, found: smallReads},
 	{name: "R11 a 404 from a cached region is looked at twice", off: switches{secondLook: true}, found: smallReads},
 	{name: "R13 what was deleted since is not adopted", off: switches{tombstone: true}, found: smallSweep},
@@ -185,6 +196,33 @@ var refusedTakesAnyRow = before(func(s *state, event any) any {
 var refusedTakesTouchedRow = before(func(s *state, event any) any {
 	if e, own := s.ofIntent(event); own != nil && e.outcome == Refused && s.row != nil {
 		own.generation = s.row.generation
+	}
+	return event
+})
+
+// answersInOrder takes the last that was answered for the last that was taken.
+var answersInOrder = before(func(s *state, event any) any {
+	if e, own := s.ofIntent(event); own != nil && e.outcome == Succeeded && s.row != nil {
+		own.generation = s.row.generation
+	}
+	return event
+})
+
+// patchesTellNothing lets a PATCH's success show of the resource no more than what it
+// looks like.
+var patchesTellNothing = after(func(before state, event any, s *state, _ *actions) {
+	if _, own := before.ofIntent(event); own != nil && own.kind == Patch && s.row != nil {
+		s.row.phase = before.row.phase
+	}
+})
+
+var endedPatches = before(func(s *state, event any) any {
+	if e, own := s.ofIntent(event); own != nil && own.kind == Patch && e.outcome == Accepted {
+		e.outcome = Succeeded
+		return e
+	} else if own != nil && own.kind == Patch {
+		e.provisioningState = ""
+		return e
 	}
 	return event
 })

@@ -59,6 +59,8 @@ type book struct {
 	runPut, runDelete  bool
 	generation, region uint8
 	group              groupIs
+	// stale: the provider holds other contents than the row tells of.
+	stale bool
 }
 
 // runs notes an operation that is followed beside those that are already: they
@@ -108,6 +110,12 @@ const (
 	refused409
 )
 
+// refuses: the write has changed nothing.
+func (a answerIs) refuses() bool { return a == refused400 || a == refused409 }
+
+// tells: the answer shows the resource as the write has made it.
+func (a answerIs) tells() bool { return a == succeeded || a == unfinished }
+
 func (a answerIs) event(id [16]byte) answered {
 	e := answered{id: id}
 	switch a {
@@ -139,6 +147,8 @@ type slot struct {
 	away    bool // it may yet be applied
 	waiting bool // its caller lives, and waits
 	answer  answerIs
+	shows   bool // what an answer shows of the resource counts
+	stale   bool // what the answer shows is no longer what the provider holds
 	running bool // its operation runs
 	pending bool // its client was told nothing definite
 	old     bool // meant for a group that was closed since, or given back
@@ -155,6 +165,7 @@ type asked struct {
 	on         bool
 	generation uint8
 	holding    holding
+	stale      bool // what it shows is no longer what the provider holds
 }
 
 // sighting is what a sweep saw before it looks into the store.
@@ -163,6 +174,7 @@ type sighting struct {
 	region  uint8
 	holding holding
 	moot    bool // a tombstone is younger
+	stale   bool // as of a GET
 }
 
 // reading is a client's GET or HEAD under way.
@@ -240,7 +252,7 @@ func (w *world) take(s state, region uint8) {
 		*b = book{group: b.group}
 	} else {
 		if !b.row {
-			b.region = region
+			b.region = region // what it holds is learnt
 		}
 		b.row, b.phase, b.verify = true, s.row.phase, s.row.verify
 		b.followPut, b.followDelete = s.row.followPut, s.row.followDelete
@@ -264,8 +276,8 @@ type settler func(before state, event any, fresh [16]byte) (state, actions)
 var freshPassed, freshNow = generationOf(3), generationOf(4)
 
 // turn is one transaction about the resource: as in held.settle, time comes
-// first.
-func (w *world) turn(m *model, event any, region uint8) {
+// first. stale tells of what an event shows of the resource.
+func (w *world) turn(m *model, event any, region uint8, stale bool) {
 	s := w.state(&m.room)
 	var passing actions
 	for _, in := range s.open {
@@ -276,7 +288,33 @@ func (w *world) turn(m *model, event any, region uint8) {
 	}
 	s, did := m.settle(s, event, freshNow)
 	w.sight.moot = w.sight.on && (w.sight.moot || passing.tombstone || did.tombstone)
+	made := !w.now.row
 	w.take(s, region)
+	if w.now.row && m.contents && (made || did.learn) {
+		w.now.stale = stale
+	}
+}
+
+// changed is what a provider's taking a write, or the end of an operation, means
+// for all that tells of the contents that it has held until then.
+func (w *world) changed(m *model, region uint8) {
+	if !m.contents {
+		return
+	}
+	for i := range w.slots {
+		if s := &w.slots[i]; s.region == region && s.answer.tells() {
+			s.stale = true
+		}
+	}
+	for _, b := range [...]*book{&w.now, &w.before} {
+		if b.row && b.region == region {
+			b.stale = true
+			w.get.stale = w.get.stale || w.get.on && w.get.generation == b.generation
+		}
+	}
+	if w.sight.on && w.sight.region == region {
+		w.sight.stale = true
+	}
 }
 
 // doubtful tells, as the gateway does, whether the row proves nothing.
@@ -337,6 +375,8 @@ func (w *world) fault() string {
 		return "a row that is not in doubt, and its region's provider has nothing"
 	case held >= 0 && !w.provider[held].stands():
 		return "a row that is not in doubt, while an operation runs"
+	case b.stale:
+		return "a row that is not in doubt, and its resource no longer looks like that"
 	}
 	return ""
 }

@@ -101,9 +101,9 @@ func (m *model) begins(w *world) {
 		for _, kind := range m.writes {
 			begun := *w
 			begun.left.writes--
-			begun.slots[i] = slot{use: resolved, kind: kind.kind, region: kind.region, replica: replica}
-			if kind.kind == Delete {
-				m.resolveDelete(w, begun, i)
+			begun.slots[i] = slot{use: resolved, kind: kind.kind, region: kind.region, replica: replica, shows: m.contents}
+			if kind.kind != Put {
+				m.resolveKnown(w, begun, i)
 				continue
 			}
 			if m.off.cachedWrites && w.cache[replica] > 0 {
@@ -146,16 +146,16 @@ func (m *model) replicas(w *world) uint8 {
 	return 1
 }
 
-// resolveDelete finds the region of a DELETE by the row. Without one the client
-// is told at once that there is nothing.
-func (m *model) resolveDelete(w *world, begun world, i int) {
+// resolveKnown finds the region of a DELETE or PATCH by the row. Without one the
+// client is told at once that there is nothing.
+func (m *model) resolveKnown(w *world, begun world, i int) {
 	region := w.now.region
 	known := w.now.row
 	if m.off.cachedWrites && w.cache[begun.slots[i].replica] > 0 {
 		region, known = w.cache[begun.slots[i].replica]-1, true
 	}
 	switch {
-	case !known && m.reads:
+	case !known && m.reads && begun.slots[i].kind == Delete:
 		begun.invoke(m, i)
 		begun.acknowledge(i)
 		begun.slots[i] = slot{}
@@ -176,7 +176,7 @@ func (m *model) record(w *world, i int) {
 	after := *w
 	s := &after.slots[i]
 	write := Write{Kind: s.kind, Region: regionName(s.region), Location: regionName(s.region), OfGroupDelete: s.own}
-	if s.kind == Delete {
+	if s.kind != Put {
 		write.Location = ""
 	}
 	if !m.off.groupLock || s.own {
@@ -194,10 +194,16 @@ func (m *model) record(w *world, i int) {
 			return
 		}
 	}
+	if s.kind == Patch && !w.now.row { // the client is told that there is nothing
+		after.refuse(i)
+		after.slots[i] = slot{}
+		m.drop(w, after, i)
+		return
+	}
 	row := Resource{Region: regionName(w.now.region), Location: regionName(w.now.region)}
 	if w.now.row && write.conflicts(&row) && !m.off.cachedWrites {
 		switch {
-		case s.kind == Delete: // decided anew
+		case s.kind != Put: // decided anew
 			s.region = w.now.region
 		case !m.reads:
 			return
@@ -234,14 +240,14 @@ func (m *model) send(after world, i int, text string) {
 	}
 	s := &after.slots[i]
 	s.use, s.left, s.away, s.waiting = sent, late, true, true
-	if s.own && m.off.ownIntent || !s.own && m.off.intent {
+	if s.own && m.off.ownIntent || !s.own && (m.off.intent || m.off.patchIntent && s.kind == Patch) {
 		s.bare = true
 	} else {
 		ends := int64(late)
 		if m.off.window {
 			ends--
 		}
-		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: ends}, s.region)
+		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: ends}, s.region, true)
 		after.forget(m, i)
 	}
 	if m.off.flushed {
@@ -274,18 +280,20 @@ func (m *model) arrive(w *world, i int) {
 		to := &after.slots[i]
 		to.away = false
 		after.provider[s.region] = can.holding
+		text := "the provider takes a write"
+		if can.answer.refuses() {
+			text = "the provider refuses a write"
+		} else {
+			after.changed(m, s.region)
+		}
 		if to.running = can.running; to.waiting {
 			to.answer = can.answer
 		}
-		text := "the provider takes a write"
-		if can.answer == refused409 {
-			text = "the provider refuses a write, 409"
-		}
 		m.take(after, text, i, true)
-		if s.old && can.answer != refused409 && (s.kind == Put || w.provider[s.region] != nothingThere) {
+		if s.old && !can.answer.refuses() && (s.kind == Put || w.provider[s.region] != nothingThere) {
 			m.steps[len(m.steps)-1].fault = "a write takes effect in a group that it was not meant for"
 		}
-		if m.off.secondSend && can.answer != refused409 {
+		if m.off.secondSend && !can.answer.refuses() {
 			to.away, to.running = true, false
 			m.take(after, text+", and will have it once more", i, false)
 		}
@@ -296,52 +304,6 @@ func (m *model) arrive(w *world, i int) {
 		after.left.refusals--
 		m.take(after, "the provider refuses a write, 400", i, false)
 	}
-}
-
-// effect is what a provider may do with a write.
-type effect struct {
-	holding holding
-	answer  answerIs
-	running bool
-}
-
-var (
-	conflictWith = func(h holding) []effect { return []effect{{h, refused409, false}} }
-	// A provider may also take an update that the delete under way will undo.
-	updateOfLeaving = []effect{{leaving, refused409, false}, {leaving, succeeded, false}}
-	updateOfDoomed  = []effect{{doomed, refused409, false}, {doomed, succeeded, false}}
-
-	synchronous = map[WriteKind][3][]effect{
-		Put:    {nothingThere: {{there, succeeded, false}}, there: {{there, succeeded, false}}, failedThere: {{there, succeeded, false}}},
-		Delete: {nothingThere: {{nothingThere, goneAnswer, false}}, there: {{nothingThere, goneAnswer, false}}, failedThere: {{nothingThere, goneAnswer, false}}},
-	}
-	asynchronous = map[WriteKind][3][]effect{
-		Put: {
-			nothingThere: {{there, succeeded, false}, {hidden, accepted202, true}, {working, unfinished, true}},
-			there:        {{there, succeeded, false}, {working, accepted202, true}},
-			failedThere:  {{there, succeeded, false}},
-		},
-		Delete: {
-			nothingThere: {{nothingThere, goneAnswer, false}},
-			there:        {{nothingThere, goneAnswer, false}, {leaving, accepted202, true}, {doomed, accepted202, true}},
-			failedThere:  {{nothingThere, goneAnswer, false}},
-		},
-	}
-)
-
-// effects: while an operation runs, a provider refuses everything else.
-func (m *model) effects(h holding, kind WriteKind) []effect {
-	switch {
-	case h == leaving && kind == Put:
-		return updateOfLeaving
-	case h == doomed && kind == Put:
-		return updateOfDoomed
-	case h > failedThere:
-		return conflictWith(h)
-	case m.async:
-		return asynchronous[kind][h]
-	}
-	return synchronous[kind][h]
 }
 
 // hear lets the caller of a write learn what became of it, and tell the store
@@ -364,7 +326,7 @@ func (m *model) hear(w *world, i int) {
 		after.left.refusals--
 		after.slots[i].away, after.slots[i].waiting = false, false
 		after.refuse(i)
-		after.turn(m, answered{id: idOf(i), outcome: NotSent}, s.region)
+		after.turn(m, answered{id: idOf(i), outcome: NotSent}, s.region, true)
 		after.forget(m, i)
 		m.visible(w, after, "a write could not be sent", i, false)
 	case s.answer == noAnswer:
@@ -381,16 +343,17 @@ func (m *model) hear(w *world, i int) {
 func (m *model) settled(w *world, i int, answer answerIs, text string) {
 	after := *w
 	s := &after.slots[i]
-	s.waiting, s.early, s.answer = false, false, noAnswer
+	stale := s.stale
+	s.waiting, s.early, s.answer, s.stale = false, false, noAnswer, false
 	s.away = s.away && (answer == noAnswer || m.off.secondSend)
 	open := s.now.open && s.now.left > 0
 	if s.bare && answer != noAnswer { // what was known of it too late
-		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: int64(s.left)}, s.region)
+		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: int64(s.left)}, s.region, true)
 		open = true
 	}
-	after.turn(m, answer.event(idOf(i)), s.region)
+	after.turn(m, answer.event(idOf(i)), s.region, stale || !answer.tells())
 	after.forget(m, i)
-	if open && (answer == accepted202 || answer == unfinished) {
+	if open && s.kind != Patch && (answer == accepted202 || answer == unfinished) {
 		after.now.runs(s.kind, s.running, m.off.newestFollow)
 	}
 	if !w.slots[i].early {

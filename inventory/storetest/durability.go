@@ -30,7 +30,7 @@ func testDurability(t *testing.T, database Database) {
 		{"an ambiguous end", 0, func() { b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous) }},
 		{"that a resource is there", 0, func() { see("vm", inventory.Observation{Found: true}) }},
 		{"that a resource is gone", 1, func() { see("gone", inventory.Observation{}) }},
-		{"a PATCH", 1, func() { b.ok(b.Patched(b.ctx, Sub, key, b.row("rg", "vm").Generation, key, nil, "")) }},
+		{"a PATCH and its settle", 1, func() { b.settle(b.begin(write(inventory.Patch, "rg", "vm")), inventory.Succeeded) }},
 		{"a doubt", 1, func() { b.ok(b.Doubt(b.ctx, Sub, key)) }},
 		{"an adoption", 1, func() { b.adopts(b.sighting("rg", "found"), inventory.Adopted) }},
 		{"the end of a group", 1, func() {

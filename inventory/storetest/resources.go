@@ -42,13 +42,12 @@ func testResources(t *testing.T, database Database) {
 		b.settle(b.begin(write(inventory.Put, "RG", "vM")), inventory.Succeeded)
 		equal(b, b.row("rg", "vm").ID, id("RG", "vM"))
 		equal(b, b.row("rg", "vm").Name, "vM")
-		row := b.row("rg", "vm")
-		b.ok(b.Patched(b.ctx, Sub, row.Key, row.Generation, id("rg", "VM"), nil, ""))
+		b.settle(b.begin(write(inventory.Patch, "rg", "VM")), inventory.Succeeded)
 		equal(b, b.row("rg", "vm").Name, "VM")
 		// What the provider shows is what it kept; an ID of something else is
 		// no spelling of this one.
 		for _, seen := range []struct{ id, then string }{{id("Rg", "vm"), id("Rg", "vm")}, {id("rg", "other"), id("Rg", "vm")}, {"", id("Rg", "vm")}} {
-			row = b.row("rg", "vm")
+			row := b.row("rg", "vm")
 			settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: true, ID: seen.id})
 			b.ok(err)
 			equal(b, settled, true)

@@ -50,6 +50,8 @@ func testScope(t *testing.T, database Database) {
 			}
 			_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "new"))
 			fits(err, want.writes)
+			_, err = b.Begin(b.ctx, write(inventory.Patch, "rg", "vm"))
+			fits(err, want.writes)
 			_, err = b.Begin(b.ctx, write(inventory.Delete, "rg", "vm"))
 			fits(err, want.deletes)
 			_, _, err = b.EditGroup(b.ctx, Sub, "rg", unchanged)

@@ -36,6 +36,7 @@ func Run(t *testing.T, database Database) {
 		{"Selection", testSelection},
 		{"Writes", testWrites},
 		{"Answers", testAnswers},
+		{"Patches", testPatches},
 		{"Gets", testGets},
 		{"Time", testTime},
 		{"Durability", testDurability},

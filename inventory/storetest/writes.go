@@ -43,7 +43,7 @@ func testWrites(t *testing.T, database Database) {
 				return g, nil
 			})
 			b.ok(err)
-			for _, kind := range []inventory.WriteKind{inventory.Put, inventory.Delete} {
+			for _, kind := range []inventory.WriteKind{inventory.Put, inventory.Delete, inventory.Patch} {
 				_, err = b.Begin(b.ctx, write(kind, "rg", "vm"))
 				equal(b, as[*inventory.GroupStateError](b, err).State, state)
 			}
@@ -203,18 +203,6 @@ func testAnswers(t *testing.T, database Database) {
 		_, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Gone})
 		equal(b, err != nil, true)
 		b.stands("kind", inventory.Pending, false)
-	})
-	t.Run("a PATCH whose order is unknown flags the row", func(t *testing.T) {
-		row := b.live("rg", "patched")
-		details := &inventory.Details{Tags: map[string]string{"a": "b"}}
-		b.ok(b.Patched(b.ctx, Sub, row.Key, row.Generation, row.ID, details, "Updating"))
-		now := b.row("rg", "patched")
-		equal(b, now.Details.Tags["a"]+now.ProvisioningState, "bUpdating")
-		b.stands("patched", inventory.Live, false)
-		b.ok(b.Patched(b.ctx, Sub, row.Key, row.Generation, row.ID, &inventory.Details{}, ""))
-		equal(b, b.row("rg", "patched").Details.Tags["a"], "b")
-		b.stands("patched", inventory.Live, true)
-		b.ok(b.Patched(b.ctx, Sub, "/absent", row.Generation, row.ID, details, ""))
 	})
 }
 

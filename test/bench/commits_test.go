@@ -19,10 +19,9 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 			front, store := newGateway(t, engine, provider.URL)
 			write := func(method, name, answer string) int {
 				t.Helper()
-				body := ""
-				if method == http.MethodPut {
-					body = `{"location":"westus","tags":{"env":"prod"}}`
-				}
+				body := map[string]string{
+					http.MethodPut: `{"location":"westus","tags":{"env":"prod"}}`, http.MethodPatch: `{"tags":{"env":"test"}}`,
+				}[method]
 				r := httptest.NewRequest(method, machines+name+version, strings.NewReader(body))
 				r.Host = "portico.example"
 				r.Header.Set("Content-Type", "application/json")
@@ -45,6 +44,11 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 				{"PUT", "d", "409", 409, 1, 1},
 				{"PUT", "e", "500", 500, 1, 1},
 				{"PUT", "e", "broken", 502, 1, 1},
+				{"PATCH", "a", "200", 200, 1, 1},
+				{"PATCH", "a", "200 Updating", 200, 1, 1},
+				{"PATCH", "a", "202 polled", 202, 1, 1},
+				{"PATCH", "a", "404", 404, 1, 1},
+				{"PATCH", "a", "broken", 502, 1, 1},
 				{"DELETE", "a", "200", 200, 1, 1},
 				{"DELETE", "b", "202 polled", 202, 1, 1},
 				{"DELETE", "c", "409", 409, 1, 1},
@@ -52,6 +56,7 @@ func TestAWriteTakesOneDurableAndOneVisibleCommit(t *testing.T) {
 				{"DELETE", "e", "204", 204, 1, 1},
 				// Nothing is sent for what is not there.
 				{"DELETE", "none", "200", 204, 0, 0},
+				{"PATCH", "none", "200", 404, 0, 0},
 			} {
 				before := store.Stats()
 				if status := write(c.method, c.name, c.answer); status != c.status {

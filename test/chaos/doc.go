@@ -14,7 +14,7 @@
 //   - Within a bounded time without further faults the index says what the
 //     providers hold: the same ids in the same casing and regions, no row in
 //     doubt, no write open, no work left over, no quota miscounted. So do the
-//     lists that each gateway gives.
+//     lists that each gateway gives, tags included.
 //   - What the clients saw is linearizable, resource by resource. The model is
 //     in model_test.go, with what it says about answers that leave things open
 //     and about groups that are deleted. It is shown to find a stale read put in

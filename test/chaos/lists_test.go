@@ -10,18 +10,22 @@ import (
 )
 
 // lists compares what each replica lists, of all types and of each, with what
-// the providers hold, and no group of that may be missing. Nothing may be under
-// way. Of the resources in respelled the casing does not count.
-func (s *site) lists(t *testing.T, respelled map[string]bool) {
+// the providers hold: the ids, and the tags that the index shows with those that the
+// providers do; no group of that may be missing. Nothing may be under way.
+func (s *site) lists(t *testing.T) {
 	t.Helper()
 	var held []string
 	for _, c := range s.regions {
 		held = append(held, c.IDs(t)...)
 	}
 	for replica := range s.gateways {
-		s.compare(t, replica, "/resources"+groupVersion, held, respelled)
+		index := s.compare(t, replica, "/resources"+groupVersion, held)
 		for _, typ := range types {
-			s.compare(t, replica, "/providers/"+typ+version, ofType(typ, held), nil)
+			for id, tags := range s.compare(t, replica, "/providers/"+typ+version, ofType(typ, held)) {
+				if index[id] != tags {
+					t.Errorf("replica %d shows %s with %s, but its provider has %s", replica, id, index[id], tags)
+				}
+			}
 		}
 		s.compareGroups(t, replica, held)
 	}
@@ -48,34 +52,26 @@ func (s *site) compareGroups(t *testing.T, replica int, held []string) {
 }
 
 // compare reads a list of the subscription and compares it with the ids that
-// should be in it.
-func (s *site) compare(t *testing.T, replica int, path string, want []string, respelled map[string]bool) {
+// should be in it. It returns the tags of each.
+func (s *site) compare(t *testing.T, replica int, path string, want []string) map[string]string {
 	t.Helper()
+	tags := map[string]string{}
 	a := s.gateways[replica].Do(t, harness.Request{Path: "/subscriptions/" + harness.SubscriptionID + path}).Want(t, 200)
 	var got []string
 	for _, element := range a.Values(t) {
-		got = append(got, fmt.Sprint(element["id"]))
+		id := fmt.Sprint(element["id"])
+		got = append(got, id)
+		tags[id] = fmt.Sprint(element["tags"])
 	}
-	got, want = spelled(got, respelled), spelled(want, respelled)
+	slices.Sort(got)
+	want = slices.Sorted(slices.Values(want))
 	if !slices.Equal(got, want) {
 		t.Errorf("replica %d lists at %s\n%q, but there is\n%q", replica, path, got, want)
 	}
 	if next := a.JSON(t)["nextLink"]; next != nil {
 		t.Errorf("replica %d ends its list at %s early: %v", replica, path, next)
 	}
-}
-
-// spelled sorts ids; those whose casing does not count are folded.
-func spelled(ids []string, respelled map[string]bool) []string {
-	var all []string
-	for _, id := range ids {
-		if key := strings.ToLower(id); respelled[key] {
-			id = key
-		}
-		all = append(all, id)
-	}
-	slices.Sort(all)
-	return all
+	return tags
 }
 
 // ofType selects the ids of resources of a type.

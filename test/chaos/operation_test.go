@@ -138,21 +138,6 @@ func (h *history) written(value int64, by time.Duration) bool {
 	})
 }
 
-// respelled are the resources that a PATCH without a definite answer was for. A
-// PATCH takes no intent, so the index may not learn of one that lands late, and
-// keeps an older casing until the next write.
-func (h *history) respelled() map[string]bool {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	keys := map[string]bool{}
-	for _, o := range h.operations {
-		if o.Verb == patch && o.Verdict == open {
-			keys[o.Resource] = true
-		}
-	}
-	return keys
-}
-
 // byResource gives each resource's operations in the order of their calls.
 func (h *history) byResource() map[string][]operation {
 	h.mu.Lock()

@@ -20,9 +20,8 @@ type row struct {
 }
 
 // differences tells in what the index differs from what the providers hold, and
-// what in it is not at rest. In the end there are none. Of the resources in
-// respelled the casing does not count.
-func (s *site) differences(ctx context.Context, t *testing.T, respelled map[string]bool) ([]string, error) {
+// what in it is not at rest. In the end there are none.
+func (s *site) differences(ctx context.Context, t *testing.T) ([]string, error) {
 	rows, err := s.rows(ctx)
 	if err != nil {
 		return nil, err
@@ -41,7 +40,7 @@ func (s *site) differences(ctx context.Context, t *testing.T, respelled map[stri
 				all = append(all, fmt.Sprintf("%s holds %s, of which the index knows nothing", c.Region, id))
 			case r.region != c.Region:
 				all = append(all, fmt.Sprintf("%s holds %s, but the index says %s", c.Region, id, r.region))
-			case r.id != id && !respelled[key]:
+			case r.id != id:
 				all = append(all, fmt.Sprintf("%s holds %s, but the index writes %s", c.Region, id, r.id))
 			}
 		}
@@ -162,13 +161,13 @@ func (s *site) query(ctx context.Context, text string, each func(scan func(...an
 
 // settle waits, within a bound, until nothing is different or under way any
 // more, and tells how long that took.
-func (s *site) settle(t *testing.T, bound time.Duration, respelled map[string]bool) time.Duration {
+func (s *site) settle(t *testing.T, bound time.Duration) time.Duration {
 	t.Helper()
 	begun := time.Now()
 	ctx, cancel := context.WithTimeout(t.Context(), bound)
 	defer cancel()
 	for {
-		all, err := s.differences(ctx, t, respelled)
+		all, err := s.differences(ctx, t)
 		if err == nil && len(all) == 0 {
 			return time.Since(begun)
 		}

@@ -40,7 +40,9 @@ func TestGroupDeleteSeenFromOutside(t *testing.T) {
 		now := metricsOf(t, p)
 		return strings.Contains(now, `portico_group_delete_calls_total{result="gone"} 7`) && strings.Contains(now, `portico_group_delete_calls_total{result="refused"}`)
 	})
-	var jobs struct{ Value []struct{ ID, Kind, State string } }
+	var jobs struct {
+		Value []struct{ ID, Kind, State string }
+	}
 	if err := json.Unmarshal(p.Admin(t, harness.Request{Path: "/admin/jobs"}).Want(t, 200).Body, &jobs); err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,173 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// testPatches is about writes that change no existence, but what the index shows.
+func testPatches(t *testing.T, database Database) {
+	fresh := func(t *testing.T) (*bench, inventory.Resource) {
+		b := newBench(t, database)
+		b.group("rg")
+		row := b.live("rg", "vm")
+		return b, row
+	}
+	patch := func(name string) inventory.Write { return write(inventory.Patch, "rg", name) }
+	tagged := func(b *bench, ticket inventory.Ticket, tag, state string) bool {
+		b.Helper()
+		result, err := b.Settle(b.ctx, ticket, inventory.Answer{
+			Outcome: inventory.Succeeded, Status: 200, ProvisioningState: state,
+			Details: &inventory.Details{Tags: map[string]string{"a": tag}},
+		})
+		b.ok(err)
+		equal(b, result.Follow, [16]byte{})
+		return result.Settled
+	}
+	shows := func(b *bench, name, tag string) {
+		b.Helper()
+		row := b.row("rg", "vm")
+		equal(b, row.Name+" "+row.Details.Tags["a"], name+" "+tag)
+	}
+	t.Run("R3 its success brings casing, details and state, but no api-version", func(t *testing.T) {
+		b, before := fresh(t)
+		b.clock.Pass(time.Minute)
+		w := patch("VM")
+		w.APIVersion = "2099-01-01"
+		ticket := b.begin(w)
+		equal(b, ticket.Made, false)
+		equal(b, ticket.Row.Generation, before.Generation)
+		shows(b, "vm", "")
+		equal(b, tagged(b, ticket, "new", "Succeeded"), true)
+		shows(b, "VM", "new")
+		row := b.row("rg", "vm")
+		equal(b, row.APIVersion, before.APIVersion)
+		equal(b, row.ProvisioningState, "Succeeded")
+		equal(b, row.Changed, b.clock.Now())
+		b.stands("vm", inventory.Live, false)
+		equal(b, b.jobs(), "")
+	})
+	t.Run("it makes no row and takes no quota", func(t *testing.T) {
+		b := newBench(t, database, func(o *inventory.Options) { o.Limits.ResourcesPerTypeAndGroup = 1 })
+		b.group("rg")
+		_, err := b.Begin(b.ctx, patch("none"))
+		b.is(err, inventory.ErrNotFound)
+		b.absent("none")
+		b.live("rg", "vm")
+		b.settle(b.begin(patch("vm")), inventory.Succeeded)
+		_, err = b.Begin(b.ctx, patch("none"))
+		b.is(err, inventory.ErrNotFound)
+	})
+	t.Run("it goes where the row lies", func(t *testing.T) {
+		b, _ := fresh(t)
+		w := patch("vm")
+		w.Region = "eastus"
+		_, err := b.Begin(b.ctx, w)
+		equal(b, as[*inventory.LocationConflictError](b, err).Row.Region, "westus")
+	})
+	t.Run("R4 without an answer it stays open, and its end by time flags the row once more", func(t *testing.T) {
+		b, _ := fresh(t)
+		b.settle(b.begin(patch("VM")), inventory.Ambiguous)
+		b.stands("vm", inventory.Live, true)
+		see := func(id, tag string) {
+			b.Helper()
+			settled, err := b.Observe(b.ctx, Sub, b.row("rg", "vm").Key, b.row("rg", "vm").Generation, inventory.Observation{
+				Found: true, ID: id, Details: &inventory.Details{Tags: map[string]string{"a": tag}},
+			})
+			b.ok(err)
+			equal(b, settled, true)
+			b.stands("vm", inventory.Live, false)
+		}
+		see(id("rg", "vm"), "old") // it has not landed yet
+		shows(b, "vm", "old")
+		b.clock.Pass(intentLife)
+		n, err := b.Expire(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		b.stands("vm", inventory.Live, true)
+		see(id("rg", "VM"), "new")
+		shows(b, "VM", "new")
+		equal(b, b.jobs(), "")
+	})
+	t.Run("R4 of one that nobody answers for, time alone tells", func(t *testing.T) {
+		b, _ := fresh(t)
+		b.begin(patch("vm"))
+		b.stands("vm", inventory.Live, false)
+		b.clock.Pass(intentLife)
+		_, err := b.Expire(b.ctx, 10)
+		b.ok(err)
+		b.stands("vm", inventory.Live, true)
+		equal(b, b.jobs(), "verify vm")
+	})
+	for _, outcome := range []inventory.Outcome{inventory.Refused, inventory.NotSent} {
+		t.Run("R4 "+outcome.String()+" changes nothing", func(t *testing.T) {
+			b, before := fresh(t)
+			equal(b, b.settle(b.begin(patch("VM")), outcome).Settled, true)
+			shows(b, before.Name, "")
+			b.stands("vm", inventory.Live, false)
+		})
+	}
+	t.Run("R2 the group waits for its end", func(t *testing.T) {
+		b, _ := fresh(t)
+		ticket := b.begin(patch("vm"))
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.absent("vm")
+		equal(b, as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{})).Intents, 1)
+		equal(b, tagged(b, ticket, "new", ""), false)
+		b.absent("vm")
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+	})
+	t.Run("R5 it is no proof where a DELETE was open, and keeps none from being one", func(t *testing.T) {
+		b, _ := fresh(t)
+		d := b.begin(write(inventory.Delete, "rg", "vm"))
+		p := b.begin(patch("VM"))
+		equal(b, tagged(b, p, "new", ""), false)
+		shows(b, "vm", "")
+		b.stands("vm", inventory.Live, true)
+		b.begin(patch("vm"))
+		equal(b, b.settle(d, inventory.Gone).Settled, true)
+		b.absent("vm")
+	})
+	t.Run("R5 a GET's word counts while one is open, whatever it is", func(t *testing.T) {
+		b, _ := fresh(t)
+		ticket := b.begin(patch("vm"))
+		settled, err := b.Observe(b.ctx, Sub, ticket.Key, ticket.Generation, inventory.Observation{Found: true})
+		b.ok(err)
+		equal(b, settled, true)
+		settled, err = b.Observe(b.ctx, Sub, ticket.Key, b.row("rg", "vm").Generation, inventory.Observation{})
+		b.ok(err)
+		equal(b, settled, true)
+		b.absent("vm")
+	})
+	t.Run("R6 what has not ended is asked for until it has, and a 404 is believed", func(t *testing.T) {
+		for _, end := range []func(*bench, inventory.Ticket){
+			func(b *bench, p inventory.Ticket) { equal(b, b.accept(p, "/poll"), [16]byte{}) },
+			func(b *bench, p inventory.Ticket) { equal(b, tagged(b, p, "half", "Updating"), true) },
+		} {
+			b, _ := fresh(t)
+			end(b, b.begin(patch("VM")))
+			equal(b, b.row("rg", "vm").Name, "VM")
+			b.stands("vm", inventory.Live, true)
+			equal(b, b.jobs(), "verify vm")
+			settled, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
+			b.ok(err)
+			equal(b, settled, true)
+			b.absent("vm")
+		}
+	})
+	t.Run("R7 of writes that overlap nobody knows which was the last", func(t *testing.T) {
+		for _, kinds := range [][2]inventory.WriteKind{
+			{inventory.Patch, inventory.Patch}, {inventory.Patch, inventory.Put}, {inventory.Put, inventory.Patch}, {inventory.Put, inventory.Put},
+		} {
+			for _, first := range []int{0, 1} {
+				b, _ := fresh(t)
+				tickets := []inventory.Ticket{b.begin(write(kinds[0], "rg", "VM")), b.begin(write(kinds[1], "rg", "Vm"))}
+				tagged(b, tickets[first], "one", "")
+				tagged(b, tickets[1-first], "other", "")
+				b.stands("vm", inventory.Live, true)
+			}
+		}
+	})
+}

@@ -1,0 +1,63 @@
+package e2e
+
+import (
+	"context"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// A PATCH that nobody heard the end of is asked for until the index shows what
+// became of it: the casing and the tags that the provider has.
+func TestPatchWithoutAnAnswer(t *testing.T) {
+	for _, c := range []struct {
+		name, fault string
+		killed      bool // the gateway is, once the provider has taken the PATCH
+	}{
+		{"which lands late", "late=1s", false},
+		{"as its gateway dies", "slow=1m", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: replicaSettings}})
+			w.PutGroup(t, "rg")
+			first := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+			w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/vm", body("westus"))
+			id := strings.Replace(first, "/vm", "/VM", 1)
+			taken := func() bool { return slices.Contains(w.Contoso("westus").IDs(t), id) }
+			patch := harness.Request{
+				Method: http.MethodPatch, Path: id + "?api-version=" + harness.Version, Body: `{"tags":{"stage":"late"}}`,
+				Header: harness.Header("X-Contoso-Fault", c.fault),
+			}
+			if c.killed {
+				ctx, leave := context.WithCancel(t.Context())
+				ended := make(chan error, 1)
+				go func() {
+					_, err := w.Portico.Try(ctx, patch)
+					ended <- err
+				}()
+				soon(t, "the provider takes the PATCH", taken)
+				w.Portico.Kill(t)
+				leave()
+				if err := <-ended; err == nil {
+					t.Error("the PATCH was answered")
+				}
+				w.Portico.Restart(t)
+			} else {
+				w.Portico.Do(t, patch).WantError(t, 502, "BadGatewayConnection")
+				soon(t, "the provider takes the PATCH", taken)
+			}
+			list := w.GroupPath("rg") + "/resources?api-version=2021-04-01"
+			soon(t, "the index shows what the PATCH made", func() bool {
+				all := w.Portico.Do(t, harness.Request{Path: list}).Want(t, 200).Values(t)
+				if len(all) != 1 {
+					t.Fatalf("%v", all)
+				}
+				tags, _ := all[0]["tags"].(map[string]any)
+				return all[0]["id"] == id && tags["stage"] == "late"
+			})
+		})
+	}
+}
