@@ -40,6 +40,7 @@ const (
 	LocationNotAvailableForResourceType Code = "LocationNotAvailableForResourceType"
 	LocationRequired                    Code = "LocationRequired"
 	LockNotFound                        Code = "LockNotFound"
+	LockQuotaExceeded                   Code = "LockQuotaExceeded"
 	MethodNotAllowed                    Code = "MethodNotAllowed"
 	MisdirectedRequest                  Code = "MisdirectedRequest"
 	MissingAPIVersionParameter          Code = "MissingApiVersionParameter"
@@ -124,6 +125,8 @@ var faults = map[Code]fault{
 		"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'."},
 	LocationRequired:           {http.StatusBadRequest, "The location property is required for this definition."},
 	LockNotFound:               {http.StatusNotFound, "The lock '%s' could not be found."},
+	LockQuotaExceeded: {http.StatusConflict,
+		"Creating the lock '%s' would exceed the quota of '%d' locks per scope. The current lock count is '%d', please delete some locks of the scope before creating a new one."},
 	MethodNotAllowed:           {http.StatusMethodNotAllowed, "The requested resource does not support http method '%s'."},
 	MisdirectedRequest:         {http.StatusMisdirectedRequest, "The host of this request is none that this service answers for."},
 	MissingAPIVersionParameter: {http.StatusBadRequest, "The api-version query parameter (?api-version=) is required for all requests."},

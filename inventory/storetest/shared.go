@@ -27,6 +27,7 @@ func RunShared(t *testing.T, database Database) {
 		{"GroupDelete", testGroupDeleteAgainstCreate},
 		{"Quota", testQuotaAtOnce},
 		{"Usage", testUsageNeverDrifts},
+		{"Locks", testLocksAtOnce},
 		{"LateAnswers", testLateAnswers},
 		{"Paging", testPagingMeanwhile},
 		{"Takeover", testTakeover},

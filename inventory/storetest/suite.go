@@ -49,6 +49,8 @@ func Run(t *testing.T, database Database) {
 		{"Closing", testClosing},
 		{"Deletion", testDeletion},
 		{"ManagementLocks", testLocks},
+		{"LockBounds", testLockBounds},
+		{"LocksOutlast", testLocksOutlast},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
 		{"Doubts", testDoubts},
