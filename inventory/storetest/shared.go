@@ -28,6 +28,7 @@ func RunShared(t *testing.T, database Database) {
 		{"Quota", testQuotaAtOnce},
 		{"Usage", testUsageNeverDrifts},
 		{"Locks", testLocksAtOnce},
+		{"Tags", testTagsAtOnce},
 		{"LateAnswers", testLateAnswers},
 		{"Paging", testPagingMeanwhile},
 		{"Takeover", testTakeover},

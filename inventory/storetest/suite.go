@@ -50,6 +50,7 @@ func Run(t *testing.T, database Database) {
 		{"Deletion", testDeletion},
 		{"ManagementLocks", testLocks},
 		{"LockBounds", testLockBounds},
+		{"Tags", testTags},
 		{"LocksOutlast", testLocksOutlast},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
