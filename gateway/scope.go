@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"net/http"
+	"strings"
 
 	"portico/arm"
 	"portico/regions"
@@ -31,7 +32,7 @@ func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
 		return s, nil
 	}
 	var fault *arm.Error
-	if s.on, fault = routing.Classify(g.router.Map, http.MethodHead, text, ""); fault != nil {
+	if s.on, fault = g.named(http.MethodHead, text, ""); fault != nil {
 		return s, fault
 	}
 	if s.on.Class != routing.Instance || s.on.Type == nil {
@@ -44,7 +45,7 @@ func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
 // mustStand returns ARM's answer where an id names a tracked resource that is
 // not there.
 func (g *Gateway) mustStand(ctx context.Context, x *exchange, id string) error {
-	host, fault := routing.Classify(g.router.Map, http.MethodHead, id, "")
+	host, fault := g.named(http.MethodHead, id, "")
 	if fault != nil {
 		return fault
 	}
@@ -53,4 +54,10 @@ func (g *Gateway) mustStand(ctx context.Context, x *exchange, id string) error {
 	}
 	_, err := g.router.Resolve(ctx, host, x.principal, routing.Body{})
 	return err
+}
+
+// named classifies a call to what an id names. Ids are written plainly; in a
+// request's path some characters that names may hold stand for something else.
+func (g *Gateway) named(method, id, query string) (*routing.Request, *arm.Error) {
+	return routing.Classify(g.router.Map, method, strings.ReplaceAll(id, "#", "%23"), query)
 }
