@@ -173,6 +173,9 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 	if err != nil {
 		return nil, err
 	}
+	if fault := g.checkCreatedFor(q, body); fault != nil {
+		return nil, fault
+	}
 	inner.region = d.Region
 	answer := &heldAnswer{header: http.Header{}}
 	err = g.unbroken(func() error {

@@ -48,7 +48,7 @@ func (s *Store) Outlast(ctx context.Context, group string, l Lock) error {
 		}, statement, args...)
 	})
 	for err == nil {
-		n := 0
+		var n int
 		if n, err = s.forbiddenBy(ctx, l); err != nil || n == 0 {
 			break
 		}
