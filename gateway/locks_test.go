@@ -185,6 +185,7 @@ func TestLocksForbidWrites(t *testing.T) {
 		s.want(409, "ScopeLocked", "DELETE", m+api, "")
 		s.want(409, "ScopeLocked", "PATCH", m+api, `{"tags":{}}`)
 		s.want(409, "ScopeLocked", "POST", m+"/start"+api, "")
+		s.want(409, "ScopeLocked", "POST", m+"/listKeys"+api, "")
 		s.want(409, "ScopeLocked", "PUT", m+"/runCommands/r"+api, `{}`)
 		s.ok(200, "GET", m+api, "")
 		if scope == inSubscription {

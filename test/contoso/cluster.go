@@ -35,7 +35,7 @@ const (
 
 // compose makes the machines that a PUT or PATCH of a cluster asks for, and
 // gives the body in which they are named. Of other types it gives it back.
-func (p *Provider) compose(c *call, t *resourceType, body object) (object, error) {
+func (p *Provider) compose(c *call, t *resourceType, condition precondition, body object) (object, error) {
 	if !t.composite {
 		return body, nil
 	}
@@ -46,7 +46,10 @@ func (p *Provider) compose(c *call, t *resourceType, body object) (object, error
 	if err != nil {
 		return nil, err
 	}
-	now := p.machines(c.address)
+	now, err := p.machines(c, condition)
+	if err != nil {
+		return nil, err
+	}
 	workers := max(1, len(now))
 	if v, given := properties.given("workers"); given {
 		if json.Unmarshal(v, &workers) != nil || workers < 1 || workers > mostWorkers {
@@ -76,11 +79,15 @@ func (p *Provider) compose(c *call, t *resourceType, body object) (object, error
 }
 
 // decompose deletes the machines of a cluster.
-func (p *Provider) decompose(c *call, t *resourceType) error {
+func (p *Provider) decompose(c *call, t *resourceType, condition precondition) error {
 	if !t.composite || p.frontDoor == nil {
 		return nil
 	}
-	for _, id := range p.machines(c.address) {
+	now, err := p.machines(c, condition)
+	if err != nil {
+		return err
+	}
+	for _, id := range now {
 		if err := p.through(c, http.MethodDelete, id, nil); err != nil {
 			return err
 		}
@@ -88,18 +95,27 @@ func (p *Provider) decompose(c *call, t *resourceType) error {
 	return nil
 }
 
-// machines are those that a cluster has now.
-func (p *Provider) machines(cluster address) (ids []string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	current := p.begun(p.now()).held(cluster)
-	if current == nil {
-		return nil
-	}
-	if v, given := current.Properties.given("machines"); given {
-		_ = json.Unmarshal(v, &ids) // the provider's own
-	}
-	return ids
+// machines are those that a cluster has now, if a write of it may be carried out.
+func (p *Provider) machines(c *call, condition precondition) (ids []string, err error) {
+	_, err = p.transact(func(x *tx) (answer, error) {
+		if err := x.permits(c); err != nil {
+			return answer{}, err
+		}
+		current := x.held(c.address)
+		if current != nil {
+			if v, given := current.Properties.given("machines"); given {
+				_ = json.Unmarshal(v, &ids) // the provider's own
+			}
+		}
+		switch {
+		case current == nil && c.method == http.MethodPatch:
+			return answer{}, resourceNotFound(c.address)
+		case current == nil && c.method == http.MethodDelete:
+			return answer{}, nil
+		}
+		return answer{}, condition.allows(current)
+	})
+	return ids, err
 }
 
 func (p *Provider) internalGroup() string {

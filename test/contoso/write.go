@@ -15,7 +15,7 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if body, err = p.compose(c, t, body); err != nil {
+	if body, err = p.compose(c, t, condition, body); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -50,7 +50,7 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if body, err = p.compose(c, t, body); err != nil {
+	if body, err = p.compose(c, t, condition, body); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -82,7 +82,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
-	if err := p.decompose(c, t); err != nil {
+	if err := p.decompose(c, t, condition); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {

@@ -98,6 +98,10 @@ func TestCompositeResource(t *testing.T) {
 	if got := held(); len(got) != 1 || !slices.Equal(got, made) {
 		t.Errorf("%v, the cluster names %v", got, made)
 	}
+	call("DELETE", cluster+versioned, "", 412, "If-Match", `"other"`)
+	if got := held(); len(got) != 1 {
+		t.Errorf("%v", got)
+	}
 	call("DELETE", cluster+versioned, "", 200)
 	if got := held(); len(got) != 0 {
 		t.Errorf("%v", got)
