@@ -162,6 +162,7 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 		return err
 	}
 	next, contentErr := readLock(x, c.content, on.id)
+	next.Host = arm.Fold(on.host)
 	conditions := arm.ParsePreconditions(r.Header)
 	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), on.key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
 		etag := ""
@@ -176,6 +177,12 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 	if err == nil {
 		err = g.outlast(r.Context(), x, l)
 	}
+	if err == nil && on.host != "" {
+		_, err = g.store.Lock(r.Context(), c.Subscription.ID, on.key, lockName(x))
+	}
+	if errors.Is(err, inventory.ErrNotFound) {
+		return g.gone(r.Context(), x, on)
+	}
 	if err != nil {
 		return lockRefusal(x, err)
 	}
@@ -185,6 +192,15 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 	}
 	w.Header()["ETag"] = []string{l.ETag}
 	return g.answer(w, x, status, lockOf(l))
+}
+
+// gone answers the PUT of a lock that has gone with what it stood on, by a
+// DELETE that was on its way before it. That may have been made anew since.
+func (g *Gateway) gone(ctx context.Context, x *exchange, s scope) error {
+	if err := g.mustStand(ctx, x, s); err != nil {
+		return err
+	}
+	return busy(s.id)
 }
 
 // outlast waits for the writes that the lock forbids and that were on their way

@@ -17,6 +17,9 @@ type scope struct {
 	id  string // literals and types as declared, names as the client wrote them
 	// on is the resource, nil where it is no resource.
 	on *routing.Request
+	// host is the id of the nearest tracked resource, it or one above it, that it
+	// goes with; "" where there is none.
+	host string
 }
 
 // scopeOf is the scope of a request's last hop. A tracked resource has to be
@@ -39,18 +42,39 @@ func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
 		return s, x.request.Unroutable()
 	}
 	s.id = s.on.ID()
-	return s, g.mustStand(ctx, x, path.Prefix(path.Hop(1).Start()))
+	s.host, fault = g.hostOf(path)
+	if fault != nil {
+		return s, fault
+	}
+	return s, g.mustStand(ctx, x, s)
 }
 
-// mustStand returns ARM's answer where an id names a tracked resource that is
-// not there.
-func (g *Gateway) mustStand(ctx context.Context, x *exchange, id string) error {
-	host, fault := g.named(http.MethodHead, id, "")
+// hostOf is the nearest tracked resource at or above the one in which the last
+// hop of a path lies.
+func (g *Gateway) hostOf(path *arm.Path) (string, *arm.Error) {
+	n := path.Hop(1).Start()
+	q, fault := g.named(http.MethodHead, path.Prefix(n), "")
+	if fault != nil {
+		return "", fault
+	}
+	for t := q.Type; t != nil; t = t.Parent {
+		if t.Kind == regions.Tracked {
+			return path.Prefix(n), nil
+		}
+		n -= 2
+	}
+	return "", nil
+}
+
+// mustStand returns ARM's answer where a scope goes with a tracked resource that
+// is not there.
+func (g *Gateway) mustStand(ctx context.Context, x *exchange, s scope) error {
+	if s.host == "" {
+		return nil
+	}
+	host, fault := g.named(http.MethodHead, s.host, "")
 	if fault != nil {
 		return fault
-	}
-	if host.Type == nil || host.Type.Kind != regions.Tracked {
-		return nil
 	}
 	_, err := g.router.Resolve(ctx, host, x.principal, routing.Body{})
 	return err

@@ -51,6 +51,9 @@ type Lock struct {
 	ETag         string
 	Created      time.Time
 	Changed      time.Time
+	// Host is the key of the tracked resource with which the lock goes: the scope
+	// or what that lies in. Only who makes a lock names it; empty: there is none.
+	Host string
 }
 
 // LockedError refuses what locks forbid. They are those that do, at least one.
@@ -169,7 +172,8 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind Writ
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group
 // is empty. edit is as for [Store.EditGroup]; it decides on ScopeID, Name,
-// Level, Notes, Owners and ETag. The subscription and the group must take the
+// Level, Notes, Owners, ETag and Host; a lock is not made where there is no such
+// resource: ErrNotFound. The subscription and the group must take the
 // change: ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
 // *GroupStateError. A scope has so many locks and no more: *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
@@ -187,7 +191,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		l.Generation, l.Created, l.Changed = newID(), t.now, t.now
 		if current != nil {
 			l.Created = current.Created
-		} else if err := t.roomForLock(l); err != nil {
+		} else if err := t.placeForLock(l); err != nil {
 			return put[Lock]{}, err
 		}
 		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
@@ -226,9 +230,15 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 	return &current, err
 }
 
-// roomForLock returns *QuotaError where a scope has all the locks that it may
-// have. Whoever adds one holds the row of the group or the subscription.
-func (t *tx) roomForLock(l Lock) error {
+// placeForLock returns ErrNotFound where what the lock is to go with has gone
+// already, and *QuotaError where its scope has all the locks that it may have.
+// Whoever adds one holds the row of the group or the subscription.
+func (t *tx) placeForLock(l Lock) error {
+	if l.Host != "" {
+		if _, err := loadResource(t, lockResource, l.Subscription, l.Host); err != nil {
+			return err
+		}
+	}
 	n := 0
 	if err := t.one(countLocks, l.Subscription, l.Scope)(&n); err != nil || n < LocksPerScope {
 		return err
