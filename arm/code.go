@@ -40,6 +40,7 @@ const (
 	LocationNotAvailableForResourceType Code = "LocationNotAvailableForResourceType"
 	LocationRequired                    Code = "LocationRequired"
 	LockNotFound                        Code = "LockNotFound"
+	LockQuotaExceeded                   Code = "LockQuotaExceeded"
 	MethodNotAllowed                    Code = "MethodNotAllowed"
 	MisdirectedRequest                  Code = "MisdirectedRequest"
 	MissingAPIVersionParameter          Code = "MissingApiVersionParameter"
@@ -49,8 +50,10 @@ const (
 	ParentResourceNotFound              Code = "ParentResourceNotFound"
 	OperationCanceled                   Code = "OperationCanceled"
 	PreconditionFailed                  Code = "PreconditionFailed"
+	ReservedTagName                     Code = "ReservedTagName"
 	ReadOnlyDisabledSubscription        Code = "ReadOnlyDisabledSubscription"
 	RequestContentTooLarge              Code = "RequestContentTooLarge"
+	RequestDisallowedByPolicy           Code = "RequestDisallowedByPolicy"
 	ResourceGroupBeingDeleted           Code = "ResourceGroupBeingDeleted"
 	ResourceGroupDeletionBlocked        Code = "ResourceGroupDeletionBlocked"
 	ResourceGroupDeletionTimeout        Code = "ResourceGroupDeletionTimeout"
@@ -65,6 +68,10 @@ const (
 	ServiceUnavailable                  Code = "ServiceUnavailable"
 	SubscriptionNotFound                Code = "SubscriptionNotFound"
 	TagCountExceeded                    Code = "TagCountExceeded"
+	TagNameInUse                        Code = "TagNameInUse"
+	TagNameNotFound                     Code = "TagNameNotFound"
+	TagsNotSupported                    Code = "TagsNotSupported"
+	TagValueInUse                       Code = "TagValueInUse"
 	TooManyRequests                     Code = "TooManyRequests"
 	UnregisterNotAllowed                Code = "CannotUnregisterNamespaceWithResources"
 	UnsupportedMediaType                Code = "UnsupportedMediaType"
@@ -122,8 +129,10 @@ var faults = map[Code]fault{
 		"The provided location '%s' is not available for resource group. List of available regions is '%s'."},
 	LocationNotAvailableForResourceType: {http.StatusBadRequest,
 		"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'."},
-	LocationRequired:           {http.StatusBadRequest, "The location property is required for this definition."},
-	LockNotFound:               {http.StatusNotFound, "The lock '%s' could not be found."},
+	LocationRequired: {http.StatusBadRequest, "The location property is required for this definition."},
+	LockNotFound:     {http.StatusNotFound, "The lock '%s' could not be found."},
+	LockQuotaExceeded: {http.StatusConflict,
+		"Creating the lock '%s' would exceed the quota of '%d' locks per scope. The current lock count is '%d', please delete some locks of the scope before creating a new one."},
 	MethodNotAllowed:           {http.StatusMethodNotAllowed, "The requested resource does not support http method '%s'."},
 	MisdirectedRequest:         {http.StatusMisdirectedRequest, "The host of this request is none that this service answers for."},
 	MissingAPIVersionParameter: {http.StatusBadRequest, "The api-version query parameter (?api-version=) is required for all requests."},
@@ -167,4 +176,10 @@ var faults = map[Code]fault{
 		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},
 	UnsupportedMediaType: {http.StatusUnsupportedMediaType,
 		"The content media type '%s' is not supported. Only 'application/json' is supported."},
+	TagNameInUse:              {http.StatusConflict, "The tag name '%s' cannot be deleted: %s."},
+	TagValueInUse:             {http.StatusConflict, "The value '%s' of the tag name '%s' cannot be deleted: it is in use."},
+	TagNameNotFound:           {http.StatusNotFound, "The tag name '%s' could not be found."},
+	TagsNotSupported:          {http.StatusBadRequest, "The resource type '%s' does not support tags."},
+	ReservedTagName:           {http.StatusBadRequest, "The tag name '%s' is invalid: the prefix '%s' is reserved."},
+	RequestDisallowedByPolicy: {http.StatusForbidden, "Resource '%s' was disallowed by policy. Reasons: '%s'."},
 }

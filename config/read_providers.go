@@ -9,8 +9,8 @@ import (
 )
 
 func (b *mapReader) readProviders(root object) {
-	twice := b.r.distinct("namespace")
-	for _, o := range root.children("providers", "namespace", "registration", "endpoints", "endpointTemplate", "resourceTypes") {
+	twice, owned := b.r.distinct("namespace"), b.r.distinct("internal subscription")
+	for _, o := range root.children("providers", "namespace", "registration", "endpoints", "endpointTemplate", "internalSubscriptions", "resourceTypes") {
 		p := regions.ProviderDeclaration{}
 		namespace := must(o, "namespace", &p.Namespace, name(namespaceForm))
 		if namespace == nil {
@@ -21,6 +21,11 @@ func (b *mapReader) readProviders(root object) {
 			twice.add(namespace, arm.Fold(p.Namespace), p.Namespace)
 		set(o, "registration", &p.Registration, enum(regions.Registrations()))
 		p.Addresses = b.readAddresses(o, p.Namespace)
+		for _, n := range o.filled("internalSubscriptions", "subscription ids, or no internalSubscriptions") {
+			if id, ok := value(b.r, n, "internalSubscriptions", guid()); ok && owned.add(n, id, id) {
+				p.InternalSubscriptions = append(p.InternalSubscriptions, id)
+			}
+		}
 		nodes := providerNodes{object: o, namespace: namespace}
 		b.readTypes(&nodes, &p)
 		if usable {

@@ -49,12 +49,21 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/providers/{ns}", get, g.getProvider},
 		{"/subscriptions/{s}/providers/{ns}/register", []string{http.MethodPost}, g.register},
 		{"/subscriptions/{s}/providers/{ns}/unregister", []string{http.MethodPost}, g.unregister},
+		{"/subscriptions/{s}/tagnames", get, g.listTagNames},
+		{"/subscriptions/{s}/tagnames/{n}", []string{http.MethodPut}, g.putTag},
+		{"/subscriptions/{s}/tagnames/{n}", []string{http.MethodDelete}, g.deleteTag},
+		{"/subscriptions/{s}/tagnames/{n}/tagvalues/{v}", []string{http.MethodPut}, g.putTag},
+		{"/subscriptions/{s}/tagnames/{n}/tagvalues/{v}", []string{http.MethodDelete}, g.deleteTag},
+		{"/subscriptions/{s}/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
+		{"/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
+		{"/providers/{ns}/operations", get, g.listOperations},
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
 	} {
 		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(route.handler))
 	}
 	g.lockRoutes(m)
+	g.tagRoutes(m)
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)
 	})

@@ -114,6 +114,7 @@ providers:
       - {name: networkInterfaces, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: 1s}
   - namespace: Contoso.Insight
     registration: required
+    internalSubscriptions: [00000000-0000-0000-0000-0000000000ee]
     endpoints: {%[1]s}
     resourceTypes:
       - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview"]}

@@ -10,19 +10,20 @@ import (
 
 // subscriptionBody is a subscription as clients see it.
 type subscriptionBody struct {
-	ID                  string   `json:"id"`
-	SubscriptionID      string   `json:"subscriptionId"`
-	TenantID            string   `json:"tenantId"`
-	DisplayName         string   `json:"displayName"`
-	State               string   `json:"state"`
-	AuthorizationSource string   `json:"authorizationSource"`
-	ManagedByTenants    []string `json:"managedByTenants"`
+	ID                  string            `json:"id"`
+	SubscriptionID      string            `json:"subscriptionId"`
+	TenantID            string            `json:"tenantId"`
+	DisplayName         string            `json:"displayName"`
+	State               string            `json:"state"`
+	AuthorizationSource string            `json:"authorizationSource"`
+	ManagedByTenants    []string          `json:"managedByTenants"`
+	Tags                map[string]string `json:"tags,omitempty"`
 }
 
 func subscriptionOf(s inventory.Subscription) subscriptionBody {
 	return subscriptionBody{
 		ID: "/subscriptions/" + s.ID, SubscriptionID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName,
-		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{},
+		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{}, Tags: s.Tags,
 	}
 }
 

@@ -40,7 +40,7 @@ func TestSubscription(t *testing.T) {
 	if got := s.want(405, "MethodNotAllowed", "POST", groupPath("g")+own, ""); got.header.Get("Allow") != "GET, HEAD, PUT, PATCH, DELETE" {
 		t.Errorf("Allow: %s", got.header.Get("Allow"))
 	}
-	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/tagNames"+own, "")
+	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/nothing"+own, "")
 	s.want(404, "InvalidResourceType", "GET", inSubscription+"/providers/Microsoft.Resources/deployments/d"+own, "")
 	s.want(400, "MissingApiVersionParameter", "GET", inSubscription, "")
 }

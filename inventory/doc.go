@@ -70,6 +70,11 @@
 // [Store.DeleteGroupBy] or [Store.ReopenGroup] ends both at once. A [Lock] on the
 // subscription, on the group or in it forbids to begin.
 //
+// Locks are judged in the transaction of an intent, while it holds the group's
+// row. Who sets a lock waits, by [Store.Outlast], for the intents that were
+// admitted without seeing it: first for whoever holds a row of the groups
+// concerned, then for what it forbids to end. Locks go with what they stand on.
+//
 // # How it is stored
 //
 // One set of SQL texts serves every engine, from a subset that leaves the door

@@ -41,11 +41,17 @@ const (
 	QuotaResources QuotaKind = iota
 	// QuotaGroups limits the resource groups of one subscription.
 	QuotaGroups
+	// QuotaLocks limits the locks on one scope.
+	QuotaLocks
 )
 
 func (k QuotaKind) String() string {
-	if k == QuotaGroups {
+	switch k {
+	case QuotaGroups:
 		return "resource groups per subscription"
+	case QuotaLocks:
+		return "locks per scope"
+	case QuotaResources:
 	}
 	return "resources per type and resource group"
 }

@@ -133,6 +133,10 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 			changed, err := changeGroup(t, current, edit)
 			return put[Group]{stored: changed}, err
 		case errors.Is(err, ErrNotFound):
+			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: true}
+			if err := absent.admitsChange(t); err != nil {
+				return put[Group]{}, err
+			}
 			created, err := s.createGroup(t, sub, name, edit)
 			return put[Group]{stored: created, created: true}, err
 		}

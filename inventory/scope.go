@@ -73,3 +73,19 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 	}
 	return known.State, err
 }
+
+// lockSubscription holds back nobody but who changes what belongs to the
+// subscription itself: writes in it read its row plainly.
+const lockSubscription = selectSubscription + lockSuffix
+
+// openSubscription locks a subscription that admits a write. sub is folded.
+func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
+	s, err := scanSubscription(t.one(lockSubscription, sub))
+	if errors.Is(err, sql.ErrNoRows) {
+		return s, ErrSubscriptionNotFound
+	}
+	if err == nil {
+		err = s.State.admits(deletes)
+	}
+	return s, err
+}

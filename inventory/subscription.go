@@ -56,6 +56,7 @@ type Subscription struct {
 	// Covered means that Portico knows all that the subscription holds. It is
 	// told when the subscription is created and then only learnt.
 	Covered          bool
+	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time
 }
 
@@ -65,10 +66,10 @@ const (
 	insertSubscription = `INSERT INTO subscriptions (` + subscriptionColumns + `)
 		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
 	updateSubscription = `UPDATE subscriptions SET tenant = ?, display_name = ?, state = ?, changed = ? WHERE subscription = ?`
-	selectSubscription = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE subscription = ?`
-	listSubscriptions  = `SELECT ` + subscriptionColumns + ` FROM subscriptions
+	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
+	listSubscriptions  = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
-	listTenantSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions
+	listTenantSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE tenant = ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
@@ -76,9 +77,14 @@ func scanSubscription(scan scanner) (Subscription, error) {
 	var (
 		s                Subscription
 		created, changed int64
+		tags             string
 	)
-	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.Covered, &created, &changed)
+	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.Covered, &created, &changed, &tags)
+	if err != nil {
+		return s, err
+	}
 	s.Created, s.Changed = moment(created), moment(changed)
+	s.Tags, err = readTags(tags, s.ID)
 	return s, err
 }
 

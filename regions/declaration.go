@@ -18,7 +18,10 @@ type Declaration struct {
 type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
-	Types        []TypeDeclaration
+	// InternalSubscriptions are the provider's own: what is made there on behalf
+	// of customers has to say for which resource.
+	InternalSubscriptions []string
+	Types                 []TypeDeclaration
 	Addresses
 }
 

@@ -16,9 +16,10 @@ import (
 func New(d Declaration) *Map {
 	r := resolver{
 		m: &Map{
-			regions: slices.Clone(d.Regions),
-			byName:  make(map[string]int, len(d.Regions)),
-			byKey:   make(map[string]*Provider, len(d.Providers)),
+			regions:  slices.Clone(d.Regions),
+			byName:   make(map[string]int, len(d.Regions)),
+			byKey:    make(map[string]*Provider, len(d.Providers)),
+			internal: make(map[string]*Provider),
 		},
 		shared: make(map[string]*Endpoint),
 	}
@@ -52,6 +53,11 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 	r.m.byKey[p.Key] = p
 	r.m.longest = max(r.m.longest, len(p.Key))
 	r.m.providers = append(r.m.providers, p)
+	for _, id := range d.InternalSubscriptions {
+		if id := arm.Fold(id); r.m.internal[id] == nil {
+			r.m.internal[id] = p
+		}
+	}
 
 	p.endpoints = make(map[string]*Endpoint)
 	r.addMissing(p.endpoints, d.Addresses, "", p.Namespace)

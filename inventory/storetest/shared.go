@@ -27,6 +27,8 @@ func RunShared(t *testing.T, database Database) {
 		{"GroupDelete", testGroupDeleteAgainstCreate},
 		{"Quota", testQuotaAtOnce},
 		{"Usage", testUsageNeverDrifts},
+		{"Locks", testLocksAtOnce},
+		{"Tags", testTagsAtOnce},
 		{"LateAnswers", testLateAnswers},
 		{"Paging", testPagingMeanwhile},
 		{"Takeover", testTakeover},

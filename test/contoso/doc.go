@@ -69,6 +69,11 @@
 // machine's testResults/latest tells of its newest runTests for as long as the
 // machine stands.
 //
+// A cluster of Contoso.Insight is made of machines of Contoso.Compute:
+// properties.workers tells how many, properties.machines which. The provider
+// makes them through the front door, in an internal subscription of its own,
+// each with the tag resourceCreatedFor; Options.FrontDoor says where that is.
+//
 // Below /contoso/ it serves its own administration, which is no part of the
 // contract: POST, GET and DELETE /contoso/faults (misbehaviour for requests
 // that match a method and a part of the path), GET and DELETE

@@ -75,7 +75,10 @@ func RefusedPortico(t testing.TB, config Config) string {
 func newPortico(t testing.TB, config Config) *Portico {
 	t.Helper()
 	dir := t.TempDir()
-	listen, admin := FreeAddress(t), FreeAddress(t)
+	listen, admin := config.Listen, FreeAddress(t)
+	if listen == "" {
+		listen = FreeAddress(t)
+	}
 	f := file{
 		Config:   config.withDefaults(listen),
 		Listen:   listen,

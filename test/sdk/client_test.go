@@ -60,16 +60,7 @@ func newClients(t *testing.T, config harness.Config) clients {
 // open makes the clients that present a token.
 func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	t.Helper()
-	options := &arm.ClientOptions{ClientOptions: policy.ClientOptions{
-		Cloud: cloud.Configuration{
-			ActiveDirectoryAuthorityHost: "https://login.example/",
-			Services: map[cloud.ServiceName]cloud.ServiceConfiguration{
-				cloud.ResourceManager: {Endpoint: w.Portico.URL, Audience: "https://management.example/"},
-			},
-		},
-		Transport: w.Portico.Client,
-		Retry:     policy.RetryOptions{MaxRetries: -1},
-	}}
+	options := optionsFor(w)
 	credential := staticToken(token.Raw)
 	c := clients{World: w}
 	var err [6]error
@@ -85,6 +76,20 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	}
 	c.pipeline = plain.Pipeline()
 	return c
+}
+
+// optionsFor has clients call a world, without retries.
+func optionsFor(w *harness.World) *arm.ClientOptions {
+	return &arm.ClientOptions{ClientOptions: policy.ClientOptions{
+		Cloud: cloud.Configuration{
+			ActiveDirectoryAuthorityHost: "https://login.example/",
+			Services: map[cloud.ServiceName]cloud.ServiceConfiguration{
+				cloud.ResourceManager: {Endpoint: w.Portico.URL, Audience: "https://management.example/"},
+			},
+		},
+		Transport: w.Portico.Client,
+		Retry:     policy.RetryOptions{MaxRetries: -1},
+	}}
 }
 
 // createGroup makes a resource group in westus.
