@@ -367,3 +367,64 @@ func TestSubscriptionIsDeleted(t *testing.T) {
 	s.want(409, "MissingSubscriptionRegistration", "PUT", inSubscription+workspace+preview, westus)
 	s.machine("g", "m", "eastus")
 }
+
+// The words are ARM's own: clients match on them.
+func TestWordsOfRefusals(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	w := inSubscription + workspace
+	const how = " See https://aka.ms/rps-not-found for how to register subscriptions."
+	const never = "The subscription is not registered to use namespace 'Contoso.Insight'." + how
+	const ended = "The subscription registration is in 'Unregistered' state. The subscription must be registered to use namespace 'Contoso.Insight'." + how
+	said := func(status int, code, message, target string, detailed bool, method, path, body string) {
+		t.Helper()
+		got := s.want(status, code, method, path, body)
+		if cause := got.header.Get("X-Ms-Failure-Cause"); cause != "gateway" {
+			t.Errorf("the failure is of the %s", cause)
+		}
+		want := fmt.Sprintf(`{"error":{"code":%q,"message":%q,"target":%q`, code, message, target)
+		if detailed {
+			want += fmt.Sprintf(`,"details":[{"code":%q,"message":%q,"target":%q}]`, code, message, target)
+		}
+		if got.text != want+"}}" {
+			t.Errorf("got  %s\nwant %s}}", got.text, want)
+		}
+	}
+	said(409, "MissingSubscriptionRegistration", never, "Contoso.Insight", true, "PUT", w+preview, westus)
+	said(409, "MissingSubscriptionRegistration", never, "Contoso.Insight", true, "DELETE", w+preview, "")
+	s.ok(200, "POST", register, "")
+	s.ok(201, "PUT", w+preview, westus)
+	said(409, "CannotUnregisterNamespaceWithResources", "The subscription cannot be unregistered from namespace 'Contoso.Insight' while it holds resources of it. Please delete them first.",
+		"Contoso.Insight", false, "POST", withdraw, "")
+	s.ok(200, "DELETE", w+preview, "")
+	s.ok(200, "POST", withdraw, "")
+	said(409, "MissingSubscriptionRegistration", ended, "Contoso.Insight", true, "PUT", w+preview, westus)
+	said(404, "InvalidResourceNamespace", "The resource namespace 'Contoso.None' is invalid.", "resourceProviderNamespace", false, "POST", inSubscription+"/providers/Contoso.None/register"+own, "")
+	said(404, "FeatureNotFound", "The feature 'none' could not be found.", "featureName", false, "GET", inSubscription+"/providers/Microsoft.Features/providers/Contoso.Insight/features/none"+own, "")
+	s.subscribe(subscription, tenant, inventory.Warned)
+	said(409, "ReadOnlyDisabledSubscription", "The subscription '"+subscription+"' is disabled and therefore marked as read only. You cannot perform any write actions on this subscription until it is re-enabled.",
+		"subscriptionId", false, "PUT", w+preview, westus)
+	s.ok(204, "DELETE", machinePath("g", "none")+api, "")
+	s.subscribe(subscription, tenant, inventory.Deleted)
+	said(404, "SubscriptionNotFound", "The subscription '"+subscription+"' could not be found.", "subscriptionId", false, "GET", inSubscription+own, "")
+}
+
+// The registration is looked at where the intent is recorded.
+func TestRegistrationThatEndsMeanwhile(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	s.ok(200, "POST", register, "")
+	got := s.overtaken("PUT", inSubscription+workspace, westus, func() {
+		if _, err := s.store.Unregister(t.Context(), inventory.RegistrationChange{Subscription: subscription, Namespace: "Contoso.Insight"}); err != nil {
+			t.Error(err)
+		}
+	})
+	if got.status != 409 || got.code != "MissingSubscriptionRegistration" {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	for region, e := range s.providers {
+		if held := e.holds(); len(held) > 0 {
+			t.Errorf("%s holds %v", region, held)
+		}
+	}
+}
