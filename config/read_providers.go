@@ -10,7 +10,7 @@ import (
 
 func (b *mapReader) readProviders(root object) {
 	twice, owned := b.r.distinct("namespace"), b.r.distinct("internal subscription")
-	for _, o := range root.children("providers", "namespace", "registration", "endpoints", "endpointTemplate", "internalSubscriptions", "resourceTypes") {
+	for _, o := range root.children("providers", "namespace", "registration", "features", "endpoints", "endpointTemplate", "internalSubscriptions", "resourceTypes") {
 		p := regions.ProviderDeclaration{}
 		namespace := must(o, "namespace", &p.Namespace, name(namespaceForm))
 		if namespace == nil {
@@ -20,6 +20,12 @@ func (b *mapReader) readProviders(root object) {
 		usable := checkNamespace(b.r, namespace, p.Namespace) &&
 			twice.add(namespace, arm.Fold(p.Namespace), p.Namespace)
 		set(o, "registration", &p.Registration, enum(regions.Registrations()))
+		features := b.r.distinct("feature")
+		for _, n := range o.list("features") {
+			if f, ok := value(b.r, n, "features", featureName()); ok && features.add(n, arm.Fold(f), f) {
+				p.Features = append(p.Features, f)
+			}
+		}
 		p.Addresses = b.readAddresses(o, p.Namespace)
 		for _, n := range o.filled("internalSubscriptions", "subscription ids, or no internalSubscriptions") {
 			if id, ok := value(b.r, n, "internalSubscriptions", guid()); ok && owned.add(n, id, id) {

@@ -67,21 +67,17 @@ func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {
-	known, err := loadSubscription(t, sub)
+	known, err := loadSubscription(t, selectSubscription, sub)
 	if errors.Is(err, ErrNotFound) {
 		return Deleted, nil
 	}
 	return known.State, err
 }
 
-// lockSubscription holds back nobody but who changes what belongs to the
-// subscription itself: writes in it read its row plainly.
-const lockSubscription = selectSubscription + lockSuffix
-
 // openSubscription locks a subscription that admits a write. sub is folded.
 func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
-	s, err := scanSubscription(t.one(lockSubscription, sub))
-	if errors.Is(err, sql.ErrNoRows) {
+	s, err := loadSubscription(t, lockSubscription, sub)
+	if errors.Is(err, ErrNotFound) {
 		return s, ErrSubscriptionNotFound
 	}
 	if err == nil {

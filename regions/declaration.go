@@ -18,6 +18,7 @@ type Declaration struct {
 type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
+	Features     []string // names without the namespace
 	// InternalSubscriptions are the provider's own: what is made there on behalf
 	// of customers has to say for which resource.
 	InternalSubscriptions []string
