@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 )
@@ -28,10 +29,10 @@ func newLister(o Options) *fanout.Lister {
 	if keys == nil {
 		keys = fanout.NewOwnKeys()
 	}
-	lists, limits := o.Config.Lists, o.Config.Limits
+	lists := o.Config.Lists
 	return fanout.NewLister(fanout.Options{
 		Reader: o.Upstream, Keys: keys, Public: o.Config.Server.PublicURL,
-		Budget: fanout.NewBudget(lists.TotalMemory), Memory: lists.Memory, PageSize: limits.AnswerBody,
+		Budget: limits.NewMemory(lists.TotalMemory), Memory: lists.Memory, PageSize: o.Config.Limits.AnswerBody,
 		TokenLifetime: lists.TokenLifetime, Timeout: o.Config.Upstream.CallTimeout, Metrics: o.Metrics,
 	})
 }
