@@ -62,6 +62,11 @@
 // [Store.DeleteGroupBy] or [Store.ReopenGroup] ends both at once. A [Lock] on the
 // subscription, on the group or in it forbids to begin.
 //
+// A batch of requests that is too long to be answered at once is a job of its
+// own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
+// sealed. A request that changes something is recorded before it is sent, once
+// for all time, so that whoever goes on with the batch never sends it again.
+//
 // # How it is stored
 //
 // One set of SQL texts serves every engine, from a subset that leaves the door

@@ -12,9 +12,10 @@ import (
 const MemorySlack = 64 << 10
 
 var (
-	// ErrNoRoom: what is to be held does not fit beside what is held already.
+	// ErrNoRoom says that something does not fit beside what is held already.
 	ErrNoRoom = errors.New("there is no room for it at present")
-	// ErrBusy: nothing is held, and there was no room for all the waiting.
+	// ErrBusy says that nothing is held, and that there was no room for all the
+	// waiting.
 	ErrBusy = errors.New("others hold all the memory that there is")
 )
 
