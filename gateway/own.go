@@ -49,6 +49,8 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/providers/{ns}", get, g.getProvider},
 		{"/subscriptions/{s}/providers/{ns}/register", []string{http.MethodPost}, g.register},
 		{"/subscriptions/{s}/providers/{ns}/unregister", []string{http.MethodPost}, g.unregister},
+		{"/batch", []string{http.MethodPost}, g.batch},
+		{"/operationresults/{id}", get, g.batchResult},
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
 	} {
