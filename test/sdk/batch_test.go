@@ -78,7 +78,7 @@ func TestBatch(t *testing.T) {
 			}
 		}
 	}
-	answer := c.batch(t, puts(20))
+	answer := c.batch(t, puts(20)) //nolint:bodyclose // unmarshalling reads and closes it
 	var short armBatchAnswer
 	if err := runtime.UnmarshalAsJSON(answer, &short); err != nil || answer.StatusCode != http.StatusOK {
 		t.Fatal(answer.Status, err)
