@@ -14,6 +14,7 @@ const (
 	ClientClosedRequest                 Code = "ClientClosedRequest"
 	Conflict                            Code = "Conflict"
 	ExpiredSkipToken                    Code = "ExpiredSkipToken"
+	FeatureNotFound                     Code = "FeatureNotFound"
 	Forbidden                           Code = "Forbidden"
 	GatewayTimeout                      Code = "GatewayTimeout"
 	HTTPResourceNotFound                Code = "HttpResourceNotFound"
@@ -43,6 +44,7 @@ const (
 	MethodNotAllowed                    Code = "MethodNotAllowed"
 	MisdirectedRequest                  Code = "MisdirectedRequest"
 	MissingAPIVersionParameter          Code = "MissingApiVersionParameter"
+	MissingRegistrationForLocation      Code = "MissingRegistrationForLocation"
 	MissingSubscriptionRegistration     Code = "MissingSubscriptionRegistration"
 	NoRegisteredProviderFound           Code = "NoRegisteredProviderFound"
 	NotImplemented                      Code = "NotImplemented"
@@ -90,6 +92,7 @@ var faults = map[Code]fault{
 	ClientClosedRequest:        {statusClientClosed, "The client went away before the request was answered."},
 	ExpiredSkipToken: {http.StatusGone,
 		"The skip token can no longer be used: %s. Please begin the list anew."},
+	FeatureNotFound:            {http.StatusNotFound, "The feature '%s' could not be found."},
 	Forbidden:                  {http.StatusForbidden, "%s"},
 	GatewayTimeout:             {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
 	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
@@ -127,6 +130,8 @@ var faults = map[Code]fault{
 	MethodNotAllowed:           {http.StatusMethodNotAllowed, "The requested resource does not support http method '%s'."},
 	MisdirectedRequest:         {http.StatusMisdirectedRequest, "The host of this request is none that this service answers for."},
 	MissingAPIVersionParameter: {http.StatusBadRequest, "The api-version query parameter (?api-version=) is required for all requests."},
+	MissingRegistrationForLocation: {http.StatusConflict,
+		"The subscription is not registered for the resource type '%s' in the location '%s'. Re-register for this provider in order to have access to this location."},
 	MissingSubscriptionRegistration: {http.StatusConflict,
 		"The subscription is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions."},
 	NoRegisteredProviderFound: {http.StatusBadRequest,

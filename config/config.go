@@ -197,6 +197,9 @@ type Subscription struct {
 	DisplayName string
 	State       string
 	Covered     bool
+	OfferID     string
+	PlacementID string
+	Features    []string // "Namespace/name"
 }
 
 // Defaults returns the settings of a configuration that names none. It has no

@@ -10,7 +10,7 @@ import (
 
 func (b *mapReader) readProviders(root object) {
 	twice := b.r.distinct("namespace")
-	for _, o := range root.children("providers", "namespace", "registration", "endpoints", "endpointTemplate", "resourceTypes") {
+	for _, o := range root.children("providers", "namespace", "registration", "features", "endpoints", "endpointTemplate", "resourceTypes") {
 		p := regions.ProviderDeclaration{}
 		namespace := must(o, "namespace", &p.Namespace, name(namespaceForm))
 		if namespace == nil {
@@ -20,6 +20,12 @@ func (b *mapReader) readProviders(root object) {
 		usable := checkNamespace(b.r, namespace, p.Namespace) &&
 			twice.add(namespace, arm.Fold(p.Namespace), p.Namespace)
 		set(o, "registration", &p.Registration, enum(regions.Registrations()))
+		features := b.r.distinct("feature")
+		for _, n := range o.list("features") {
+			if f, ok := value(b.r, n, "features", featureName()); ok && features.add(n, arm.Fold(f), f) {
+				p.Features = append(p.Features, f)
+			}
+		}
 		p.Addresses = b.readAddresses(o, p.Namespace)
 		nodes := providerNodes{object: o, namespace: namespace}
 		b.readTypes(&nodes, &p)

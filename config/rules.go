@@ -243,3 +243,24 @@ func degrees(limit float64) rule[string] {
 		allowed: fmt.Sprintf("-%g to %g, such as 37.783", limit, limit),
 	}
 }
+
+// featureName is a feature of one provider.
+func featureName() rule[string] {
+	return rule[string]{
+		parse:   func(text string) (string, bool) { return text, arm.ValidFeatureName(text) },
+		noun:    "name of a feature",
+		allowed: "letters, digits, full stops, hyphens and underscores, at most 128",
+	}
+}
+
+// fullFeatureName is a feature with its namespace.
+func fullFeatureName() rule[string] {
+	return rule[string]{
+		parse: func(text string) (string, bool) {
+			_, _, ok := arm.CutFeature(text)
+			return text, ok
+		},
+		noun:    "full name of a feature",
+		allowed: "a namespace and the name of a feature, such as Contoso.Compute/bigMachines",
+	}
+}

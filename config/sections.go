@@ -178,7 +178,7 @@ func readGroupDelete(root object, g *GroupDelete) {
 
 func readSubscriptions(root object, c *Config) {
 	twice := root.r.distinct("subscription")
-	for _, o := range root.children("subscriptions", "id", "tenantId", "displayName", "state", "covered") {
+	for _, o := range root.children("subscriptions", "id", "tenantId", "displayName", "state", "covered", "offerId", "locationPlacementId", "registeredFeatures") {
 		s := Subscription{State: "Enabled"}
 		id := must(o, "id", &s.ID, guid())
 		must(o, "tenantId", &s.TenantID, guid())
@@ -186,6 +186,13 @@ func readSubscriptions(root object, c *Config) {
 		set(o, "displayName", &s.DisplayName, plainText())
 		set(o, "state", &s.State, oneOf("Enabled", "PastDue", "Warned", "Disabled", "Deleted"))
 		set(o, "covered", &s.Covered, truth())
+		set(o, "offerId", &s.OfferID, plainText())
+		set(o, "locationPlacementId", &s.PlacementID, plainText())
+		for _, n := range o.list("registeredFeatures") {
+			if f, ok := value(root.r, n, "registeredFeatures", fullFeatureName()); ok {
+				s.Features = append(s.Features, f)
+			}
+		}
 		if id != nil && twice.add(id, s.ID, s.ID) {
 			c.Subscriptions = append(c.Subscriptions, s)
 		}

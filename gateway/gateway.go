@@ -136,7 +136,10 @@ func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
 	return operations.NewRunner(operations.RunnerOptions{
 		Store: g.store, Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: index.PollFloor, Log: g.log, Metrics: registry,
 		Kinds: map[string]operations.Kind{
-			operations.SweepJob: g.sweeping, inventory.GroupDeleteJob: g.newGroupDeletion(), inventory.RequestBatchJob: batching{g},
+			inventory.NoticeJob: g.newNoticing(), inventory.RegistrationJob: operations.Settling{Store: g.store},
+			inventory.EraseJob:  operations.Erasing{Store: g.store, Floor: index.PollFloor},
+			operations.SweepJob: g.sweeping, inventory.GroupDeleteJob: g.newGroupDeletion(),
+			inventory.RequestBatchJob: batching{g},
 			inventory.VerifyJob: operations.Verification{
 				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: region,
 			},

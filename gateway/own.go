@@ -56,6 +56,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 	} {
 		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(route.handler))
 	}
+	g.featureRoutes(m)
 	g.lockRoutes(m)
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)

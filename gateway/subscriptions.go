@@ -17,12 +17,21 @@ type subscriptionBody struct {
 	State               string   `json:"state"`
 	AuthorizationSource string   `json:"authorizationSource"`
 	ManagedByTenants    []string `json:"managedByTenants"`
+	Policies            policies `json:"subscriptionPolicies"`
+}
+
+// policies are what the subscription's offer comes with.
+type policies struct {
+	LocationPlacementID string `json:"locationPlacementId"`
+	QuotaID             string `json:"quotaId"`
+	SpendingLimit       string `json:"spendingLimit"`
 }
 
 func subscriptionOf(s inventory.Subscription) subscriptionBody {
 	return subscriptionBody{
 		ID: "/subscriptions/" + s.ID, SubscriptionID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName,
 		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{},
+		Policies: policies{s.PlacementID, s.OfferID, "Off"},
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/operations"
+	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -139,6 +140,9 @@ func (g *Gateway) intent(x *exchange, p proxied) inventory.Write {
 		Incarnation:     p.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 	}
+	if q.Provider.Registration == regions.Required {
+		intent.Namespace = q.Provider.Key
+	}
 	if q.Method == http.MethodDelete {
 		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
 	}
@@ -170,6 +174,7 @@ func locationConflict(x *exchange, row inventory.Resource, wanted string) *arm.E
 func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
+	var registration *inventory.RegistrationStateError
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
 	}
@@ -183,6 +188,8 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 		return arm.NewError(arm.ParentResourceNotFound, x.request.Path.Segment(depth-1)).About(x.request.Path.Prefix(depth))
 	case errors.As(err, &state):
 		return arm.NewError(arm.ResourceGroupBeingDeleted, p.Group.Name).About("resourceGroupName")
+	case errors.As(err, &registration):
+		return routing.NotRegistered(x.request.Provider, registration.State)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.ResourceQuotaExceeded, x.request.Type.FullName, quota.Limit, quota.Current).About(x.request.Type.FullName)
 	}

@@ -69,6 +69,17 @@ func (e *GroupStateError) Error() string {
 	return "inventory: the resource group is " + e.State.String()
 }
 
+// RegistrationStateError refuses a write into a namespace for which the
+// subscription is not registered.
+type RegistrationStateError struct {
+	Namespace string // folded
+	State     RegistrationState
+}
+
+func (e *RegistrationStateError) Error() string {
+	return "inventory: the namespace " + e.Namespace + " is " + e.State.String()
+}
+
 // GroupNotEmptyError refuses to close a group that holds resources, or into
 // which a write may still be on its way.
 type GroupNotEmptyError struct {

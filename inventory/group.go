@@ -56,6 +56,7 @@ const (
 
 	selectGroup = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND key = ?`
 	lockGroup   = selectGroup + lockSuffix
+	lockGroups  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key` + lockSuffix
 	listGroups  = `SELECT ` + groupColumns + ` FROM resource_groups
 		WHERE subscription = ? AND key > ? ORDER BY key LIMIT ?`
 	insertGroup = `INSERT INTO resource_groups (` + groupColumns + `)
@@ -123,7 +124,10 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 // ErrSubscriptionNotFound, *SubscriptionStateError. A lock can forbid it:
 // *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
-	result, err := commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (put[Group], error) {
+	// A new group must not slip in behind whoever has locked all that there are.
+	about := aboutGroup(sub, name)
+	about.gates = true
+	result, err := commit(ctx, s, flushed, about, func(t *tx) (put[Group], error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:

@@ -16,6 +16,10 @@ import (
 // group's first, where it needs that, then those of its resources.
 type subject struct {
 	subscription, group, key string
+	// gates: the subscription's own row is locked, before all others, by what
+	// decides about all that lies in it; fences: and so is every group in it, so
+	// that no intent is just being recorded.
+	gates, fences bool
 	// opens: the group's own row is locked.
 	opens bool
 	// holds: the resource is loaded and locked, by hold; and before it the row
@@ -53,6 +57,12 @@ func aboutWrite(sub, group, above, key string) subject {
 	s := aboutGroup(sub, group)
 	s.key, s.above, s.holds = arm.Fold(key), arm.Fold(above), true
 	return s
+}
+
+// aboutGate is the subject of a write that locks the subscription's own row;
+// with fences, every group in it as well.
+func aboutGate(sub string, fences bool) subject {
+	return subject{subscription: arm.Fold(sub), gates: true, fences: fences}
 }
 
 // aboutSubscription is the subject of a write that locks neither.

@@ -67,7 +67,7 @@ func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {
-	known, err := loadSubscription(t, sub)
+	known, err := loadSubscription(t, selectSubscription, sub)
 	if errors.Is(err, ErrNotFound) {
 		return Deleted, nil
 	}

@@ -18,6 +18,7 @@ type Declaration struct {
 type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
+	Features     []string // names without the namespace
 	Types        []TypeDeclaration
 	Addresses
 }

@@ -44,6 +44,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		Namespace:    d.Namespace,
 		Key:          arm.Fold(d.Namespace),
 		Registration: d.Registration,
+		Features:     slices.Clone(d.Features),
 		byKey:        make(map[string]*ResourceType, len(d.Types)),
 	}
 	if r.m.byKey[p.Key] != nil {

@@ -61,7 +61,7 @@ func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
 		return arm.NewError(arm.InvalidResourceNamespace, ns).About("resourceProviderNamespace")
 	}
 	for i := 0; i < hop.Len(); i += 2 {
-		if segment := hop.Segment(i); !arm.ValidTypeName(segment) || i == 0 && arm.EqualFold(segment, "providers") {
+		if segment := hop.Segment(i); !arm.ValidTypeName(segment) || i == 0 && arm.EqualFold(segment, "providers") && !arm.EqualFold(ns, featuresNamespace) {
 			return arm.NewError(arm.InvalidResourceType, ns, r.Query.APIVersion).WithStatus(http.StatusBadRequest).
 				Saying("The resource type '%s' is malformed: it has ASCII letters and digits only.", segment).About("resourceType")
 		}

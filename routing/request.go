@@ -55,7 +55,11 @@ type Request struct {
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
-var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", "Microsoft.Features"}
+var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", featuresNamespace}
+
+// featuresNamespace is the one whose paths go on with another provider's
+// namespace, as if that were a resource.
+const featuresNamespace = "Microsoft.Features"
 
 // OwnNamespace reports whether ns, in any casing, belongs to the front door.
 func OwnNamespace(ns string) bool {

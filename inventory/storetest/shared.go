@@ -25,6 +25,8 @@ func RunShared(t *testing.T, database Database) {
 		{"ReadYourWrites", testReadYourWrites},
 		{"Groups", testGroupsAtOnce},
 		{"GroupDelete", testGroupDeleteAgainstCreate},
+		{"UnregisterAgainstCreate", testUnregisterAgainstCreate},
+		{"ChangeAgainstNotice", testChangeAgainstNotice},
 		{"Quota", testQuotaAtOnce},
 		{"Usage", testUsageNeverDrifts},
 		{"LateAnswers", testLateAnswers},

@@ -65,13 +65,14 @@
 // does not name stay; a network interface is not deleted while it has
 // ipConfigurations (409), while other nested resources go with their parent; a
 // machine's SKU can change within its family alone; a notice about a
-// subscription counts for both namespaces unless its query names one; a
+// subscription counts for both namespaces unless its body or query names one; a
 // machine's testResults/latest tells of its newest runTests for as long as the
 // machine stands.
 //
 // Below /contoso/ it serves its own administration, which is no part of the
 // contract: POST, GET and DELETE /contoso/faults (misbehaviour for requests
 // that match a method and a part of the path), GET and DELETE
-// /contoso/requests (what it received) and GET /contoso/resources (the ids
-// that it holds).
+// /contoso/requests (what it received, but for notices), GET
+// /contoso/subscriptions (what notices said of each, and in which order), and
+// GET /contoso/resources (the ids that it holds).
 package contoso

@@ -94,7 +94,12 @@ type faultRule struct {
 	Count        int    `json:"count"` // how many requests more; negative without end
 }
 
+// fits tells whether the rule is for a request. The front door sends notices
+// when it likes: none of them draws a rule that names no part of its path.
 func (f faultRule) fits(r *http.Request) bool {
+	if f.PathContains == "" && isNotice(r) {
+		return false
+	}
 	return (f.Method == "" || strings.EqualFold(f.Method, r.Method)) && strings.Contains(fold(r.URL.EscapedPath()), fold(f.PathContains))
 }
 

@@ -129,7 +129,9 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.admin(w, r)
 		return
 	}
-	p.requests.add(p.now(), r)
+	if !isNotice(r) { // the subscription has a journal of these
+		p.requests.add(p.now(), r)
+	}
 	id := uuid.NewString()
 	if routing := r.Header.Get("x-ms-routing-request-id"); routing != "" && p.breaks[requestIDIsRoutingID] {
 		id = routing
