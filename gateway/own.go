@@ -58,6 +58,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 	}
 	g.featureRoutes(m)
 	g.lockRoutes(m)
+	g.skuRoutes(m)
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)
 	})
