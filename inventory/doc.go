@@ -49,6 +49,17 @@
 //   - R14: before a group goes it is looked at wherever it ever sent a write, and
 //     wherever coverage is missing.
 //
+// # Subscriptions
+//
+// Each change of a [Subscription], of a [Registration] or of a feature raises the
+// subscription's version, and makes in the same transaction a job for each
+// endpoint that must learn it; such a job ends only by [Store.EndNotice], which
+// finds no newer version while it holds the subscription's row. The end of a
+// registration, and the erasing of a deleted subscription, lock the rows of all
+// groups before they look: a write that began before is seen, and one that comes
+// later reads the new state, as it reads that behind its group's lock. Groups are
+// made only while the subscription's row is held, so none is missed.
+//
 // # What is done later
 //
 // What outlives a request is a [Job]: whoever claims it holds it for a lease,

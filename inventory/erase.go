@@ -86,7 +86,8 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 			e.Groups = len(groups) - 1
 			return e, t.eraseGroup(sub.ID, groups[0])
 		}
-		return e, s.eraseRest(t, &sub, j, &e)
+		e.Done = true
+		return e, s.eraseRest(t, &sub, j)
 	})
 }
 
@@ -112,7 +113,7 @@ func (t *tx) eraseGroup(sub, group string) error {
 	return nil
 }
 
-func (s *Store) eraseRest(t *tx, sub *Subscription, j Job, e *Erasure) error {
+func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
 	for _, statement := range erasures {
 		if _, err := t.exec(statement, sub.ID); err != nil {
 			return err
@@ -127,7 +128,6 @@ func (s *Store) eraseRest(t *tx, sub *Subscription, j Job, e *Erasure) error {
 	if err := sub.update(t); err != nil {
 		return err
 	}
-	e.Done = true
 	return s.endErasure(t, j)
 }
 

@@ -17,6 +17,10 @@
 // what the providers hold and mends the index where the two differ, but only by
 // what a GET of the single resource said.
 //
+// [Noticing] tells the endpoints of providers what has become of a subscription,
+// so that each learns the newest version last; [Settling] and [Erasing] bring
+// registrations and deleted subscriptions to their end.
+//
 // A [GroupDeletion] deletes what a group holds, and then the group. Which
 // resource is next, and what a refusal of one means for the others, is decided
 // by a pure value, deletion in deletion.go; the work around it makes the calls,

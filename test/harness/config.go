@@ -153,6 +153,7 @@ regions:
 providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}
+    features: [bigMachines, tinyMachines]
     endpoints:
 {{- range $region, $url := .Endpoints}}
       {{$region}}: ["{{$url}}"]

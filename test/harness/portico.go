@@ -203,6 +203,11 @@ func (p *Portico) Do(t testing.TB, r Request) Answer {
 	return a
 }
 
+// TryAdmin makes a call of the admin listener, from any goroutine.
+func (p *Portico) TryAdmin(ctx context.Context, r Request) (Answer, error) {
+	return send(ctx, p.Client, p.AdminURL, "", r)
+}
+
 // Admin makes a call of the admin listener; no answer ends the test.
 func (p *Portico) Admin(t testing.TB, r Request) Answer {
 	t.Helper()

@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armfeatures"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armsubscriptions"
 
@@ -44,6 +45,7 @@ type clients struct {
 	providers     *armresources.ProvidersClient
 	subscriptions *armsubscriptions.Client
 	tenants       *armsubscriptions.TenantsClient
+	features      *armfeatures.Client
 	pipeline      runtime.Pipeline // for calls that no client has a method for
 }
 
@@ -72,7 +74,7 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	}}
 	credential := staticToken(token.Raw)
 	c := clients{World: w}
-	var err [6]error
+	var err [7]error
 	plain, failure := arm.NewClient("test", "v1.0.0", credential, options)
 	err[5] = failure
 	c.groups, err[0] = armresources.NewResourceGroupsClient(w.SubscriptionID, credential, options)
@@ -80,6 +82,7 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	c.providers, err[2] = armresources.NewProvidersClient(w.SubscriptionID, credential, options)
 	c.subscriptions, err[3] = armsubscriptions.NewClient(credential, options)
 	c.tenants, err[4] = armsubscriptions.NewTenantsClient(credential, options)
+	c.features, err[6] = armfeatures.NewClient(w.SubscriptionID, credential, options)
 	if err := errors.Join(err[:]...); err != nil {
 		t.Fatal(err)
 	}
