@@ -22,6 +22,7 @@ type Config struct {
 	Jobs          Jobs
 	Lists         Lists
 	Operations    Operations
+	Batch         Batch
 	GroupDelete   GroupDelete
 	Map           *regions.Map
 	Subscriptions []Subscription
@@ -169,6 +170,16 @@ type Operations struct {
 	Records                      time.Duration // how long an operation is remembered
 }
 
+// Batch bounds what a client sends as many requests in one.
+type Batch struct {
+	Immediate   int   // requests that are answered at once
+	Requests    int   // in one batch, at most; beyond Immediate they are carried later
+	AtOnce      int   // requests of one batch under way
+	Memory      int64 // for the answers of one batch; at least Limits.AnswerBody
+	TotalMemory int64 // for those of all batches together; at least Memory
+	PerCaller   int   // batches beyond Immediate that one caller may have under way
+}
+
 // GroupDelete bounds the deletion of a resource group.
 type GroupDelete struct {
 	TransientBudget time.Duration // for one resource's passing failures
@@ -235,6 +246,14 @@ func Defaults() Config {
 			RetryAfterMin: 10 * time.Second,
 			RetryAfterMax: 10 * time.Minute,
 			Records:       48 * time.Hour,
+		},
+		Batch: Batch{
+			Immediate:   20,
+			Requests:    500,
+			AtOnce:      8,
+			Memory:      64 << 20,
+			TotalMemory: 256 << 20,
+			PerCaller:   16,
 		},
 		GroupDelete: GroupDelete{
 			TransientBudget: 15 * time.Minute,

@@ -42,6 +42,7 @@ index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, a
 jobs: {lease: 10s}
 lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}
+batch: {immediate: 20, requests: 500, atOnce: 8, memory: 64MiB, totalMemory: 256MiB, perCaller: 16}
 groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
 regions: [{name: westus, displayName: westus}]
 `))

@@ -61,9 +61,11 @@ func (b *mapReader) readTypes(nodes *providerNodes, p *regions.ProviderDeclarati
 		for _, l := range locations {
 			t.Locations = append(t.Locations, l.location)
 		}
+		var skus []skuNodes
+		t.SKUs, skus = b.readSKUs(o)
 		if valid {
 			p.Types = append(p.Types, t)
-			nodes.types = append(nodes.types, typeNodes{o, at, locations})
+			nodes.types = append(nodes.types, typeNodes{o, at, locations, skus})
 		}
 	}
 }
@@ -71,7 +73,7 @@ func (b *mapReader) readTypes(nodes *providerNodes, p *regions.ProviderDeclarati
 func typeKeys() []string {
 	return []string{
 		"name", "kind", "routing", "subservice", "apiVersions", "locations", "deletionPolicy", "capabilities",
-		"endpoints", "endpointTemplate", "lateWriteWindow", "onRegionFailure",
+		"endpoints", "endpointTemplate", "lateWriteWindow", "onRegionFailure", "skus",
 	}
 }
 

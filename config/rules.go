@@ -80,6 +80,18 @@ func count() rule[int] {
 	}
 }
 
+// amount is a number that may be none.
+func amount() rule[int64] {
+	return rule[int64]{
+		parse: func(text string) (int64, bool) {
+			n, err := strconv.ParseUint(text, 10, 63)
+			return int64(n), err == nil
+		},
+		noun:    "whole number",
+		allowed: "0 or more",
+	}
+}
+
 // several is a number of things of which one will not do.
 func several() rule[int] {
 	return rule[int]{

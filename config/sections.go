@@ -8,7 +8,7 @@ import (
 func sectionNames() []string {
 	return []string{
 		"include", "server", "metadata", "auth", "store", "limits", "upstream", "index", "jobs", "lists",
-		"operations", "groupDelete", "regions", "providers", "subscriptions",
+		"operations", "batch", "groupDelete", "regions", "providers", "subscriptions",
 	}
 }
 
@@ -29,6 +29,7 @@ func read(r *report, tree *node, disk bool) *Config {
 	readJobs(root, &c.Jobs)
 	readLists(root, &c)
 	readOperations(root, &c.Operations)
+	readBatch(root, &c)
 	readGroupDelete(root, &c.GroupDelete)
 	c.Map = readMap(root)
 	readSubscriptions(root, &c)
@@ -140,6 +141,30 @@ func readOperations(root object, p *Operations) {
 		}
 		o.r.fault(at, "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
 			"retryAfterMin at most retryAfterMax")
+	}
+}
+
+func readBatch(root object, c *Config) {
+	b := &c.Batch
+	o := root.child("batch", "immediate", "requests", "atOnce", "memory", "totalMemory", "perCaller")
+	set(o, "immediate", &b.Immediate, count())
+	set(o, "requests", &b.Requests, count())
+	set(o, "atOnce", &b.AtOnce, count())
+	set(o, "memory", &b.Memory, size())
+	set(o, "totalMemory", &b.TotalMemory, size())
+	set(o, "perCaller", &b.PerCaller, count())
+	if b.Memory < c.Limits.AnswerBody {
+		o.r.fault(o.at("memory"), "batch.memory is less than limits.answerBody: no answer would fit", "at least limits.answerBody")
+	}
+	if b.TotalMemory < b.Memory {
+		at := o.at("totalMemory")
+		if o.get("totalMemory") == nil {
+			at = o.at("memory")
+		}
+		o.r.fault(at, "batch.totalMemory is less than batch.memory: a batch could not have what it may", "at least batch.memory")
+	}
+	if b.Requests < b.Immediate {
+		o.r.fault(o.at("requests"), "batch.requests is less than batch.immediate", "at least batch.immediate")
 	}
 }
 

@@ -57,6 +57,8 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
 		{"/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
 		{"/providers/{ns}/operations", get, g.listOperations},
+		{"/batch", []string{http.MethodPost}, g.batch},
+		{"/operationresults/{id}", get, g.batchResult},
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
 	} {
@@ -65,6 +67,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 	g.featureRoutes(m)
 	g.lockRoutes(m)
 	g.tagRoutes(m)
+	g.skuRoutes(m)
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)
 	})

@@ -86,6 +86,11 @@
 // admitted without seeing it: first for whoever holds a row of the groups
 // concerned, then for what it forbids to end. Locks go with what they stand on.
 //
+// A batch of requests that is too long to be answered at once is a job of its
+// own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
+// sealed. A request that changes something is recorded before it is sent, once
+// for all time, so that whoever goes on with the batch never sends it again.
+//
 // # How it is stored
 //
 // One set of SQL texts serves every engine, from a subset that leaves the door

@@ -53,6 +53,8 @@ type TypeDeclaration struct {
 	Capabilities    Capabilities
 	LateWriteWindow time.Duration
 	OnRegionFailure RegionFailure
+	// SKUs have locations and api-versions of the type; none means all.
+	SKUs []SKU
 	Addresses
 }
 

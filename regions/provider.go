@@ -16,6 +16,7 @@ type Provider struct {
 	Features     []string // without the namespace, in their declared casing
 
 	types     []*ResourceType
+	skuTypes  []*ResourceType
 	byKey     map[string]*ResourceType
 	longest   int // of the keys in byKey
 	endpoints map[string]*Endpoint

@@ -119,6 +119,7 @@ func (r *resolver) finishType(t *ResourceType, declared map[*ResourceType]*TypeD
 	}
 	r.addMissing(t.endpoints, provider, t.Subservice, t.Provider.Namespace)
 	t.Locations = r.locations(t, declared[t].Locations)
+	t.resolveSKUs(declared[t].SKUs)
 }
 
 func (r *resolver) locations(t *ResourceType, declared []string) []string {

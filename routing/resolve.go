@@ -271,7 +271,7 @@ func (s *resolution) located() error {
 		for i := 2; i < hop.Len(); i += 2 {
 			name += "/" + hop.Segment(i)
 		}
-		versions, locations := offers(provider)
+		versions, locations := offers(provider.Types())
 		return arm.NoProviderFound(region, s.r.Query.APIVersion, provider.Namespace+"/"+name, versions, locations).About("location")
 	}
 	s.d.Region, s.d.Endpoint = region, endpoint
@@ -292,11 +292,10 @@ func providerEndpoint(p *regions.Provider, region string) *regions.Endpoint {
 	return nil
 }
 
-// offers returns all api-versions and locations of a provider's types, each
-// once.
-func offers(p *regions.Provider) (versions, locations []string) {
+// offers returns all api-versions and locations of some types, each once.
+func offers(types []*regions.ResourceType) (versions, locations []string) {
 	seenVersion, seenLocation := map[string]bool{}, map[string]bool{}
-	for _, t := range p.Types() {
+	for _, t := range types {
 		for _, v := range t.APIVersions {
 			if !seenVersion[v] {
 				seenVersion[v] = true
@@ -317,7 +316,7 @@ func offers(p *regions.Provider) (versions, locations []string) {
 func (s *resolution) atGlobal() error {
 	endpoint := providerEndpoint(s.r.Provider, arm.GlobalLocation)
 	if endpoint == nil {
-		versions, locations := offers(s.r.Provider)
+		versions, locations := offers(s.r.Provider.Types())
 		name := s.r.Provider.Namespace + "/" + s.r.Path.LastHop().Segment(0)
 		return arm.NoProviderFound(arm.GlobalLocation, s.r.Query.APIVersion, name, versions, locations)
 	}

@@ -64,6 +64,7 @@ func Run(t *testing.T, database Database) {
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
 		{"Secrets", testSecrets},
+		{"RequestBatches", testRequestBatches},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}
