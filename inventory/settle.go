@@ -17,12 +17,23 @@ const (
 	Delete
 )
 
+// Move is Portico's own: a provider was told to move the resource, or may be
+// making another one of this ID. It opposes whatever a GET can say of either, and
+// ends by the knowledge of its job alone.
+const Move WriteKind = 3
+
 func (k WriteKind) String() string {
-	if k == Delete {
+	switch k {
+	case Delete:
 		return "DELETE"
+	case Move:
+		return "MOVE"
 	}
 	return "PUT"
 }
+
+// removes holds for the kinds after which a resource may be gone.
+func (k WriteKind) removes() bool { return k == Delete || k == Move }
 
 // Outcome is what an answer to a write means.
 type Outcome uint8
@@ -302,7 +313,7 @@ func (s *state) observe(e observed) actions {
 		opposing, following = Delete, s.row.followDelete
 	}
 	switch {
-	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing }):
+	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing || open.kind == Move }):
 		s.row.verify = true
 		return actions{}
 	case following:

@@ -49,6 +49,7 @@ func Run(t *testing.T, database Database) {
 		{"Closing", testClosing},
 		{"Deletion", testDeletion},
 		{"ManagementLocks", testLocks},
+		{"Move", testMove},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
 		{"Doubts", testDoubts},
