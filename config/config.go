@@ -23,6 +23,7 @@ type Config struct {
 	Lists         Lists
 	Operations    Operations
 	GroupDelete   GroupDelete
+	Move          Move
 	Map           *regions.Map
 	Subscriptions []Subscription
 
@@ -177,6 +178,12 @@ type GroupDelete struct {
 	PerJob          int           // deletes in flight per group
 }
 
+// Move bounds a move of resources between groups.
+type Move struct {
+	TransientBudget time.Duration // for one provider's passing failures
+	Limit           time.Duration // past it no provider is told any more
+}
+
 // Subscription is one that the configuration declares. State is one of
 // Enabled, PastDue, Warned, Disabled and Deleted. Covered says that no
 // resources of it were made before the gateway stood in front.
@@ -239,5 +246,6 @@ func Defaults() Config {
 			PerEndpoint:     8,
 			PerJob:          64,
 		},
+		Move: Move{TransientBudget: 15 * time.Minute, Limit: 4 * time.Hour},
 	}
 }

@@ -37,8 +37,9 @@ type MovingMember struct {
 	Fate  moveFate `json:"fate,omitempty"`  // as the inventory has it
 	Error string   `json:"error,omitempty"` // why it stays, if its call does not say
 
-	verdict moveFate // the fate that is to be recorded
-	stands  bool     // it was just seen where it was, and only there
+	verdict moveFate            // the fate that is to be recorded
+	stands  bool                // it was just seen where it was
+	twin    *inventory.Sighting // it was just seen at its new place as well
 }
 
 // MovingCall is what one provider is told in one region: to move all that it
@@ -141,6 +142,7 @@ type moveResult uint8
 const (
 	moveDone      moveResult = iota // all has moved
 	moveAccepted                    // the provider works on it, also still
+	moveOver                        // its operation has ended; what it did is to be seen
 	moveRefused                     // nothing more will come of it; what it did is to be seen
 	moveThrottled                   // not now
 	moveAmbiguous                   // nobody knows
@@ -148,7 +150,7 @@ const (
 	moveLost                        // its operation is not known any more
 )
 
-var moveResults = [...]string{"moved", "accepted", "refused", "throttled", "ambiguous", "unsent", "lost"}
+var moveResults = [...]string{"moved", "accepted", "over", "refused", "throttled", "ambiguous", "unsent", "lost"}
 
 func (r moveResult) String() string { return moveResults[r] }
 
@@ -174,7 +176,7 @@ func (p *movePlan) hear(c *MovingCall, s moveSaid, now time.Time) {
 		}
 	case moveAccepted:
 		p.accept(c, s, now, polled)
-	case moveRefused:
+	case moveOver, moveRefused:
 		c.Phase, c.Final, c.Ends, c.Due = moveOpen, true, now, now
 	case moveLost:
 		c.Phase, c.Final, c.Ends, c.Due = moveOpen, true, now.Add(p.limits.window), now

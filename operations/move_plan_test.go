@@ -130,7 +130,9 @@ func (w *moveWorld) send(i int, c *MovingCall) {
 		w.die()
 		return
 	}
-	lands := func(at time.Duration, keys []string) { w.landing[i] = append(w.landing[i], landing{w.now.Add(at), keys}) }
+	lands := func(at time.Duration, keys []string) {
+		w.landing[i] = append(w.landing[i], landing{w.now.Add(at), keys})
+	}
 	var said moveSaid
 	switch rapid.IntRange(0, 9).Draw(w.T, "answer") {
 	case 0, 1:
@@ -191,7 +193,7 @@ func (w *moveWorld) poll(i int, c *MovingCall) {
 	case o.fails:
 		w.plan.hear(c, moveSaid{result: moveRefused, text: "failed"}, w.now)
 	default:
-		w.plan.hear(c, moveSaid{result: moveDone}, w.now)
+		w.plan.hear(c, moveSaid{result: moveOver}, w.now)
 	}
 }
 
