@@ -245,27 +245,17 @@ func (m *moving) checkResources(context.Context) error {
 	return nil
 }
 
-// find looks for the resources, and for what may be in their places, where a
-// subscription may hold what the index has not seen.
+// find looks for the resources where their subscription may hold what the index
+// has not seen. What it has not seen of the target its providers know.
 func (m *moving) find(ctx context.Context) error {
 	for _, q := range m.resources {
-		there := routing.GroupID(m.target.ID, m.group) + q.Path.String()[len(q.Path.Prefix(4)):]
-		for _, look := range [...]struct {
-			inventory.Subscription
-			id string
-		}{{m.source.Subscription, q.Path.String()}, {m.target, there}} {
-			if look.Covered {
-				continue
-			}
-			asked, fault := routing.Classify(m.router.Map, http.MethodGet, look.id, "")
-			if fault != nil {
-				return fault
-			}
-			_, err := m.router.Resolve(ctx, asked, m.x.principal, routing.Body{})
-			var absent *arm.Error
-			if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
-				return err
-			}
+		if m.source.Subscription.Covered {
+			return nil
+		}
+		_, err := m.router.Resolve(ctx, q, m.x.principal, routing.Body{})
+		var absent *arm.Error
+		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
+			return err
 		}
 	}
 	return nil

@@ -10,8 +10,8 @@ import (
 )
 
 const (
-	secondSubscription = "00000000-0000-0000-0000-000000000002"
-	foreignSubscription            = "00000000-0000-0000-0000-000000000003"
+	secondSubscription  = "00000000-0000-0000-0000-000000000002"
+	foreignSubscription = "00000000-0000-0000-0000-000000000003"
 )
 
 func moveTo(target string, ids ...string) string {

@@ -108,11 +108,10 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	if err != nil || h.row == nil {
 		return err
 	}
-	row := *h.row // an operation that runs on what is gone has no end to wait for
-	row.FollowPut, row.FollowDelete = false, false
 	before := h.state()
+	// An operation that runs on what is gone has no end to wait for.
 	before.row.followPut, before.row.followDelete = false, false
-	after, did := settle(before, observed{generation: row.Generation}, newID())
+	after, did := settle(before, observed{generation: h.row.Generation}, newID())
 	return h.store(t, after, did)
 }
 

@@ -2,6 +2,7 @@ package operations
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"time"
@@ -25,19 +26,21 @@ func (k MoveValidation) Run(ctx context.Context, h *Held) (Verdict, error) {
 		return Verdict{End: inventory.JobFailed}, err
 	}
 	if h.Job.State == inventory.JobCancelling {
-		return k.end(h, p, inventory.JobCancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
+		return k.end(p, inventory.JobCancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
 	}
 	all, err := k.toMove(ctx, &p)
 	if err != nil {
 		return Verdict{}, err
 	}
-	from, err := k.Asker.Store.Group(ctx, p.Source.Subscription, p.Source.Name)
-	if err != nil {
-		return Verdict{}, err
-	}
-	to, err := k.Asker.Store.Group(ctx, p.Target.Subscription, p.Target.Name)
-	if err != nil {
-		return Verdict{}, err
+	var groups [2]inventory.Group
+	for i, name := range [...]inventory.GroupName{p.Source, p.Target} {
+		groups[i], err = k.Asker.Store.Group(ctx, name.Subscription, name.Name)
+		switch {
+		case errors.Is(err, inventory.ErrNotFound):
+			return k.end(p, inventory.JobFailed, arm.NewError(arm.ResourceGroupNotFound, name.Name), nil)
+		case err != nil:
+			return Verdict{}, err
+		}
 	}
 	var refused []leftover
 	for _, c := range planMove(all) {
@@ -47,7 +50,7 @@ func (k MoveValidation) Run(ctx context.Context, h *Held) (Verdict, error) {
 			}
 			continue
 		}
-		said, err := k.validate(ctx, &p, c, from, to)
+		said, err := k.validate(ctx, &p, c, groups[0], groups[1])
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -66,15 +69,15 @@ func (k MoveValidation) Run(ctx context.Context, h *Held) (Verdict, error) {
 	}
 	if len(refused) == 0 {
 		p.Progress = MoveProgress{Total: len(all)}
-		return k.end(h, p, inventory.JobDone, nil, nil)
+		return k.end(p, inventory.JobDone, nil, nil)
 	}
 	p.Progress = MoveProgress{Total: len(all), Failed: len(refused)}
 	at := k.Asker.Store.Time().UTC().Format("20060102T150405Z")
 	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(h.Job.ID).String(), p.Correlation)
-	return k.end(h, p, inventory.JobFailed, fault, refused)
+	return k.end(p, inventory.JobFailed, fault, refused)
 }
 
-func (k MoveValidation) end(h *Held, p MovePayload, state inventory.JobState, fault *arm.Error, refused []leftover) (Verdict, error) {
+func (k MoveValidation) end(p MovePayload, state inventory.JobState, fault *arm.Error, refused []leftover) (Verdict, error) {
 	p.Ended = k.Asker.Store.Time()
 	if fault != nil {
 		p.Fault = faultBody(fault, refused)

@@ -129,10 +129,11 @@ func testMove(t *testing.T, database Database) {
 		_, _, err = m.EditLock(m.ctx, Sub, "rg", id("rg", "vm"), "L", func(*inventory.Lock) (*inventory.Lock, error) { return &inventory.Lock{}, nil })
 		refuses[*inventory.GroupStateError](m.bench, err)
 		// Whoever changes the group itself does not take it from the job.
-		m.groupIn(otherSub, "target")
-		_, _, err = m.EditGroup(m.ctx, Sub, "rg", func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
-		m.ok(err)
-		_, _, err = m.MovingGroups(m.ctx, job, m.from, m.from)
+		for _, name := range []inventory.GroupName{m.from, m.to} {
+			_, _, err = m.EditGroup(m.ctx, name.Subscription, name.Name, func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
+			m.ok(err)
+		}
+		_, _, err = m.MovingGroups(m.ctx, job, m.from, m.to)
 		m.ok(err)
 		refusal := as[*inventory.MoveError](m.bench, func() error { _, err := m.BeginMove(m.ctx, m.order("vm")); return err }())
 		refuses[*inventory.GroupStateError](m.bench, refusal)
