@@ -24,6 +24,7 @@ type Config struct {
 	Operations    Operations
 	Batch         Batch
 	GroupDelete   GroupDelete
+	Move          Move
 	Map           *regions.Map
 	Subscriptions []Subscription
 
@@ -188,6 +189,12 @@ type GroupDelete struct {
 	PerJob          int           // deletes in flight per group
 }
 
+// Move bounds a move of resources between groups.
+type Move struct {
+	TransientBudget time.Duration // for one provider's passing failures
+	Limit           time.Duration // past it no provider is told any more
+}
+
 // Subscription is one that the configuration declares. State is one of
 // Enabled, PastDue, Warned, Disabled and Deleted. Covered says that no
 // resources of it were made before the gateway stood in front.
@@ -261,5 +268,6 @@ func Defaults() Config {
 			PerEndpoint:     8,
 			PerJob:          64,
 		},
+		Move: Move{TransientBudget: 15 * time.Minute, Limit: 4 * time.Hour},
 	}
 }

@@ -8,7 +8,7 @@ import (
 func sectionNames() []string {
 	return []string{
 		"include", "server", "metadata", "auth", "store", "limits", "upstream", "index", "jobs", "lists",
-		"operations", "batch", "groupDelete", "regions", "providers", "subscriptions",
+		"operations", "batch", "groupDelete", "move", "regions", "providers", "subscriptions",
 	}
 }
 
@@ -31,6 +31,7 @@ func read(r *report, tree *node, disk bool) *Config {
 	readOperations(root, &c.Operations)
 	readBatch(root, &c)
 	readGroupDelete(root, &c.GroupDelete)
+	readMove(root, &c.Move)
 	c.Map = readMap(root)
 	readSubscriptions(root, &c)
 
@@ -174,6 +175,12 @@ func readGroupDelete(root object, g *GroupDelete) {
 	set(o, "limit", &g.Limit, positive())
 	set(o, "perEndpoint", &g.PerEndpoint, count())
 	set(o, "perJob", &g.PerJob, count())
+}
+
+func readMove(root object, m *Move) {
+	o := root.child("move", "transientBudget", "limit")
+	set(o, "transientBudget", &m.TransientBudget, positive())
+	set(o, "limit", &m.Limit, positive())
 }
 
 func readSubscriptions(root object, c *Config) {

@@ -132,7 +132,7 @@ func (g *Gateway) Runner() *operations.Runner { return g.runner }
 
 // newRunner puts together the kinds of durable work.
 func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
-	index, region := g.config.Index, g.config.Server.Region
+	index, region, moving := g.config.Index, g.config.Server.Region, g.newMoving()
 	return operations.NewRunner(operations.RunnerOptions{
 		Store: g.store, Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: index.PollFloor, Log: g.log, Metrics: registry,
 		Kinds: map[string]operations.Kind{
@@ -140,6 +140,7 @@ func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
 			inventory.EraseJob:  operations.Erasing{Store: g.store, Floor: index.PollFloor},
 			operations.SweepJob: g.sweeping, inventory.GroupDeleteJob: g.newGroupDeletion(),
 			inventory.RequestBatchJob: batching{g},
+			inventory.MoveJob:         moving, inventory.ValidateMoveJob: operations.MoveValidation{Moving: moving},
 			inventory.VerifyJob: operations.Verification{
 				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: region,
 			},

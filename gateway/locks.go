@@ -248,7 +248,7 @@ func lockRefusal(x *exchange, err error) error {
 	case errors.Is(err, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
 	case errors.As(err, &state):
-		return arm.NewError(arm.ResourceGroupBeingDeleted, x.request.Path.Group()).About("resourceGroupName")
+		return routing.GroupClosed(state.State, x.request.Path.Group())
 	}
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused

@@ -42,6 +42,8 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodHead}, g.headGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodDelete}, g.deleteGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}/resources", get, g.listResources},
+		{"/subscriptions/{s}/resourcegroups/{g}/moveresources", []string{http.MethodPost}, g.moveResources},
+		{"/subscriptions/{s}/resourcegroups/{g}/validatemoveresources", []string{http.MethodPost}, g.validateMove},
 		{"/subscriptions/{s}/resources", get, g.listResources},
 		{"/subscriptions/{s}/operationresults/{id}", get, g.ownResult},
 		{"/subscriptions/{s}/operationstatuses/{id}", get, g.ownStatus},

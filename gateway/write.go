@@ -196,7 +196,7 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 		depth := strings.Count(p.Parent, "/") // the parent's ID is the beginning of this one
 		return arm.NewError(arm.ParentResourceNotFound, x.request.Path.Segment(depth-1)).About(x.request.Path.Prefix(depth))
 	case errors.As(err, &state):
-		return arm.NewError(arm.ResourceGroupBeingDeleted, p.Group.Name).About("resourceGroupName")
+		return routing.GroupClosed(state.State, p.Group.Name)
 	case errors.As(err, &registration):
 		return routing.NotRegistered(x.request.Provider, registration.State)
 	case errors.As(err, &quota):

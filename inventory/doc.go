@@ -56,6 +56,8 @@
 //     tombstone; a second region's resource is a stray and moves nothing.
 //   - R14: before a group goes it is looked at wherever it ever sent a write, and
 //     wherever coverage is missing.
+//   - R15: a move waits for the writes before it, and lets none in until the fate of
+//     all that moves is known; what is on its way proves nothing by a GET.
 //
 // # Subscriptions
 //
@@ -90,6 +92,13 @@
 // own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
 // sealed. A request that changes something is recorded before it is sent, once
 // for all time, so that whoever goes on with the batch never sends it again.
+//
+// Resources move to another group by a job as well, for which [Store.BeginMove]
+// marks both groups, locked in the order of subscription and key. Each call to a
+// provider is told here before ([Store.BeginMoveCall]) and after
+// ([Store.SettleMove]); between the two it stands as an intent of its own kind,
+// under the old and the new ID of all that moves, that ends by knowledge alone.
+// Rows change their keys with all that belongs to them, and leave tombstones.
 //
 // # How it is stored
 //

@@ -186,6 +186,9 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	g := *wanted
 	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
 	g.Incarnation, g.Generation = current.Incarnation, newID()
+	if g.State != GroupActive && g.State == current.State {
+		g.Generation = current.Generation // it names the job that the group is marked for
+	}
 	g.Created, g.Changed = current.Created, t.now
 	tags, err := storedTags(g.Tags)
 	if err != nil {
@@ -240,10 +243,14 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 			return err
 		}
 	}
-	if g.State == GroupActive {
+	switch g.State {
+	case GroupActive:
 		if err := g.admitsDelete(t); err != nil {
 			return err
 		}
+	case GroupMoving:
+		return &GroupStateError{State: g.State}
+	case GroupDeleting:
 	}
 	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
 		return err

@@ -26,6 +26,9 @@ type subject struct {
 	// above, if there is a key.
 	holds bool
 	above string
+	// alone: it shares its transaction with no other write, as it locks what has
+	// no place in their order.
+	alone bool
 }
 
 // aboutGroup is the subject of a write that locks a group.
@@ -64,6 +67,10 @@ func aboutWrite(sub, group, above, key string) subject {
 func aboutGate(sub string, fences bool) subject {
 	return subject{subscription: arm.Fold(sub), gates: true, fences: fences}
 }
+
+// aboutScopes is the subject of a write that locks the groups of several
+// subscriptions, of which it is stored with one.
+func aboutScopes(sub string) subject { return subject{subscription: arm.Fold(sub), alone: true} }
 
 // aboutSubscription is the subject of a write that locks neither.
 func aboutSubscription(sub string) subject { return subject{subscription: arm.Fold(sub)} }
@@ -125,7 +132,7 @@ func (l *lane) gather() []*write {
 	}
 	var batch, rest []*write
 	for _, m := range l.backlog {
-		if len(batch) == maxBatch || l.dialect.locksRows && len(batch) > 0 && m.about.subscription != batch[0].about.subscription {
+		if len(batch) == maxBatch || len(batch) > 0 && !l.together(batch[0], m) {
 			rest = append(rest, m)
 			continue
 		}
@@ -137,6 +144,11 @@ func (l *lane) gather() []*write {
 	l.backlog = rest
 	slices.SortStableFunc(batch, func(a, b *write) int { return a.about.compare(b.about) })
 	return batch
+}
+
+// together tells whether two writes may share a transaction.
+func (l *lane) together(a, b *write) bool {
+	return !a.about.alone && !b.about.alone && (!l.dialect.locksRows || a.about.subscription == b.about.subscription)
 }
 
 // refresh makes an empty transaction when one is due, which sets the clock and

@@ -182,8 +182,8 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 	if err != nil {
 		return err
 	}
-	if !r.Reads() && g.State == inventory.GroupDeleting {
-		return arm.NewError(arm.ResourceGroupBeingDeleted, g.Name).About("resourceGroupName")
+	if !r.Reads() && g.State != inventory.GroupActive {
+		return GroupClosed(g.State, g.Name)
 	}
 	d.Group = g
 	return nil
@@ -193,6 +193,15 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 // registered for the provider.
 func (rt *Router) needsRegistration(r *Request, d Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
+}
+
+// GroupClosed is the answer to a write into a group that takes none in its state.
+func GroupClosed(state inventory.GroupState, name string) *arm.Error {
+	code := arm.ResourceGroupBeingDeleted
+	if state == inventory.GroupMoving {
+		code = arm.ResourcesBeingMoved
+	}
+	return arm.NewError(code, name).About("resourceGroupName")
 }
 
 // registration refuses writes into a namespace for which the subscription is

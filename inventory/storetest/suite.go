@@ -57,6 +57,7 @@ func Run(t *testing.T, database Database) {
 		{"LockBounds", testLockBounds},
 		{"Tags", testTags},
 		{"LocksOutlast", testLocksOutlast},
+		{"Move", testMove},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
 		{"Doubts", testDoubts},

@@ -37,6 +37,8 @@
 // or apply it and spoil the answer:
 //
 //	async=M            carry it out in the mode M of x-contoso-async
+//	async-fails=M      the same, and the operation fails
+//	halfway            a move breaks off after the first half of its resources, with 500
 //	delay=D            wait first
 //	late=D             reset the connection, apply after D
 //	slow=D             apply at once, answer after D
@@ -73,6 +75,12 @@
 // properties.workers tells how many, properties.machines which. The provider
 // makes them through the front door, in an internal subscription of its own,
 // each with the tag resourceCreatedFor; Options.FrontDoor says where that is.
+//
+// Tracked resources at the top move to another group, with all that hangs below
+// them (POST …/resourceGroups/{g}/moveResources, and validateMoveResources, which
+// only tells whether that would be refused). What the property linkedTo of one
+// names, an id or a list of ids in the same group, moves together with it or not
+// at all: 400 with the ids that are missing.
 //
 // Below /contoso/ it serves its own administration, which is no part of the
 // contract: POST, GET and DELETE /contoso/faults (misbehaviour for requests
