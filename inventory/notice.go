@@ -85,6 +85,9 @@ const (
 	selectAnnounced = `SELECT endpoints FROM announcements WHERE subscription = ?`
 	putAnnounced    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET endpoints = excluded.endpoints`
+	// Who holds the job may just have found that there is something to wait for.
+	recallJob = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
+		WHERE subscription = ? AND id = ? AND shard >= 0`
 	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
 )
 
@@ -261,9 +264,14 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 				return err
 			}
 		}
-		if sub.State == Deleted {
-			_, err = t.exec(hastenJob, micros(t.now), sub.ID, eraseID[:], micros(t.now))
+		if sub.State != Deleted {
+			return nil
 		}
+		left, err := countNotices(t, sub.ID, everyNamespace)
+		if err != nil || left > 0 {
+			return err
+		}
+		_, err = t.exec(recallJob, micros(t.now), sub.ID, eraseID[:])
 		return err
 	})
 }

@@ -231,7 +231,10 @@ func testErasing(t *testing.T, database Database) {
 		return e
 	}
 	equal(b, step(), inventory.Erasure{Notices: 4})
+	// Who has found that and is about to wait must not miss the last of them.
+	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
+	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), inventory.ErrDeposed)
 	equal(b, step(), inventory.Erasure{Intents: 1})
 	b.settle(open, inventory.NotSent)
 	equal(b, step(), inventory.Erasure{Groups: 1})
