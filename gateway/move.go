@@ -210,8 +210,8 @@ func (m *moving) checkRegistrations(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		if registration.State != inventory.Registered && registration.State != inventory.Registering {
-			return arm.NotRegistered(p.Namespace).WithStatus(http.StatusBadRequest)
+		if !registration.State.Permits() {
+			return routing.NotRegistered(p, registration.State).WithStatus(http.StatusBadRequest)
 		}
 	}
 	return nil
