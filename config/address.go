@@ -112,10 +112,11 @@ func badAddress(path, text, wrong string) string {
 	return fmt.Sprintf("%s %s %s", path, quote(text), wrong)
 }
 
-// readAddress reads an address under a key.
-func readAddress(o object, key string, read func(string) (*url.URL, string), allowed string) *url.URL {
+// readAddress reads an address under a key. What read makes of its path, paths
+// says as a pattern.
+func readAddress(o object, key string, read func(string) (*url.URL, string), paths, allowed string) *url.URL {
 	path := join(o.path, key)
-	o.r.notes.address(path, allowed)
+	o.r.notes.address(path, allowed, paths)
 	n := o.get(key)
 	if n == nil {
 		return nil

@@ -69,7 +69,7 @@ func (b *mapReader) readTemplate(o object, namespace string) string {
 	var template string
 	allowed := "an address with " + choice(regions.Placeholders()) + ", such as https://{region}.{namespace}.example.com"
 	text := plainText()
-	text.shape = addressShape()
+	text.shape = addressShape(templatePattern, "")
 	n := set(o, "endpointTemplate", &template, text)
 	if n == nil {
 		return ""

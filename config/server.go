@@ -12,7 +12,7 @@ func readServer(root object, s *Server, files fileReader) object {
 	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "trustedProxies",
 		"adminToken", "adminHosts", "drain")
 	o.need("publicURL", addressForm)
-	s.PublicURL = readAddress(o, "publicURL", address, addressForm)
+	s.PublicURL = readAddress(o, "publicURL", address, "", addressForm)
 	set(o, "listen", &s.Listen, listener())
 	set(o, "admin", &s.Admin, listener())
 	if s.Listen == s.Admin && !strings.HasSuffix(s.Listen, ":0") {

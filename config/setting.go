@@ -93,7 +93,7 @@ func (n *notes) addresses(path, allowed string) {
 		return
 	}
 	s := n.at(path)
-	s.form, s.noun, s.allowed, s.shape = isAddresses, "addresses by region", allowed, addressShape()
+	s.form, s.noun, s.allowed, s.shape = isAddresses, "addresses by region", allowed, addressShape(hostPattern, "")
 }
 
 // noteScalar notes a scalar. before is what the setting is before the file is
@@ -121,11 +121,11 @@ func noteItem[T any](n *notes, path string, want rule[T]) {
 	}
 }
 
-// address notes a URL.
-func (n *notes) address(path, allowed string) {
+// address notes a URL, whose path matches paths.
+func (n *notes) address(path, allowed, paths string) {
 	if n != nil {
 		s := n.at(path)
-		s.noun, s.allowed, s.shape = "address", allowed, addressShape()
+		s.noun, s.allowed, s.shape = "address", allowed, addressShape(hostPattern, paths)
 	}
 }
 

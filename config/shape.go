@@ -22,6 +22,9 @@ const (
 	digits          = `^[0-9]+$`
 	notZero         = `[1-9]`
 	guidPattern     = `[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{4}-[0-9A-Fa-f]{12}`
+	hostPattern     = `[0-9A-Za-z._-]+`
+	templatePattern = `([0-9A-Za-z._-]|\{region\}|\{subservice\}|\{namespace\})+`
+	anyPath         = `(/[^?#\s]*)?`
 	locationPattern = `^\s*[A-Za-z][0-9A-Za-z\s]*$`
 	// Suffixes may be in any casing, which patterns cannot say for short.
 	apiVersionPattern = `^[0-9]{4}-[0-9]{2}-[0-9]{2}(-[A-Za-z]+)?$`
@@ -70,8 +73,10 @@ func sizeShape() shape {
 	return between("integer", 1, 1<<40).matching(`^[0-9]+(KiB|MiB|GiB)?$`).matching(notZero)
 }
 
-// addressShape is a URL without query and fragment.
-func addressShape() shape { return matching(`^[Hh][Tt][Tt][Pp][Ss]?://[^?#\s]+$`) }
+// addressShape is the URL of a host, with a path where path matches one.
+func addressShape(host, path string) shape {
+	return matching(`^[Hh][Tt][Tt][Pp][Ss]?://(\[[0-9A-Fa-f:.]+\]|` + host + `)(:[1-9][0-9]{0,4})?` + path + `$`)
+}
 
 // shapeOf is the shape of a rule that names none.
 func shapeOf(v any) shape {
