@@ -19,7 +19,7 @@ import (
 
 func composeProject(t *testing.T, environment types.Mapping) (*types.Project, error) {
 	t.Helper()
-	folder, err := filepath.Abs(filepath.Join(root, "deploy/compose"))
+	folder, err := filepath.Abs(filepath.Join(root, "deploy", "compose"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestComposeMountsWhatThereIs(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(b.Context, b.Dockerfile)); err != nil {
 				t.Errorf("%s: %v", name, err)
 			}
-			build(t, b.Target) // a stage of that name
+			buildImage(t, b.Target) // a stage of that name
 		}
 	}
 	for _, name := range []string{"portico.yaml", "prometheus", "dashboards", "prometheus.yaml"} {
@@ -104,7 +104,7 @@ func TestComposeIsPinnedAndPrivate(t *testing.T) {
 // the files beside them call them.
 func TestComposeFitsTogether(t *testing.T) {
 	p := project(t)
-	c, err := config.Load(filepath.Join(root, "deploy/compose/portico.yaml"))
+	c, err := config.Load(filepath.Join(root, "deploy", "compose", "portico.yaml"))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,7 +17,7 @@ import (
 
 // TestDockerfileIsClean runs the checks of docker build --check.
 func TestDockerfileIsClean(t *testing.T) {
-	if got := lint(t, read(t, "deploy/Dockerfile")); len(got) > 0 {
+	if got := lintDockerfile(t, read(t, "deploy/Dockerfile")); len(got) > 0 {
 		t.Errorf("findings: %v", got)
 	}
 }
@@ -37,14 +37,14 @@ func TestDockerfileChecksFind(t *testing.T) {
 		if changed == text {
 			t.Fatalf("no %q in the Dockerfile", c.old)
 		}
-		if got := lint(t, []byte(changed)); !slices.Contains(got, c.rule) {
+		if got := lintDockerfile(t, []byte(changed)); !slices.Contains(got, c.rule) {
 			t.Errorf("%s: found %v", c.rule, got)
 		}
 	}
 }
 
 func TestImage(t *testing.T) {
-	image := build(t, "portico")
+	image := buildImage(t, "portico")
 	if image.User != "65532:65532" || image.WorkingDir != "/var/lib/portico" {
 		t.Errorf("it runs as %q in %q", image.User, image.WorkingDir)
 	}
@@ -62,15 +62,14 @@ func TestImage(t *testing.T) {
 			t.Errorf("port %s is not exposed: %v", port, image.ExposedPorts)
 		}
 	}
-	if contoso := build(t, "contoso"); contoso.User != image.User || !slices.Equal(contoso.Entrypoint, []string{"/contoso"}) {
+	if contoso := buildImage(t, "contoso"); contoso.User != image.User || !slices.Equal(contoso.Entrypoint, []string{"/contoso"}) {
 		t.Errorf("contoso runs %q as %q", contoso.Entrypoint, contoso.User)
 	}
 }
 
 // TestImageHoldsTheProgramAlone looks at what the last stage is made of.
 func TestImageHoldsTheProgramAlone(t *testing.T) {
-	text := string(read(t, "deploy/Dockerfile"))
-	stage := text[strings.Index(text, "FROM scratch AS portico"):]
+	_, stage, _ := strings.Cut(string(read(t, "deploy/Dockerfile")), "FROM scratch AS portico")
 	var from []string
 	for line := range strings.Lines(stage) {
 		if strings.HasPrefix(line, "COPY") || strings.HasPrefix(line, "ADD") || strings.HasPrefix(line, "RUN") {
@@ -109,9 +108,9 @@ func options(target string, text []byte) dockerfile2llb.ConvertOpt {
 	return dockerfile2llb.ConvertOpt{Config: dockerui.Config{Target: target}, MetaResolver: registry{}, SourceMap: source}
 }
 
-// lint returns the names of the rules that a Dockerfile breaks, and the word
+// lintDockerfile returns the names of the rules that a Dockerfile breaks, and the word
 // error if it could not be built.
-func lint(t *testing.T, text []byte) []string {
+func lintDockerfile(t *testing.T, text []byte) []string {
 	t.Helper()
 	results, err := dockerfile2llb.DockerfileLint(t.Context(), text, options("", text))
 	if err != nil {
@@ -129,8 +128,8 @@ func lint(t *testing.T, text []byte) []string {
 	return rules
 }
 
-// build returns how the image of a stage would run.
-func build(t *testing.T, target string) dockerspec.DockerOCIImageConfig {
+// buildImage returns how the image of a stage would run.
+func buildImage(t *testing.T, target string) dockerspec.DockerOCIImageConfig {
 	t.Helper()
 	text := read(t, "deploy/Dockerfile")
 	result, err := dockerfile2llb.Dockerfile2LLB(t.Context(), text, options(target, text))

@@ -64,7 +64,7 @@ func configSchema(t *testing.T) *jsonschema.Schema {
 	t.Helper()
 	c := jsonschema.NewCompiler()
 	c.AssertFormat()
-	s, err := c.Compile(filepath.Join(root, "configs/portico.schema.json"))
+	s, err := c.Compile(filepath.Join(root, "configs", "portico.schema.json"))
 	if err != nil {
 		t.Fatal(err)
 	}
