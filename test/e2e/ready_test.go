@@ -36,7 +36,7 @@ func TestReferenceOfTheProgram(t *testing.T) {
 		{"reference.md", []string{"reference"}},
 		{"portico.schema.json", []string{"reference", "--schema"}},
 	} {
-		want, err := os.ReadFile(filepath.Join("../../configs", c.file))
+		want, err := os.ReadFile(filepath.Join("..", "..", "configs", c.file))
 		if err != nil {
 			t.Fatal(err)
 		}
