@@ -68,7 +68,10 @@ func (d *description) entry(path string) string {
 	case d.settings[path].form == isScalar:
 		said = append(said, "not set by default")
 	}
-	text := strings.Join(said, "; ") + ".  \n" + d.meanings[path].text
+	text := d.meanings[path].text
+	if len(said) > 1 || said[0] != "mapping" { // what a mapping is shows from what is in it
+		text = strings.Join(said, "; ") + ".  \n" + text
+	}
 	if allowed := d.allowed(path); allowed != "" {
 		text += "  \nAllowed: " + allowed + "."
 	}

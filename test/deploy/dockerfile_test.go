@@ -143,7 +143,7 @@ func buildImage(t *testing.T, target string) dockerspec.DockerOCIImageConfig {
 type registry struct{}
 
 func (registry) ResolveImageConfig(_ context.Context, ref string, _ sourceresolver.Opt) (string, digest.Digest, []byte, error) {
-	if !strings.HasPrefix(ref, "docker.io/library/golang:") {
+	if !strings.Contains(ref, "/golang:") {
 		return "", "", nil, errors.New("no image " + ref)
 	}
 	return ref, digest.FromString(ref), []byte(`{"architecture":"amd64","os":"linux","config":{"Env":["PATH=/usr/local/go/bin:/usr/bin:/bin"]}}`), nil
