@@ -88,14 +88,14 @@ func (d *description) what(path string) string {
 		}
 		return "mapping"
 	case isList:
-		return "list, each item a " + s.noun
+		return "list; items: " + s.noun
 	case isMappings:
 		return "list of mappings"
 	case isAddresses:
 		return s.noun
 	}
 	switch {
-	case len(s.shape.words) > 0:
+	case len(s.shape.words) > 0 && s.shape.other == "":
 		return "one word"
 	case strings.HasPrefix(s.noun, "data source"):
 		return "data source"
