@@ -7,13 +7,13 @@ SHELL := bash
 
 # The modules of this repository that hold code: the program, and the tests
 # whose dependencies nobody else should have to fetch.
-MODULES := . test/sdk
+MODULES := . test/sdk test/deploy
 
 # Packages that run the programs as processes. The go command cannot see that
 # their results depend on the programs, so they are never taken from its cache.
 OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
-.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk fuzz-short bench-short vuln chaos bench clean
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk deploy fuzz-short bench-short vuln chaos bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -28,6 +28,7 @@ test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory walk
 	@$(MAKE) --no-print-directory outside
 	@$(MAKE) --no-print-directory sdk
+	@$(MAKE) --no-print-directory deploy
 	@$(MAKE) --no-print-directory chaos-short
 	@$(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory bench-short
@@ -70,6 +71,11 @@ outside: ## the programs as their users meet them, built with the race detector
 
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
+
+# The go command cannot see either that results depend on files of another
+# module, such as the chart.
+deploy: ## what Portico is deployed with: image, chart, Compose file, unit, schema
+	go test -C test/deploy -count=1 -timeout 5m ./...
 
 chaos-short: ## 2,000 writes through two replicas and 6 kills, within three minutes
 	go test ./test/chaos -count=1 -timeout 15m -v | grep -v '^=== '

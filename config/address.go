@@ -112,13 +112,15 @@ func badAddress(path, text, wrong string) string {
 	return fmt.Sprintf("%s %s %s", path, quote(text), wrong)
 }
 
-// readAddress reads an address under a key.
-func readAddress(o object, key string, read func(string) (*url.URL, string), allowed string) *url.URL {
+// readAddress reads an address under a key. What read makes of its path, paths
+// says as a pattern.
+func readAddress(o object, key string, read func(string) (*url.URL, string), paths, allowed string) *url.URL {
+	path := join(o.path, key)
+	o.r.notes.address(path, allowed, paths)
 	n := o.get(key)
 	if n == nil {
 		return nil
 	}
-	path := join(o.path, key)
 	if n.kind != scalar {
 		o.r.fault(n, fmt.Sprintf("%s is %s, not a single value", path, n.kind), allowed)
 		return nil
@@ -146,6 +148,7 @@ func listener() rule[string] {
 		},
 		noun:    "listening address",
 		allowed: "host:port, such as 127.0.0.1:8080, [::1]:8080 or :443",
+		shape:   matching(`^.*:[0-9]+$`),
 	}
 }
 
@@ -176,6 +179,7 @@ func network() rule[netip.Prefix] {
 		},
 		noun:    "network",
 		allowed: "an IP address or a network such as 10.0.0.0/8 or fd00::/8",
+		shape:   matching(`^[0-9A-Fa-f.:]+(/[0-9]+)?$`),
 	}
 }
 
@@ -187,5 +191,6 @@ func hostName() rule[string] {
 		},
 		noun:    "host name",
 		allowed: "a DNS name without port, such as portico-admin.internal",
+		shape:   matching(`^[0-9A-Za-z._-]+$`),
 	}
 }

@@ -13,4 +13,9 @@
 // defaults, and last the checks that need the resolved map. Faults never quote
 // secrets: token hashes, keys, data source names, or addresses that hold
 // credentials.
+//
+// What is read tells itself: a reading can note each setting that it asks for,
+// with its kind, default and legal values. With the sentences of meaning.go
+// that makes the reference of the configuration and its JSON schema
+// ([WriteReference], [WriteSchema]).
 package config

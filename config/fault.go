@@ -48,6 +48,7 @@ func (f Faults) Error() string {
 type report struct {
 	faults   Faults
 	warnings Faults
+	notes    *notes // what is read, where it is to be described
 }
 
 func (r *report) fault(at *node, what, allowed string) {

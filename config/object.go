@@ -16,6 +16,7 @@ type object struct {
 
 // object reports unknown keys and whatever is no mapping.
 func (r *report) object(n *node, path string, keys ...string) object {
+	r.notes.mapping(path, keys)
 	o := object{r: r, n: n, path: path}
 	if n.kind != mapping {
 		r.fault(n, fmt.Sprintf("%s is %s, not a mapping", path, n.kind), "the keys "+choice(keys))
@@ -39,6 +40,7 @@ func (r *report) object(n *node, path string, keys ...string) object {
 func (o object) child(key string, keys ...string) object {
 	n := o.get(key)
 	if n == nil {
+		o.r.notes.mapping(join(o.path, key), keys)
 		absent := &node{file: o.n.file, line: o.n.line, column: o.n.column, kind: mapping}
 		return object{r: o.r, n: absent, path: join(o.path, key), broken: o.broken}
 	}
@@ -73,6 +75,7 @@ func (o object) at(key string) *node {
 
 // need is get for a key that must be there.
 func (o object) need(key, allowed string) *node {
+	o.r.notes.need(join(o.path, key))
 	n := o.get(key)
 	if n == nil && !o.broken {
 		o.r.fault(o.n, join(o.path, key)+" is missing", allowed)
@@ -82,6 +85,7 @@ func (o object) need(key, allowed string) *node {
 
 // list returns the items of a list; none where the key is absent.
 func (o object) list(key string) []*node {
+	o.r.notes.list(join(o.path, key), false)
 	n := o.get(key)
 	if n == nil {
 		return nil
@@ -95,6 +99,7 @@ func (o object) list(key string) []*node {
 
 // filled is list for a key that, when given, must have items.
 func (o object) filled(key, allowed string) []*node {
+	o.r.notes.list(join(o.path, key), true)
 	items := o.list(key)
 	if n := o.get(key); n != nil && n.kind == list && len(items) == 0 {
 		o.r.fault(n, join(o.path, key)+" is empty", allowed)
@@ -108,10 +113,12 @@ type rule[T any] struct {
 	noun    string // what the text should have been: "is no …"
 	allowed string
 	secret  bool // never quoted
+	shape   shape
 }
 
 // value reads one scalar by a rule; ok is false where it was reported.
 func value[T any](r *report, n *node, path string, want rule[T]) (v T, ok bool) {
+	noteItem(r.notes, path, want)
 	if n.kind != scalar {
 		r.fault(n, fmt.Sprintf("%s is %s, not a single value", path, n.kind), want.allowed)
 		return v, false
@@ -130,6 +137,7 @@ func value[T any](r *report, n *node, path string, want rule[T]) (v T, ok bool) 
 // set reads the scalar under a key into dst, which keeps its value where the
 // key is absent or wrong. It returns the scalar, if it is there and right.
 func set[T any](o object, key string, dst *T, want rule[T]) *node {
+	noteScalar(o.r.notes, join(o.path, key), want, *dst)
 	n := o.get(key)
 	if n == nil {
 		return nil

@@ -12,6 +12,7 @@ import (
 // readAddresses reads endpoints and endpointTemplate, of a provider or a type.
 func (b *mapReader) readAddresses(o object, namespace string) regions.Addresses {
 	a := regions.Addresses{Endpoints: make(map[string][]*url.URL)}
+	b.r.notes.addresses(join(o.path, "endpoints"), addressForm)
 	endpoints := o.get("endpoints")
 	if endpoints != nil && endpoints.kind != mapping {
 		b.r.fault(endpoints, fmt.Sprintf("endpoints is %s, not a mapping", endpoints.kind), "{westus: [https://host], global: [https://host]}")
@@ -66,11 +67,13 @@ func (b *mapReader) readURLs(e entry) []*url.URL {
 // readTemplate reads an endpointTemplate and tries it on every region.
 func (b *mapReader) readTemplate(o object, namespace string) string {
 	var template string
-	n := set(o, "endpointTemplate", &template, plainText())
+	allowed := "an address with " + choice(regions.Placeholders()) + ", such as https://{region}.{namespace}.example.com"
+	text := plainText()
+	text.shape = addressShape(templatePattern, "")
+	n := set(o, "endpointTemplate", &template, text)
 	if n == nil {
 		return ""
 	}
-	allowed := "an address with " + choice(regions.Placeholders()) + ", such as https://{region}.{namespace}.example.com"
 	rest := regions.Expand(template, "", "", "")
 	if i := strings.IndexAny(rest, "{}"); i >= 0 && !strings.Contains(template, "@") {
 		word := rest[i:]

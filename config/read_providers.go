@@ -93,12 +93,13 @@ func (b *mapReader) readAPIVersions(o object) []string {
 		parse:   func(text string) (string, bool) { return text, arm.ValidAPIVersion(text) },
 		noun:    "api-version",
 		allowed: "YYYY-MM-DD, then nothing or one of -preview, -alpha, -beta, -rc, -privatepreview",
+		shape:   matching(apiVersionPattern),
 	}
 	o.need("apiVersions", `at least one, such as ["2024-01-01"]`)
 	twice := b.r.distinct("api-version")
 	var versions []string
 	for _, n := range o.filled("apiVersions", `at least one, such as ["2024-01-01"]`) {
-		v, ok := value(b.r, n, "apiVersions", want)
+		v, ok := value(b.r, n, join(o.path, "apiVersions"), want)
 		if ok && twice.add(n, arm.Fold(v), v) {
 			versions = append(versions, v)
 		}
@@ -114,11 +115,12 @@ func (b *mapReader) readLocations(o object, routing regions.Routing) []locationN
 		},
 		noun:    "location",
 		allowed: regionNames(b.m),
+		shape:   matching(locationPattern),
 	}
 	twice := b.r.distinct("location")
 	var locations []locationNode
 	for _, n := range o.filled("locations", "regions, or no locations: then every region with an endpoint") {
-		l, ok := value(b.r, n, "locations", anyName)
+		l, ok := value(b.r, n, join(o.path, "locations"), anyName)
 		switch {
 		case !ok || !twice.add(n, l, l):
 			continue

@@ -18,6 +18,7 @@ const maxDuration = 366 * 24 * time.Hour
 
 func durationRule(noun, allowed string, legal func(time.Duration) bool) rule[time.Duration] {
 	return rule[time.Duration]{
+		shape: durationShape(legal(0)),
 		parse: func(text string) (time.Duration, bool) {
 			d, err := time.ParseDuration(text)
 			return d, err == nil && d >= 0 && d <= maxDuration && legal(d)
@@ -65,6 +66,7 @@ func size() rule[int64] {
 		},
 		noun:    "positive size",
 		allowed: "1 to 1024GiB: bytes, or a whole number with KiB, MiB or GiB, such as 4MiB",
+		shape:   sizeShape(),
 	}
 }
 
@@ -77,6 +79,7 @@ func count() rule[int] {
 		},
 		noun:    "positive number",
 		allowed: fmt.Sprintf("1 to %d", math.MaxInt32),
+		shape:   between("integer", 1, math.MaxInt32).matching(digits).matching(notZero),
 	}
 }
 
@@ -101,6 +104,7 @@ func several() rule[int] {
 		},
 		noun:    "number of at least 2",
 		allowed: fmt.Sprintf("2 to %d", math.MaxInt32),
+		shape:   between("integer", 2, math.MaxInt32).matching(digits).matching(notZero),
 	}
 }
 
@@ -111,6 +115,7 @@ func truth() rule[bool] {
 		},
 		noun:    "truth value",
 		allowed: "true, false",
+		shape:   shapeOf(true),
 	}
 }
 
@@ -127,6 +132,7 @@ func enum[E fmt.Stringer](values []E) rule[E] {
 		},
 		noun:    "legal value",
 		allowed: choice(values),
+		shape:   oneWord(values),
 	}
 }
 
@@ -144,6 +150,7 @@ func oneOf(words ...word) rule[string] {
 		},
 		noun:    e.noun,
 		allowed: e.allowed,
+		shape:   e.shape,
 	}
 }
 
@@ -155,6 +162,7 @@ func guid() rule[string] {
 		},
 		noun:    "GUID",
 		allowed: "a GUID such as 00000000-0000-0000-0000-000000000001",
+		shape:   matching("^" + guidPattern + "$"),
 	}
 }
 
@@ -170,6 +178,7 @@ func tenantWord() rule[string] {
 		},
 		noun:    "tenant",
 		allowed: "a GUID, common, organizations",
+		shape:   matching("^(common|organizations|" + guidPattern + ")$"),
 	}
 }
 
@@ -183,6 +192,7 @@ func hash() rule[string] {
 		noun:    "SHA-256",
 		allowed: "the SHA-256 of the token's bytes: 64 hexadecimal digits in lower case",
 		secret:  true,
+		shape:   matching("^[0-9a-f]{64}$"),
 	}
 }
 
@@ -198,6 +208,7 @@ func key32() rule[[32]byte] {
 		noun:    "key",
 		allowed: "base64 of 32 random bytes",
 		secret:  true,
+		shape:   matching("^[0-9A-Za-z+/]{43}=$"),
 	}
 }
 
@@ -210,6 +221,7 @@ func plainText() rule[string] {
 		},
 		noun:    "text",
 		allowed: "1 to 256 bytes without control characters or surrounding white space",
+		shape:   matching(`^\S(.*\S)?$`).atMost(256),
 	}
 }
 
@@ -229,6 +241,7 @@ func identifier() rule[string] {
 		},
 		noun:    "identifier",
 		allowed: "1 to 64 ASCII letters, digits, -, _ and .",
+		shape:   matching("^[0-9A-Za-z._-]{1,64}$"),
 	}
 }
 
@@ -241,6 +254,7 @@ func dnsLabel() rule[string] {
 		},
 		noun:    "part of a host name",
 		allowed: "1 to 63 lower-case letters, digits and hyphens",
+		shape:   matching("^[0-9a-z]([0-9a-z-]{0,61}[0-9a-z])?$"),
 	}
 }
 
@@ -253,6 +267,7 @@ func degrees(limit float64) rule[string] {
 		},
 		noun:    "number of degrees",
 		allowed: fmt.Sprintf("-%g to %g, such as 37.783", limit, limit),
+		shape:   between("number", -limit, limit),
 	}
 }
 

@@ -45,7 +45,7 @@ func read(r *report, tree *node, disk bool) *Config {
 func readMetadata(root object, m *Metadata) {
 	o := root.child("metadata", "name", "loginEndpoint", "audiences", "tenant")
 	set(o, "name", &m.Name, plainText())
-	if u := readAddress(o, "loginEndpoint", webURL, "https://host[:port][/path], without query or credentials"); u != nil {
+	if u := readAddress(o, "loginEndpoint", webURL, anyPath, "https://host[:port][/path], without query or credentials"); u != nil {
 		m.LoginEndpoint = u.String()
 	}
 	twice := o.r.distinct("metadata.audiences:")

@@ -12,7 +12,7 @@ func readServer(root object, s *Server, files fileReader) object {
 	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "trustedProxies",
 		"adminToken", "adminHosts", "drain")
 	o.need("publicURL", addressForm)
-	s.PublicURL = readAddress(o, "publicURL", address, addressForm)
+	s.PublicURL = readAddress(o, "publicURL", address, "", addressForm)
 	set(o, "listen", &s.Listen, listener())
 	set(o, "admin", &s.Admin, listener())
 	if s.Listen == s.Admin && !strings.HasSuffix(s.Listen, ":0") {
@@ -44,6 +44,7 @@ func readServer(root object, s *Server, files fileReader) object {
 }
 
 func readServerTLS(o object, t *TLS, files fileReader) {
+	o.r.notes.orWord(join(o.path, "tls"), "terminated")
 	n := o.get("tls")
 	if n == nil {
 		return
@@ -120,6 +121,7 @@ func location() rule[string] {
 		},
 		noun:    "region name",
 		allowed: "a letter followed by letters and digits, at most 63, other than global",
+		shape:   matching(locationPattern),
 	}
 }
 

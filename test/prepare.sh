@@ -9,6 +9,8 @@
 #   nginx        benchmarks measure against it; no service of it is started
 #   postgresql   tests start clusters of their own, on spare ports; no cluster
 #                of the system is made or started
+#   systemd      systemd-analyze judges the unit; no init system is changed
+#   procps       kill, by which the unit reloads
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -35,6 +37,8 @@ command -v gcc >/dev/null || missing+=(gcc libc6-dev)
 command -v curl >/dev/null || missing+=(curl)
 command -v nginx >/dev/null || [[ -x /usr/sbin/nginx ]] || missing+=(nginx)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
+command -v systemd-analyze >/dev/null || missing+=(systemd)
+[[ -x /bin/kill ]] || missing+=(procps)
 if ((${#missing[@]} > 0)); then
 	if ((EUID == 0)) && command -v apt-get >/dev/null; then
 		apt-get update -qq

@@ -1,0 +1,114 @@
+package config
+
+// meaning tells what a setting is for. The rest of what the reference says, a
+// setting's kind, default and legal values, it takes from the reading itself;
+// preset and allowed stand in place of that where one reading does not show
+// the whole of it.
+type meaning struct {
+	path    string
+	text    string // sentences in Markdown, which also read well without it
+	preset  string // the default, in words
+	allowed string
+}
+
+// meanings explains the settings of the gateway itself; mapMeanings those of
+// the map.
+func meanings() []meaning {
+	return []meaning{
+		{path: "include", text: "Other files of this configuration, relative to the file that includes them. Their lists append to this file's, their " +
+			"sections join; a single value must not stand in two files. They may include others.", allowed: "paths, or patterns with *, ? and [a-z]"},
+
+		{path: "server", text: "How the gateway itself is reached."},
+		{path: "server.publicURL", text: "What clients dial. The `referer` header, polling URLs and the links of lists are built from it."},
+		{path: "server.listen", text: "Where the public listener listens. Beyond loopback it needs `auth.mode: tokens`, and TLS or the word that something in front speaks it. " +
+			"Port 0 lets the system choose."},
+		{path: "server.admin", text: "Where the admin listener listens: metrics, health, profiles, subscriptions, jobs. Beyond loopback it needs `server.adminToken`."},
+		{path: "server.region", text: "The region in which this gateway runs, one of `regions`. It is part of the routing id of every request."},
+		{path: "server.tls", text: "TLS of the public listener: the files of its certificate and key, or the word `terminated` where something in front " +
+			"of the gateway speaks TLS for it.", preset: "no TLS"},
+		{path: "server.tls.cert", text: "The certificate, followed by those that lead to its root."},
+		{path: "server.tls.key", text: "The certificate's private key."},
+		{path: "server.trustedProxies", text: "The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored.", preset: "none"},
+		{path: "server.adminToken", text: "Who may use the admin listener. With a token, only `/healthz`, `/readyz` and `/metrics` answer without it.", preset: "none; loopback only"},
+		{path: "server.adminToken.sha256", text: "The hash of the bearer token: `printf %s \"$TOKEN\" | sha256sum`."},
+		{path: "server.adminHosts", text: "The host names by which the admin listener may be called, beside IP addresses and localhost. Others get 403, " +
+			"so that no web page reaches it through a name of its own.", preset: "none"},
+		{path: "server.drain", text: "How the gateway stops when it is told to."},
+		{path: "server.drain.delay", text: "For this long it reports itself not ready and goes on as before, so that load balancers notice."},
+		{path: "server.drain.limit", text: "For this long, after that, requests under way may finish."},
+
+		{path: "metadata", text: "What `/metadata/endpoints` tells clients of this cloud."},
+		{path: "metadata.name", text: "The name of the cloud."},
+		{path: "metadata.loginEndpoint", text: "Where clients get their tokens."},
+		{path: "metadata.audiences", text: "The audiences that clients ask tokens for.", preset: "`server.publicURL` alone"},
+		{path: "metadata.tenant", text: "The tenant that clients log in to unless they name one."},
+
+		{path: "auth", text: "Who may call."},
+		{path: "auth.mode", text: "How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`."},
+		{path: "auth.tokens", text: "Bearer tokens, by their hashes, and whom each stands for.", preset: "none"},
+		{path: "auth.tokens.sha256", text: "The hash of the token: `printf %s \"$TOKEN\" | sha256sum`. A token that is random and long cannot be guessed from it."},
+		{path: "auth.tokens.tenantId", text: "The tenant of the caller, who sees the subscriptions of that tenant only."},
+		{path: "auth.tokens.objectId", text: "The caller's object id; with the tenant it owns the operations that the caller begins."},
+		{path: "auth.tokens.name", text: "The caller's name, as providers are told it."},
+		{path: "auth.tokens.appId", text: "The id of the caller's application, as providers are told it."},
+
+		{path: "store", text: "Where the gateway keeps what it remembers. It cannot change while the gateway runs."},
+		{path: "store.driver", text: "`sqlite`: one file, used by one gateway. `postgres`: a database that several gateways share."},
+		{path: "store.dsn", text: "The file, relative to the one in which this stands, or the database. A password that the name leaves out is taken from `PGPASSWORD` or `PGPASSFILE`.",
+			preset: "`portico.db` for sqlite; required for postgres", allowed: "for sqlite the path of a database file, such as portico.db; " +
+				"for postgres a URL such as postgres://user@host/database, or key=value pairs"},
+		{path: "store.connections", text: "How many connections each gateway opens to PostgreSQL; a quarter of them writes. SQLite has no use for it."},
+
+		{path: "limits", text: "Bounds on what clients and providers send, and on what there may be."},
+		{path: "limits.requestBody", text: "The largest body of a request; a larger one is answered with 413."},
+		{path: "limits.answerBody", text: "The largest answer of a provider; a larger one becomes an error of the gateway."},
+		{path: "limits.tagsPerResource", text: "The most tags on one resource or group."},
+		{path: "limits.resourcesPerTypeAndGroup", text: "The most resources of one type in one group."},
+		{path: "limits.groupsPerSubscription", text: "The most groups in one subscription."},
+
+		{path: "upstream", text: "How providers are called."},
+		{path: "upstream.callTimeout", text: "How long a provider may take for an answer; then the client gets 504."},
+		{path: "upstream.readsPerEndpoint", text: "How many of the gateway's own reads one endpoint gets at a time: lists over several regions, and what the gateway asks by itself."},
+		{path: "upstream.tls", text: "TLS towards providers."},
+		{path: "upstream.tls.ca", text: "The authorities that providers' certificates must come from.", preset: "the system's"},
+		{path: "upstream.tls.cert", text: "The gateway's own certificate, for providers that ask for one."},
+		{path: "upstream.tls.key", text: "The private key of that certificate."},
+
+		{path: "index", text: "The times by which the index of tracked resources is kept true."},
+		{path: "index.sendWithin", text: "From the record of a write to the first byte of its call; a call that would leave later is not sent. At most `upstream.callTimeout` and `index.callMargin` together."},
+		{path: "index.callMargin", text: "What is added to `upstream.callTimeout` until a call counts as ended."},
+		{path: "index.lateWriteWindow", text: "How long a provider may still act on a write that it has not answered."},
+		{path: "index.tombstones", text: "How long a removed resource is remembered."},
+		{path: "index.askTimeout", text: "For one question to a provider on a client's time."},
+		{path: "index.cacheTTL", text: "How long the location of a resource is taken from memory; `0s` turns that off."},
+		{path: "index.cacheEntries", text: "How many locations are kept in memory, each about 250 bytes."},
+		{path: "index.followLimit", text: "For how long an operation is followed closely."},
+		{path: "index.followRecheck", text: "How often it is looked at after that."},
+		{path: "index.pollFloor", text: "The least time between two polls of one operation, whatever its provider asks for."},
+		{path: "index.sweepInterval", text: "How often index and providers are compared as a whole, once for all gateways; `0s`: never."},
+
+		{path: "jobs", text: "How durable work is held."},
+		{path: "jobs.lease", text: "For how long a gateway holds a piece of work that it does not renew; then another may take it."},
+
+		{path: "lists", text: "How collections of several regions are answered."},
+		{path: "lists.memory", text: "What one request may hold for pages of several regions; at least `limits.answerBody`."},
+		{path: "lists.totalMemory", text: "The same for all requests together; at least `lists.memory`. A list that finds none is answered with 503."},
+		{path: "lists.onRegionFailure", text: "What becomes of a list when a region fails. `fail`: it fails as a whole. `partial`: it goes out without that region, and says so."},
+		{path: "lists.tokenKeys", text: "The keys of skip tokens: the first seals, all open. To change keys under way add the new one last, then move it to the front, " +
+			"then drop the old one once `lists.tokenLifetime` has passed; each on all gateways.", preset: "one that is generated and kept in the store"},
+		{path: "lists.tokenKeys.id", text: "The name of the key; part of every token that it seals."},
+		{path: "lists.tokenKeys.key", text: "The key: `head -c 32 /dev/urandom | base64`."},
+		{path: "lists.tokenLifetime", text: "From a page to the request for the next one; later ones are answered with 410."},
+
+		{path: "operations", text: "How long-running operations appear to clients."},
+		{path: "operations.retryAfterMin", text: "The least Retry-After of an operation, whatever its provider says."},
+		{path: "operations.retryAfterMax", text: "The greatest Retry-After; not less than `operations.retryAfterMin`."},
+		{path: "operations.records", text: "How long an operation is remembered; longer as long as it is polled."},
+
+		{path: "groupDelete", text: "Bounds of the deletion of a resource group."},
+		{path: "groupDelete.transientBudget", text: "For how long the passing failures of one resource (408, 429, 500) are retried."},
+		{path: "groupDelete.limit", text: "For the whole; then the group is given back with what is left in it."},
+		{path: "groupDelete.perEndpoint", text: "How many deletes are under way at one endpoint."},
+		{path: "groupDelete.perJob", text: "How many deletes are under way for one group."},
+	}
+}

@@ -1,0 +1,36 @@
+{{- /* The configuration but for what is secret: the values' own, and over it
+what this chart decides. */ -}}
+{{- define "portico.config" -}}
+{{- $given := deepCopy .Values.config -}}
+{{- range $path := list "store.dsn" "auth.tokens" "lists.tokenKeys" "server.adminToken" -}}
+  {{- $keys := splitList "." $path -}}
+  {{- if hasKey (get $given (first $keys) | default dict) (last $keys) -}}
+    {{- fail (printf "config.%s would stand in a ConfigMap: give it in secret.content, or in the Secret that secret.existing names" $path) -}}
+  {{- end -}}
+{{- end -}}
+{{- $tls := "terminated" -}}
+{{- if .Values.tls.secret -}}
+  {{- $tls = dict "cert" "/etc/portico/tls/tls.crt" "key" "/etc/portico/tls/tls.key" -}}
+{{- end -}}
+{{- $own := dict
+  "include" (list "/etc/portico/secret/*.yaml")
+  "server" (dict
+    "publicURL" .Values.publicURL
+    "region" .Values.region
+    "listen" "0.0.0.0:8080"
+    "admin" "0.0.0.0:8081"
+    "tls" $tls
+    "drain" (dict "delay" (printf "%ds" (int .Values.drain.delay)) "limit" (printf "%ds" (int .Values.drain.limit))))
+  "auth" (dict "mode" "tokens")
+  "store" (dict "driver" "postgres") -}}
+{{- if .Values.upstreamTLS.secret -}}
+  {{- $files := dict -}}
+  {{- if .Values.upstreamTLS.ca }}{{ $_ := set $files "ca" "/etc/portico/upstream-tls/ca.crt" }}{{ end -}}
+  {{- if .Values.upstreamTLS.client -}}
+    {{- $_ := set $files "cert" "/etc/portico/upstream-tls/tls.crt" -}}
+    {{- $_ := set $files "key" "/etc/portico/upstream-tls/tls.key" -}}
+  {{- end -}}
+  {{- $_ := set $own "upstream" (dict "tls" $files) -}}
+{{- end -}}
+{{- mergeOverwrite $given $own | toYaml -}}
+{{- end }}

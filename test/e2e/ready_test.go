@@ -1,0 +1,48 @@
+package e2e
+
+import (
+	"bytes"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// TestReady asks as a container's health check does: with no more than the
+// program and its configuration.
+func TestReady(t *testing.T) {
+	portico := harness.NewWorld(t, harness.WorldOptions{}).Portico
+	ready := func() *harness.Process {
+		return harness.Start(t, "portico ready", t.TempDir(), harness.Build(t).Portico, "ready", "--config", portico.ConfigFile)
+	}
+	if p := ready(); p.ExitCode(t) != 0 {
+		t.Errorf("a service that runs is not ready: %s", p.Stderr())
+	}
+	portico.Stop(t)
+	if p := ready(); p.ExitCode(t) != 1 || !strings.Contains(p.Stderr(), "portico: ") {
+		t.Errorf("a service that has stopped is ready: %s", p.Stderr())
+	}
+}
+
+// TestReferenceOfTheProgram holds the program that is shipped to the pages
+// that are.
+func TestReferenceOfTheProgram(t *testing.T) {
+	for _, c := range []struct {
+		file string
+		args []string
+	}{
+		{"reference.md", []string{"reference"}},
+		{"portico.schema.json", []string{"reference", "--schema"}},
+	} {
+		want, err := os.ReadFile(filepath.Join("..", "..", "configs", c.file))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p := harness.Start(t, "portico reference", t.TempDir(), harness.Build(t).Portico, c.args...)
+		if code := p.ExitCode(t); code != 0 || !bytes.Equal([]byte(p.Stdout()), want) {
+			t.Errorf("portico %s: exit code %d, %d bytes where %s has %d", strings.Join(c.args, " "), code, len(p.Stdout()), c.file, len(want))
+		}
+	}
+}
