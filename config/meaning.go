@@ -110,5 +110,17 @@ func meanings() []meaning {
 		{path: "groupDelete.limit", text: "For the whole; then the group is given back with what is left in it."},
 		{path: "groupDelete.perEndpoint", text: "How many deletes are under way at one endpoint."},
 		{path: "groupDelete.perJob", text: "How many deletes are under way for one group."},
+
+		{path: "move", text: "Bounds of a move of resources."},
+		{path: "move.transientBudget", text: "For how long the passing failures of one provider's call (408, 429, 500) are retried."},
+		{path: "move.limit", text: "For the whole; then no more calls begin. What a provider was told of by then is waited for."},
+
+		{path: "batch", text: "Many requests in one, `POST /batch`."},
+		{path: "batch.immediate", text: "Up to how many are answered at once. More become an operation that the client polls."},
+		{path: "batch.requests", text: "How many there may be in one."},
+		{path: "batch.atOnce", text: "How many requests of one batch run at a time."},
+		{path: "batch.memory", text: "How much the answers in one batch take together. It must be at least `limits.answerBody`."},
+		{path: "batch.totalMemory", text: "How much the answers in all batches take together. It must be at least `batch.memory`."},
+		{path: "batch.perCaller", text: "How many batches that are polled one caller may have under way; then 429."},
 	}
 }
