@@ -120,8 +120,9 @@ func (k *Moving) Run(ctx context.Context, h *Held) (Verdict, error) {
 	return w.run(ctx)
 }
 
-// vanished ends a move whose groups are not its any more, as those of a
-// subscription that was deleted.
+// vanished ends a move whose groups are not its any more. Nothing takes them from
+// it, neither their delete nor the erasing of a subscription; should they be gone
+// all the same, there is nothing left to wait for.
 func (k *Moving) vanished(p MovePayload) (Verdict, error) {
 	p.Ended = k.Asker.Store.Time()
 	p.Fault = faultBody(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
