@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"portico/arm"
 )
@@ -129,6 +130,25 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 		}
 	}
 	return found[a], found[b], nil
+}
+
+const movesFrom = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
+
+// MovesFrom lists the jobs that have moved resources, or do, out of the group
+// that a resource lies in, the oldest first. Jobs that have ended are known for a
+// while.
+func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
+	from := groupOf(arm.Fold(key))
+	return collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
+}
+
+// groupOf is the group that a folded key lies in.
+func groupOf(key string) (n GroupName) {
+	const group = 4 // "", subscriptions, its id, resourcegroups
+	if parts := strings.SplitN(key, "/", group+2); len(parts) > group {
+		n = GroupName{parts[2], parts[group]}
+	}
+	return n
 }
 
 // movingPair locks the groups that a job moves between, which holds them:

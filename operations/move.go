@@ -80,6 +80,24 @@ func ReadMove(j inventory.Job) (p MovePayload, err error) {
 	return p, nil
 }
 
+// Moved tells where a row is since the move, by its key and ID, if it has moved
+// with it.
+func (p MovePayload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
+	for _, c := range p.Calls {
+		for _, m := range c.Members {
+			if m.Fate == fateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+				done = true
+			}
+		}
+	}
+	order := inventory.MoveCall{Source: folded(p.Source), Target: folded(p.Target)}
+	return order.MovedRow(row, inventory.Group{Subscription: order.Target.Subscription, Key: order.Target.Name, Name: p.Target.Name}), done
+}
+
+func folded(n inventory.GroupName) inventory.GroupName {
+	return inventory.GroupName{Subscription: arm.Fold(n.Subscription), Name: arm.Fold(n.Name)}
+}
+
 func (k *Moving) limits() moveLimits {
 	return moveLimits{budget: k.Budget, pause: k.Floor, longest: longestAsk, window: k.LateWriteWindow}
 }
