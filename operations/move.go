@@ -80,6 +80,24 @@ func ReadMove(j inventory.Job) (p MovePayload, err error) {
 	return p, nil
 }
 
+// Moved tells where a row is since the move, by its key and ID, if it has moved
+// with it.
+func (p MovePayload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
+	for _, c := range p.Calls {
+		for _, m := range c.Members {
+			if m.Fate == fateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+				done = true
+			}
+		}
+	}
+	order := inventory.MoveCall{Source: folded(p.Source), Target: folded(p.Target)}
+	return order.MovedRow(row, inventory.Group{Subscription: order.Target.Subscription, Key: order.Target.Name, Name: p.Target.Name}), done
+}
+
+func folded(n inventory.GroupName) inventory.GroupName {
+	return inventory.GroupName{Subscription: arm.Fold(n.Subscription), Name: arm.Fold(n.Name)}
+}
+
 func (k *Moving) limits() moveLimits {
 	return moveLimits{budget: k.Budget, pause: k.Floor, longest: longestAsk, window: k.LateWriteWindow}
 }
@@ -120,8 +138,9 @@ func (k *Moving) Run(ctx context.Context, h *Held) (Verdict, error) {
 	return w.run(ctx)
 }
 
-// vanished ends a move whose groups are not its any more, as those of a
-// subscription that was deleted.
+// vanished ends a move whose groups are not its any more. Nothing takes them from
+// it, neither their delete nor the erasing of a subscription; should they be gone
+// all the same, there is nothing left to wait for.
 func (k *Moving) vanished(p MovePayload) (Verdict, error) {
 	p.Ended = k.Asker.Store.Time()
 	p.Fault = faultBody(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
