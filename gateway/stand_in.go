@@ -81,9 +81,7 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 	case !asksResult(x.request, &o):
 		return g.tellStatus(w, x, o, end)
 	case !end.over:
-		w.Header()["Location"] = []string{g.publicURI(x.request)}
-		g.pollAgain(w.Header())
-		return g.answer(w, x, http.StatusAccepted, nil)
+		return g.notEnded(w, x)
 	case end.fault != nil:
 		return end.fault
 	case o.Method == http.MethodDelete:

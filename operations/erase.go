@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"portico/inventory"
@@ -36,9 +35,5 @@ func (k Erasing) Run(ctx context.Context, h *Held) (Verdict, error) {
 }
 
 func progressOf(e inventory.Erasure) string {
-	text, err := json.Marshal(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents, "movingGroups": e.Moves}})
-	if err != nil { // numbers always have a JSON form
-		return "{}"
-	}
-	return string(text)
+	return inventory.PayloadOf(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents, "movingGroups": e.Moves}})
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -65,19 +64,12 @@ type MovePayload struct {
 
 // String is the payload as it is stored.
 func (p MovePayload) String() string {
-	text, err := json.Marshal(p)
-	if err != nil { // all of it has a JSON form
-		return "{}"
-	}
-	return string(text)
+	return inventory.PayloadOf(p)
 }
 
 // ReadMove reads the payload of a move's job, or of its validation's.
 func ReadMove(j inventory.Job) (p MovePayload, err error) {
-	if err := json.Unmarshal([]byte(j.Payload), &p); err != nil {
-		return p, fmt.Errorf("the payload of %s: %w", j.Name(), err)
-	}
-	return p, nil
+	return p, j.Read(&p)
 }
 
 // Moved tells where a row is since the move, by its key and ID, if it has moved
