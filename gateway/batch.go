@@ -118,25 +118,13 @@ func (g *Gateway) acceptBatch(w http.ResponseWriter, r *http.Request, x *exchang
 // batchResult answers a poll of a batch by what a short one is answered with,
 // once all its answers are there. To anybody but its caller it does not exist
 // (async reference, Operation result rules).
-func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
-	id := x.request.Path.Segment(x.request.Path.Len() - 1)
-	o, err := g.store.Operation(r.Context(), "", ownToken(id))
-	if err == nil && (!arm.EqualFold(o.TenantID, x.principal.TenantID) || o.ObjectID != x.principal.ObjectID) {
-		err = inventory.ErrNotFound
-	}
-	var job inventory.Job
-	if err == nil {
-		job, err = g.store.Job(r.Context(), "", o.Follow)
-	}
+func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	_, job, err := g.callersJob(r, x, c)
 	switch {
-	case errors.Is(err, inventory.ErrNotFound):
-		return x.request.Unroutable()
 	case err != nil:
 		return err
 	case !job.State.Ended():
-		w.Header()["Location"] = []string{g.publicURI(x.request)}
-		g.pollAgain(w.Header())
-		return g.answer(w, x, http.StatusAccepted, nil)
+		return g.notEnded(w, x)
 	case job.State == inventory.JobFailed:
 		return errors.New("a batch could not be carried")
 	}

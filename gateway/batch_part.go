@@ -61,14 +61,8 @@ func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x, caller := of(r), callerOf(r.Context())
 		r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
-		var fault *arm.Error
-		x.identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.started)
 		x.client = caller.Client
-		x.path, x.query = target(r)
-		if fault == nil {
-			fault = fewLines(r.Header)
-		}
-		if fault != nil {
+		if fault := g.mint(x, r); fault != nil {
 			g.fail(w, r, fault)
 			return
 		}
@@ -80,11 +74,10 @@ func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
 // carryBatched carries one request of a batch and returns its answer as the
 // caller gets it, with its status.
 func (g *Gateway) carryBatched(ctx context.Context, caller *batchCaller, q *batchedRequest) (answer []byte, status int) {
-	w := &captured{header: http.Header{}, most: g.config.Limits.AnswerBody}
+	w := g.capture()
 	r, fault := g.batchedRequest(ctx, caller, q)
 	if fault == nil {
-		broken := w.serve(g.batched, r)
-		fault = w.fault(broken, r)
+		fault = w.whole(r.URL.Path, func() { g.batched.ServeHTTP(w, r) })
 	}
 	if fault == nil {
 		text, err := upstream.ReadAll(w.header, bytes.NewReader(w.body), w.most)
@@ -94,7 +87,7 @@ func (g *Gateway) carryBatched(ctx context.Context, caller *batchCaller, q *batc
 		}
 		fault = arm.NewError(arm.InvalidProviderResponse, r.URL.Path, err.Error())
 		if errors.Is(err, upstream.ErrTooLarge) {
-			fault = w.tooLong(r)
+			fault = w.tooLong(r.URL.Path)
 		}
 	}
 	return refusalOf(q.Name, caller, fault), fault.Status
@@ -121,70 +114,4 @@ func (g *Gateway) batchedRequest(ctx context.Context, caller *batchCaller, q *ba
 		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(q.Content)), int64(n)
 	}
 	return r.WithContext(context.WithValue(ctx, batchCallerKey{}, caller)), nil
-}
-
-// captured is an answer that is held instead of sent.
-type captured struct {
-	header http.Header // until the status is written: the one that is being made
-	sent   http.Header // as it was then
-	status int
-	body   []byte
-	most   int64
-	over   bool
-}
-
-var errOverCaptured = errors.New("the answer is too long to be held")
-
-func (w *captured) Header() http.Header { return w.header }
-
-func (w *captured) WriteHeader(status int) {
-	if w.status == 0 && status >= http.StatusOK {
-		w.status, w.sent = status, w.header.Clone()
-	}
-}
-
-func (w *captured) Write(p []byte) (int, error) {
-	w.WriteHeader(http.StatusOK)
-	if int64(len(w.body)+len(p)) > w.most {
-		w.over, w.body = true, nil
-		return 0, errOverCaptured
-	}
-	w.body = append(w.body, p...)
-	return len(p), nil
-}
-
-// serve has h answer r. broken tells that the answer was cut off.
-func (w *captured) serve(h http.Handler, r *http.Request) (broken bool) {
-	defer func() {
-		failure := recover()
-		if failure == nil {
-			return
-		}
-		if err, ok := failure.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
-			panic(failure)
-		}
-		broken = true
-	}()
-	h.ServeHTTP(w, r)
-	return false
-}
-
-func (w *captured) tooLong(r *http.Request) *arm.Error {
-	return arm.NewError(arm.ResponseTooLarge, r.URL.Path, megabytes(w.most)).
-		Saying("The response of '%s', with the status %d, exceeds the maximum size of %s and was dropped.", r.URL.Path, w.status, megabytes(w.most))
-}
-
-// fault is what the caller gets in place of an answer that is not whole: never
-// a shortened success.
-func (w *captured) fault(broken bool, r *http.Request) *arm.Error {
-	switch {
-	case w.over:
-		return w.tooLong(r)
-	case broken:
-		return arm.NewError(arm.BadGatewayConnection, r.URL.Path).
-			Saying("The response of '%s', with the status %d, broke off.", r.URL.Path, w.status)
-	}
-	w.WriteHeader(http.StatusOK) // for a handler that wrote nothing
-	w.header = w.sent
-	return nil
 }

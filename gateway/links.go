@@ -46,20 +46,24 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 func (g *Gateway) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := of(r)
-		var fault *arm.Error
-		x.identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.started)
+		fault := g.mint(x, r)
 		x.client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
-		x.path, x.query = target(r)
-
-		if fault == nil {
-			fault = fewLines(r.Header)
-		}
 		if fault != nil {
 			g.fail(w, r, fault)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// mint gives a request its ids, whether it came by itself or in a batch.
+func (g *Gateway) mint(x *exchange, r *http.Request) (fault *arm.Error) {
+	x.identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.started)
+	x.path, x.query = target(r)
+	if fault == nil {
+		fault = fewLines(r.Header)
+	}
+	return fault
 }
 
 func fewLines(h http.Header) *arm.Error {

@@ -257,12 +257,12 @@ func lockRefusal(x *exchange, err error) error {
 }
 
 // checkLocks holds the writes that take no intent to the locks on what they
-// concern: actions and PATCH are writes, whatever they do. What concerns no
+// concern: actions are writes, whatever they do. What concerns no
 // resource and no group, above all of them, is nothing that a lock can stand on.
 func (g *Gateway) checkLocks(ctx context.Context, x *exchange, p proxied) error {
 	q := x.request
 	instance := q.Class == routing.Instance
-	intended := instance && q.Type.Kind == regions.Tracked && q.Method != http.MethodPatch
+	intended := instance && q.Type.Kind == regions.Tracked
 	above := q.Path.Group() == "" && !instance && q.Class != routing.Below
 	if q.Reads() || intended || p.Subscription.ID == "" || above {
 		return nil

@@ -60,7 +60,7 @@ func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange,
 	if fault := m.read(c.content); fault != nil {
 		return fault
 	}
-	for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkRegistrations, m.checkResources, m.find} {
+	for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.find} {
 		if err := check(r.Context()); err != nil {
 			return err
 		}
@@ -84,7 +84,7 @@ func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 	order := inventory.MoveOrder{
 		Source:   inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name},
 		Target:   inventory.GroupName{Subscription: m.target.ID, Name: m.group},
-		Validate: validate,
+		Validate: validate, Namespaces: m.namespaces(),
 		Payload: func(source, target inventory.Group) string {
 			return operations.MovePayload{
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
@@ -165,7 +165,8 @@ func groupAlone(q *routing.Request) bool {
 }
 
 // checkTarget holds the target to what the contract asks of it: its subscription
-// is there, of the same tenant, and takes writes; it is there itself.
+// is there, of the same tenant, takes writes, and lets resources lie where the
+// source's does; it is there itself.
 func (m *moving) checkTarget(ctx context.Context) error {
 	target, err := m.store.Subscription(ctx, m.target.ID)
 	switch {
@@ -179,6 +180,9 @@ func (m *moving) checkTarget(ctx context.Context) error {
 			groupAction, m.groupID).About(m.groupID)
 	case target.State == inventory.Warned || target.State == inventory.Disabled:
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):
+		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the subscription '%s' has other requirements for the location of its resources than the subscription '%s'",
+			target.ID, m.source.Subscription.ID)).About(m.groupID)
 	}
 	m.target = target
 	group, err := m.store.Group(ctx, m.target.ID, m.group)
@@ -193,28 +197,14 @@ func (m *moving) sameTenant(target inventory.Subscription) bool {
 	return arm.EqualFold(target.TenantID, m.source.Subscription.TenantID)
 }
 
-// checkRegistrations holds the target's subscription, if it is another one, to
-// the namespaces of the resources.
-func (m *moving) checkRegistrations(ctx context.Context) error {
-	if m.target.ID == m.source.Subscription.ID {
-		return nil
-	}
-	var looked []*regions.Provider
+// namespaces are those of the resources that need a registration.
+func (m *moving) namespaces() (required []string) {
 	for _, q := range m.resources {
-		p := q.Provider
-		if p == nil || p.Registration != regions.Required || slices.Contains(looked, p) {
-			continue
-		}
-		looked = append(looked, p)
-		registration, err := m.store.Registration(ctx, m.target.ID, p.Key)
-		if err != nil {
-			return err
-		}
-		if !registration.State.Permits() {
-			return routing.NotRegistered(p, registration.State).WithStatus(http.StatusBadRequest)
+		if p := q.Provider; p.Registration == regions.Required && !slices.Contains(required, p.Key) {
+			required = append(required, p.Key)
 		}
 	}
-	return nil
+	return required
 }
 
 // checkResources holds the resources to what can be moved, and how many.
@@ -288,6 +278,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	var quota *inventory.QuotaError
 	var locked *inventory.LockedError
 	var state *inventory.GroupStateError
+	var registration *inventory.RegistrationStateError
 	sub := m.source.Subscription.ID
 	if refused.Target {
 		sub = m.target.ID
@@ -299,6 +290,13 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, sub).About(about)
 	case errors.Is(refused, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
+	case errors.As(refused, &registration):
+		for _, q := range m.resources {
+			if q.Provider.Key == registration.Namespace {
+				return routing.NotRegistered(q.Provider, registration.State).WithStatus(http.StatusBadRequest)
+			}
+		}
+		return nil
 	case errors.As(refused, &quota):
 		name := refused.Key
 		if t := m.declared(refused.Key); t != nil {

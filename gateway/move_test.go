@@ -11,6 +11,7 @@ import (
 
 const (
 	secondSubscription  = "00000000-0000-0000-0000-000000000002"
+	deletedSubscription = "00000000-0000-0000-0000-000000000004"
 	foreignSubscription = "00000000-0000-0000-0000-000000000003"
 )
 
@@ -52,7 +53,7 @@ func TestMoveRefusals(t *testing.T) {
 	}
 	target := func(code string) func() {
 		return func() {
-			s.seed(secondSubscription, tenant, map[string]inventory.SubscriptionState{"disabled": inventory.Disabled, "deleted": inventory.Deleted, "": inventory.Enabled}[code])
+			s.seed(secondSubscription, tenant, map[string]inventory.SubscriptionState{"disabled": inventory.Disabled, "": inventory.Enabled}[code])
 		}
 	}
 	lock := func(scope, level string) func() {
@@ -83,7 +84,15 @@ func TestMoveRefusals(t *testing.T) {
 		{name: "no such subscription", body: moveTo(groupIn("00000000-0000-0000-0000-0000000000ff", "g"), m), status: 400, code: "SubscriptionNotFound", text: "The subscription '00000000-0000-0000-0000-0000000000ff' could not be found."},
 		{name: "another tenant", body: moveTo(groupIn(foreignSubscription, "g"), m), status: 403, code: "LinkedAuthorizationFailed", text: "does not have permission to perform action 'Microsoft.Resources/subscriptions/resourceGroups/write' on the linked scope(s) '" + groupIn(foreignSubscription, "g") + "'", target: groupIn(foreignSubscription, "g")},
 		{name: "disabled", body: moveTo(far, m), status: 400, code: "ReadOnlyDisabledSubscription", target: far, before: target("disabled"), after: target("")},
-		{name: "deleted", body: moveTo(far, m), status: 400, code: "SubscriptionNotFound", target: far, before: target("deleted"), after: target("")},
+		{name: "deleted", body: moveTo(groupIn(deletedSubscription, "g"), m), status: 400, code: "SubscriptionNotFound", target: groupIn(deletedSubscription, "g"),
+			before: func() { s.seed(deletedSubscription, tenant, inventory.Deleted) }},
+		{name: "another placement", body: moveTo(groupIn(secondSubscription, "none"), m), status: 400, code: "CannotMoveResource",
+			text: "the subscription '" + secondSubscription + "' has other requirements for the location of its resources", target: groupIn(secondSubscription, "none"),
+			before: func() {
+				if _, _, err := s.store.PutSubscription(t.Context(), inventory.Subscription{ID: secondSubscription, TenantID: tenant, PlacementID: "Europe"}); err != nil {
+					t.Fatal(err)
+				}
+			}, after: target("")},
 		{name: "no such group", body: moveTo(to+"2", m), status: 400, code: "ResourceGroupNotFound", text: "Resource group 'to2' could not be found.", target: to + "2"},
 		{name: "not registered", body: moveTo(far, from+"/providers/Contoso.Insight/workspaces/w"), status: 400, code: "MissingSubscriptionRegistration", text: "The subscription is not registered to use namespace 'Contoso.Insight'."},
 		{name: "a child", body: moveTo(to, m, m+"/disks/d"), status: 400, code: "ResourceNotTopLevel", text: "Identifier '" + m + "/disks/d' is not a top level resource.", target: m + "/disks/d"},

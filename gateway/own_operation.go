@@ -55,9 +55,9 @@ type ownJob struct {
 	share  float64 // of the work that is done
 }
 
-// jobOf finds the job of an operation that the caller began. To anybody else it
-// does not exist (async reference, Operation result rules).
-func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j ownJob, err error) {
+// callersJob finds the job of an operation that the caller began. To anybody else
+// it does not exist (async reference, Operation result rules).
+func (g *Gateway) callersJob(r *http.Request, x *exchange, c ownCall) (id string, j inventory.Job, err error) {
 	id = x.request.Path.Segment(x.request.Path.Len() - 1)
 	o, err := g.store.Operation(r.Context(), c.Subscription.ID, ownToken(id))
 	principal := x.principal.In(c.Subscription.TenantID)
@@ -65,15 +65,27 @@ func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j o
 		err = inventory.ErrNotFound
 	}
 	if err == nil {
-		j.Job, err = g.store.Job(r.Context(), c.Subscription.ID, o.Follow)
+		j, err = g.store.Job(r.Context(), c.Subscription.ID, o.Follow)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		return id, j, x.request.Unroutable()
 	}
-	if err == nil {
+	return id, j, err
+}
+
+// jobOf is callersJob with what its kind tells.
+func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j ownJob, err error) {
+	if id, j.Job, err = g.callersJob(r, x, c); err == nil {
 		err = j.read()
 	}
 	return id, j, err
+}
+
+// notEnded answers a poll for the result of what is under way.
+func (g *Gateway) notEnded(w http.ResponseWriter, x *exchange) error {
+	w.Header()["Location"] = []string{g.publicURI(x.request)}
+	g.pollAgain(w.Header())
+	return g.answer(w, x, http.StatusAccepted, nil)
 }
 
 func (j *ownJob) read() error {
@@ -114,9 +126,7 @@ func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange,
 	case err != nil:
 		return err
 	case !j.State.Ended():
-		w.Header()["Location"] = []string{g.publicURI(x.request)}
-		g.pollAgain(w.Header())
-		return g.answer(w, x, http.StatusAccepted, nil)
+		return g.notEnded(w, x)
 	case j.State == inventory.JobDone:
 		return g.answer(w, x, j.success, nil)
 	}

@@ -1,13 +1,10 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"math/rand/v2"
 	"net/http"
-	"strconv"
 	"time"
 
 	"portico/arm"
@@ -36,8 +33,8 @@ type resourceTags struct {
 }
 
 // read reads it from a 200; on names the resource where the answer does not.
-func (t *resourceTags) read(answer *heldAnswer, s scope) error {
-	if err := json.Unmarshal(answer.body.Bytes(), t); err != nil {
+func (t *resourceTags) read(answer *captured, s scope) error {
+	if err := json.Unmarshal(answer.body, t); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, s.on.Provider.Namespace, "it is no resource: "+err.Error())
 	}
 	if !arm.EqualFold(t.ID, s.id) {
@@ -93,7 +90,7 @@ func busy(id string) *arm.Error {
 // retagInTurn reads and changes the tags of a resource while nobody else does.
 // It returns the answer to the PATCH, or to the GET where that is no resource;
 // overtaken tells that somebody else wrote to the resource in between.
-func (g *Gateway) retagInTurn(r *http.Request, x *exchange, s scope, e tagEdit) (answer *heldAnswer, overtaken bool, err error) {
+func (g *Gateway) retagInTurn(r *http.Request, x *exchange, s scope, e tagEdit) (answer *captured, overtaken bool, err error) {
 	turn, err := g.turn(r.Context(), x, s)
 	if err != nil {
 		return nil, false, err
@@ -147,7 +144,7 @@ func (g *Gateway) turn(ctx context.Context, x *exchange, s scope) (inventory.Tur
 
 // onResource sends a call to a resource on behalf of a request about something
 // that belongs to it, by the whole way that the client's own call would take.
-func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method string, content []byte, ifMatch string) (*heldAnswer, error) {
+func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method string, content []byte, ifMatch string) (*captured, error) {
 	q, fault := g.named(method, s.id, "api-version="+defaultVersion(s.on.Type.APIVersions))
 	if fault != nil {
 		return nil, fault
@@ -177,56 +174,13 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 		return nil, fault
 	}
 	inner.region = d.Region
-	answer := &heldAnswer{header: http.Header{}}
-	err = g.unbroken(func() error {
-		return g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
+	answer := g.capture()
+	fault = answer.whole(s.id, func() {
+		err = g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
 	})
+	if err == nil && fault != nil {
+		err = fault
+	}
 	x.region, x.providerTime, x.cause, x.failure = inner.region, inner.providerTime, inner.cause, inner.failure
 	return answer, err
-}
-
-// unbroken makes a fault of an answer that broke off: nothing of it has gone out.
-func (g *Gateway) unbroken(carry func() error) (err error) {
-	defer func() {
-		if failure := recover(); failure != nil {
-			if broken, ok := failure.(error); !ok || !errors.Is(broken, http.ErrAbortHandler) {
-				panic(failure)
-			}
-			err = arm.NewError(arm.BadGatewayConnection, tagsNamespace)
-		}
-	}()
-	return carry()
-}
-
-// heldAnswer is a whole answer that is not sent yet.
-type heldAnswer struct {
-	status int
-	header http.Header
-	body   bytes.Buffer
-}
-
-func (a *heldAnswer) Header() http.Header { return a.header }
-
-func (a *heldAnswer) WriteHeader(status int) {
-	if a.status == 0 {
-		a.status = status
-	}
-}
-
-func (a *heldAnswer) Write(text []byte) (int, error) {
-	a.WriteHeader(http.StatusOK)
-	return a.body.Write(text)
-}
-
-// send passes it on.
-func (a *heldAnswer) send(w http.ResponseWriter) {
-	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
-	}
-	if a.body.Len() > 0 {
-		h.Set("Content-Length", strconv.Itoa(a.body.Len()))
-	}
-	w.WriteHeader(a.status)
-	_, _ = w.Write(a.body.Bytes()) // the client may be gone
 }

@@ -15,6 +15,7 @@ var eraseID = JobID(EraseJob, "subscription")
 type Erasure struct {
 	Notices int  // endpoints that have not confirmed that it is Deleted
 	Intents int  // writes that may still be on their way to one of them
+	Moves   int  // groups that resources are being moved out of, or into
 	Groups  int  // that are left
 	Done    bool // nothing is left, and the job has ended with that
 	Revived bool // it is not Deleted any more; the job has ended
@@ -22,7 +23,7 @@ type Erasure struct {
 
 const (
 	countIntents       = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?`
-	listKeysOfGroup    = `SELECT key FROM resources WHERE subscription = ? AND grp = ?`
+	countMoving        = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ? AND state = ?`
 	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ?`
 	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND grp = ?`
 	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND grp = ?`
@@ -56,11 +57,11 @@ var erasures = []string{
 // subscription, a group at a time, by the job that does so: ErrDeposed when the
 // caller no longer holds it.
 //
-// It begins when every endpoint has confirmed that the subscription is Deleted
-// and no write is open: then nothing that is known can come back, and a
-// subscription that is made anew under the same ID has nothing to do with the
-// old one. All groups' rows are locked, as by whoever begins a write, so that
-// none is overlooked.
+// It begins when every endpoint has confirmed that the subscription is Deleted,
+// no write is open, and no move out of it or into it is under way: then nothing
+// that is known can come back, and a subscription that is made anew under the same
+// ID has nothing to do with the old one. All groups' rows are locked, as by
+// whoever begins a write or a move, so that none is overlooked.
 func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 	return commit(ctx, s, flushed, aboutGate(j.Subscription, true), func(t *tx) (e Erasure, err error) {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
@@ -77,10 +78,10 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 		if err := t.one(countIntents, sub.ID, micros(t.now))(&e.Intents); err != nil || e.Intents > 0 {
 			return e, err
 		}
-		groups, err := collect(t, func(scan scanner) (key string, err error) {
-			err = scan(&key)
-			return key, err
-		}, lockGroups, sub.ID)
+		if err := t.one(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil || e.Moves > 0 {
+			return e, err
+		}
+		groups, err := collect(t, scanText, lockGroups, sub.ID)
 		if err != nil {
 			return e, err
 		}
@@ -95,10 +96,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 
 // eraseGroup removes a group with what is in it.
 func (t *tx) eraseGroup(sub, group string) error {
-	keys, err := collect(t, func(scan scanner) (key string, err error) {
-		err = scan(&key)
-		return key, err
-	}, listKeysOfGroup, sub, group)
+	keys, err := collect(t, scanText, listGroupKeys, sub, group)
 	if err != nil {
 		return err
 	}

@@ -299,10 +299,7 @@ func emptyGroup(t *tx, sub, group string) error {
 	if mayClose(&left) {
 		return nil
 	}
-	left.Resources, err = collect(t, func(scan scanner) (id string, err error) {
-		err = scan(&id)
-		return id, err
-	}, listGroupIDs, sub, group)
+	left.Resources, err = collect(t, scanText, listGroupIDs, sub, group)
 	if err != nil {
 		return err
 	}

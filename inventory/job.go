@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"database/sql"
 	"encoding/hex"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -82,6 +83,24 @@ func (j Job) Name() string {
 		sub = "-"
 	}
 	return sub + "." + hex.EncodeToString(j.ID[:])
+}
+
+// PayloadOf is what a kind keeps in a job as that stores it. All of it has a JSON
+// form.
+func PayloadOf(kept any) string {
+	text, err := json.Marshal(kept)
+	if err != nil {
+		return "{}"
+	}
+	return string(text)
+}
+
+// Read reads the payload into what its kind keeps there.
+func (j Job) Read(into any) error {
+	if err := json.Unmarshal([]byte(j.Payload), into); err != nil {
+		return fmt.Errorf("inventory: the payload of %s: %w", j.Name(), err)
+	}
+	return nil
 }
 
 // ParseJobName reads what Job.Name made.

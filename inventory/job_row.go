@@ -2,9 +2,7 @@ package inventory
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"time"
 )
 
@@ -52,19 +50,12 @@ type FollowProgress struct {
 
 // String is the payload as it is stored.
 func (f Follow) String() string {
-	text, err := json.Marshal(f)
-	if err != nil { // numbers and strings always have a JSON form
-		return "{}"
-	}
-	return string(text)
+	return PayloadOf(f)
 }
 
 // ReadFollow reads the payload of a job that follows.
 func ReadFollow(j Job) (f Follow, err error) {
-	if err := json.Unmarshal([]byte(j.Payload), &f); err != nil {
-		return Follow{}, fmt.Errorf("inventory: the payload of %s: %w", j.Name(), err)
-	}
-	return f, nil
+	return f, j.Read(&f)
 }
 
 func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
@@ -180,10 +171,7 @@ func (h *held) dropJob(t *tx, id [16]byte) error {
 func doubtBelow(t *tx, sub, key string) error {
 	from, to := below(key)
 	fresh := newID()
-	children, err := collect(t, func(scan scanner) (child string, err error) {
-		err = scan(&child)
-		return child, err
-	}, doubtChildren, fresh[:], sub, from, to)
+	children, err := collect(t, scanText, doubtChildren, fresh[:], sub, from, to)
 	if err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -48,9 +47,7 @@ func aboutResource(sub, key string) subject {
 // job works on.
 func aboutJob(sub, key string) subject {
 	s := subject{subscription: arm.Fold(sub), key: arm.Fold(key)}
-	if parts := strings.SplitN(s.key, "/", 6); len(parts) > 4 {
-		s.group = parts[4] // of /subscriptions/…/resourcegroups/…
-	}
+	s.group = groupOf(s.key).Name
 	return s
 }
 

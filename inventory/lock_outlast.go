@@ -28,7 +28,7 @@ const (
 const outlastPause = 20 * time.Millisecond
 
 // Outlast waits until no write that a stored lock forbids is on its way any
-// more: once it has returned nil, nothing that the lock stands on, or that lies
+// more, and no move that has calls to make yet: once it has returned nil, nothing that the lock stands on, or that lies
 // below, changes against it. group is the lock's, "" for one on a subscription.
 // It waits no longer than ctx allows, and then returns ErrUnderway; the lock
 // stands all the same. What takes no intent, and the deletion of a group that was
@@ -68,6 +68,12 @@ func (s *Store) forbiddenBy(ctx context.Context, l Lock) (n int, err error) {
 	first, last := Delete, Delete
 	if l.Level == LockReadOnly {
 		first, last = 0, math.MaxUint8
+		// No lock can be set in a group that is Moving, but above it.
+		if l.Scope == subscriptionScope(l.Subscription) {
+			if err := s.read(ctx).one(countMoving, l.Subscription, GroupMoving)(&n); err != nil || n > 0 {
+				return n, err
+			}
+		}
 	}
 	from, to := below(l.Scope)
 	err = s.read(ctx).one(countForbidden, l.Subscription, l.Scope, from, to, first, last, micros(s.dialect.now()), GroupDeleting)(&n)

@@ -29,8 +29,8 @@ var ErrTaken = errors.New("inventory: the target group has a resource of this ID
 
 // MoveError refuses a move for the sake of one of its groups or resources: by
 // ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
-// *GroupStateError, *QuotaError, ErrTaken, *LockedError, ErrNotFound of a
-// resource, or ErrChanged of one that is being deleted.
+// *RegistrationStateError, *GroupStateError, *QuotaError, ErrTaken, *LockedError,
+// ErrNotFound of a resource, or ErrChanged of one that is being deleted.
 type MoveError struct {
 	Target bool   // it is about the group that the resources were to move to
 	Key    string // of the resource, or of the type whose quota it is
@@ -45,6 +45,9 @@ func (e *MoveError) Unwrap() error { return e.Err }
 type MoveOrder struct {
 	Source, Target GroupName
 	Keys           []string // of the resources, which lie in Source; what lies below them moves along
+	// Namespaces are those of the resources that Target's subscription, where it
+	// is another one, must be registered for.
+	Namespaces []string
 	// Validate: nothing is to move, the job only asks whether it could.
 	Validate bool
 	// Payload makes that of the job.
@@ -79,6 +82,8 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 			job.Kind = ValidateMoveJob
 		} else if err := t.markPair(*facts.source.group, *facts.target.group, GroupMoving, job.ID); err != nil {
 			return Job{}, err
+		} else if err := facts.touch(t, o.Keys); err != nil {
+			return Job{}, err
 		}
 		if _, err := t.exec(addJob, job.insertion(t.now)...); err != nil {
 			return Job{}, err
@@ -108,21 +113,6 @@ func (t *tx) markPair(a, b Group, state GroupState, generation [16]byte) error {
 	return nil
 }
 
-// side is one of the groups of a move, as it is while it is locked.
-type side struct {
-	state SubscriptionState
-	group *Group // nil: there is none
-	locks []Lock
-}
-
-// moveFacts is what a move is judged by.
-type moveFacts struct {
-	source, target side
-	rows           []Resource      // in the source group, as far as a judgement needs them
-	taken          map[string]bool // the keys in the target group
-	counted        map[string]int  // of the target group, by type
-}
-
 // lockPair locks two groups, in the order in which all transactions do. Of a
 // group that is not there it gives nil.
 func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
@@ -142,163 +132,23 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 	return found[a], found[b], nil
 }
 
-const (
-	listGroupStates = `SELECT key, type, phase, following FROM resources WHERE subscription = ? AND grp = ? ORDER BY key`
-	listGroupKeys   = `SELECT key FROM resources WHERE subscription = ? AND grp = ?`
-)
+const movesFrom = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
-// movable locks the groups of a move and reads what it is judged by.
-func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
-	if f.source.group, f.target.group, err = t.lockPair(o.Source, o.Target); err != nil {
-		return f, err
-	}
-	for name, s := range map[GroupName]*side{o.Source: &f.source, o.Target: &f.target} {
-		if s.state, err = stateOf(t, name.Subscription); err != nil {
-			return f, err
-		}
-		if s.group == nil {
-			continue
-		}
-		if s.locks, err = s.group.locks(t); err != nil {
-			return f, err
-		}
-	}
-	f.rows, err = collect(t, func(scan scanner) (r Resource, err error) {
-		var following int64
-		err = scan(&r.Key, &r.Type, &r.Phase, &following)
-		r.FollowDelete = following&followsDelete != 0
-		return r, err
-	}, listGroupStates, o.Source.Subscription, o.Source.Name)
-	if err != nil {
-		return f, err
-	}
-	f.taken = map[string]bool{}
-	keys, err := collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
-	for _, key := range keys {
-		f.taken[key] = true
-	}
-	if err != nil {
-		return f, err
-	}
-	f.counted = map[string]int{}
-	return f, t.each(func(scan scanner) error {
-		var typ string
-		var n int
-		err := scan(&typ, &n)
-		f.counted[typ] = n
-		return err
-	}, listUsage, o.Target.Subscription, o.Target.Name)
+// MovesFrom lists the jobs that have moved resources, or do, out of the group
+// that a resource lies in, the oldest first. Jobs that have ended are known for a
+// while.
+func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
+	from := groupOf(arm.Fold(key))
+	return collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
-// judge holds a move of the keys, and of what lies below them, to what its
-// groups are, in the contract's order. It is pure.
-func (f *moveFacts) judge(keys []string, limit int) error {
-	for _, s := range [...]struct {
-		side
-		target bool
-	}{{f.source, false}, {f.target, true}} {
-		err := s.state.admits(false)
-		if err == nil && s.group == nil {
-			err = ErrGroupNotFound
-		}
-		if err != nil {
-			return &MoveError{Target: s.target, Err: err}
-		}
+// groupOf is the group that a folded key lies in.
+func groupOf(key string) (n GroupName) {
+	const group = 4 // "", subscriptions, its id, resourcegroups
+	if parts := strings.SplitN(key, "/", group+2); len(parts) > group {
+		n = GroupName{parts[2], parts[group]}
 	}
-	from, to := groupScope(f.source.group.Subscription, f.source.group.Key), groupScope(f.target.group.Subscription, f.target.group.Key)
-	rows, missing := f.trees(keys)
-	for _, judgement := range [...]func() error{
-		func() error { return f.overQuota(rows, limit) },
-		func() error {
-			for _, key := range keys {
-				if f.taken[to+strings.TrimPrefix(key, from)] {
-					return &MoveError{Target: true, Key: key, Err: ErrTaken}
-				}
-			}
-			return nil
-		},
-		func() error { return f.locked(keys, to) },
-		f.marked,
-	} {
-		if err := judgement(); err != nil {
-			return err
-		}
-	}
-	if missing != "" {
-		return &MoveError{Key: missing, Err: ErrNotFound}
-	}
-	for _, row := range rows {
-		if row.Phase == Deleting || row.FollowDelete {
-			return &MoveError{Key: row.Key, Err: ErrChanged}
-		}
-	}
-	return nil
-}
-
-// trees are the rows of the keys with those below them. missing is the first of
-// the keys that clients are not shown.
-func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
-	for _, key := range keys {
-		from, to := below(key)
-		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
-		if !found || f.rows[at].Phase == Pending {
-			if missing == "" {
-				missing = key
-			}
-			continue
-		}
-		rows = append(rows, f.rows[at])
-		for at++; at < len(f.rows) && f.rows[at].Key < to; at++ {
-			if f.rows[at].Key >= from {
-				rows = append(rows, f.rows[at])
-			}
-		}
-	}
-	return rows, missing
-}
-
-func (f *moveFacts) overQuota(rows []Resource, limit int) error {
-	if limit == 0 {
-		return nil
-	}
-	more := map[string]int{}
-	for _, row := range rows {
-		more[row.Type]++
-	}
-	for _, row := range rows {
-		if counted := f.counted[row.Type]; counted+more[row.Type] > limit {
-			return &MoveError{Target: true, Key: row.Type, Err: &QuotaError{Kind: QuotaResources, Limit: limit, Current: counted}}
-		}
-	}
-	return nil
-}
-
-// locked looks for locks against writes: on the resources, on what lies below
-// them, and on what either side lies in.
-func (f *moveFacts) locked(keys []string, target string) error {
-	for _, key := range keys {
-		if err := forbidden(f.source.locks, Put, key); err != nil {
-			return &MoveError{Key: key, Err: err}
-		}
-		for _, l := range f.source.locks {
-			if l.Level.forbids(Put) && strings.HasPrefix(l.Scope, key+"/") {
-				return &MoveError{Key: key, Err: &LockedError{Locks: []Lock{l}}}
-			}
-		}
-	}
-	if err := forbidden(f.target.locks, Put, target); err != nil {
-		return &MoveError{Target: true, Err: err}
-	}
-	return nil
-}
-
-func (f *moveFacts) marked() error {
-	for i, g := range [...]*Group{f.source.group, f.target.group} {
-		if g.State != GroupActive {
-			return &MoveError{Target: i == 1, Err: &GroupStateError{State: g.State}}
-		}
-	}
-	return nil
+	return n
 }
 
 // movingPair locks the groups that a job moves between, which holds them:

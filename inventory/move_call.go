@@ -48,7 +48,8 @@ const (
 // until SettleMove, nothing that a GET says of its members, of what lies below
 // them, or of the IDs that they are to get, is believed. ErrChanged: one of them
 // is not there any more, or is being deleted; ErrTaken: something is in its
-// place; ErrDeposed as ever.
+// place; ErrSubscriptionNotFound: either subscription is Deleted, and nothing more
+// is to be sent of the move; ErrDeposed as ever.
 func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload string) error {
 	held := *j
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
@@ -56,6 +57,13 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload s
 		_, to, err := t.movingPair(&held, c.Source, c.Target)
 		if err != nil {
 			return err
+		}
+		for _, name := range [...]GroupName{c.Source, c.Target} {
+			if state, err := stateOf(t, name.Subscription); err != nil {
+				return err
+			} else if state == Deleted {
+				return ErrSubscriptionNotFound
+			}
 		}
 		if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
 			return err

@@ -3,9 +3,7 @@ package inventory
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -66,19 +64,12 @@ type NoticeProgress struct {
 
 // String is the payload as it is stored.
 func (n Notice) String() string {
-	text, err := json.Marshal(n)
-	if err != nil { // strings, numbers and times of this era always have a JSON form
-		return "{}"
-	}
-	return string(text)
+	return PayloadOf(n)
 }
 
 // ReadNotice reads the payload of a job that tells an endpoint.
 func ReadNotice(j Job) (n Notice, err error) {
-	if err := json.Unmarshal([]byte(j.Payload), &n); err != nil {
-		return Notice{}, fmt.Errorf("inventory: the payload of %s: %w", j.Name(), err)
-	}
-	return n, nil
+	return n, j.Read(&n)
 }
 
 const (
@@ -283,10 +274,7 @@ func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, er
 }
 
 func countNotices(from source, sub, namespace string) (int, error) {
-	subjects, err := collect(from, func(scan scanner) (subject string, err error) {
-		err = scan(&subject)
-		return subject, err
-	}, openNotices, sub, NoticeJob)
+	subjects, err := collect(from, scanText, openNotices, sub, NoticeJob)
 	n := 0
 	for _, subject := range subjects {
 		if namespace == "" || strings.HasPrefix(subject, namespace+" ") {

@@ -63,7 +63,8 @@ func (r Registration) Covers(region string) bool {
 }
 
 // ErrNamespaceInUse refuses to end the registration of a namespace of which the
-// index holds a resource, or to which a write may be on its way.
+// index holds a resource, to which a write may be on its way, or of which a move
+// brings something.
 var ErrNamespaceInUse = errors.New("inventory: the subscription holds resources of the namespace")
 
 const (
@@ -76,7 +77,11 @@ const (
 		SET state = excluded.state, changed = excluded.changed, locations = excluded.locations, registered = excluded.registered`
 	anyOfNamespace = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type >= ? AND type < ?)
 		OR EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND type >= ? AND type < ? AND ends > ?)
-		OR EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND type >= ? AND type < ?)`
+		OR EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND type >= ? AND type < ?)
+		OR EXISTS (SELECT 1 FROM resource_groups WHERE subscription = ? AND state = ?
+			AND EXISTS (SELECT 1 FROM touched WHERE touched.subscription = resource_groups.subscription
+				AND touched.grp = resource_groups.key AND touched.incarnation = resource_groups.incarnation
+				AND touched.type >= ? AND touched.type < ?))`
 )
 
 func scanRegistration(scan scanner) (Registration, error) {
@@ -268,13 +273,13 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (
 }
 
 // HasResources tells whether the index holds any resource of a namespace, in
-// any phase, or a write may be on its way to one.
+// any phase, or a write or a move may be bringing one.
 func (s *Store) HasResources(ctx context.Context, sub, namespace string) (bool, error) {
 	return namespaceInUse(s.read(ctx), s.dialect.now(), arm.Fold(sub), arm.Fold(namespace))
 }
 
 func namespaceInUse(from source, now time.Time, sub, namespace string) (used bool, err error) {
 	first, last := namespace+"/", namespace+"0"
-	err = from.one(anyOfNamespace, sub, first, last, sub, first, last, micros(now), sub, first, last)(&used)
+	err = from.one(anyOfNamespace, sub, first, last, sub, first, last, micros(now), sub, first, last, sub, GroupMoving, first, last)(&used)
 	return used, err
 }

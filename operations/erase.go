@@ -2,7 +2,6 @@ package operations
 
 import (
 	"context"
-	"encoding/json"
 	"time"
 
 	"portico/inventory"
@@ -29,16 +28,12 @@ func (k Erasing) Run(ctx context.Context, h *Held) (Verdict, error) {
 			return Verdict{}, err
 		case e.Done, e.Revived:
 			return Verdict{Recorded: true}, nil
-		case e.Notices > 0, e.Intents > 0:
+		case e.Notices > 0, e.Intents > 0, e.Moves > 0:
 			return Verdict{Again: max(k.Floor, eraseRecheck), Payload: progressOf(e)}, nil
 		}
 	}
 }
 
 func progressOf(e inventory.Erasure) string {
-	text, err := json.Marshal(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents}})
-	if err != nil { // numbers always have a JSON form
-		return "{}"
-	}
-	return string(text)
+	return inventory.PayloadOf(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents, "movingGroups": e.Moves}})
 }

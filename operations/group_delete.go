@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"sync"
 	"time"
 
@@ -91,19 +90,12 @@ type DeletionProgress struct {
 
 // String is the payload as it is stored.
 func (p DeletionPayload) String() string {
-	text, err := json.Marshal(p)
-	if err != nil { // all of it has a JSON form
-		return "{}"
-	}
-	return string(text)
+	return inventory.PayloadOf(p)
 }
 
 // ReadDeletion reads the payload of a deletion's job.
 func ReadDeletion(j inventory.Job) (p DeletionPayload, err error) {
-	if err := json.Unmarshal([]byte(j.Payload), &p); err != nil {
-		return p, fmt.Errorf("the payload of %s: %w", j.Name(), err)
-	}
-	return p, nil
+	return p, j.Read(&p)
 }
 
 // Run works on the deletion until there is nothing to do but wait.
@@ -282,8 +274,13 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		return verdict, true, err
 	case end == endBlocked:
-		if came, err := w.lookAround(ctx); came || err != nil {
+		came, undecided, err := w.lookAround(ctx)
+		switch {
+		case came, err != nil:
 			return Verdict{}, false, err
+		case undecided:
+			verdict, err = w.again(ctx, w.watch())
+			return verdict, true, err
 		}
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
 		return verdict, true, err

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -65,19 +64,30 @@ type MovePayload struct {
 
 // String is the payload as it is stored.
 func (p MovePayload) String() string {
-	text, err := json.Marshal(p)
-	if err != nil { // all of it has a JSON form
-		return "{}"
-	}
-	return string(text)
+	return inventory.PayloadOf(p)
 }
 
 // ReadMove reads the payload of a move's job, or of its validation's.
 func ReadMove(j inventory.Job) (p MovePayload, err error) {
-	if err := json.Unmarshal([]byte(j.Payload), &p); err != nil {
-		return p, fmt.Errorf("the payload of %s: %w", j.Name(), err)
+	return p, j.Read(&p)
+}
+
+// Moved tells where a row is since the move, by its key and ID, if it has moved
+// with it.
+func (p MovePayload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
+	for _, c := range p.Calls {
+		for _, m := range c.Members {
+			if m.Fate == fateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+				done = true
+			}
+		}
 	}
-	return p, nil
+	order := inventory.MoveCall{Source: folded(p.Source), Target: folded(p.Target)}
+	return order.MovedRow(row, inventory.Group{Subscription: order.Target.Subscription, Key: order.Target.Name, Name: p.Target.Name}), done
+}
+
+func folded(n inventory.GroupName) inventory.GroupName {
+	return inventory.GroupName{Subscription: arm.Fold(n.Subscription), Name: arm.Fold(n.Name)}
 }
 
 func (k *Moving) limits() moveLimits {
@@ -120,8 +130,9 @@ func (k *Moving) Run(ctx context.Context, h *Held) (Verdict, error) {
 	return w.run(ctx)
 }
 
-// vanished ends a move whose groups are not its any more, as those of a
-// subscription that was deleted.
+// vanished ends a move whose groups are not its any more. Nothing takes them from
+// it, neither their delete nor the erasing of a subscription; should they be gone
+// all the same, there is nothing left to wait for.
 func (k *Moving) vanished(p MovePayload) (Verdict, error) {
 	p.Ended = k.Asker.Store.Time()
 	p.Fault = faultBody(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)

@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -99,6 +100,10 @@ func (w *moveWork) begin(ctx, calling context.Context, c *MovingCall) (func() he
 	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTaken):
 		*c = before
 		return nil, w.revise(ctx, c)
+	case errors.Is(err, inventory.ErrSubscriptionNotFound):
+		*c = before
+		w.plan.stop(errorText(string(arm.SubscriptionNotFound), "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		return nil, nil
 	case err != nil:
 		*c = before
 		return nil, err

@@ -46,11 +46,7 @@ type sweepSummary struct {
 }
 
 func (p *sweepPayload) String() string {
-	text, err := json.Marshal(p)
-	if err != nil { // strings, numbers and times of this era always have a JSON form
-		return "{}"
-	}
-	return string(text)
+	return inventory.PayloadOf(p)
 }
 
 func readSweep(payload string) (*sweepPayload, error) {

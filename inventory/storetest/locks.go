@@ -77,13 +77,15 @@ func testLockBounds(t *testing.T, database Database) {
 	})
 }
 
+// soon ends before what a test waits for in vain.
+func soon(b *bench) context.Context {
+	ctx, cancel := context.WithTimeout(b.ctx, 60*time.Millisecond)
+	b.Cleanup(cancel)
+	return ctx
+}
+
 // A lock is in force when no write that it forbids is on its way any more.
 func testLocksOutlast(t *testing.T, database Database) {
-	soon := func(b *bench) context.Context {
-		ctx, cancel := context.WithTimeout(b.ctx, 60*time.Millisecond)
-		b.Cleanup(cancel)
-		return ctx
-	}
 	for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
 		b := newBench(t, database)
 		b.group("rg")

@@ -26,6 +26,7 @@ func RunShared(t *testing.T, database Database) {
 		{"Groups", testGroupsAtOnce},
 		{"GroupDelete", testGroupDeleteAgainstCreate},
 		{"UnregisterAgainstCreate", testUnregisterAgainstCreate},
+		{"UnregisterAgainstMove", testUnregisterAgainstMove},
 		{"ChangeAgainstNotice", testChangeAgainstNotice},
 		{"Quota", testQuotaAtOnce},
 		{"Usage", testUsageNeverDrifts},

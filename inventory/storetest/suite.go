@@ -58,6 +58,7 @@ func Run(t *testing.T, database Database) {
 		{"Tags", testTags},
 		{"LocksOutlast", testLocksOutlast},
 		{"Move", testMove},
+		{"MoveBeside", testMoveBeside},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
 		{"Doubts", testDoubts},
