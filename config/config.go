@@ -30,6 +30,7 @@ type Config struct {
 
 	Files    []string // every file that was read, the first one first
 	Warnings []Fault  // what is unwise, by file and line
+	Sources  Sources  // what it was made of, if [Load] made it
 }
 
 // Server is how the gateway itself is reached.

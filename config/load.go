@@ -60,7 +60,7 @@ func (l *loader) load(path string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	c.Warnings = sorted(l.warnings)
-	c.Files = l.files
+	c.Files, c.Sources = l.files, l.sources
 	return c, nil
 }
 
