@@ -97,10 +97,11 @@ func endpointsOf(m *regions.Map) (all []*regions.Endpoint) {
 }
 
 // followChanges reloads at SIGHUP, and when the configuration's files have
-// changed, until ctx ends.
+// changed and stood still for an interval, until ctx ends.
 func (s *service) followChanges(ctx context.Context) {
-	var seen config.Sources // as a change was first seen
-	timer := time.NewTimer(s.watchPause())
+	var seen config.Sources // at the last look
+	looked := time.Now()
+	timer := time.NewTimer(0)
 	defer timer.Stop()
 	for {
 		select {
@@ -108,15 +109,29 @@ func (s *service) followChanges(ctx context.Context) {
 			return
 		case <-s.hangups:
 			_, _ = s.reload(ctx, "SIGHUP") // it is logged
+			continue
 		case <-timer.C:
+		}
+		interval := s.config.Load().Server.WatchInterval
+		if interval > 0 && time.Since(looked) >= interval {
 			now, changed := s.changed()
-			if changed && now.Same(seen) && s.watching() {
+			if changed && now.Same(seen) {
 				_, _ = s.reload(ctx, "files have changed") // it is logged
 			}
-			seen = now
-			timer.Reset(s.watchPause())
+			seen, looked = now, time.Now()
 		}
+		timer.Reset(watchPause(interval))
 	}
+}
+
+// longestWatchPause is how long another interval may take to be noticed.
+const longestWatchPause = time.Second
+
+func watchPause(interval time.Duration) time.Duration {
+	if interval <= 0 {
+		return longestWatchPause
+	}
+	return min(interval, longestWatchPause)
 }
 
 // changed looks at the files that the latest configuration was read from,
@@ -126,18 +141,6 @@ func (s *service) changed() (now config.Sources, changed bool) {
 	defer s.reloading.Unlock()
 	now = s.sources.Now()
 	return now, !now.Same(s.sources)
-}
-
-// idleWatch is how often it is looked whether files are to be watched again.
-const idleWatch = time.Second
-
-func (s *service) watching() bool { return s.config.Load().Server.WatchInterval > 0 }
-
-func (s *service) watchPause() time.Duration {
-	if pause := s.config.Load().Server.WatchInterval; pause > 0 {
-		return pause
-	}
-	return idleWatch
 }
 
 // configMetrics tell which configuration holds, and whether there is a newer one

@@ -1,15 +1,18 @@
 package e2e
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
+	"maps"
 	"net/http"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -81,7 +84,7 @@ func TestBadConfigurationChangesNothing(t *testing.T) {
 			p.Write(t, strings.Replace(good, row.old, row.bad, 1))
 			answer := reload(t, p).Want(t, 400)
 			text := string(answer.Body)
-			if !strings.Contains(text, p.ConfigFile+":") || !strings.Contains(text, row.fault) {
+			if !regexp.MustCompile(regexp.QuoteMeta(p.ConfigFile)+`:[1-9][0-9]*: `).MatchString(text) || !strings.Contains(text, row.fault) {
 				t.Errorf("it does not say where and what: %s", text)
 			}
 			if strings.Contains(text+p.Log(), "s3cret") {
@@ -169,12 +172,8 @@ func TestWhatAReloadChanges(t *testing.T) {
 	_, next := pageOf(t, p, first)
 
 	config := w.Config
-	config.Endpoints = map[string]string{}
-	for region, url := range w.Config.Endpoints {
-		if region != "northeurope" {
-			config.Endpoints[region] = url
-		}
-	}
+	config.Endpoints = maps.Clone(config.Endpoints)
+	delete(config.Endpoints, "northeurope")
 	const added = "00000000-0000-0000-0000-0000000000ad"
 	config.Subscriptions = []harness.Subscription{
 		{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Demo", State: "Enabled"},
@@ -219,6 +218,39 @@ func TestWhatAReloadChanges(t *testing.T) {
 	}
 }
 
+// A request that has begun ends by the configuration that it began with.
+func TestRequestKeepsItsConfiguration(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
+	w.PutGroup(t, "rg")
+	p := w.Portico
+	at := w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version
+	answered := make(chan error, 1)
+	go func() {
+		a, err := p.Try(t.Context(), harness.Request{
+			Method: http.MethodPut, Path: at, Body: body("eastus"), Header: harness.Header("X-Contoso-Fault", "delay=3s"),
+		})
+		if err == nil && a.Status != 201 {
+			err = fmt.Errorf("status %d: %s", a.Status, a.Body)
+		}
+		answered <- err
+	}()
+	soon(t, "the write is at the provider", func() bool { return len(w.Contoso("eastus").Requests(t)) > 0 })
+	config := w.Config
+	config.Endpoints = maps.Clone(config.Endpoints)
+	delete(config.Endpoints, "eastus")
+	p.Write(t, p.Text(t, config))
+	reload(t, p).Want(t, 200)
+	p.Do(t, harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", machines+"other") + "?api-version=" + harness.Version, Body: body("eastus")}).
+		WantError(t, 400, "LocationNotAvailableForResourceType")
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	p.Write(t, p.Text(t, w.Config))
+	reload(t, p).Want(t, 200)
+	p.Do(t, harness.Request{Path: at}).Want(t, 200)
+	w.WantOnlyIn(t, "eastus", w.ResourcePath("rg", machines+"vm"))
+}
+
 // Connections that come in after a certificate was exchanged get the new one.
 func TestCertificateIsExchanged(t *testing.T) {
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Server: watched}})
@@ -243,11 +275,11 @@ func TestCertificateIsExchanged(t *testing.T) {
 	next := harness.NewCertificate(t, t.TempDir())
 	copyFile(t, next.CertFile, filepath.Join(folder, "server.crt"))
 	soon(t, "the pair that does not fit is seen", func() bool { return p.Metric(t, success) == 0 })
-	if string(shown()) != string(before) {
+	if !bytes.Equal(shown(), before) {
 		t.Error("the old certificate is not shown any more")
 	}
 	copyFile(t, next.KeyFile, filepath.Join(folder, "server.key"))
-	soon(t, "the new certificate", func() bool { return string(shown()) != string(before) })
+	soon(t, "the new certificate", func() bool { return !bytes.Equal(shown(), before) })
 	c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: next.Pool, MinVersion: tls.VersionTLS12})
 	if err != nil {
 		t.Fatal(err)
