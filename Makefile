@@ -13,7 +13,7 @@ MODULES := . test/sdk test/deploy
 # their results depend on the programs, so they are never taken from its cache.
 OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
-.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk deploy fuzz-short bench-short vuln chaos bench clean
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk deploy fuzz-short bench-short vuln chaos reloads bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -82,6 +82,9 @@ chaos-short: ## 2,000 writes through two replicas and 6 kills, within three minu
 
 chaos: ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
+
+reloads: ## 100 reloads and 10 rounds of restarts under load, without a failed call; some minutes
+	go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad)$$' -e2e.long
 
 fuzz-short: ## 60,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 60000x

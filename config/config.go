@@ -30,6 +30,7 @@ type Config struct {
 
 	Files    []string // every file that was read, the first one first
 	Warnings []Fault  // what is unwise, by file and line
+	Sources  Sources  // what it was made of, if [Load] made it
 }
 
 // Server is how the gateway itself is reached.
@@ -43,6 +44,7 @@ type Server struct {
 	AdminToken     string         // SHA-256 of the token, hexadecimal; empty: none
 	AdminHosts     []string       // host names by which the admin listener may be called
 	Drain          Drain
+	WatchInterval  time.Duration // between two looks at the configuration's files; 0: none
 }
 
 // TLS is the public listener's. Cert and Key are both set or both empty;
@@ -217,6 +219,8 @@ func Defaults() Config {
 			Listen: "127.0.0.1:8080",
 			Admin:  "127.0.0.1:8081",
 			Drain:  Drain{Delay: 5 * time.Second, Limit: 30 * time.Second},
+
+			WatchInterval: 2 * time.Second,
 		},
 		Metadata: Metadata{Name: "Portico"},
 		Auth:     Auth{Mode: AuthNone},

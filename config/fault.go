@@ -49,6 +49,7 @@ type report struct {
 	faults   Faults
 	warnings Faults
 	notes    *notes // what is read, where it is to be described
+	sources  Sources
 }
 
 func (r *report) fault(at *node, what, allowed string) {

@@ -28,6 +28,7 @@ func (f fileReader) path(o object, key string) string {
 	if !f.disk {
 		return path
 	}
+	f.r.sources.note(path)
 	if err := readable(path); err != nil {
 		f.r.fault(n, fmt.Sprintf("%s: %s cannot be read: %s", join(o.path, key), path, fileFault(path, err).What),
 			"a readable PEM file; paths are relative to the file they stand in")

@@ -10,12 +10,21 @@ import (
 // Load reads a configuration file and what it includes. The error, if any, is
 // a [Faults] with everything that is wrong.
 func Load(path string) (*Config, error) {
+	c, _, err := LoadSources(path)
+	return c, err
+}
+
+// LoadSources is Load, and tells what was read on the way, also where something
+// is wrong with it.
+func LoadSources(path string) (*Config, Sources, error) {
 	l := &loader{disk: true, first: make(map[string]string)}
+	l.sources.note(path)
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return nil, Faults{fileFault(path, err)}
+		return nil, l.sources, Faults{fileFault(path, err)}
 	}
-	return l.load(path, data)
+	c, err := l.load(path, data)
+	return c, l.sources, err
 }
 
 // Parse reads a configuration from data, under a name that stands in faults
@@ -51,7 +60,7 @@ func (l *loader) load(path string, data []byte) (*Config, error) {
 		return nil, err
 	}
 	c.Warnings = sorted(l.warnings)
-	c.Files = l.files
+	c.Files, c.Sources = l.files, l.sources
 	return c, nil
 }
 
@@ -95,6 +104,7 @@ func (l *loader) include(root, pattern *node) {
 		return
 	}
 	paths, err := matches(pattern.file, pattern.text)
+	l.sources.noteInclude(pattern.file, pattern.text, paths)
 	if err != nil {
 		l.incomplete = true
 		l.fault(pattern, fmt.Sprintf("include %q is no file pattern", pattern.text), "a path with *, ? and [a-z]")
@@ -124,6 +134,7 @@ func (l *loader) included(path string, pattern *node) *node {
 		l.fault(pattern, fmt.Sprintf("%s is included twice, first by %s", path, first), "each file once")
 		return nil
 	}
+	l.sources.note(path)
 	data, err := os.ReadFile(path)
 	if err != nil {
 		l.incomplete = true

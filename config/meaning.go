@@ -35,7 +35,9 @@ func meanings() []meaning {
 			"so that no web page reaches it through a name of its own.", preset: "none"},
 		{path: "server.drain", text: "How the gateway stops when it is told to."},
 		{path: "server.drain.delay", text: "For this long it reports itself not ready and goes on as before, so that load balancers notice."},
-		{path: "server.drain.limit", text: "For this long, after that, requests under way may finish."},
+		{path: "server.drain.limit", text: "For this long, after that, requests under way may finish; then they are cut off."},
+		{path: "server.watchInterval", text: "How often the files of the configuration, and those of keys and certificates, are looked at. Once a change has stood still for " +
+			"this long, it is taken over; `0s`: only at SIGHUP and `POST /admin/reload`."},
 
 		{path: "metadata", text: "What `/metadata/endpoints` tells clients of this cloud."},
 		{path: "metadata.name", text: "The name of the cloud."},

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 )
 
@@ -67,6 +68,9 @@ func (d *description) entry(path string) string {
 		said = append(said, "default: "+preset)
 	case d.settings[path].form == isScalar:
 		said = append(said, "not set by default")
+	}
+	if d.settings[path].form == isScalar && slices.ContainsFunc(standings(), func(s standing) bool { return s.path == path }) {
+		said = append(said, "needs a restart")
 	}
 	text := d.meanings[path].text
 	if len(said) > 1 || said[0] != "mapping" { // what a mapping is shows from what is in it
@@ -144,6 +148,11 @@ it in the file's first line:
 
 The schema wants texts quoted that YAML would read as numbers or truth values;
 the program does not.
+
+A running gateway takes a changed configuration over at SIGHUP, at ` + "`POST /admin/reload`" + `
+and by itself (` + "`server.watchInterval`" + `), as a whole or, where there is a fault, not
+at all. What is said below to need a restart stays as it was until then, as do
+the store, whether there is ` + "`server.tls`, and that there is `server.adminToken`" + `.
 
 In the names below, ` + "`[]`" + ` stands after what is a list.
 

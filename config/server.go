@@ -10,7 +10,7 @@ import (
 
 func readServer(root object, s *Server, files fileReader) object {
 	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "trustedProxies",
-		"adminToken", "adminHosts", "drain")
+		"adminToken", "adminHosts", "drain", "watchInterval")
 	o.need("publicURL", addressForm)
 	s.PublicURL = readAddress(o, "publicURL", address, "", addressForm)
 	set(o, "listen", &s.Listen, listener())
@@ -40,6 +40,7 @@ func readServer(root object, s *Server, files fileReader) object {
 	drain := o.child("drain", "delay", "limit")
 	set(drain, "delay", &s.Drain.Delay, orZero())
 	set(drain, "limit", &s.Drain.Limit, positive())
+	set(o, "watchInterval", &s.WatchInterval, orZero())
 	return o
 }
 

@@ -41,6 +41,13 @@ type Lister struct {
 // NewLister returns a lister.
 func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
 
+// Succeed returns a lister that takes the place of l, with its metrics and the
+// budget of memory that both draw on until the last list of l has ended.
+func (l *Lister) Succeed(o Options) *Lister {
+	o.Budget = l.options.Budget
+	return &Lister{o, l.metrics}
+}
+
 // How the time of a list is divided, as shares of it.
 const (
 	orderShare = 0.3  // regions are asked one after the other until then

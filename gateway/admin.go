@@ -47,6 +47,7 @@ func (g *Gateway) Admin() http.Handler {
 	// path look like an unknown path.
 	guarded.Path("/admin/jobs/{id}/cancel").Methods(http.MethodPost).Handler(adminRoute(g.adminCancelJob))
 	guarded.Path("/admin/sweeps").Methods(http.MethodPost).Handler(adminRoute(g.adminSweep))
+	guarded.Path("/admin/reload").Methods(http.MethodPost).Handler(adminRoute(g.adminReload))
 	guarded.Path("/debug/pprof/cmdline").HandlerFunc(pprof.Cmdline)
 	guarded.Path("/debug/pprof/profile").HandlerFunc(pprof.Profile)
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)

@@ -77,7 +77,7 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 	g.runner.Nudge(inventory.NoticeJob)
 	if !stored.Covered && stored.State != inventory.Deleted {
 		// Also when it was made before: the order may have failed then.
-		if err := g.sweeping.OrderUncovered(r.Context(), stored.ID); err != nil {
+		if err := g.kinds.sweeping.OrderUncovered(r.Context(), stored.ID); err != nil {
 			return 0, nil, err
 		}
 	}

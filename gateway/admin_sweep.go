@@ -17,14 +17,14 @@ type sweepBody struct {
 
 // Sweeping returns what compares the index with the providers, for whoever
 // sweeps without a runner.
-func (g *Gateway) Sweeping() *operations.Sweeping { return g.sweeping }
+func (g *Gateway) Sweeping() *operations.Sweeping { return g.kinds.sweeping }
 
-// newSweeping is the kind of durable work that sweeps.
-func (g *Gateway) newSweeping() *operations.Sweeping {
-	return operations.NewSweeping(&operations.Sweeping{
+// sweeping is the kind of durable work that sweeps.
+func (g *Gateway) sweeping() *operations.Sweeping {
+	return &operations.Sweeping{
 		Asker: g.asker, Patience: g.config.Upstream.CallTimeout, Interval: g.config.Index.SweepInterval,
 		Region: g.config.Server.Region, Log: g.log,
-	}, g.registry)
+	}
 }
 
 // adminSweep orders a sweep, and names the job that makes it. An order that is
@@ -48,7 +48,7 @@ func (g *Gateway) adminSweep(w http.ResponseWriter, r *http.Request) (int, any, 
 		}
 		order.Subscription = known.ID
 	}
-	job, err := g.sweeping.Order(r.Context(), order)
+	job, err := g.kinds.sweeping.Order(r.Context(), order)
 	if err != nil {
 		return 0, nil, err
 	}

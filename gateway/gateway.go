@@ -32,10 +32,14 @@ type Options struct {
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
 	// which nobody else can go on.
 	Keys *fanout.Keys
+	// Reload is what the admin listener calls to have the configuration read
+	// anew; nil where that cannot be.
+	Reload func(context.Context) (Reloaded, error)
 }
 
-// Gateway answers the requests of both listeners. It is safe for concurrent
-// use and holds no goroutines of its own.
+// Gateway answers the requests of both listeners, by one configuration from its
+// beginning to its end; see [Gateway.Succeed]. It is safe for concurrent use and
+// holds no goroutines of its own.
 type Gateway struct {
 	config        *config.Config
 	store         *inventory.Store
@@ -51,41 +55,62 @@ type Gateway struct {
 	asker         operations.Asker
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
-	sweeping      *operations.Sweeping
+	kinds         kinds
+	reload        func(context.Context) (Reloaded, error)
 	own           http.Handler
 	hosts         map[string]bool // under which the public listener is called
 	batched       http.Handler    // answers a request in a batch
 	batchMemory   *limits.Memory  // for the answers of batches
-	draining      atomic.Bool
+	draining      *atomic.Bool
 }
 
 // New assembles a gateway.
 func New(o Options) *Gateway {
-	locations := o.Store.Locations()
+	if o.Keys == nil {
+		o.Keys = fanout.NewOwnKeys()
+	}
 	g := &Gateway{
-		config:        o.Config,
-		store:         o.Store,
-		locations:     locations,
-		upstream:      o.Upstream,
-		authenticator: o.Authenticator,
-		router:        &routing.Router{Map: o.Config.Map, Index: index{o.Store, locations}},
-		log:           o.Log,
-		metrics:       newMetrics(o.Metrics),
-		registry:      o.Metrics,
-		public:        o.Config.Server.PublicURL,
-		lister:        newLister(o),
-		sender:        operations.NewOwner(),
+		store:       o.Store,
+		locations:   o.Store.Locations(),
+		upstream:    o.Upstream,
+		log:         o.Log,
+		metrics:     newMetrics(o.Metrics),
+		registry:    o.Metrics,
+		sender:      operations.NewOwner(),
+		reload:      o.Reload,
+		batchMemory: limits.NewMemory(o.Config.Batch.TotalMemory),
+		draining:    new(atomic.Bool),
 	}
-	g.asker = operations.Asker{
-		Map: o.Config.Map, Upstream: o.Upstream, Store: o.Store, Public: g.public, Timeout: o.Config.Index.AskTimeout,
-	}
-	g.hosts = allowedHosts(g.public, o.Config.Server.Listen)
-	g.router.Finder = newFinder(g)
-	g.sweeping = g.newSweeping()
+	g.lister = fanout.NewLister(listing(g, o.Config, o.Keys))
+	g.configure(o.Config, o.Authenticator)
+	g.kinds = g.firstKinds()
 	g.runner = g.newRunner(o.Metrics)
-	g.own = g.ownRoutes()
-	g.batched, g.batchMemory = g.batchedChain(), limits.NewMemory(o.Config.Batch.TotalMemory)
 	return g
+}
+
+// Succeed returns a gateway that answers by another configuration, beside g and
+// in its place: they share everything that outlives a configuration. What of it
+// cannot change at run time (config.Succeed) has to be as it was.
+func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
+	next := &Gateway{
+		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, metrics: g.metrics, registry: g.registry,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, draining: g.draining,
+	}
+	next.lister = g.lister.Succeed(listing(g, c, keys))
+	next.configure(c, authenticator)
+	next.kinds = next.nextKinds(g.kinds)
+	return next
+}
+
+// configure makes what depends on the configuration alone.
+func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator) {
+	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
+	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
+	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.hosts = allowedHosts(g.public, c.Server.Listen)
+	g.router.Finder = newFinder(g)
+	g.own = g.ownRoutes()
+	g.batched = g.batchedChain()
 }
 
 // index is the inventory as routing asks it: locations by way of the cache.
@@ -101,6 +126,7 @@ func (i index) Locate(ctx context.Context, subscription string, key []byte, aske
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
+		g.part,    // while draining, each answer is its connection's last
 		g.begin,   // an exchange for every request, whatever becomes of it
 		g.recover, // a panic is a 500, and the log's affair
 		g.observe, // access log and metrics, of refusals too
@@ -123,31 +149,23 @@ func chain(last http.Handler, links ...middleware) http.Handler {
 	return last
 }
 
-// Drain makes the gateway report itself unready. It goes on answering.
+// Drain makes the gateway, and those that succeed it, report itself unready. It
+// goes on answering, but ends each connection that it answers on.
 func (g *Gateway) Drain() { g.draining.Store(true) }
+
+// part has a client that is answered while the gateway drains come back by
+// another connection, which a load balancer gives to another gateway: a
+// connection that is closed without a word may have a request on its way. Over
+// HTTP/2 net/http makes a GOAWAY of it.
+func (g *Gateway) part(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if g.draining.Load() {
+			w.Header()["Connection"] = []string{"close"}
+		}
+		next.ServeHTTP(w, r)
+	})
+}
 
 // Runner returns what does the durable work beside the requests. The caller
 // runs it, and ends it before it closes the store.
 func (g *Gateway) Runner() *operations.Runner { return g.runner }
-
-// newRunner puts together the kinds of durable work.
-func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
-	index, region, moving := g.config.Index, g.config.Server.Region, g.newMoving()
-	return operations.NewRunner(operations.RunnerOptions{
-		Store: g.store, Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: index.PollFloor, Log: g.log, Metrics: registry,
-		Kinds: map[string]operations.Kind{
-			inventory.NoticeJob: g.newNoticing(), inventory.RegistrationJob: operations.Settling{Store: g.store},
-			inventory.EraseJob:  operations.Erasing{Store: g.store, Floor: index.PollFloor},
-			operations.SweepJob: g.sweeping, inventory.GroupDeleteJob: g.newGroupDeletion(),
-			inventory.RequestBatchJob: batching{g},
-			inventory.MoveJob:         moving, inventory.ValidateMoveJob: operations.MoveValidation{Moving: moving},
-			inventory.VerifyJob: operations.Verification{
-				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: region,
-			},
-			inventory.FollowJob: operations.NewFollowing(operations.Following{
-				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
-				Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: region,
-			}, registry),
-		},
-	})
-}

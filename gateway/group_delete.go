@@ -112,14 +112,14 @@ func (g *Gateway) ownOperation(x *exchange, c ownCall) (id string, link func(kin
 	}
 }
 
-// newGroupDeletion is the kind of durable work that deletes groups.
-func (g *Gateway) newGroupDeletion() *operations.GroupDeletion {
+// groupDeletion is the kind of durable work that deletes groups.
+func (g *Gateway) groupDeletion() operations.GroupDeletion {
 	o := g.config.GroupDelete
-	return operations.NewGroupDeletion(operations.GroupDeletion{
+	return operations.GroupDeletion{
 		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
 		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, PerJob: o.PerJob,
 		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, Floor: g.config.Index.PollFloor, Log: g.log,
-	}, g.registry)
+	}
 }
 
 // lookOfJob is the last look on behalf of a job, and of who began it.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/config"
 	"portico/fanout"
 	"portico/limits"
 	"portico/regions"
@@ -24,18 +25,13 @@ const (
 	originalRequestsIDs   = "X-Ms-Original-Request-Ids"
 )
 
-// newLister makes what answers lists over several regions.
-func newLister(o Options) *fanout.Lister {
-	keys := o.Keys
-	if keys == nil {
-		keys = fanout.NewOwnKeys()
+// listing says how lists over several regions are answered.
+func listing(g *Gateway, c *config.Config, keys *fanout.Keys) fanout.Options {
+	return fanout.Options{
+		Reader: g.upstream, Keys: keys, Public: c.Server.PublicURL,
+		Budget: limits.NewMemory(c.Lists.TotalMemory), Memory: c.Lists.Memory, PageSize: c.Limits.AnswerBody,
+		TokenLifetime: c.Lists.TokenLifetime, Timeout: c.Upstream.CallTimeout, Metrics: g.registry,
 	}
-	lists := o.Config.Lists
-	return fanout.NewLister(fanout.Options{
-		Reader: o.Upstream, Keys: keys, Public: o.Config.Server.PublicURL,
-		Budget: limits.NewMemory(lists.TotalMemory), Memory: lists.Memory, PageSize: o.Config.Limits.AnswerBody,
-		TokenLifetime: lists.TokenLifetime, Timeout: o.Config.Upstream.CallTimeout, Metrics: o.Metrics,
-	})
 }
 
 // regionFailure reads what the client wants where a region fails, Inherit where

@@ -335,14 +335,14 @@ func (m *moving) nameOf(key string) string {
 	return key
 }
 
-// newMoving is the kind of durable work that moves resources.
-func (g *Gateway) newMoving() *operations.Moving {
+// moving is the kind of durable work that moves resources.
+func (g *Gateway) moving() operations.Moving {
 	x := g.config.Index
-	return operations.NewMoving(operations.Moving{
+	return operations.Moving{
 		Asker: g.asker, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
 		SendWithin: x.SendWithin, CallTimeout: g.config.Upstream.CallTimeout, CallMargin: x.CallMargin, LateWriteWindow: x.LateWriteWindow,
 		Floor: x.PollFloor, LockETag: func(l inventory.Lock) string { return arm.WeakETag(lockOf(withoutETag(l))) }, Log: g.log,
-	}, g.registry)
+	}
 }
 
 func withoutETag(l inventory.Lock) inventory.Lock {

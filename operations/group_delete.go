@@ -53,7 +53,7 @@ type GroupDeletion struct {
 
 // NewGroupDeletion completes a GroupDeletion with its metrics.
 func NewGroupDeletion(k GroupDeletion, registry prometheus.Registerer) *GroupDeletion {
-	k.metrics, k.slots = newDeletionMetrics(registry), &endpointSlots{each: k.PerEndpoint, slots: map[string]chan struct{}{}}
+	k.metrics, k.slots = newDeletionMetrics(registry), newEndpointSlots(k.PerEndpoint)
 	return &k
 }
 

@@ -108,6 +108,10 @@ type endpointSlots struct {
 	slots map[string]chan struct{}
 }
 
+func newEndpointSlots(each int) *endpointSlots {
+	return &endpointSlots{each: each, slots: map[string]chan struct{}{}}
+}
+
 func (s *endpointSlots) of(to *regions.Endpoint) chan struct{} {
 	name := to.Region + " " + to.String()
 	s.mu.Lock()

@@ -55,7 +55,7 @@ func (r *Runner) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, houseTime)
 	defer cancel()
 	var failures error
-	for name, kind := range r.Kinds {
+	for name, kind := range *r.kinds.Load() {
 		counts, err := r.Store.CountJobs(ctx, name, overdueAfter*r.Lease, 0)
 		if err != nil {
 			failures = errors.Join(failures, err)

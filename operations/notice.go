@@ -43,7 +43,7 @@ type Noticing struct {
 
 // NewNoticing completes a Noticing.
 func NewNoticing(n Noticing) *Noticing {
-	n.slots = &endpointSlots{each: noticesPerEndpoint, slots: map[string]chan struct{}{}}
+	n.slots = newEndpointSlots(noticesPerEndpoint)
 	return &n
 }
 

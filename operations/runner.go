@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"os"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -114,6 +115,7 @@ const (
 type Runner struct {
 	RunnerOptions
 	metrics *runnerMetrics
+	kinds   atomic.Pointer[map[string]Kind]
 	nudges  map[string]chan struct{} // by kind
 }
 
@@ -123,8 +125,14 @@ func NewRunner(o RunnerOptions) *Runner {
 	for name := range o.Kinds {
 		nudges[name] = make(chan struct{}, 1)
 	}
-	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), nudges: nudges}
+	r := &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), nudges: nudges}
+	r.Replace(o.Kinds)
+	return r
 }
+
+// Replace has every attempt that is begun from now on made by these kinds, of
+// the same names as before.
+func (r *Runner) Replace(kinds map[string]Kind) { r.kinds.Store(&kinds) }
 
 // Nudge has this runner look for work of a kind without waiting for the next
 // look: somebody waits for a job that was just made.
@@ -140,8 +148,8 @@ func (r *Runner) Nudge(kind string) {
 func (r *Runner) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
-	for name, kind := range r.Kinds {
-		l := &lane{Runner: r, name: name, kind: kind, finished: make(chan struct{}, slots)}
+	for name := range r.nudges {
+		l := &lane{Runner: r, name: name, finished: make(chan struct{}, slots)}
 		parts.Go(func() { l.run(ctx) })
 	}
 	parts.Go(func() { r.keepHouse(ctx) })
@@ -165,7 +173,6 @@ func (r *Runner) pauseAfter(attempts int64) time.Duration {
 type lane struct {
 	*Runner
 	name     string
-	kind     Kind
 	finished chan struct{}
 	running  int
 }
@@ -199,7 +206,7 @@ func (l *lane) run(ctx context.Context) {
 			l.running++
 			attempts.Go(func() {
 				defer func() { l.finished <- struct{}{} }()
-				l.attempt(ctx, l.name, l.kind, job, since)
+				l.attempt(ctx, l.name, (*l.kinds.Load())[l.name], job, since)
 			})
 		}
 		timer.Reset(l.pace() + trouble.after(ctx, err))

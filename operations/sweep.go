@@ -44,8 +44,11 @@ type Sweeping struct {
 
 // NewSweeping completes a Sweeping with its metrics.
 func NewSweeping(s *Sweeping, registry prometheus.Registerer) *Sweeping {
-	s.metrics = newSweepMetrics(registry)
-	s.slots = map[*regions.Endpoint]chan struct{}{}
+	return s.with(newSweepMetrics(registry))
+}
+
+func (s *Sweeping) with(metrics *sweepMetrics) *Sweeping {
+	s.metrics, s.slots = metrics, map[*regions.Endpoint]chan struct{}{}
 	return s
 }
 

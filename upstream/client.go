@@ -75,13 +75,22 @@ func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.pools {
-		p.writes.CloseIdleConnections()
-		p.reads.CloseIdleConnections()
+		p.rest()
 	}
 }
 
+// rest drops the connections that are idle. Those that are in use are dropped
+// when they no longer are, unless the pool is called upon again.
+func (p *pool) rest() {
+	p.writes.CloseIdleConnections()
+	p.reads.CloseIdleConnections()
+}
+
+// poolKey is the same for an endpoint in every map that declares it so.
+func poolKey(e *regions.Endpoint) string { return e.Region + " " + e.String() }
+
 func (c *Client) pool(e *regions.Endpoint) *pool {
-	key := e.Region + " " + e.String()
+	key := poolKey(e)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	p := c.pools[key]

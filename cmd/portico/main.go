@@ -19,6 +19,7 @@ import (
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	context.AfterFunc(ctx, stop) // the first signal asks for an end in good order, the next one ends at once
 	err := root(os.Stdout, os.Stderr).ExecuteContext(ctx)
 	stop()
 	if err == nil {

@@ -4,6 +4,9 @@ import (
 	"context"
 	"io"
 	"net"
+	"os"
+	"os/signal"
+	"syscall"
 
 	"github.com/spf13/cobra"
 
@@ -17,6 +20,10 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 		Short: "Serve the public and the admin listener until SIGINT or SIGTERM",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			// From here on SIGHUP does not end the process.
+			hangups := make(chan os.Signal, 1)
+			signal.Notify(hangups, syscall.SIGHUP)
+			defer signal.Stop(hangups)
 			cfg, err := load(path, stderr)
 			if err != nil {
 				return err
@@ -33,6 +40,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			s.hangups = hangups
 			return s.run(c.Context(), public, admin)
 		},
 	}

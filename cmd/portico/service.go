@@ -2,13 +2,11 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
+	"crypto/sha256"
 	"errors"
-	"fmt"
-	"net"
-	"net/http"
 	"os"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -24,58 +22,51 @@ import (
 	"portico/upstream"
 )
 
-// Bounds of the listeners.
-const (
-	headerTime = 10 * time.Second // to send the headers of a request
-	idleTime   = 2 * time.Minute
-	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
-	// its own to the number it is given.
-	headerBytes = 16<<10 - 4<<10
-	startTime   = 30 * time.Second // to open the store
-)
+// startTime is what the opening of the store may take.
+const startTime = 30 * time.Second
 
 // service is a gateway with the parts that it owns.
 type service struct {
-	config   *config.Config
-	log      *zap.Logger
-	store    *inventory.Store
-	upstream *upstream.Client
-	gateway  *gateway.Gateway
-	tls      *tls.Config // of the public listener; nil for plain HTTP
+	path        string // of the configuration
+	log         *zap.Logger
+	store       *inventory.Store
+	upstream    *upstream.Client
+	live        *gateway.Live
+	certificate certificate // of the public listener; empty for plain HTTP
+	metrics     *configMetrics
+	hangups     <-chan os.Signal // each asks for a reload; may be nil
+	config      atomic.Pointer[config.Config]
+
+	reloading  sync.Mutex     // held by a reload, guards what only that changes
+	sources    config.Sources // of the configuration that was read last
+	towards    [sha256.Size]byte
+	generation int64
 }
 
 func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*service, error) {
-	s := &service{config: cfg, log: log}
+	s := &service{path: cfg.Files[0], sources: cfg.Sources, generation: 1, log: log}
+	s.config.Store(cfg)
 	var err error
-	if cert := cfg.Server.TLS.Cert; cert != "" {
-		if s.tls, err = serverTLS(cert, cfg.Server.TLS.Key); err != nil {
-			return nil, err
-		}
-	}
-	upstreamTLS, err := clientTLS(cfg.Upstream.TLS)
-	if err != nil {
-		return nil, err
-	}
-	authenticator, err := authenticatorOf(cfg)
-	if err != nil {
-		return nil, err
-	}
 	if s.store, err = openStore(ctx, cfg); err != nil {
 		return nil, err
 	}
-	keys, err := tokenKeys(ctx, cfg, s.store)
+	m, err := s.prepare(ctx, cfg)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
+	s.certificate.now.Store(m.pair)
+	s.towards = m.towards.hash
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
+	s.metrics = newConfigMetrics(registry)
 	s.upstream = upstream.New(upstream.Options{
-		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: upstreamTLS,
+		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: m.towards.config,
 		Metrics: registry,
 	})
-	s.gateway = gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry, Keys: keys,
-	})
+	s.live = gateway.NewLive(gateway.New(gateway.Options{
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Metrics: registry, Keys: m.keys,
+		Reload: func(ctx context.Context) (gateway.Reloaded, error) { return s.reload(ctx, "the admin listener") },
+	}))
 	return s, nil
 }
 
@@ -101,7 +92,7 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
-	store, err := inventory.Open(ctx, inventory.Options{
+	return inventory.Open(ctx, inventory.Options{
 		Driver: cfg.Store.Driver, DSN: cfg.Store.DSN, Connections: cfg.Store.Connections,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
@@ -117,24 +108,24 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cfg.Index.CacheEntries,
 	})
-	if err != nil {
-		return nil, err
-	}
+}
+
+// seed makes the subscriptions of the configuration that there are not yet.
+func seed(ctx context.Context, cfg *config.Config, store *inventory.Store) error {
+	ctx, cancel := context.WithTimeout(ctx, startTime)
+	defer cancel()
 	seeds := make([]inventory.Subscription, 0, len(cfg.Subscriptions))
 	for _, seed := range cfg.Subscriptions {
 		state, err := inventory.ParseSubscriptionState(seed.State)
 		if err != nil {
-			return nil, errors.Join(err, store.Close())
+			return err
 		}
 		seeds = append(seeds, inventory.Subscription{
 			ID: seed.ID, TenantID: seed.TenantID, DisplayName: seed.DisplayName, State: state, Covered: seed.Covered,
 			OfferID: seed.OfferID, PlacementID: seed.PlacementID, Features: seed.Features,
 		})
 	}
-	if err := store.SeedSubscriptions(ctx, seeds, operations.Addressees(cfg.Map.Providers()...)...); err != nil {
-		return nil, errors.Join(err, store.Close())
-	}
-	return store, nil
+	return store.SeedSubscriptions(ctx, seeds, operations.Addressees(cfg.Map.Providers()...)...)
 }
 
 func authenticatorOf(cfg *config.Config) (access.Authenticator, error) {
@@ -153,100 +144,4 @@ func authenticatorOf(cfg *config.Config) (access.Authenticator, error) {
 		authority += "/" + tenant
 	}
 	return access.NewTokens(principals, authority)
-}
-
-func serverTLS(cert, key string) (*tls.Config, error) {
-	pair, err := tls.LoadX509KeyPair(cert, key)
-	if err != nil {
-		return nil, err
-	}
-	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, nil
-}
-
-// clientTLS returns how providers are spoken to, nil for the system's defaults.
-func clientTLS(o config.UpstreamTLS) (*tls.Config, error) {
-	if o.CA == "" && o.Cert == "" {
-		return nil, nil //nolint:nilnil // no configuration is a valid one
-	}
-	c := &tls.Config{MinVersion: tls.VersionTLS12}
-	if o.CA != "" {
-		pem, err := os.ReadFile(o.CA)
-		if err != nil {
-			return nil, err
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%s holds no certificate", o.CA)
-		}
-	}
-	if o.Cert != "" {
-		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
-		if err != nil {
-			return nil, err
-		}
-		c.Certificates = []tls.Certificate{pair}
-	}
-	return c, nil
-}
-
-// run serves until ctx ends or a listener fails, then drains: unready first,
-// requests under way to their end, the store last.
-func (s *service) run(ctx context.Context, public, admin net.Listener) error {
-	servers := []*http.Server{s.server(s.gateway.Public()), s.server(s.gateway.Admin())}
-	if s.tls != nil {
-		public = tls.NewListener(public, s.tls)
-		servers[0].TLSConfig = s.tls
-	}
-	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
-	worked := make(chan struct{})
-	go func() { defer close(worked); s.gateway.Runner().Run(working) }()
-	ended := make(chan error, len(servers))
-	for i, l := range []net.Listener{public, admin} {
-		go func() { ended <- servers[i].Serve(l) }()
-	}
-	s.log.Info("serving", zap.Stringer("public", public.Addr()), zap.Stringer("admin", admin.Addr()), zap.Stringer("publicURL", s.config.Server.PublicURL))
-
-	select {
-	case err := <-ended:
-		ended <- err // counted below
-	case <-ctx.Done():
-		s.gateway.Drain()
-		pause(context.WithoutCancel(ctx), s.config.Server.Drain.Delay)
-	}
-	failure := s.stop(context.WithoutCancel(ctx), servers)
-	for range servers {
-		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
-			failure = errors.Join(failure, err)
-		}
-	}
-	stopWorking()
-	<-worked
-	s.upstream.Close()
-	return errors.Join(failure, s.store.Close())
-}
-
-func (s *service) server(h http.Handler) *http.Server {
-	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
-		DisableGeneralOptionsHandler: true, ErrorLog: zap.NewStdLog(s.log),
-	}
-}
-
-func (s *service) stop(ctx context.Context, servers []*http.Server) error {
-	ctx, cancel := context.WithTimeout(ctx, s.config.Server.Drain.Limit)
-	defer cancel()
-	var failure error
-	for _, server := range servers {
-		if err := server.Shutdown(ctx); err != nil {
-			s.log.Warn("requests were cut off at the end of the drain", zap.Error(err))
-			failure = errors.Join(failure, server.Close())
-		}
-	}
-	return failure
-}
-
-func pause(ctx context.Context, d time.Duration) {
-	ctx, cancel := context.WithTimeout(ctx, d)
-	defer cancel()
-	<-ctx.Done()
 }

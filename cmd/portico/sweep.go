@@ -114,7 +114,7 @@ func (s *service) sweepOnce(ctx context.Context, order operations.SweepOrder, pr
 			order.Subscription = known.ID
 		}
 	}
-	return s.gateway.Sweeping().Sweep(ctx, order, progress)
+	return s.live.Gateway().Sweeping().Sweep(ctx, order, progress)
 }
 
 // progressOn shows how far a sweep has come, a line for each change, but not

@@ -2,6 +2,7 @@ package harness
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"testing"
@@ -79,6 +80,10 @@ type Config struct {
 	// Providers is YAML added to the list of providers, its items indented by
 	// two spaces.
 	Providers string
+	// Drain is how Portico stops, {delay: 10ms, limit: 20s} by default.
+	Drain string
+	// Name is what the cloud calls itself, "Portico test" by default.
+	Name string
 	// Server is YAML added to the server section, indented by two spaces.
 	Server string
 	// Extra is YAML added at the end: whole sections, such as limits or index.
@@ -119,6 +124,7 @@ func (c Config) withDefaults(listen string) Config {
 	if c.InsightRegistration == "" {
 		c.InsightRegistration = "automatic"
 	}
+	c.Drain, c.Name = cmp.Or(c.Drain, "{delay: 10ms, limit: 20s}"), cmp.Or(c.Name, "Portico test")
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
 	}
@@ -130,7 +136,7 @@ var configTemplate = template.Must(template.New("config").Parse(`server:
   listen: {{.Listen}}
   admin: {{.Admin}}
   region: westus
-  drain: {delay: 10ms, limit: 20s}
+  drain: {{.Drain}}
 {{- if .TLS}}
   tls: {cert: {{printf "%q" .Certificate.CertFile}}, key: {{printf "%q" .Certificate.KeyFile}}}
 {{- end}}
@@ -138,7 +144,7 @@ var configTemplate = template.Must(template.New("config").Parse(`server:
 {{.Server}}
 {{- end}}
 metadata:
-  name: Portico test
+  name: {{.Name}}
   loginEndpoint: https://login.example/
   audiences: ["https://management.example/"]
 {{- if .Tokens}}

@@ -31,6 +31,7 @@ type Portico struct {
 
 	dir     string
 	program string
+	file    file
 	process *Process
 	earlier []*Process // that were killed or stopped
 }
@@ -100,6 +101,7 @@ func newPortico(t testing.TB, config Config) *Portico {
 		Database:   f.Database,
 		Client:     newClient(transport),
 		dir:        dir,
+		file:       f,
 		program:    Build(t).Portico,
 	}
 	if len(config.Tokens) > 0 {

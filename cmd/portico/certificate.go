@@ -1,0 +1,85 @@
+package main
+
+import (
+	"crypto/sha256"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io/fs"
+	"os"
+	"sync/atomic"
+
+	"portico/config"
+)
+
+// certificate is the public listener's, which connections that come in from
+// then on see when it changes.
+type certificate struct {
+	now atomic.Pointer[tls.Certificate]
+}
+
+func (c *certificate) server() *tls.Config {
+	return &tls.Config{
+		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.now.Load(), nil },
+		MinVersion:     tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"},
+	}
+}
+
+// serverPair reads the public listener's certificate; nil where there is none.
+// What is wrong with the files is a fault of the configuration.
+func serverPair(o config.TLS) (*tls.Certificate, error) {
+	if o.Cert == "" {
+		return nil, nil //nolint:nilnil // plain HTTP
+	}
+	pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+	if err != nil {
+		return nil, config.Faults{fileFault(o.Cert, "server.tls", err)}
+	}
+	return &pair, nil
+}
+
+// towards is how providers are spoken to, and a hash over all that it was made
+// of.
+type towards struct {
+	config *tls.Config // nil for the system's defaults
+	hash   [sha256.Size]byte
+}
+
+func clientTLS(o config.UpstreamTLS) (towards, error) {
+	if o.CA == "" && o.Cert == "" {
+		return towards{}, nil
+	}
+	c, hash := &tls.Config{MinVersion: tls.VersionTLS12}, sha256.New()
+	if o.CA != "" {
+		pem, err := os.ReadFile(o.CA)
+		if err != nil {
+			return towards{}, config.Faults{fileFault(o.CA, "upstream.tls.ca", err)}
+		}
+		c.RootCAs = x509.NewCertPool()
+		if !c.RootCAs.AppendCertsFromPEM(pem) {
+			return towards{}, config.Faults{{File: o.CA, What: "upstream.tls.ca: it holds no certificate", Allowed: "PEM"}}
+		}
+		hash.Write(pem)
+	}
+	if o.Cert != "" {
+		pair, err := tls.LoadX509KeyPair(o.Cert, o.Key)
+		if err != nil {
+			return towards{}, config.Faults{fileFault(o.Cert, "upstream.tls", err)}
+		}
+		c.Certificates = []tls.Certificate{pair}
+		for _, der := range pair.Certificate {
+			hash.Write(der)
+		}
+	}
+	return towards{c, [sha256.Size]byte(hash.Sum(nil))}, nil
+}
+
+// fileFault tells of a pair of files that are no certificate and its key. The
+// errors of package tls quote neither.
+func fileFault(path, setting string, err error) config.Fault {
+	var missing *fs.PathError
+	if errors.As(err, &missing) {
+		path, err = missing.Path, missing.Err
+	}
+	return config.Fault{File: path, What: setting + ": " + err.Error(), Allowed: "PEM files of a certificate and its key"}
+}

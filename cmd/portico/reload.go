@@ -1,0 +1,176 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/config"
+	"portico/fanout"
+	"portico/gateway"
+	"portico/regions"
+)
+
+// material is everything that is made of a configuration before any of it takes
+// effect.
+type material struct {
+	config        *config.Config
+	pair          *tls.Certificate
+	towards       towards
+	authenticator access.Authenticator
+	keys          *fanout.Keys
+}
+
+// reload reads the configuration anew, makes all of it, and then puts it in the
+// place of the one before; an error changes nothing. There is one at a time.
+func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, error) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	next, sources, err := config.LoadSources(s.path)
+	s.sources = sources
+	var reloaded gateway.Reloaded
+	if err == nil {
+		reloaded, err = s.take(ctx, next)
+	}
+	s.metrics.reloaded(err == nil)
+	if err != nil {
+		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation), zap.Error(err))
+		return gateway.Reloaded{}, err
+	}
+	s.log.Info("configuration taken over", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
+	return reloaded, nil
+}
+
+// take puts a checked configuration in the place of the one before.
+func (s *service) take(ctx context.Context, next *config.Config) (gateway.Reloaded, error) {
+	before := s.live.Gateway()
+	effective, restart := config.Succeed(s.config.Load(), next)
+	m, err := s.prepare(ctx, effective)
+	if err != nil {
+		return gateway.Reloaded{}, err
+	}
+	for _, w := range next.Warnings {
+		s.log.Warn("configuration: " + w.Error())
+	}
+	if m.pair != nil {
+		s.certificate.now.Store(m.pair)
+	}
+	if m.towards.hash != s.towards {
+		s.upstream.UseTLS(m.towards.config)
+	}
+	s.live.Replace(before.Succeed(m.config, m.authenticator, m.keys))
+	s.upstream.Retain(endpointsOf(m.config.Map))
+	s.config.Store(m.config)
+	s.towards = m.towards.hash
+	s.generation++
+	s.metrics.generation.Set(float64(s.generation))
+	return gateway.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
+}
+
+// prepare makes what can fail. The subscriptions come last: they stay.
+func (s *service) prepare(ctx context.Context, c *config.Config) (m material, err error) {
+	m.config = c
+	if m.pair, err = serverPair(c.Server.TLS); err != nil {
+		return m, err
+	}
+	if m.towards, err = clientTLS(c.Upstream.TLS); err != nil {
+		return m, err
+	}
+	if m.authenticator, err = authenticatorOf(c); err != nil {
+		return m, err
+	}
+	if m.keys, err = tokenKeys(ctx, c, s.store); err != nil {
+		return m, err
+	}
+	return m, seed(ctx, c, s.store)
+}
+
+func endpointsOf(m *regions.Map) (all []*regions.Endpoint) {
+	for _, p := range m.Providers() {
+		all = append(all, p.Endpoints()...)
+	}
+	return all
+}
+
+// followChanges reloads at SIGHUP, and when the configuration's files have
+// changed and stood still for an interval, until ctx ends.
+func (s *service) followChanges(ctx context.Context) {
+	var seen config.Sources // at the last look
+	looked := time.Now()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.hangups:
+			_, _ = s.reload(ctx, "SIGHUP") // it is logged
+			continue
+		case <-timer.C:
+		}
+		interval := s.config.Load().Server.WatchInterval
+		if interval > 0 && time.Since(looked) >= interval {
+			now, changed := s.changed()
+			if changed && now.Same(seen) {
+				_, _ = s.reload(ctx, "files have changed") // it is logged
+			}
+			seen, looked = now, time.Now()
+		}
+		timer.Reset(watchPause(interval))
+	}
+}
+
+// longestWatchPause is how long another interval may take to be noticed.
+const longestWatchPause = time.Second
+
+func watchPause(interval time.Duration) time.Duration {
+	if interval <= 0 {
+		return longestWatchPause
+	}
+	return min(interval, longestWatchPause)
+}
+
+// changed looks at the files that the latest configuration was read from,
+// whether it was taken over or not.
+func (s *service) changed() (now config.Sources, changed bool) {
+	s.reloading.Lock()
+	defer s.reloading.Unlock()
+	now = s.sources.Now()
+	return now, !now.Same(s.sources)
+}
+
+// configMetrics tell which configuration holds, and whether there is a newer one
+// that could not be used.
+type configMetrics struct {
+	generation, last, success prometheus.Gauge
+}
+
+func newConfigMetrics(registry prometheus.Registerer) *configMetrics {
+	m := &configMetrics{
+		generation: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_generation", Help: "How many configurations this process has taken over, the one that it began with among them.",
+		}),
+		last: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_last_reload_timestamp_seconds", Help: "When the configuration was last read, whether it could be used or not.",
+		}),
+		success: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_last_reload_success", Help: "Whether the configuration that was last read was taken over; 0: the one before it stays.",
+		}),
+	}
+	registry.MustRegister(m.generation, m.last, m.success)
+	m.generation.Set(1)
+	m.reloaded(true)
+	return m
+}
+
+func (m *configMetrics) reloaded(success bool) {
+	m.last.SetToCurrentTime()
+	m.success.Set(0)
+	if success {
+		m.success.Set(1)
+	}
+}

@@ -1,0 +1,110 @@
+package main
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"net"
+	"net/http"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/config"
+)
+
+// Bounds of the listeners.
+const (
+	headerTime = 10 * time.Second // to send the headers of a request
+	idleTime   = 2 * time.Minute
+	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
+	// its own to the number it is given.
+	headerBytes = 16<<10 - 4<<10
+)
+
+// run serves until ctx ends or a listener fails, then drains: unready first,
+// requests under way to their end, the store last.
+func (s *service) run(ctx context.Context, public, admin net.Listener) error {
+	servers := []*http.Server{s.server(s.live.Public()), s.server(s.live.Admin())}
+	if s.certificate.now.Load() != nil {
+		servers[0].TLSConfig = s.certificate.server()
+		public = tls.NewListener(public, servers[0].TLSConfig)
+	}
+	background, stopWork := context.WithCancel(context.WithoutCancel(ctx))
+	defer stopWork()
+	worked := s.work(background)
+	ended := make(chan error, len(servers))
+	for i, l := range []net.Listener{public, admin} {
+		go func() { ended <- servers[i].Serve(l) }()
+	}
+	s.log.Info("serving", zap.Stringer("public", public.Addr()), zap.Stringer("admin", admin.Addr()), zap.Stringer("publicURL", s.config.Load().Server.PublicURL))
+
+	var drain config.Drain
+	select {
+	case err := <-ended:
+		ended <- err // counted below
+		drain = s.config.Load().Server.Drain
+	case <-ctx.Done():
+		drain = s.config.Load().Server.Drain
+		s.live.Gateway().Drain()
+		s.log.Info("draining", zap.Duration("delay", drain.Delay), zap.Duration("limit", drain.Limit))
+		pause(context.WithoutCancel(ctx), drain.Delay)
+	}
+	limit, cancel := context.WithTimeout(context.WithoutCancel(ctx), drain.Limit)
+	defer cancel()
+	stopWork() // other gateways go on with it while requests are finished here
+	failure := s.stop(limit, servers)
+	for range servers {
+		if err := <-ended; !errors.Is(err, http.ErrServerClosed) {
+			failure = errors.Join(failure, err)
+		}
+	}
+	select {
+	case <-worked:
+	case <-limit.Done():
+		return errors.Join(failure, errors.New("work was cut off at the end of the drain"))
+	}
+	s.upstream.Close()
+	return errors.Join(failure, s.store.Close())
+}
+
+// work does what is done beside the requests until ctx ends, then gives back the
+// durable work that it holds. The channel is closed when all has ended.
+func (s *service) work(ctx context.Context) <-chan struct{} {
+	var parts sync.WaitGroup
+	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
+	parts.Go(func() { s.followChanges(ctx) })
+	worked := make(chan struct{})
+	go func() {
+		defer close(worked)
+		parts.Wait()
+	}()
+	return worked
+}
+
+func (s *service) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		DisableGeneralOptionsHandler: true, ErrorLog: zap.NewStdLog(s.log),
+	}
+}
+
+// stop ends the servers one after the other: the admin listener, which is the
+// last, tells to the end that this gateway is not ready.
+func (s *service) stop(limit context.Context, servers []*http.Server) error {
+	var failure error
+	for _, server := range servers {
+		if err := server.Shutdown(limit); err != nil {
+			s.log.Warn("requests were cut off at the end of the drain", zap.Error(err))
+			failure = errors.Join(failure, server.Close())
+		}
+	}
+	return failure
+}
+
+func pause(ctx context.Context, d time.Duration) {
+	ctx, cancel := context.WithTimeout(ctx, d)
+	defer cancel()
+	<-ctx.Done()
+}

@@ -1,0 +1,369 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+var long = flag.Bool("e2e.long", false, "100 reloads and 10 rounds of restarts under load")
+
+// unwatched has files looked at only when that is asked for.
+const (
+	unwatched = "  watchInterval: 0s"
+	watched   = "  watchInterval: 50ms"
+)
+
+const (
+	generation = "portico_config_generation"
+	success    = "portico_config_last_reload_success"
+	attempted  = "portico_config_last_reload_timestamp_seconds"
+)
+
+func reload(t *testing.T, p *harness.Portico) harness.Answer {
+	t.Helper()
+	return p.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"})
+}
+
+// cloud is the name by which a configuration shows.
+func cloud(t *testing.T, p *harness.Portico) string {
+	t.Helper()
+	answer := p.Do(t, harness.Request{Path: "/metadata/endpoints?api-version=2022-09-01"}).Want(t, 200)
+	var clouds []struct {
+		Name string `json:"name"`
+	}
+	if err := json.Unmarshal(answer.Body, &clouds); err != nil || len(clouds) != 1 {
+		t.Fatalf("%v: %s", err, answer.Body)
+	}
+	return clouds[0].Name
+}
+
+// named is a configuration under a name of its own.
+func named(config harness.Config, name string) harness.Config {
+	config.Name = name
+	return config
+}
+
+// A bad configuration changes nothing, and it is said what is wrong with it, and
+// where.
+func TestBadConfigurationChangesNothing(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
+	w.PutGroup(t, "rg")
+	w.PutResource(t, "rg", machines+"vm", body("westus"))
+	p := w.Portico
+	good := p.Text(t, named(w.Config, "second"))
+	eastus := fmt.Sprintf("eastus: [%q]", w.Contoso("eastus").URL)
+	for name, row := range map[string]struct{ old, bad, fault string }{
+		"an unknown key":             {"  region: westus\n", "  region: westus\n  wibble: 1\n", "wibble"},
+		"a region twice":             {"regions:\n", "regions:\n  - {name: northeurope}\n", "northeurope"},
+		"an endpoint with a path":    {eastus, `eastus: ["http://127.0.0.1:9/path"]`, "127.0.0.1:9"},
+		"an endpoint with userinfo":  {eastus, `eastus: ["http://somebody:s3cret@127.0.0.1:9"]`, "eastus"},
+		"a region without a name":    {"regions:\n", "regions:\n  - {name: \"\"}\n", "name"},
+		"an endpoint with port zero": {eastus, `eastus: ["http://127.0.0.1:0"]`, "127.0.0.1:0"},
+		"no YAML":                    {"metadata:\n", "metadata: [\n", ""},
+		"no certificate":             {"drain: {delay: 10ms", "tls: {cert: none.pem, key: none.pem}\n  drain: {delay: 10ms", "none.pem"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if !strings.Contains(good, row.old) {
+				t.Fatalf("the configuration has no %q", row.old)
+			}
+			before := p.Metric(t, generation)
+			p.Write(t, strings.Replace(good, row.old, row.bad, 1))
+			answer := reload(t, p).Want(t, 400)
+			text := string(answer.Body)
+			if !regexp.MustCompile(regexp.QuoteMeta(p.ConfigFile)+`:[1-9][0-9]*: `).MatchString(text) || !strings.Contains(text, row.fault) {
+				t.Errorf("it does not say where and what: %s", text)
+			}
+			if strings.Contains(text+p.Log(), "s3cret") {
+				t.Error("a password of the configuration is told")
+			}
+			if p.Metric(t, success) != 0 || p.Metric(t, generation) != before || cloud(t, p) == "second" {
+				t.Error("it was taken over")
+			}
+			for _, path := range []string{w.ResourcePath("rg", machines+"vm"), w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines"} {
+				p.Do(t, harness.Request{Path: path + "?api-version=" + harness.Version}).Want(t, 200)
+			}
+		})
+	}
+	before := p.Metric(t, generation)
+	p.Write(t, good)
+	if got := reload(t, p).Want(t, 200).JSON(t)["generation"]; got != before+1 || p.Metric(t, success) != 1 || p.Metric(t, generation) != before+1 || cloud(t, p) != "second" {
+		t.Errorf("the good one is generation %v", got)
+	}
+}
+
+// Each way of telling that the configuration has changed.
+func TestReloads(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: watched}})
+	p := w.Portico
+	becomes := func(name string) {
+		t.Helper()
+		soon(t, name, func() bool { return cloud(t, p) == name })
+	}
+	p.Write(t, p.Text(t, named(w.Config, "by a change of the file")))
+	becomes("by a change of the file")
+
+	// A bad one is not read again and again, but once what is wrong is mended.
+	p.Write(t, "server: [")
+	soon(t, "the bad one is seen", func() bool { return p.Metric(t, success) == 0 })
+	config := w.Config
+	config.Server = unwatched
+	p.Write(t, p.Text(t, named(config, "mended")))
+	becomes("mended")
+
+	// From here on nobody looks at the file.
+	p.Write(t, p.Text(t, named(config, "by SIGHUP")))
+	p.Hangup(t)
+	becomes("by SIGHUP")
+	p.Write(t, p.Text(t, named(w.Config, "by the admin listener")))
+	reload(t, p).Want(t, 200)
+	if got := cloud(t, p); got != "by the admin listener" {
+		t.Errorf("after the answer it is still %q", got)
+	}
+
+	// As Kubernetes mounts a ConfigMap: the file is a link by way of a link to a
+	// folder, and that is what changes.
+	folder := filepath.Dir(p.ConfigFile)
+	mount := func(version, name string) {
+		t.Helper()
+		path := filepath.Join(folder, version, "portico.yaml")
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(p.Text(t, named(w.Config, name))), 0o600)); err != nil {
+			t.Fatal(err)
+		}
+		link(t, version, filepath.Join(folder, "..data"))
+	}
+	mount("..1", "mounted")
+	link(t, filepath.Join("..data", "portico.yaml"), p.ConfigFile)
+	becomes("mounted")
+	mount("..2", "mounted anew")
+	becomes("mounted anew")
+}
+
+// link puts a symbolic link in the place of whatever is there.
+func link(t *testing.T, to, at string) {
+	t.Helper()
+	if err := errors.Join(os.Symlink(to, at+".link"), os.Rename(at+".link", at)); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// What there is in a configuration that was taken over, and what of it waits for
+// a restart.
+func TestWhatAReloadChanges(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
+	w.PutGroup(t, "rg")
+	first, _ := fillRegions(t, w)
+	p := w.Portico
+	vm := w.ResourcePath("rg", machines+"in-northeurope") + "?api-version=" + harness.Version
+	all := w.GroupPath("rg") + "/providers/Contoso.Compute/virtualMachines?api-version=" + harness.Version
+	_, next := pageOf(t, p, first)
+
+	config := w.Config
+	config.Endpoints = maps.Clone(config.Endpoints)
+	delete(config.Endpoints, "northeurope")
+	const added = "00000000-0000-0000-0000-0000000000ad"
+	config.Subscriptions = []harness.Subscription{
+		{ID: harness.SubscriptionID, TenantID: harness.TenantID, DisplayName: "Demo", State: "Enabled"},
+		{ID: added, TenantID: harness.TenantID, DisplayName: "Added", State: "Enabled"},
+	}
+	p.Do(t, harness.Request{Path: "/subscriptions/" + added + "?api-version=2022-12-01"}).Want(t, 404)
+	p.Write(t, p.Text(t, config))
+	if answer := reload(t, p).Want(t, 200).JSON(t); answer["needsRestart"] != nil {
+		t.Errorf("%v", answer)
+	}
+	p.Do(t, harness.Request{Path: "/subscriptions/" + added + "?api-version=2022-12-01"}).Want(t, 200)
+
+	// A region that has left the map: what is there cannot be reached, which no
+	// list passes over in silence, and a walk that was under way cannot go on.
+	p.Do(t, harness.Request{Path: vm}).WantError(t, 503, "NoRegisteredProviderFound")
+	if a := p.Do(t, harness.Request{Path: all}); a.Status < 500 {
+		t.Errorf("a list without the region: %d %s", a.Status, a.Body)
+	}
+	for range harness.RegionNames() {
+		if a := p.Do(t, harness.Request{Path: next}); a.Status != 200 {
+			a.WantError(t, 410, "ExpiredSkipToken")
+			break
+		}
+		if _, next = pageOf(t, p, next); next == "" {
+			t.Fatal("the walk has ended without the region")
+		}
+	}
+	p.Write(t, p.Text(t, w.Config))
+	reload(t, p).Want(t, 200)
+	p.Do(t, harness.Request{Path: vm}).Want(t, 200)
+	p.Do(t, harness.Request{Path: all}).Want(t, 200)
+
+	text := p.Text(t, named(w.Config, "elsewhere"))
+	listen := strings.TrimPrefix(p.URL, "http://")
+	p.Write(t, strings.Replace(text, "  listen: "+listen, "  listen: "+harness.FreeAddress(t), 1)+"\njobs: {lease: 11s}\n")
+	answer := reload(t, p).Want(t, 200).JSON(t)
+	if got := fmt.Sprint(answer["needsRestart"]); got != "[server.listen jobs.lease]" {
+		t.Errorf("a restart for %s", got)
+	}
+	if got := cloud(t, p); got != "elsewhere" {
+		t.Errorf("what needs no restart was not taken over: %q", got)
+	}
+}
+
+// A request that has begun ends by the configuration that it began with.
+func TestRequestKeepsItsConfiguration(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
+	w.PutGroup(t, "rg")
+	p := w.Portico
+	at := w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version
+	answered := make(chan error, 1)
+	go func() {
+		a, err := p.Try(t.Context(), harness.Request{
+			Method: http.MethodPut, Path: at, Body: body("eastus"), Header: harness.Header("X-Contoso-Fault", "delay=3s"),
+		})
+		if err == nil && a.Status != 201 {
+			err = fmt.Errorf("status %d: %s", a.Status, a.Body)
+		}
+		answered <- err
+	}()
+	soon(t, "the write is at the provider", func() bool { return len(w.Contoso("eastus").Requests(t)) > 0 })
+	config := w.Config
+	config.Endpoints = maps.Clone(config.Endpoints)
+	delete(config.Endpoints, "eastus")
+	p.Write(t, p.Text(t, config))
+	reload(t, p).Want(t, 200)
+	p.Do(t, harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", machines+"other") + "?api-version=" + harness.Version, Body: body("eastus")}).
+		WantError(t, 400, "LocationNotAvailableForResourceType")
+	if err := <-answered; err != nil {
+		t.Error(err)
+	}
+	p.Write(t, p.Text(t, w.Config))
+	reload(t, p).Want(t, 200)
+	p.Do(t, harness.Request{Path: at}).Want(t, 200)
+	w.WantOnlyIn(t, "eastus", w.ResourcePath("rg", machines+"vm"))
+}
+
+// Connections that come in after a certificate was exchanged get the new one.
+func TestCertificateIsExchanged(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Server: watched}})
+	p := w.Portico
+	folder := filepath.Dir(p.ConfigFile)
+	shown := func() []byte {
+		t.Helper()
+		c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].Raw
+	}
+	before := shown()
+	old, err := os.ReadFile(filepath.Join(folder, "server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The new certificate is there before its key.
+	next := harness.NewCertificate(t, t.TempDir())
+	copyFile(t, next.CertFile, filepath.Join(folder, "server.crt"))
+	soon(t, "the pair that does not fit is seen", func() bool { return p.Metric(t, success) == 0 })
+	if !bytes.Equal(shown(), before) {
+		t.Error("the old certificate is not shown any more")
+	}
+	copyFile(t, next.KeyFile, filepath.Join(folder, "server.key"))
+	soon(t, "the new certificate", func() bool { return !bytes.Equal(shown(), before) })
+	c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: next.Pool, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if err := verify(shown(), next.Pool); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(p.Log(), strings.Split(string(old), "\n")[1]) {
+		t.Error("a key is in the log")
+	}
+}
+
+func verify(der []byte, pool *x509.CertPool) error {
+	c, err := x509.ParseCertificate(der)
+	if err == nil {
+		_, err = c.Verify(x509.VerifyOptions{Roots: pool})
+	}
+	return err
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = errors.Join(os.WriteFile(to+".new", text, 0o600), os.Rename(to+".new", to))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+// No call fails, whatever becomes of the configuration meanwhile: addresses come
+// and go, and every third one is bad.
+func TestReloadUnderLoad(t *testing.T) {
+	rounds := 20
+	if *long {
+		rounds = 100
+	}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
+	w.PutGroup(t, "rg")
+	p := w.Portico
+	l := startLoad(t, w, p.URL, "rg")
+	for i := range rounds {
+		l.more(t)
+		name := fmt.Sprintf("round %d", i)
+		if i%3 == 2 {
+			before := p.Metric(t, generation)
+			p.Write(t, strings.Replace(p.Text(t, named(w.Config, name)), "region: westus", []string{"region: nowhere", "region: [", "wibble: 1"}[i/3%3], 1))
+			if i%2 == 0 {
+				reload(t, p).Want(t, 400)
+			} else {
+				seen := p.Metric(t, attempted)
+				p.Hangup(t)
+				soon(t, "the bad one is seen", func() bool { return p.Metric(t, attempted) > seen })
+			}
+			if p.Metric(t, success) != 0 || p.Metric(t, generation) != before {
+				t.Fatalf("round %d: a bad configuration was taken over", i)
+			}
+			continue
+		}
+		p.Write(t, p.Text(t, named(other(w.Config, i), name)))
+		if i%2 == 0 {
+			reload(t, p).Want(t, 200)
+		} else {
+			p.Hangup(t)
+		}
+		soon(t, name, func() bool { return cloud(t, p) == name })
+	}
+	l.end(t)
+}
+
+// other is a map in which the same endpoints have other addresses every second
+// time, and there is a provider more every third.
+func other(config harness.Config, i int) harness.Config {
+	if i%2 == 1 {
+		endpoints := map[string]string{}
+		for region, url := range config.Endpoints {
+			endpoints[region] = strings.Replace(url, "127.0.0.1", "localhost", 1)
+		}
+		config.Endpoints = endpoints
+	}
+	if i%3 == 0 {
+		config.Providers = fmt.Sprintf("  - {namespace: Contoso.More, endpoints: {global: [%q]}}", config.Endpoints["global"])
+	}
+	return config
+}
