@@ -193,12 +193,12 @@ func (p *prober) ask(ctx context.Context, conn net.Conn, path string) (status in
 		DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
 	}
 	defer conn.Close()
-	target := *p.pool.base
-	reference, err := url.Parse(path)
+	target, err := url.ParseRequestURI(path) // not an URL: it names no host
 	if err != nil {
 		return 0, err
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target.ResolveReference(reference).String(), http.NoBody)
+	target.Scheme, target.Host = p.pool.base.Scheme, p.pool.base.Host
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
 	if err != nil {
 		return 0, err
 	}

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"os"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -70,8 +71,9 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
 	s.upstream = upstream.New(upstream.Options{
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: upstreamTLS,
-		Metrics: registry,
+		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
+	s.upstream.Watch(cfg.Map, healthOf(cfg.Health))
 	s.gateway = gateway.New(gateway.Options{
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry, Keys: keys,
 	})
@@ -196,8 +198,9 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		servers[0].TLSConfig = s.tls
 	}
 	working, stopWorking := context.WithCancel(context.WithoutCancel(ctx))
-	worked := make(chan struct{})
-	go func() { defer close(worked); s.gateway.Runner().Run(working) }()
+	var worked sync.WaitGroup
+	worked.Go(func() { s.gateway.Runner().Run(working) })
+	worked.Go(func() { s.upstream.Run(working) })
 	ended := make(chan error, len(servers))
 	for i, l := range []net.Listener{public, admin} {
 		go func() { ended <- servers[i].Serve(l) }()
@@ -218,7 +221,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 		}
 	}
 	stopWorking()
-	<-worked
+	worked.Wait()
 	s.upstream.Close()
 	return errors.Join(failure, s.store.Close())
 }
