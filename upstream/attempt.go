@@ -97,7 +97,7 @@ func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, ca
 		}
 	}
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.reads.RoundTrip(p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call))
+		response, err := p.reads.RoundTrip(p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
 		return sending{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
 	}
 	s := &send{started: call.Since, within: call.SendWithin}
@@ -105,7 +105,7 @@ func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, ca
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err := p.writes.RoundTrip(p.request(ctx, call))
+		response, err := p.writes.RoundTrip(p.request(ctx, call)) //nolint:bodyclose // as above
 		if err == nil {
 			return sending{response, s.sent(), true, nil}
 		}

@@ -37,12 +37,12 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	var dns *net.DNSError
 	var down *health.Down
 	switch {
+	case errors.Is(f.Err, context.Canceled):
+		return arm.NewError(arm.ClientClosedRequest).Because(f)
 	case errors.As(f.Err, &down):
 		fault := arm.NewError(arm.BadGatewayConnection, namespace).WithStatus(http.StatusServiceUnavailable).Because(f)
 		fault.RetryAfter = down.After
 		return fault
-	case errors.Is(f.Err, context.Canceled):
-		return arm.NewError(arm.ClientClosedRequest).Because(f)
 	case errors.As(f.Err, &dns):
 		return arm.NewError(arm.InvalidGatewayHost, namespace).Because(f)
 	case f.Timeout() && f.Sent:

@@ -33,7 +33,7 @@ func (p *pool) closeIdle() {
 // target returns the one target of an endpoint, whichever map it is of.
 func (c *Client) target(e *regions.Endpoint) *target {
 	if t, ok := c.targets.Load(e); ok {
-		return t.(*target) //nolint:errcheck,forcetypeassert // nothing else is stored
+		return t.(*target) // nothing else is stored
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -86,7 +86,7 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 		}
 	}
 	c.targets.Range(func(e, _ any) bool {
-		if !staying[e.(*regions.Endpoint)] { //nolint:errcheck,forcetypeassert // nothing else is stored
+		if !staying[e.(*regions.Endpoint)] { // nothing else is stored
 			c.targets.Delete(e)
 		}
 		return true

@@ -127,8 +127,8 @@ func TestCircuitOfOneAddress(t *testing.T) {
 	}
 
 	// One trial at a time; each that fails doubles the wait, up to the longest.
-	for _, wait := range []time.Duration{1, 2, 4, 8, 8} {
-		w.now += wait*time.Second - 1
+	for _, wait := range []time.Duration{time.Second, 2 * time.Second, 4 * time.Second, 8 * time.Second, 8 * time.Second} {
+		w.now += wait - 1
 		w.want(0, false, Open)
 		w.now++
 		w.want(0, false, HalfOpen)
@@ -329,21 +329,21 @@ func TestErrorsEject(t *testing.T) {
 
 func TestSlownessEjects(t *testing.T) {
 	w := newWorld(t, sample(), 4)
-	slow := func(times time.Duration) {
+	slow := func(third time.Duration) {
 		for range 400 {
 			w.now += 50 * time.Millisecond
 			w.calls(1, func(c Choice) {
 				took := 20 * time.Millisecond
 				if c.Index == 2 {
-					took *= times
+					took = third
 				}
 				c.Answered(w.now, took, 200)
 			})
 		}
 	}
-	slow(4)
+	slow(80 * time.Millisecond)
 	w.want(2, true, Closed)
-	slow(6)
+	slow(120 * time.Millisecond)
 	w.want(2, false, Closed)
 	if last := w.told[len(w.told)-1]; last.Address.Name != "https://c" || !strings.Contains(last.Reason, "longer than") {
 		t.Errorf("%+v", last)

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 	"text/template"
 )
@@ -50,7 +51,8 @@ type Subscription struct {
 // zero value, with Endpoints, is a complete one: plain HTTP, no
 // authentication, one subscription.
 type Config struct {
-	// Endpoints are base URLs by region name, "global" among them.
+	// Endpoints are base URLs by region name, "global" among them; several of one
+	// region are separated by commas.
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
@@ -120,7 +122,12 @@ func (c Config) withDefaults(listen string) Config {
 	return c
 }
 
-var configTemplate = template.Must(template.New("config").Parse(`server:
+// addresses writes the URLs of one region as a list of YAML.
+func addresses(urls string) string {
+	return `["` + strings.ReplaceAll(urls, ",", `", "`) + `"]`
+}
+
+var configTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"addresses": addresses}).Parse(`server:
   publicURL: {{.PublicURL}}
   listen: {{.Listen}}
   admin: {{.Admin}}
@@ -163,7 +170,7 @@ providers:
     registration: {{.ComputeRegistration}}
     endpoints:
 {{- range $region, $url := .Endpoints}}
-      {{$region}}: ["{{$url}}"]
+      {{$region}}: {{addresses $url}}
 {{- end}}
     resourceTypes:
       - name: virtualMachines
@@ -179,7 +186,7 @@ providers:
     registration: {{.InsightRegistration}}
     endpoints:
 {{- range $region, $url := .Endpoints}}
-      {{$region}}: ["{{$url}}"]
+      {{$region}}: {{addresses $url}}
 {{- end}}
     resourceTypes:
       - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true{{if not .NoETags}}, etags: true{{end}}}}
