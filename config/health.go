@@ -45,7 +45,7 @@ type Ejection struct {
 func defaultHealth() Health {
 	return Health{
 		Probe:   Probe{Interval: 10 * time.Second, Timeout: 2 * time.Second, UnhealthyAfter: 3, HealthyAfter: 2},
-		Circuit: Circuit{Failures: 5, Open: time.Second, LongestOpen: 10 * time.Second},
+		Circuit: Circuit{Failures: 3, Open: time.Second, LongestOpen: 10 * time.Second},
 		Ejection: Ejection{
 			Errors: 0.5, SlowerThan: 5, Calls: 20, Window: 10 * time.Second,
 			Time: 30 * time.Second, LongestTime: 5 * time.Minute, Most: 0.5,

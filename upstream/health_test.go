@@ -335,3 +335,62 @@ func TestWatchedMapChanges(t *testing.T) {
 		return len(client.probers) == 0
 	})
 }
+
+// Calls that share a connection do not share the fate of a caller who goes.
+func TestACallerWhoGoesTakesNobodyAlong(t *testing.T) {
+	release := make(chan struct{})
+	var entered, connections atomic.Int64
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/warm" {
+			return
+		}
+		entered.Add(1)
+		select {
+		case <-release:
+		case <-r.Context().Done():
+		}
+	}))
+	server.EnableHTTP2 = true
+	server.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			connections.Add(1)
+		}
+	}
+	server.StartTLS()
+	t.Cleanup(server.Close)
+	at, err := url.Parse(server.URL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	client := newClient(t, Options{TLS: server.Client().Transport.(*http.Transport).TLSClientConfig, Health: quick(0)})
+	call := Call{Endpoint: endpointOf(at), Method: http.MethodGet, Path: "/"}
+	warm := call
+	warm.Path = "/warm"
+	mustDo(t, client, warm)
+	ctx, cancel := context.WithCancel(context.Background())
+	var goers, stayers sync.WaitGroup
+	for range 10 {
+		goers.Go(func() {
+			if answer, err := client.Do(ctx, call); err == nil {
+				answer.Body.Close()
+				t.Error("an answer for a caller who went")
+			}
+		})
+		stayers.Go(func() {
+			if status, _, err := do(client, call); err != nil || status != http.StatusOK {
+				t.Errorf("%d %v", status, err)
+			}
+		})
+	}
+	within(t, "all calls", func() bool { return entered.Load() == 20 })
+	cancel()
+	goers.Wait()
+	close(release)
+	stayers.Wait()
+	if n := connections.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+	if s := client.stateOf(at); !s.Up || s.Outstanding != 0 {
+		t.Errorf("%+v", s)
+	}
+}

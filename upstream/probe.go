@@ -220,7 +220,10 @@ func (p *prober) ask(ctx context.Context, conn net.Conn, path string) (status in
 func (c *Client) changed(change health.Change) {
 	a := change.Address
 	level := c.log.Info
-	if !change.Up {
+	switch {
+	case change.Trial:
+		level = c.log.Debug
+	case !change.Up:
 		level = c.log.Warn
 	}
 	level("the health of an address changed", zap.String("region", a.Region), zap.String("endpoint", a.Name),

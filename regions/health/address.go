@@ -84,6 +84,9 @@ type Change struct {
 	Up      bool // it is in use
 	Circuit Circuit
 	Reason  string
+	// Trial: it is a step between two trials of a circuit that is not closed, of
+	// which there are many as long as nothing connects.
+	Trial bool
 }
 
 // State is how an address stands.
@@ -291,7 +294,8 @@ func (a *Address) sound() bool {
 
 // note has a change told when the lock is free.
 func (a *Address) note(reason string) {
-	a.pending = append(a.pending, Change{a, a.sound(), a.circuit.state, reason})
+	trial := a.circuit.state == HalfOpen || a.circuit.state == Open && a.circuit.opened > 1
+	a.pending = append(a.pending, Change{a, a.sound(), a.circuit.state, reason, trial})
 }
 
 // tell frees the lock and tells what was noted.

@@ -29,10 +29,11 @@ type world struct {
 	now   time.Duration
 	dice  uint64
 	told  []Change
+	tried map[int]int // by index: how much had been told of an address at its latest trial
 }
 
 func newWorld(t testing.TB, s Settings, n int) *world {
-	w := &world{t: t, now: time.Hour, dice: 1}
+	w := &world{t: t, now: time.Hour, dice: 1, tried: map[int]int{}}
 	w.board = New(s, func(c Change) { w.told = append(w.told, c) })
 	var names []string
 	for i := range n {

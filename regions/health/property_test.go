@@ -46,6 +46,9 @@ func TestWhateverHappens(t *testing.T) {
 			switch step := rapid.IntRange(0, 9).Draw(t, "step"); {
 			case step < 5:
 				if c, err := w.choose(); err == nil {
+					if w.doubled(held, c) {
+						t.Fatalf("two trials of %s at a time", w.address(c.Index).Name)
+					}
 					held = append(held, c)
 				}
 			case step < 8 && len(held) > 0:
@@ -77,6 +80,25 @@ func TestWhateverHappens(t *testing.T) {
 		}
 		w.recovers(t, watched)
 	})
+}
+
+// doubled holds for a trial beside another one that nothing has decided yet.
+func (w *world) doubled(held []Choice, c Choice) bool {
+	if c.trial == 0 {
+		return false
+	}
+	decided := len(w.told) // the latest change of the address
+	for decided > 0 && w.told[decided-1].Address != w.address(c.Index) {
+		decided--
+	}
+	last := w.tried[c.Index]
+	w.tried[c.Index] = decided
+	for _, h := range held {
+		if h.Index == c.Index && h.trial != 0 && last == decided {
+			return true
+		}
+	}
+	return false
 }
 
 // consistent holds at any time.
