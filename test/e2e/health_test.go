@@ -26,17 +26,18 @@ health:
 // addresses each.
 type twoAddresses struct {
 	*harness.World
-	relays map[string][2]*harness.Relay
+	contosos map[string]*harness.Contoso
+	relays   map[string][2]*harness.Relay
 }
 
 func newTwoAddresses(t *testing.T) twoAddresses {
 	t.Helper()
-	w := twoAddresses{relays: map[string][2]*harness.Relay{}}
+	w := twoAddresses{contosos: map[string]*harness.Contoso{}, relays: map[string][2]*harness.Relay{}}
 	endpoints := map[string]string{}
 	for _, region := range []string{"westus", "eastus"} {
 		c := harness.StartContoso(t, region, harness.ContosoOptions{})
 		pair := [2]*harness.Relay{harness.StartRelay(t, c.URL), harness.StartRelay(t, c.URL)}
-		w.relays[region] = pair
+		w.contosos[region], w.relays[region] = c, pair
 		endpoints[region] = pair[0].URL + "," + pair[1].URL
 	}
 	w.World = harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Endpoints: endpoints, Extra: healthSettings}})
@@ -141,6 +142,22 @@ func TestOneOfTwoAddressesDies(t *testing.T) {
 	if n := l.failed.Load() - failed; n > workers {
 		t.Errorf("%d calls failed, of %d that were under way at most: %s", n, workers, l.answers)
 	}
+	// A write that lost its connection was not sent by way of the other address.
+	seen, writes := map[string]bool{}, 0
+	for _, r := range w.contosos["westus"].Requests(t) {
+		if r.Method != http.MethodPatch {
+			continue
+		}
+		writes++
+		id := r.Headers.Get("X-Ms-Correlation-Request-Id")
+		if id == "" || seen[id] {
+			t.Errorf("the write %q arrived twice", id)
+		}
+		seen[id] = true
+	}
+	if writes == 0 {
+		t.Error("no writes are on record")
+	}
 	// A call that failed before may be counted a moment later.
 	l.more(t, 2*workers)
 	if n := l.more(t, 300); n != 0 {
@@ -198,8 +215,9 @@ func TestRegionWithoutAnAddress(t *testing.T) {
 		}
 	}
 	a := w.Portico.Do(t, harness.Request{Path: all}).Want(t, 503)
-	if !strings.Contains(string(a.Body), `"target":"eastus"`) || strings.Contains(string(a.Body), `"target":"westus"`) {
-		t.Errorf("%s", a.Body)
+	wait, err := strconv.Atoi(a.Header.Get("Retry-After"))
+	if err != nil || wait < 1 || wait > 60 || !strings.Contains(string(a.Body), `"target":"eastus"`) || strings.Contains(string(a.Body), `"target":"westus"`) {
+		t.Errorf("%v %s", a.Header, a.Body)
 	}
 	a = w.Portico.Do(t, harness.Request{Path: all, Header: harness.Header("x-ms-portico-on-region-failure", "partial")}).Want(t, 200)
 	if len(a.Values(t)) != 1 || !strings.Contains(string(a.Body), `"unreachable":["eastus"]`) {
