@@ -139,7 +139,11 @@ func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
 func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.Probe, detail string) {
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
-	conn, err := p.connect(ctx)
+	speaks := []string{"h2", "http/1.1"} // as reads do
+	if settings.Path != "" {
+		speaks = speaks[1:] // the GET is plain
+	}
+	conn, err := p.connect(ctx, speaks)
 	if err != nil {
 		return health.ProbeUnreachable, unreachableText(err)
 	}
@@ -159,8 +163,8 @@ func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.P
 	return health.ProbeGood, ""
 }
 
-// connect makes a connection as a call would.
-func (p *prober) connect(ctx context.Context) (net.Conn, error) {
+// connect makes a connection as a call would, for one of these protocols.
+func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error) {
 	host, port := p.pool.base.Hostname(), p.pool.base.Port()
 	secured := p.pool.base.Scheme == "https"
 	switch {
@@ -181,7 +185,7 @@ func (p *prober) connect(ctx context.Context) (net.Conn, error) {
 	if settings.ServerName == "" {
 		settings.ServerName = host
 	}
-	settings.NextProtos = []string{"http/1.1"}
+	settings.NextProtos = speaks
 	return (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 }
 
