@@ -8,66 +8,84 @@ type Code string
 
 // The codes of the front door's own answers.
 const (
-	AuthenticationFailed                Code = "AuthenticationFailed"
-	InvalidAuthenticationToken          Code = "InvalidAuthenticationToken"
-	BadGatewayConnection                Code = "BadGatewayConnection"
-	ClientClosedRequest                 Code = "ClientClosedRequest"
-	Conflict                            Code = "Conflict"
-	ExpiredSkipToken                    Code = "ExpiredSkipToken"
-	Forbidden                           Code = "Forbidden"
-	GatewayTimeout                      Code = "GatewayTimeout"
-	HTTPResourceNotFound                Code = "HttpResourceNotFound"
-	InternalServerError                 Code = "InternalServerError"
-	InvalidAPIVersionParameter          Code = "InvalidApiVersionParameter"
-	InvalidGatewayHost                  Code = "InvalidGatewayHost"
-	InvalidProviderResponse             Code = "InvalidProviderResponse"
-	InvalidQueryParameter               Code = "InvalidQueryParameter"
-	InvalidRequestContent               Code = "InvalidRequestContent"
-	InvalidRequestHeader                Code = "InvalidRequestHeader"
-	InvalidRequestURI                   Code = "InvalidRequestUri"
-	InvalidResourceGroup                Code = "InvalidResourceGroup"
-	InvalidResourceGroupLocation        Code = "InvalidResourceGroupLocation"
-	InvalidResourceLocation             Code = "InvalidResourceLocation"
-	InvalidResourceName                 Code = "InvalidResourceName"
-	InvalidResourceNamespace            Code = "InvalidResourceNamespace"
-	InvalidResourceType                 Code = "InvalidResourceType"
-	InvalidSkipToken                    Code = "InvalidSkipToken"
-	InvalidSubscriptionID               Code = "InvalidSubscriptionId"
-	InvalidTagNameCharacters            Code = "InvalidTagNameCharacters"
-	InvalidTagNameLength                Code = "InvalidTagNameLength"
-	InvalidTagValueLength               Code = "InvalidTagValueLength"
-	LocationNotAvailableForGroup        Code = "LocationNotAvailableForResourceGroup"
-	LocationNotAvailableForResourceType Code = "LocationNotAvailableForResourceType"
-	LocationRequired                    Code = "LocationRequired"
-	LockNotFound                        Code = "LockNotFound"
-	MethodNotAllowed                    Code = "MethodNotAllowed"
-	MisdirectedRequest                  Code = "MisdirectedRequest"
-	MissingAPIVersionParameter          Code = "MissingApiVersionParameter"
-	MissingSubscriptionRegistration     Code = "MissingSubscriptionRegistration"
-	NoRegisteredProviderFound           Code = "NoRegisteredProviderFound"
-	NotImplemented                      Code = "NotImplemented"
-	ParentResourceNotFound              Code = "ParentResourceNotFound"
-	OperationCanceled                   Code = "OperationCanceled"
-	PreconditionFailed                  Code = "PreconditionFailed"
-	ReadOnlyDisabledSubscription        Code = "ReadOnlyDisabledSubscription"
-	RequestContentTooLarge              Code = "RequestContentTooLarge"
-	ResourceGroupBeingDeleted           Code = "ResourceGroupBeingDeleted"
-	ResourceGroupDeletionBlocked        Code = "ResourceGroupDeletionBlocked"
-	ResourceGroupDeletionTimeout        Code = "ResourceGroupDeletionTimeout"
-	ResourceGroupNotFound               Code = "ResourceGroupNotFound"
-	ResourceGroupQuotaExceeded          Code = "ResourceGroupQuotaExceeded"
-	ResourceNotFound                    Code = "ResourceNotFound"
-	ResourceQuotaExceeded               Code = "ResourceQuotaExceeded"
-	ResponseTooLarge                    Code = "ResponseTooLarge"
-	ScopeLocked                         Code = "ScopeLocked"
-	ServerBusy                          Code = "ServerBusy"
-	ServerTimeout                       Code = "ServerTimeout"
-	ServiceUnavailable                  Code = "ServiceUnavailable"
-	SubscriptionNotFound                Code = "SubscriptionNotFound"
-	TagCountExceeded                    Code = "TagCountExceeded"
-	TooManyRequests                     Code = "TooManyRequests"
-	UnregisterNotAllowed                Code = "CannotUnregisterNamespaceWithResources"
-	UnsupportedMediaType                Code = "UnsupportedMediaType"
+	AuthenticationFailed                 Code = "AuthenticationFailed"
+	BadGatewayConnection                 Code = "BadGatewayConnection"
+	CannotMoveResource                   Code = "CannotMoveResource"
+	ClientClosedRequest                  Code = "ClientClosedRequest"
+	Conflict                             Code = "Conflict"
+	ExpiredSkipToken                     Code = "ExpiredSkipToken"
+	FeatureNotFound                      Code = "FeatureNotFound"
+	Forbidden                            Code = "Forbidden"
+	GatewayTimeout                       Code = "GatewayTimeout"
+	HTTPResourceNotFound                 Code = "HttpResourceNotFound"
+	InternalServerError                  Code = "InternalServerError"
+	InvalidAPIVersionParameter           Code = "InvalidApiVersionParameter"
+	InvalidAuthenticationToken           Code = "InvalidAuthenticationToken"
+	InvalidGatewayHost                   Code = "InvalidGatewayHost"
+	InvalidProviderResponse              Code = "InvalidProviderResponse"
+	InvalidQueryParameter                Code = "InvalidQueryParameter"
+	InvalidRequestContent                Code = "InvalidRequestContent"
+	InvalidRequestHeader                 Code = "InvalidRequestHeader"
+	InvalidRequestURI                    Code = "InvalidRequestUri"
+	InvalidResourceGroup                 Code = "InvalidResourceGroup"
+	InvalidResourceGroupLocation         Code = "InvalidResourceGroupLocation"
+	InvalidResourceLocation              Code = "InvalidResourceLocation"
+	InvalidResourceName                  Code = "InvalidResourceName"
+	InvalidResourceNamespace             Code = "InvalidResourceNamespace"
+	InvalidResourceType                  Code = "InvalidResourceType"
+	InvalidSkipToken                     Code = "InvalidSkipToken"
+	InvalidSubscriptionID                Code = "InvalidSubscriptionId"
+	InvalidTagNameCharacters             Code = "InvalidTagNameCharacters"
+	InvalidTagNameLength                 Code = "InvalidTagNameLength"
+	InvalidTagValueLength                Code = "InvalidTagValueLength"
+	LinkedAuthorizationFailed            Code = "LinkedAuthorizationFailed"
+	LinkedInvalidPropertyID              Code = "LinkedInvalidPropertyId"
+	LocationNotAvailableForGroup         Code = "LocationNotAvailableForResourceGroup"
+	LocationNotAvailableForResourceType  Code = "LocationNotAvailableForResourceType"
+	LocationRequired                     Code = "LocationRequired"
+	LockNotFound                         Code = "LockNotFound"
+	LockQuotaExceeded                    Code = "LockQuotaExceeded"
+	MethodNotAllowed                     Code = "MethodNotAllowed"
+	MisdirectedRequest                   Code = "MisdirectedRequest"
+	MissingAPIVersionParameter           Code = "MissingApiVersionParameter"
+	MissingRegistrationForLocation       Code = "MissingRegistrationForLocation"
+	MissingSubscriptionRegistration      Code = "MissingSubscriptionRegistration"
+	NoRegisteredProviderFound            Code = "NoRegisteredProviderFound"
+	NotImplemented                       Code = "NotImplemented"
+	OperationCanceled                    Code = "OperationCanceled"
+	ParentResourceNotFound               Code = "ParentResourceNotFound"
+	PreconditionFailed                   Code = "PreconditionFailed"
+	ReadOnlyDisabledSubscription         Code = "ReadOnlyDisabledSubscription"
+	RequestConflict                      Code = "RequestConflict"
+	RequestContentTooLarge               Code = "RequestContentTooLarge"
+	RequestDisallowedByPolicy            Code = "RequestDisallowedByPolicy"
+	ReservedTagName                      Code = "ReservedTagName"
+	ResourceGroupBeingDeleted            Code = "ResourceGroupBeingDeleted"
+	ResourceGroupDeletionBlocked         Code = "ResourceGroupDeletionBlocked"
+	ResourceGroupDeletionTimeout         Code = "ResourceGroupDeletionTimeout"
+	ResourceGroupNotFound                Code = "ResourceGroupNotFound"
+	ResourceGroupQuotaExceeded           Code = "ResourceGroupQuotaExceeded"
+	ResourceMoveFailed                   Code = "ResourceMoveFailed"
+	ResourceMoveProviderValidationFailed Code = "ResourceMoveProviderValidationFailed"
+	ResourceMoveValidationFailed         Code = "ResourceMoveValidationFailed"
+	ResourceNotFound                     Code = "ResourceNotFound"
+	ResourceNotTopLevel                  Code = "ResourceNotTopLevel"
+	ResourceQuotaExceeded                Code = "ResourceQuotaExceeded"
+	ResourcesBeingMoved                  Code = "ResourcesBeingMoved"
+	ResponseTooLarge                     Code = "ResponseTooLarge"
+	ScopeLocked                          Code = "ScopeLocked"
+	ServerBusy                           Code = "ServerBusy"
+	ServerTimeout                        Code = "ServerTimeout"
+	ServiceUnavailable                   Code = "ServiceUnavailable"
+	SubscriptionNotFound                 Code = "SubscriptionNotFound"
+	TagCountExceeded                     Code = "TagCountExceeded"
+	TagNameInUse                         Code = "TagNameInUse"
+	TagNameNotFound                      Code = "TagNameNotFound"
+	TagsNotSupported                     Code = "TagsNotSupported"
+	TagValueInUse                        Code = "TagValueInUse"
+	TooManyRequests                      Code = "TooManyRequests"
+	UnregisterNotAllowed                 Code = "CannotUnregisterNamespaceWithResources"
+	UnsupportedMediaType                 Code = "UnsupportedMediaType"
 )
 
 // fault is what a code stands for: the status that carries it and the form of
@@ -86,10 +104,12 @@ var faults = map[Code]fault{
 	AuthenticationFailed:       {http.StatusUnauthorized, "Authentication failed. The 'Authorization' header is missing."},
 	InvalidAuthenticationToken: {http.StatusUnauthorized, "The access token is invalid."},
 	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
+	CannotMoveResource:         {http.StatusBadRequest, "The resources cannot be moved: %s."},
 	Conflict:                   {http.StatusConflict, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests."},
 	ClientClosedRequest:        {statusClientClosed, "The client went away before the request was answered."},
 	ExpiredSkipToken: {http.StatusGone,
 		"The skip token can no longer be used: %s. Please begin the list anew."},
+	FeatureNotFound:            {http.StatusNotFound, "The feature '%s' could not be found."},
 	Forbidden:                  {http.StatusForbidden, "%s"},
 	GatewayTimeout:             {http.StatusGatewayTimeout, "The gateway did not receive a response from '%s' within the specified time period."},
 	HTTPResourceNotFound:       {http.StatusNotFound, "No HTTP resource was found that matches the request URI '%s'."},
@@ -118,15 +138,23 @@ var faults = map[Code]fault{
 		"The tag name '%s' is invalid: a tag name has 1 to 512 characters."},
 	InvalidTagValueLength: {http.StatusBadRequest,
 		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
+	LinkedAuthorizationFailed: {http.StatusForbidden,
+		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action '%s' on the linked scope(s) '%s' or the linked scope(s) are invalid."},
+	LinkedInvalidPropertyID: {http.StatusBadRequest,
+		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},
 	LocationNotAvailableForGroup: {http.StatusBadRequest,
 		"The provided location '%s' is not available for resource group. List of available regions is '%s'."},
 	LocationNotAvailableForResourceType: {http.StatusBadRequest,
 		"The provided location '%s' is not available for resource type '%s'. List of available regions for the resource type is '%s'."},
-	LocationRequired:           {http.StatusBadRequest, "The location property is required for this definition."},
-	LockNotFound:               {http.StatusNotFound, "The lock '%s' could not be found."},
+	LocationRequired: {http.StatusBadRequest, "The location property is required for this definition."},
+	LockNotFound:     {http.StatusNotFound, "The lock '%s' could not be found."},
+	LockQuotaExceeded: {http.StatusConflict,
+		"Creating the lock '%s' would exceed the quota of '%d' locks per scope. The current lock count is '%d', please delete some locks of the scope before creating a new one."},
 	MethodNotAllowed:           {http.StatusMethodNotAllowed, "The requested resource does not support http method '%s'."},
 	MisdirectedRequest:         {http.StatusMisdirectedRequest, "The host of this request is none that this service answers for."},
 	MissingAPIVersionParameter: {http.StatusBadRequest, "The api-version query parameter (?api-version=) is required for all requests."},
+	MissingRegistrationForLocation: {http.StatusConflict,
+		"The subscription is not registered for the resource type '%s' in the location '%s'. Re-register for this provider in order to have access to this location."},
 	MissingSubscriptionRegistration: {http.StatusConflict,
 		"The subscription is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions."},
 	NoRegisteredProviderFound: {http.StatusBadRequest,
@@ -137,6 +165,8 @@ var faults = map[Code]fault{
 	PreconditionFailed:     {http.StatusPreconditionFailed, "The condition '%s' is not met by the present state of '%s'. Read it again and decide anew."},
 	ReadOnlyDisabledSubscription: {http.StatusConflict,
 		"The subscription '%s' is disabled and therefore marked as read only. You cannot perform any write actions on this subscription until it is re-enabled."},
+	RequestConflict: {http.StatusConflict,
+		"The resource '%s' conflicts with another one, or with what is being done to it: %s."},
 	RequestContentTooLarge: {http.StatusRequestEntityTooLarge, "The request content size exceeds the maximum size of %s."},
 	ResourceGroupBeingDeleted: {http.StatusConflict,
 		"The resource group '%s' is in deprovisioning state and cannot perform this operation."},
@@ -147,10 +177,18 @@ var faults = map[Code]fault{
 	ResourceGroupNotFound: {http.StatusNotFound, "Resource group '%s' could not be found."},
 	ResourceGroupQuotaExceeded: {http.StatusConflict,
 		"Creating the resource group '%s' would exceed the quota of '%d'. The current resource group count is '%d', please delete some resource groups before creating a new one."},
+	ResourceMoveFailed: {http.StatusConflict,
+		"%d of %d resources could not be moved to the resource group '%s'. Please see details. The tracking Id is '%s'."},
+	ResourceMoveProviderValidationFailed: {http.StatusConflict,
+		"Resource move validation failed. Please see details. Diagnostic information: timestamp '%s', subscription id '%s', tracking id '%s', request correlation id '%s'."},
+	ResourceMoveValidationFailed: {http.StatusBadRequest, "Resource move is not supported for resource types '%s'"},
 	ResourceNotFound: {http.StatusNotFound,
 		"The Resource '%s' under resource group '%s' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix"},
+	ResourceNotTopLevel: {http.StatusBadRequest, "Identifier '%s' is not a top level resource."},
 	ResourceQuotaExceeded: {http.StatusConflict,
 		"Creating the resource of type %[1]s would exceed the quota of %[2]d resources of type %[1]s per resource group. The current resource count is %[3]d, please delete some resources of this type before creating a new one."},
+	ResourcesBeingMoved: {http.StatusConflict,
+		"The resource group '%s' is locked, as resources are being moved from or to it. Nothing in it can be created, changed or deleted until the move has ended."},
 	ResponseTooLarge: {http.StatusInternalServerError,
 		"The response of '%s' exceeds the maximum size of %s and was dropped."},
 	ScopeLocked: {http.StatusConflict,
@@ -167,4 +205,10 @@ var faults = map[Code]fault{
 		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},
 	UnsupportedMediaType: {http.StatusUnsupportedMediaType,
 		"The content media type '%s' is not supported. Only 'application/json' is supported."},
+	TagNameInUse:              {http.StatusConflict, "The tag name '%s' cannot be deleted: %s."},
+	TagValueInUse:             {http.StatusConflict, "The value '%s' of the tag name '%s' cannot be deleted: it is in use."},
+	TagNameNotFound:           {http.StatusNotFound, "The tag name '%s' could not be found."},
+	TagsNotSupported:          {http.StatusBadRequest, "The resource type '%s' does not support tags."},
+	ReservedTagName:           {http.StatusBadRequest, "The tag name '%s' is invalid: the prefix '%s' is reserved."},
+	RequestDisallowedByPolicy: {http.StatusForbidden, "Resource '%s' was disallowed by policy. Reasons: '%s'."},
 }

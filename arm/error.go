@@ -112,9 +112,24 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 }
 
 // NotRegistered returns MissingSubscriptionRegistration with the details from
-// which clients of every age take the namespace that they then register.
-func NotRegistered(namespace string) *Error {
-	e := NewError(MissingSubscriptionRegistration, namespace).About(namespace)
+// which clients of every age take the namespace that they then register. state
+// is that of a registration which has ended; empty where there never was one.
+func NotRegistered(namespace, state string) *Error {
+	e := NewError(MissingSubscriptionRegistration, namespace)
+	if state != "" {
+		e = e.Saying("The subscription registration is in '%s' state. The subscription must be registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", state, namespace)
+	}
+	return e.ofNamespace(namespace)
+}
+
+// NotRegisteredThere returns MissingRegistrationForLocation, likewise. typeName
+// is the type without its namespace, location a region's display name.
+func NotRegisteredThere(namespace, typeName, location string) *Error {
+	return NewError(MissingRegistrationForLocation, typeName, location).ofNamespace(namespace)
+}
+
+func (e *Error) ofNamespace(namespace string) *Error {
+	e.Target = namespace
 	e.Details = []Error{{Code: e.Code, Message: e.Message, Target: namespace}}
 	return e
 }

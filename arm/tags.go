@@ -1,6 +1,7 @@
 package arm
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"unicode"
@@ -50,4 +51,62 @@ func CheckTags(tags map[string]string, limit int) *Error {
 
 func reservedInTag(r rune) bool {
 	return strings.ContainsRune(`<>%&\?/`, r) || unicode.IsControl(r)
+}
+
+// TagOperation is what a PATCH of the tags of a scope does with those that it
+// sends.
+type TagOperation uint8
+
+// The operations.
+const (
+	// TagReplace leaves the tags that are sent, and no others.
+	TagReplace TagOperation = iota
+	// TagMerge adds them to those that there are; of a name that is there
+	// already, the value changes.
+	TagMerge
+	// TagDelete takes them away: by name and value or, where no value is sent,
+	// by the name alone.
+	TagDelete
+)
+
+// ParseTagOperation reads the name of an operation in any casing.
+func ParseTagOperation(text string) (TagOperation, bool) {
+	for i, name := range [...]string{"Replace", "Merge", "Delete"} {
+		if strings.EqualFold(text, name) {
+			return TagOperation(i), true
+		}
+	}
+	return 0, false
+}
+
+// Apply returns the tags that there are after the operation, in a map of its
+// own. Names match without case; that of the latest write is kept.
+func (o TagOperation) Apply(current, sent map[string]string) map[string]string {
+	if o == TagReplace {
+		current = nil
+	}
+	result := make(map[string]string, len(current)+len(sent))
+	maps.Copy(result, current)
+	for name, value := range sent {
+		for present, was := range result {
+			if EqualFold(present, name) && (o == TagMerge || value == "" || value == was) {
+				delete(result, present)
+			}
+		}
+		if o != TagDelete {
+			result[name] = value
+		}
+	}
+	return result
+}
+
+// ReservedTagPrefix returns the prefix that the names of tags which are defined
+// ahead of their use may not have, or "".
+func ReservedTagPrefix(name string) string {
+	for _, prefix := range [...]string{"microsoft", "azure", "windows"} {
+		if strings.HasPrefix(Fold(name), prefix) {
+			return prefix
+		}
+	}
+	return ""
 }

@@ -144,7 +144,7 @@ func TestErrorWordings(t *testing.T) {
 	if got := NoProviderFound("k", "v", "N.S/a", []string{"x", "y"}, []string{"l", "m"}).Message; got != "No registered resource provider found for location 'k' and API version 'v' for type 'a'. The supported api-versions are 'x, y'. The supported locations are 'l, m'." {
 		t.Error(got)
 	}
-	if n := NotRegistered("N.S"); len(n.Details) != 1 || n.Details[0].Target != "N.S" || n.Status != 409 {
+	if n := NotRegistered("N.S", ""); len(n.Details) != 1 || n.Details[0].Target != "N.S" || n.Status != 409 {
 		t.Errorf("%+v", n)
 	}
 }

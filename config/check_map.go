@@ -34,6 +34,7 @@ func (b *mapReader) checkType(p providerNodes, n typeNodes, t *regions.ResourceT
 			"add subservice to the type, or leave {subservice} out")
 		return
 	}
+	b.checkSKUs(n, t)
 	if t.Parent == nil {
 		b.checkEndpoints(p, n, t)
 	}

@@ -23,7 +23,9 @@ type Config struct {
 	Jobs          Jobs
 	Lists         Lists
 	Operations    Operations
+	Batch         Batch
 	GroupDelete   GroupDelete
+	Move          Move
 	Map           *regions.Map
 	Subscriptions []Subscription
 
@@ -170,12 +172,28 @@ type Operations struct {
 	Records                      time.Duration // how long an operation is remembered
 }
 
+// Batch bounds what a client sends as many requests in one.
+type Batch struct {
+	Immediate   int   // requests that are answered at once
+	Requests    int   // in one batch, at most; beyond Immediate they are carried later
+	AtOnce      int   // requests of one batch under way
+	Memory      int64 // for the answers of one batch; at least Limits.AnswerBody
+	TotalMemory int64 // for those of all batches together; at least Memory
+	PerCaller   int   // batches beyond Immediate that one caller may have under way
+}
+
 // GroupDelete bounds the deletion of a resource group.
 type GroupDelete struct {
 	TransientBudget time.Duration // for one resource's passing failures
 	Limit           time.Duration // for the whole
 	PerEndpoint     int           // deletes in flight per endpoint
 	PerJob          int           // deletes in flight per group
+}
+
+// Move bounds a move of resources between groups.
+type Move struct {
+	TransientBudget time.Duration // for one provider's passing failures
+	Limit           time.Duration // past it no provider is told any more
 }
 
 // Subscription is one that the configuration declares. State is one of
@@ -187,6 +205,9 @@ type Subscription struct {
 	DisplayName string
 	State       string
 	Covered     bool
+	OfferID     string
+	PlacementID string
+	Features    []string // "Namespace/name"
 }
 
 // Defaults returns the settings of a configuration that names none. It has no
@@ -235,11 +256,20 @@ func Defaults() Config {
 			RetryAfterMax: 10 * time.Minute,
 			Records:       48 * time.Hour,
 		},
+		Batch: Batch{
+			Immediate:   20,
+			Requests:    500,
+			AtOnce:      8,
+			Memory:      64 << 20,
+			TotalMemory: 256 << 20,
+			PerCaller:   16,
+		},
 		GroupDelete: GroupDelete{
 			TransientBudget: 15 * time.Minute,
 			Limit:           time.Hour,
 			PerEndpoint:     8,
 			PerJob:          64,
 		},
+		Move: Move{TransientBudget: 15 * time.Minute, Limit: 4 * time.Hour},
 	}
 }

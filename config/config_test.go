@@ -47,6 +47,7 @@ index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, a
 jobs: {lease: 10s}
 lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}
+batch: {immediate: 20, requests: 500, atOnce: 8, memory: 64MiB, totalMemory: 256MiB, perCaller: 16}
 groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
 regions: [{name: westus, displayName: westus}]
 `))
@@ -263,5 +264,37 @@ func TestManyTypes(t *testing.T) {
 	}
 	if n := len(c.Map.Providers()); n != 100 {
 		t.Errorf("%d providers", n)
+	}
+}
+
+func TestFeaturesAndOffers(t *testing.T) {
+	c, err := Parse("x.yaml", []byte(minimal+`
+providers:
+  - namespace: Contoso.Compute
+    features: [beta, Alpha-1]
+    endpoints: {global: ["https://compute.example"], westus: ["https://westus.compute.example"]}
+    resourceTypes: [{name: machines, kind: tracked, apiVersions: ["2024-01-01"]}]
+subscriptions:
+  - {id: 00000000-0000-0000-0000-000000000001, tenantId: 00000000-0000-0000-0000-000000000002, offerId: free, locationPlacementId: here, registeredFeatures: [Contoso.Compute/beta, Other.One/x]}
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := c.Map.Provider("contoso.compute")
+	if name, ok := p.Feature("ALPHA-1"); !ok || name != "Alpha-1" || len(p.Features) != 2 {
+		t.Errorf("%q %v", name, p.Features)
+	}
+	if _, ok := p.Feature("none"); ok {
+		t.Error("there is no such feature")
+	}
+	if s := c.Subscriptions[0]; s.OfferID != "free" || s.PlacementID != "here" || strings.Join(s.Features, " ") != "Contoso.Compute/beta Other.One/x" {
+		t.Errorf("%+v", s)
+	}
+	var regions []string
+	for _, e := range p.Endpoints() {
+		regions = append(regions, e.Region+" "+e.String())
+	}
+	if strings.Join(regions, ", ") != "global https://compute.example, westus https://westus.compute.example" {
+		t.Errorf("%v", regions)
 	}
 }

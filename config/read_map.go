@@ -24,6 +24,7 @@ type typeNodes struct {
 	object
 	name      *node
 	locations []locationNode
+	skus      []skuNodes
 }
 
 type locationNode struct {

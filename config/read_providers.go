@@ -9,8 +9,8 @@ import (
 )
 
 func (b *mapReader) readProviders(root object) {
-	twice := b.r.distinct("namespace")
-	for _, o := range root.children("providers", "namespace", "registration", "endpoints", "endpointTemplate", "resourceTypes") {
+	twice, owned := b.r.distinct("namespace"), b.r.distinct("internal subscription")
+	for _, o := range root.children("providers", "namespace", "registration", "features", "endpoints", "endpointTemplate", "internalSubscriptions", "resourceTypes") {
 		p := regions.ProviderDeclaration{}
 		namespace := must(o, "namespace", &p.Namespace, name(namespaceForm))
 		if namespace == nil {
@@ -20,7 +20,18 @@ func (b *mapReader) readProviders(root object) {
 		usable := checkNamespace(b.r, namespace, p.Namespace) &&
 			twice.add(namespace, arm.Fold(p.Namespace), p.Namespace)
 		set(o, "registration", &p.Registration, enum(regions.Registrations()))
+		features := b.r.distinct("feature")
+		for _, n := range o.list("features") {
+			if f, ok := value(b.r, n, "features", featureName()); ok && features.add(n, arm.Fold(f), f) {
+				p.Features = append(p.Features, f)
+			}
+		}
 		p.Addresses = b.readAddresses(o, p.Namespace)
+		for _, n := range o.filled("internalSubscriptions", "subscription ids, or no internalSubscriptions") {
+			if id, ok := value(b.r, n, "internalSubscriptions", guid()); ok && owned.add(n, id, id) {
+				p.InternalSubscriptions = append(p.InternalSubscriptions, id)
+			}
+		}
 		nodes := providerNodes{object: o, namespace: namespace}
 		b.readTypes(&nodes, &p)
 		if usable {
@@ -50,9 +61,11 @@ func (b *mapReader) readTypes(nodes *providerNodes, p *regions.ProviderDeclarati
 		for _, l := range locations {
 			t.Locations = append(t.Locations, l.location)
 		}
+		var skus []skuNodes
+		t.SKUs, skus = b.readSKUs(o)
 		if valid {
 			p.Types = append(p.Types, t)
-			nodes.types = append(nodes.types, typeNodes{o, at, locations})
+			nodes.types = append(nodes.types, typeNodes{o, at, locations, skus})
 		}
 	}
 }
@@ -60,7 +73,7 @@ func (b *mapReader) readTypes(nodes *providerNodes, p *regions.ProviderDeclarati
 func typeKeys() []string {
 	return []string{
 		"name", "kind", "routing", "subservice", "apiVersions", "locations", "deletionPolicy", "capabilities",
-		"endpoints", "endpointTemplate", "lateWriteWindow", "onRegionFailure",
+		"endpoints", "endpointTemplate", "lateWriteWindow", "onRegionFailure", "skus",
 	}
 }
 

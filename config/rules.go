@@ -80,6 +80,18 @@ func count() rule[int] {
 	}
 }
 
+// amount is a number that may be none.
+func amount() rule[int64] {
+	return rule[int64]{
+		parse: func(text string) (int64, bool) {
+			n, err := strconv.ParseUint(text, 10, 63)
+			return int64(n), err == nil
+		},
+		noun:    "whole number",
+		allowed: "0 or more",
+	}
+}
+
 // several is a number of things of which one will not do.
 func several() rule[int] {
 	return rule[int]{
@@ -241,5 +253,26 @@ func degrees(limit float64) rule[string] {
 		},
 		noun:    "number of degrees",
 		allowed: fmt.Sprintf("-%g to %g, such as 37.783", limit, limit),
+	}
+}
+
+// featureName is a feature of one provider.
+func featureName() rule[string] {
+	return rule[string]{
+		parse:   func(text string) (string, bool) { return text, arm.ValidFeatureName(text) },
+		noun:    "name of a feature",
+		allowed: "letters, digits, full stops, hyphens and underscores, at most 128",
+	}
+}
+
+// fullFeatureName is a feature with its namespace.
+func fullFeatureName() rule[string] {
+	return rule[string]{
+		parse: func(text string) (string, bool) {
+			_, _, ok := arm.CutFeature(text)
+			return text, ok
+		},
+		noun:    "full name of a feature",
+		allowed: "a namespace and the name of a feature, such as Contoso.Compute/bigMachines",
 	}
 }

@@ -8,7 +8,7 @@ import (
 func sectionNames() []string {
 	return []string{
 		"include", "server", "metadata", "auth", "store", "limits", "upstream", "health", "index", "jobs", "lists",
-		"operations", "groupDelete", "regions", "providers", "subscriptions",
+		"operations", "batch", "groupDelete", "move", "regions", "providers", "subscriptions",
 	}
 }
 
@@ -30,7 +30,9 @@ func read(r *report, tree *node, disk bool) *Config {
 	readJobs(root, &c.Jobs)
 	readLists(root, &c)
 	readOperations(root, &c.Operations)
+	readBatch(root, &c)
 	readGroupDelete(root, &c.GroupDelete)
+	readMove(root, &c.Move)
 	c.Map = readMap(root)
 	readSubscriptions(root, &c)
 
@@ -144,6 +146,30 @@ func readOperations(root object, p *Operations) {
 	}
 }
 
+func readBatch(root object, c *Config) {
+	b := &c.Batch
+	o := root.child("batch", "immediate", "requests", "atOnce", "memory", "totalMemory", "perCaller")
+	set(o, "immediate", &b.Immediate, count())
+	set(o, "requests", &b.Requests, count())
+	set(o, "atOnce", &b.AtOnce, count())
+	set(o, "memory", &b.Memory, size())
+	set(o, "totalMemory", &b.TotalMemory, size())
+	set(o, "perCaller", &b.PerCaller, count())
+	if b.Memory < c.Limits.AnswerBody {
+		o.r.fault(o.at("memory"), "batch.memory is less than limits.answerBody: no answer would fit", "at least limits.answerBody")
+	}
+	if b.TotalMemory < b.Memory {
+		at := o.at("totalMemory")
+		if o.get("totalMemory") == nil {
+			at = o.at("memory")
+		}
+		o.r.fault(at, "batch.totalMemory is less than batch.memory: a batch could not have what it may", "at least batch.memory")
+	}
+	if b.Requests < b.Immediate {
+		o.r.fault(o.at("requests"), "batch.requests is less than batch.immediate", "at least batch.immediate")
+	}
+}
+
 func readGroupDelete(root object, g *GroupDelete) {
 	o := root.child("groupDelete", "transientBudget", "limit", "perEndpoint", "perJob")
 	set(o, "transientBudget", &g.TransientBudget, positive())
@@ -152,9 +178,15 @@ func readGroupDelete(root object, g *GroupDelete) {
 	set(o, "perJob", &g.PerJob, count())
 }
 
+func readMove(root object, m *Move) {
+	o := root.child("move", "transientBudget", "limit")
+	set(o, "transientBudget", &m.TransientBudget, positive())
+	set(o, "limit", &m.Limit, positive())
+}
+
 func readSubscriptions(root object, c *Config) {
 	twice := root.r.distinct("subscription")
-	for _, o := range root.children("subscriptions", "id", "tenantId", "displayName", "state", "covered") {
+	for _, o := range root.children("subscriptions", "id", "tenantId", "displayName", "state", "covered", "offerId", "locationPlacementId", "registeredFeatures") {
 		s := Subscription{State: "Enabled"}
 		id := must(o, "id", &s.ID, guid())
 		must(o, "tenantId", &s.TenantID, guid())
@@ -162,6 +194,13 @@ func readSubscriptions(root object, c *Config) {
 		set(o, "displayName", &s.DisplayName, plainText())
 		set(o, "state", &s.State, oneOf("Enabled", "PastDue", "Warned", "Disabled", "Deleted"))
 		set(o, "covered", &s.Covered, truth())
+		set(o, "offerId", &s.OfferID, plainText())
+		set(o, "locationPlacementId", &s.PlacementID, plainText())
+		for _, n := range o.list("registeredFeatures") {
+			if f, ok := value(root.r, n, "registeredFeatures", fullFeatureName()); ok {
+				s.Features = append(s.Features, f)
+			}
+		}
 		if id != nil && twice.add(id, s.ID, s.ID) {
 			c.Subscriptions = append(c.Subscriptions, s)
 		}

@@ -7,6 +7,7 @@ import (
 	"net/url"
 
 	"portico/arm"
+	"portico/limits"
 	"portico/regions"
 	"portico/tracing"
 	"portico/upstream"
@@ -97,7 +98,7 @@ func (c Collection) step(ctx context.Context, r region, as call) (region, reply,
 
 // unread tells why there is no answer. What reserve said passes.
 func (c Collection) unread(err error) error {
-	for _, own := range []error{errNoRoom, errBusy, upstream.ErrOverBudget} {
+	for _, own := range []error{limits.ErrNoRoom, limits.ErrBusy, upstream.ErrOverBudget} {
 		if errors.Is(err, own) {
 			return own
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/arm"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 )
@@ -21,7 +22,7 @@ type Options struct {
 	Public *url.URL // scheme and host under which clients know the front door
 	// Budget is for all lists together, Memory for one of them, PageSize for one
 	// page of a provider, in bytes; none is less than the next.
-	Budget           *Budget
+	Budget           *limits.Memory
 	Memory, PageSize int64
 	TokenLifetime    time.Duration
 	// Timeout is what a client waits for an answer. Regions get less of it, so
@@ -108,11 +109,11 @@ func (l *Lister) page(ctx context.Context, r Request) (*Merged, error) {
 	}
 	p := &pass{
 		lister: l, request: r, own: own, walk: w, top: top,
-		share: l.options.Budget.share(l.options.Memory),
+		share: l.options.Budget.Share(l.options.Memory),
 	}
 	merged, err := p.run(ctx)
 	if err != nil {
-		p.share.close()
+		p.share.Close()
 		return nil, err
 	}
 	return merged, nil

@@ -153,7 +153,7 @@ func TestOneRegionFails(t *testing.T) {
 			case fault != nil || text != `{"value":[{"id":"/a"}],"unreachable":["west"]}` || page.Completed || strings.Join(page.Unreachable, " ") != "west":
 				t.Errorf("got %s %+v %v", text, page, fault)
 			}
-			if held := l.options.Budget.free; held != 256<<20+slack {
+			if held := l.options.Budget.Free(); held != 256<<20 {
 				t.Errorf("%d bytes of the budget are left", held)
 			}
 		})

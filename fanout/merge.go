@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/limits"
 )
 
 // Merged is a page of a list over several regions. What it holds of the budget
@@ -28,13 +29,13 @@ type Merged struct {
 
 	parts [][]byte // of the message, in order: parts of the providers' pages mostly
 	size  int64
-	share *share
+	share *limits.MemoryShare
 }
 
 // Release gives back what the page holds. It must not be written afterwards.
 func (m *Merged) Release() {
 	m.parts = nil
-	m.share.close()
+	m.share.Close()
 }
 
 // Size is the length of the message in bytes.

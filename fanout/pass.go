@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/limits"
 )
 
 // Bounds of one page.
@@ -26,7 +27,7 @@ type pass struct {
 	own     ownQuery
 	walk    *walk
 	top     int // 0: whatever the providers give
-	share   *share
+	share   *limits.MemoryShare
 
 	until   time.Time // when first attempts must have ended
 	results []*result // of the regions that were asked, in their order
@@ -166,7 +167,7 @@ func (p *pass) alone(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, p.lister.share(waitShare))
 	defer cancel()
 	room := p.lister.options.PageSize + 1
-	if err := p.share.take(waiting, room); err != nil {
+	if err := p.share.Take(waiting, room); err != nil {
 		first.outcome = busy
 		return
 	}
@@ -247,9 +248,9 @@ func (p *pass) one(ctx context.Context, r *result, as attempt) {
 func (r *result) fail(err error, namespace string) {
 	var fault *arm.Error
 	switch {
-	case errors.Is(err, errNoRoom):
+	case errors.Is(err, limits.ErrNoRoom):
 		r.outcome, r.fault = deferred, nil
-	case errors.Is(err, errBusy):
+	case errors.Is(err, limits.ErrBusy):
 		r.outcome, r.fault = busy, nil
 	case errors.As(err, &fault):
 		r.outcome, r.fault = broke, fault
@@ -297,7 +298,7 @@ func (r *room) reserve(ctx context.Context, n int64) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, r.pass.lister.share(waitShare))
 	defer cancel()
-	if err := r.pass.share.take(waiting, n); err != nil {
+	if err := r.pass.share.Take(waiting, n); err != nil {
 		return err
 	}
 	r.taken += n
@@ -310,7 +311,7 @@ func (r *room) elements(ctx context.Context, n int) error {
 	if !r.alone {
 		return r.reserve(ctx, bytes)
 	}
-	r.pass.share.force(bytes)
+	r.pass.share.Force(bytes)
 	r.taken += bytes
 	return nil
 }
@@ -320,7 +321,7 @@ func (r *room) empty() {
 	if r.alone {
 		r.prepaid += r.taken
 	} else {
-		r.pass.share.give(r.taken)
+		r.pass.share.Give(r.taken)
 	}
 	r.taken = 0
 }
@@ -331,5 +332,5 @@ func (r *room) settle(to *result) {
 		r.empty()
 	}
 	to.held = r.taken
-	r.pass.share.give(r.prepaid)
+	r.pass.share.Give(r.prepaid)
 }

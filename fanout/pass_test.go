@@ -15,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"portico/arm"
+	"portico/limits"
 	"portico/regions"
 	"portico/upstream"
 )
@@ -198,10 +199,10 @@ func TestMemoryOfOneList(t *testing.T) {
 	const page = 10<<10 + 1000
 	for fits, most := range map[int]int{1: 24, 2: 12, 3: 9, 8: 3} {
 		e.calls = 0
-		budget := NewBudget(1 << 30)
-		l := newList(t, e, Options{Memory: int64(fits)*page - slack, PageSize: page, Budget: budget}, eight...)
+		budget := limits.NewMemory(1 << 30)
+		l := newList(t, e, Options{Memory: int64(fits)*page - limits.MemorySlack, PageSize: page, Budget: budget}, eight...)
 		sizes := l.walk(want)
-		if slices.Max(sizes) > fits*10 || len(sizes) > 2*most || budget.free != 1<<30+slack {
+		if slices.Max(sizes) > fits*10 || len(sizes) > 2*most || budget.Free() != 1<<30 {
 			t.Errorf("%d pages at once: %v", fits, sizes)
 		}
 		if e.calls > 24+8+2*len(sizes) {
@@ -215,16 +216,16 @@ func TestMemoryOfAllLists(t *testing.T) {
 	e := &estate{size: 10}
 	want := e.fill(eight, 20, 1<<10)
 	const page = 10<<10 + 1000
-	budget := NewBudget(4*page - slack)
+	budget := limits.NewMemory(4*page - limits.MemorySlack)
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			newList(t, e, Options{Memory: 3*page - slack, PageSize: page, Budget: budget, Timeout: time.Minute}, eight...).walk(want)
+			newList(t, e, Options{Memory: 3*page - limits.MemorySlack, PageSize: page, Budget: budget, Timeout: time.Minute}, eight...).walk(want)
 		})
 	}
 	wait.Wait()
-	if budget.free != 4*page || budget.waiting.Len() != 0 {
-		t.Errorf("%d free", budget.free)
+	if free := budget.Free(); free != 4*page-limits.MemorySlack {
+		t.Errorf("%d free", free)
 	}
 }
 
@@ -233,9 +234,9 @@ func TestMemoryOfAllLists(t *testing.T) {
 func TestNoMemoryAtAll(t *testing.T) {
 	e := &estate{size: 10}
 	e.fill(eight, 1, 1<<10)
-	budget := NewBudget(1 << 20)
-	greedy := budget.share(1 << 20)
-	if err := greedy.take(context.Background(), 1<<20+slack); err != nil {
+	budget := limits.NewMemory(1 << 20)
+	greedy := budget.Share(1 << 20)
+	if err := greedy.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
 	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
@@ -243,7 +244,7 @@ func TestNoMemoryAtAll(t *testing.T) {
 	if fault := l.fault(); fault.Status != 503 || fault.Code != arm.ServerBusy || fault.RetryAfter != busyRetry {
 		t.Errorf("got %+v", fault)
 	}
-	greedy.close()
+	greedy.Close()
 	if text, _ := l.must(); !strings.Contains(text, "/h/0") {
 		t.Errorf("got %s", text)
 	}
@@ -330,7 +331,7 @@ func TestAnyList(t *testing.T) {
 			return sick[region] >= 0
 		}
 		memory := int64(rapid.IntRange(1, 5).Draw(r, "memory")) * 4096
-		options := Options{Keys: keysOf(t, "k1", "k2"), Memory: memory - slack + 4096, PageSize: 4096}
+		options := Options{Keys: keysOf(t, "k1", "k2"), Memory: memory - limits.MemorySlack + 4096, PageSize: 4096}
 		replicas := []*Lister{newList(t, e, options, names...).Lister, newList(t, e, options, names...).Lister}
 		l := newList(t, e, options, names...)
 		if top := rapid.IntRange(0, 12).Draw(r, "top"); top > 0 {

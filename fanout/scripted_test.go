@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"portico/arm"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
@@ -106,7 +107,7 @@ func newList(t testing.TB, reader Reader, o Options, names ...string) *walking {
 		o.Keys = NewOwnKeys()
 	}
 	if o.Budget == nil {
-		o.Budget = NewBudget(256 << 20)
+		o.Budget = limits.NewMemory(256 << 20)
 	}
 	if o.Memory == 0 {
 		o.Memory = 32 << 20

@@ -59,7 +59,7 @@ func (p *pass) progress() *arm.Error {
 			return nil
 		}
 	}
-	fault := arm.NewError(arm.ServerBusy, errBusy.Error())
+	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
 	fault.RetryAfter = busyRetry
 	return fault
 }
@@ -89,7 +89,7 @@ func (p *pass) settle() *arm.Error {
 // some did not; one more than before, where there was room to spare.
 func (p *pass) crowd(fitted int) {
 	crowded := slices.ContainsFunc(p.results, func(r *result) bool { return r.outcome == deferred || r.outcome == busy })
-	spare := 2*p.share.holds() < p.lister.options.Memory && 2*len(p.seal()) < fullToken
+	spare := 2*p.share.Holds() < p.lister.options.Memory && 2*len(p.seal()) < fullToken
 	switch w := p.walk; {
 	case p.top > 0:
 	case crowded:
@@ -140,7 +140,7 @@ func (p *pass) fit(kept int) int {
 		}
 		*r.region = r.before
 		r.outcome, r.page = deferred, Page{}
-		p.share.give(r.held)
+		p.share.Give(r.held)
 		kept--
 	}
 	return kept

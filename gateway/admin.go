@@ -13,6 +13,7 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -20,7 +21,6 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"portico/arm"
-	"portico/inventory"
 )
 
 // readyTime bounds how long a readiness probe may take.
@@ -139,87 +139,11 @@ func adminRoute(handle func(w http.ResponseWriter, r *http.Request) (status int,
 
 func adminFault(w http.ResponseWriter, fault *arm.Error) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	if fault.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(fault.RetryAfter.Seconds())))
+	}
 	w.WriteHeader(fault.Status)
 	_, _ = w.Write(fault.Body()) // the client may be gone
-}
-
-// adminSubscription is a subscription as operators see it.
-type adminSubscription struct {
-	ID          string `json:"id"`
-	TenantID    string `json:"tenantId"`
-	DisplayName string `json:"displayName"`
-	State       string `json:"state"`
-	// Covered is told when a subscription is made, and then stays: Portico is
-	// the first that ever wrote to it. Left out it is so.
-	Covered *bool `json:"covered,omitempty"`
-}
-
-func adminOf(s inventory.Subscription) adminSubscription {
-	return adminSubscription{s.ID, s.TenantID, s.DisplayName, s.State.String(), &s.Covered}
-}
-
-func (g *Gateway) adminList(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	all, err := g.store.Subscriptions(r.Context(), "", "", 0)
-	if err != nil {
-		return 0, nil, err
-	}
-	l := list{Value: make([]any, 0, len(all))}
-	for _, s := range all {
-		l.Value = append(l.Value, adminOf(s))
-	}
-	return http.StatusOK, l, nil
-}
-
-func (g *Gateway) adminGet(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	id := mux.Vars(r)["id"]
-	s, err := g.store.Subscription(r.Context(), id)
-	if errors.Is(err, inventory.ErrNotFound) {
-		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
-	}
-	return http.StatusOK, adminOf(s), err
-}
-
-func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, error) {
-	id := mux.Vars(r)["id"]
-	if !arm.ValidGUID(id) {
-		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, id)
-	}
-	var sent adminSubscription
-	if err := adminBody(w, r, &sent); err != nil {
-		return 0, nil, err
-	}
-	if sent.State == "" {
-		sent.State = inventory.Enabled.String()
-	}
-	state, err := inventory.ParseSubscriptionState(sent.State)
-	switch {
-	case err != nil:
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, err.Error()).About("state")
-	case !arm.ValidGUID(sent.TenantID):
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "tenantId is a GUID").About("tenantId")
-	case sent.ID != "" && !arm.EqualFold(sent.ID, id):
-		return 0, nil, arm.NewError(arm.InvalidRequestContent, "id is that of the URL").About("id")
-	}
-	if sent.DisplayName == "" {
-		sent.DisplayName = id
-	}
-	stored, created, err := g.store.PutSubscription(r.Context(), inventory.Subscription{
-		ID: id, TenantID: arm.Fold(sent.TenantID), DisplayName: sent.DisplayName, State: state, Covered: sent.Covered == nil || *sent.Covered,
-	})
-	if err != nil {
-		return 0, nil, err
-	}
-	if !stored.Covered {
-		// Also when it was made before: the order may have failed then.
-		if err := g.sweeping.OrderUncovered(r.Context(), stored.ID); err != nil {
-			return 0, nil, err
-		}
-	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return status, adminOf(stored), nil
 }
 
 // adminBody reads a request's JSON object; no body at all is an empty one.

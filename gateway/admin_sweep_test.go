@@ -1,21 +1,12 @@
 package gateway
 
 import (
-	"context"
 	"strings"
 	"testing"
 
 	"portico/inventory"
 	"portico/operations"
 )
-
-// works runs the site's durable work until the test ends.
-func (s *site) works() {
-	ctx, cancel := context.WithCancel(context.Background())
-	done := make(chan struct{})
-	go func() { defer close(done); s.gateway.Runner().Run(ctx) }()
-	s.t.Cleanup(func() { cancel(); <-done })
-}
 
 type sweepJob struct {
 	ID, State, Subject string
@@ -49,7 +40,7 @@ func TestAdminSweeps(t *testing.T) {
 	if first.header.Get("Location") != again.header.Get("Location") {
 		t.Error("the same order is another job")
 	}
-	s.works()
+	s.work()
 	if r := s.swept(first, "Done"); !r.DryRun || r.MissingRows.Count != 1 || r.MissingRows.IDs[0] != old {
 		t.Errorf("%+v", r)
 	}
@@ -99,7 +90,7 @@ func TestAdminTakesOverASubscription(t *testing.T) {
 	if err != nil || len(ordered) != 1 || ordered[0].Subscription != foreign {
 		t.Errorf("%+v, %v", ordered, err)
 	}
-	s.works()
+	s.work()
 	s.within("its cover", func() bool {
 		for _, typ := range []string{"contoso.compute/virtualmachines", "contoso.compute/virtualmachines/disks", "contoso.insight/profiles"} {
 			left, err := s.store.Uncovered(t.Context(), foreign, typ, []string{"westus", "eastus"})

@@ -199,7 +199,7 @@ func TestSubscriptionThatChangesMeanwhile(t *testing.T) {
 	s.group("g")
 	m := machinePath("g", "m")
 	for state, code := range map[inventory.SubscriptionState]string{
-		inventory.Disabled: "ReadOnlyDisabledSubscription", inventory.Warned: "ReadOnlyDisabledSubscription", inventory.Deleted: "SubscriptionNotFound",
+		inventory.Disabled: "ReadOnlyDisabledSubscription", inventory.Warned: "ReadOnlyDisabledSubscription",
 	} {
 		s.subscribe(subscription, tenant, inventory.Enabled)
 		if got := s.overtaken("PUT", m, westus, func() { s.subscribe(subscription, tenant, state) }); got.code != code {
@@ -210,5 +210,9 @@ func TestSubscriptionThatChangesMeanwhile(t *testing.T) {
 	s.machine("g", "m", "westus")
 	if got := s.overtaken("DELETE", m, "", func() { s.subscribe(subscription, tenant, inventory.Disabled) }); got.status != 200 {
 		t.Errorf("%d %q", got.status, got.code)
+	}
+	s.subscribe(subscription, tenant, inventory.Enabled)
+	if got := s.overtaken("PUT", m, westus, func() { s.subscribe(subscription, tenant, inventory.Deleted) }); got.code != "SubscriptionNotFound" {
+		t.Errorf("Deleted: %d %q", got.status, got.code)
 	}
 }

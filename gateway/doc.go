@@ -7,6 +7,18 @@
 // hosts, authentication, classification; then either one of Portico's own
 // routes or the proxy. The order is composed once, in [Gateway.Public].
 //
+// Many requests may come in one, a batch (batch.go). Each of them goes the way
+// of a request of its own, from its ids on; only its connection and its caller
+// are those of the batch. A short batch is answered at once. A longer one is
+// durable work, a job in the inventory, for what a client was told is accepted
+// must not be lost with a process. Its requests are not kept as jobs of their
+// own: they are read from the content that came, and recorded is only what must
+// be known by whoever takes the batch over. A request that may change something
+// is marked, durably, before it is sent, and never sent again; if its answer
+// then dies with its sender, the caller is told that its outcome is unknown. A
+// read that brought no answer is sent again. Contents and answers are sealed in
+// the store, and contents go when the batch has ended.
+//
 // Handlers return errors. One renderer, render.go, turns them into answers,
 // whatever they are; nothing else writes an error body.
 //

@@ -269,7 +269,7 @@ func TestOvertakenWrites(t *testing.T) {
 		}); err != nil {
 			t.Fatal(err)
 		}
-	}), 409, "ResourceGroupBeingDeleted")
+	}), 409, "ResourcesBeingMoved")
 	h := s.group("h")
 	check(s.overtaken("PUT", machinePath("h", "m"), westus, func() { s.ok(200, "DELETE", h+own, "") }), 404, "ResourceGroupNotFound")
 	s.group("h")

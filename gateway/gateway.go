@@ -14,6 +14,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/limits"
 	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
@@ -52,6 +53,9 @@ type Gateway struct {
 	runner        *operations.Runner
 	sweeping      *operations.Sweeping
 	own           http.Handler
+	hosts         map[string]bool // under which the public listener is called
+	batched       http.Handler    // answers a request in a batch
+	batchMemory   *limits.Memory  // for the answers of batches
 	draining      atomic.Bool
 }
 
@@ -75,10 +79,12 @@ func New(o Options) *Gateway {
 	g.asker = operations.Asker{
 		Map: o.Config.Map, Upstream: o.Upstream, Store: o.Store, Public: g.public, Timeout: o.Config.Index.AskTimeout,
 	}
+	g.hosts = allowedHosts(g.public, o.Config.Server.Listen)
 	g.router.Finder = newFinder(g)
 	g.sweeping = g.newSweeping()
 	g.runner = g.newRunner(o.Metrics)
 	g.own = g.ownRoutes()
+	g.batched, g.batchMemory = g.batchedChain(), limits.NewMemory(o.Config.Batch.TotalMemory)
 	return g
 }
 
@@ -126,11 +132,15 @@ func (g *Gateway) Runner() *operations.Runner { return g.runner }
 
 // newRunner puts together the kinds of durable work.
 func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
-	index, region := g.config.Index, g.config.Server.Region
+	index, region, moving := g.config.Index, g.config.Server.Region, g.newMoving()
 	return operations.NewRunner(operations.RunnerOptions{
 		Store: g.store, Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: index.PollFloor, Log: g.log, Metrics: registry,
 		Kinds: map[string]operations.Kind{
+			inventory.NoticeJob: g.newNoticing(), inventory.RegistrationJob: operations.Settling{Store: g.store},
+			inventory.EraseJob:  operations.Erasing{Store: g.store, Floor: index.PollFloor},
 			operations.SweepJob: g.sweeping, inventory.GroupDeleteJob: g.newGroupDeletion(),
+			inventory.RequestBatchJob: batching{g},
+			inventory.MoveJob:         moving, inventory.ValidateMoveJob: operations.MoveValidation{Moving: moving},
 			inventory.VerifyJob: operations.Verification{
 				Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: region,
 			},

@@ -33,7 +33,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 			return fault
 		}
 		if group.State == inventory.GroupMoving {
-			return arm.NewError(arm.ResourceGroupBeingDeleted, group.Name).About("resourceGroupName")
+			return routing.GroupClosed(group.State, group.Name)
 		}
 		return nil
 	}

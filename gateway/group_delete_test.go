@@ -13,11 +13,14 @@ import (
 )
 
 // work has the site's jobs done until the test ends.
-func (s *site) work() {
+func (s *site) work() { s.t.Cleanup(s.working()) }
+
+// working has the site's jobs done until it is stopped.
+func (s *site) working() (stop func()) {
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
 	go func() { defer close(done); s.gateway.Runner().Run(ctx) }()
-	s.t.Cleanup(func() { cancel(); <-done })
+	return func() { cancel(); <-done }
 }
 
 // end polls the deletion of a group to its end, as its 202 says.

@@ -167,8 +167,8 @@ func (g *Gateway) checkGroup(sent groupRequest, current *inventory.Group, locati
 	state := inventory.GroupActive
 	if current != nil {
 		state = current.State
-		if state == inventory.GroupDeleting {
-			return arm.NewError(arm.ResourceGroupBeingDeleted, current.Name).About("resourceGroupName")
+		if state != inventory.GroupActive {
+			return routing.GroupClosed(state, current.Name)
 		}
 	}
 	if location == "" {
@@ -193,7 +193,10 @@ func groupRefusal(x *exchange, err error) error {
 	}
 	name := x.request.Path.Group()
 	var quota *inventory.QuotaError
+	var state *inventory.GroupStateError
 	switch {
+	case errors.As(err, &state):
+		return routing.GroupClosed(state.State, name)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.ResourceGroupQuotaExceeded, name, quota.Limit, quota.Current)
 	case errors.Is(err, inventory.ErrNotFound):

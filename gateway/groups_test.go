@@ -376,14 +376,14 @@ func TestGroupsInOtherStates(t *testing.T) {
 		if got := s.readGroup("g").Properties.ProvisioningState; got != shown {
 			t.Errorf("%v is shown as %s", state, got)
 		}
+		code := "ResourceGroupBeingDeleted"
 		if state == inventory.GroupMoving {
-			s.want(409, "ResourceGroupBeingDeleted", "DELETE", groupPath("g")+own, "")
+			code = "ResourcesBeingMoved"
+			s.want(409, code, "DELETE", groupPath("g")+own, "")
 		}
 		s.want(412, "PreconditionFailed", "DELETE", groupPath("g")+own, "", "If-Match", `"stale"`)
-		if state == inventory.GroupDeleting {
-			s.want(409, "ResourceGroupBeingDeleted", "PUT", groupPath("g")+own, westus)
-			s.want(409, "ResourceGroupBeingDeleted", "PATCH", groupPath("g")+own, `{"tags":{}}`)
-		}
-		s.want(409, "ResourceGroupBeingDeleted", "PUT", machinePath("g", "m")+api, westus)
+		s.want(409, code, "PUT", groupPath("g")+own, westus)
+		s.want(409, code, "PATCH", groupPath("g")+own, `{"tags":{}}`)
+		s.want(409, code, "PUT", machinePath("g", "m")+api, westus)
 	}
 }

@@ -245,6 +245,9 @@ func TestLastLookBelowWhatHasNoRows(t *testing.T) {
 	const catalogs = "/providers/Contoso.Lists/catalogs"
 	item := groupPath("g") + catalogs + "/c/items/i"
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/subscriptions/"+subscription { // it is told of that
+			return
+		}
 		for path, body := range map[string]string{
 			catalogs:              `{"value":[{"id":"` + groupPath("g") + catalogs + `/c"},{"id":"` + groupPath("other") + catalogs + `/x"}]}`,
 			catalogs + "/c/items": `{"value":[{"id":"` + item + `"}]}`,

@@ -11,6 +11,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"portico/access"
 	"portico/arm"
 	"portico/config"
 	"portico/routing"
@@ -50,20 +51,26 @@ func (g *Gateway) identify(next http.Handler) http.Handler {
 		x.client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
 		x.path, x.query = target(r)
 
-		lines := 0
-		for _, values := range r.Header {
-			lines += len(values)
+		if fault == nil {
+			fault = fewLines(r.Header)
 		}
-		switch {
-		case fault != nil:
+		if fault != nil {
 			g.fail(w, r, fault)
-			return
-		case lines > maxHeaderLines:
-			g.fail(w, r, arm.NewError(arm.InvalidRequestHeader, "*", "there are too many header lines").WithStatus(http.StatusRequestHeaderFieldsTooLarge))
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+func fewLines(h http.Header) *arm.Error {
+	lines := 0
+	for _, values := range h {
+		lines += len(values)
+	}
+	if lines > maxHeaderLines {
+		return arm.NewError(arm.InvalidRequestHeader, "*", "there are too many header lines").WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+	}
+	return nil
 }
 
 // target returns path and query of the request as they came over the wire:
@@ -89,12 +96,11 @@ func (g *Gateway) guardHost(next http.Handler) http.Handler {
 	if g.config.Auth.Mode != config.AuthNone {
 		return next
 	}
-	hosts := allowedHosts(g.public, g.config.Server.Listen)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case len(r.Header["Origin"]) > 0:
 			g.fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
-		case !hosts[strings.ToLower(r.Host)]:
+		case !g.hosts[strings.ToLower(r.Host)]:
 			g.fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
 		default:
 			next.ServeHTTP(w, r)
@@ -142,11 +148,17 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 			g.fail(w, r, refusal)
 			return
 		}
-		x.principal = principal
-		x.onRegionFailure = r.Header[onRegionFailureHeader]
-		g.metrics.spoofed.Add(float64(tracing.Strip(r.Header)))
+		g.admit(x, r, principal)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// admit lets a caller in. From here on no reserved header is left on the
+// request.
+func (g *Gateway) admit(x *exchange, r *http.Request, principal access.Principal) {
+	x.principal = principal
+	x.onRegionFailure = r.Header[onRegionFailureHeader]
+	g.metrics.spoofed.Add(float64(tracing.Strip(r.Header)))
 }
 
 func isMetadata(path string) bool {

@@ -3,6 +3,7 @@ package gateway
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -10,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 )
@@ -28,10 +30,10 @@ func newLister(o Options) *fanout.Lister {
 	if keys == nil {
 		keys = fanout.NewOwnKeys()
 	}
-	lists, limits := o.Config.Lists, o.Config.Limits
+	lists := o.Config.Lists
 	return fanout.NewLister(fanout.Options{
 		Reader: o.Upstream, Keys: keys, Public: o.Config.Server.PublicURL,
-		Budget: fanout.NewBudget(lists.TotalMemory), Memory: lists.Memory, PageSize: limits.AnswerBody,
+		Budget: limits.NewMemory(lists.TotalMemory), Memory: lists.Memory, PageSize: o.Config.Limits.AnswerBody,
 		TokenLifetime: lists.TokenLifetime, Timeout: o.Config.Upstream.CallTimeout, Metrics: o.Metrics,
 	})
 }
@@ -117,9 +119,10 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 		h[originalRequestsIDs] = []string{strings.Join(merged.RequestIDs, ";")}
 	}
 	g.ownHeaders(h, x)
-	h["Content-Type"] = []string{"application/json; charset=utf-8"}
-	h["Content-Length"] = []string{strconv.FormatInt(merged.Size(), 10)}
-	return g.sendHeld(r.Context(), w, x, merged)
+	return g.sendTimed(r.Context(), w, x, merged.Size(), func(w io.Writer) error {
+		_, err := merged.WriteTo(w)
+		return err
+	})
 }
 
 // What a client may take for an answer that is held until it is sent.
@@ -128,16 +131,19 @@ const (
 	clientPause   = 30 * time.Second
 )
 
-// sendHeld writes a page. A client that does not take it in time is cut off: it
-// must not keep others from theirs.
-func (g *Gateway) sendHeld(ctx context.Context, w http.ResponseWriter, x *exchange, page *fanout.Merged) error {
+// sendTimed sends JSON of so many bytes, which is held until then. A client that
+// does not take it in time is cut off: it must not keep others from theirs.
+func (g *Gateway) sendTimed(ctx context.Context, w http.ResponseWriter, x *exchange, size int64, write func(io.Writer) error) error {
+	h := w.Header()
+	h["Content-Type"] = []string{"application/json; charset=utf-8"}
+	h["Content-Length"] = []string{strconv.FormatInt(size, 10)}
 	control := http.NewResponseController(w)
-	limit := clientPause + time.Duration(page.Size()/slowestClient)*time.Second
+	limit := clientPause + time.Duration(size/slowestClient)*time.Second
 	if err := control.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
 		return err
 	}
 	w.WriteHeader(http.StatusOK)
-	if _, err := page.WriteTo(w); err != nil {
+	if err := write(w); err != nil {
 		x.failure = errors.Join(err, ctx.Err())
 		panic(http.ErrAbortHandler)
 	}

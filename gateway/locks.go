@@ -78,44 +78,13 @@ func lockPath(q *routing.Request, named bool) bool {
 	return hop.Len() == segments && arm.EqualFold(hop.Namespace(), lockNamespace) && arm.EqualFold(hop.Segment(0), "locks")
 }
 
-// lockScope is what the lock of a request stands on: its folded id, and that as
-// the client wrote it. A tracked resource has to be there.
-func (g *Gateway) lockScope(r *http.Request, x *exchange) (scope, id string, err error) {
-	path := &x.request.Path
-	scope = path.Prefix(path.LastHop().Start())
-	if path.Hops() == 1 {
-		id = "/subscriptions/" + path.Subscription()
-		if name := path.Group(); name != "" {
-			id = routing.GroupID(path.Subscription(), name)
-		}
-		return arm.Fold(scope), id, nil
-	}
-	on, fault := routing.Classify(g.router.Map, http.MethodGet, scope, "")
-	if fault != nil {
-		return "", "", fault
-	}
-	if on.Class != routing.Instance || on.Type == nil {
-		return "", "", x.request.Unroutable()
-	}
-	if path.Hops() == 2 && on.Type.Kind == regions.Tracked {
-		_, err := g.store.Resource(r.Context(), x.subscription(), on.Key())
-		if errors.Is(err, inventory.ErrNotFound) {
-			return "", "", on.NotFound()
-		}
-		if err != nil {
-			return "", "", err
-		}
-	}
-	return arm.Fold(scope), on.ID(), nil
-}
-
 // lockName is the name of the lock in a request.
 func lockName(x *exchange) string { return x.request.Path.LastHop().Segment(1) }
 
 func noLock(x *exchange) *arm.Error { return arm.NewError(arm.LockNotFound, lockName(x)) }
 
 func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	scope, _, err := g.lockScope(r, x)
+	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
 	}
@@ -123,7 +92,7 @@ func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange,
 	if filter != "" && !strings.EqualFold(filter, atScope) {
 		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
 	}
-	locks, err := g.store.Locks(r.Context(), c.Subscription.ID, scope, filter == "")
+	locks, err := g.store.Locks(r.Context(), c.Subscription.ID, on.key, filter == "")
 	if err != nil {
 		return err
 	}
@@ -135,11 +104,11 @@ func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange,
 }
 
 func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	scope, _, err := g.lockScope(r, x)
+	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	l, err := g.store.Lock(r.Context(), c.Subscription.ID, scope, lockName(x))
+	l, err := g.store.Lock(r.Context(), c.Subscription.ID, on.key, lockName(x))
 	if errors.Is(err, inventory.ErrNotFound) {
 		return noLock(x)
 	}
@@ -188,13 +157,14 @@ func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err err
 }
 
 func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	scope, id, err := g.lockScope(r, x)
+	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	next, contentErr := readLock(x, c.content, id)
+	next, contentErr := readLock(x, c.content, on.id)
+	next.Host = arm.Fold(on.host)
 	conditions := arm.ParsePreconditions(r.Header)
-	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), scope, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
+	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), on.key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
@@ -204,6 +174,15 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 		}
 		return &next, contentErr
 	})
+	if err == nil {
+		err = g.outlast(r.Context(), x, l)
+	}
+	if err == nil && on.host != "" {
+		_, err = g.store.Lock(r.Context(), c.Subscription.ID, on.key, lockName(x))
+	}
+	if errors.Is(err, inventory.ErrNotFound) {
+		return g.gone(r.Context(), x, on)
+	}
 	if err != nil {
 		return lockRefusal(x, err)
 	}
@@ -215,13 +194,37 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 	return g.answer(w, x, status, lockOf(l))
 }
 
+// gone answers the PUT of a lock that has gone with what it stood on, by a
+// DELETE that was on its way before it. That may have been made anew since.
+func (g *Gateway) gone(ctx context.Context, x *exchange, s scope) error {
+	if err := g.mustStand(ctx, x, s); err != nil {
+		return err
+	}
+	return busy(s.id)
+}
+
+// outlast waits for the writes that the lock forbids and that were on their way
+// before it: who has the answer to a PUT of a lock can rely on it. Where one of
+// them stays open the client is told to come back; the lock stands already.
+func (g *Gateway) outlast(ctx context.Context, x *exchange, l inventory.Lock) error {
+	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	defer cancel()
+	err := g.store.Outlast(ctx, x.request.Path.Group(), l)
+	if errors.Is(err, inventory.ErrUnderway) {
+		fault := arm.NewError(arm.Conflict).About(lockOf(l).ID).Because(err)
+		fault.RetryAfter = conflictRetry
+		return fault
+	}
+	return err
+}
+
 func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	scope, _, err := g.lockScope(r, x)
+	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
 	}
 	conditions := arm.ParsePreconditions(r.Header)
-	err = g.store.DeleteLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), scope, lockName(x), func(l inventory.Lock) error {
+	err = g.store.DeleteLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), on.key, lockName(x), func(l inventory.Lock) error {
 		if fault := conditions.Write(l.ETag, x.request.Path.String()); fault != nil {
 			return fault
 		}
@@ -238,11 +241,14 @@ func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange
 
 func lockRefusal(x *exchange, err error) error {
 	var state *inventory.GroupStateError
+	var quota *inventory.QuotaError
 	switch {
+	case errors.As(err, &quota):
+		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current)
 	case errors.Is(err, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
 	case errors.As(err, &state):
-		return arm.NewError(arm.ResourceGroupBeingDeleted, x.request.Path.Group()).About("resourceGroupName")
+		return routing.GroupClosed(state.State, x.request.Path.Group())
 	}
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
@@ -251,13 +257,14 @@ func lockRefusal(x *exchange, err error) error {
 }
 
 // checkLocks holds the writes that take no intent to the locks on what they
-// concern: actions and PATCH are writes, whatever they do. What concerns no
-// resource and no group is nothing that a lock can stand on.
+// concern: actions are writes, whatever they do. What concerns no
+// resource and no group, above all of them, is nothing that a lock can stand on.
 func (g *Gateway) checkLocks(ctx context.Context, x *exchange, p proxied) error {
 	q := x.request
 	instance := q.Class == routing.Instance
-	intended := instance && q.Type.Kind == regions.Tracked && q.Method != http.MethodPatch
-	if q.Reads() || intended || p.Subscription.ID == "" || q.Path.Group() == "" && !instance {
+	intended := instance && q.Type.Kind == regions.Tracked
+	above := q.Path.Group() == "" && !instance && q.Class != routing.Below
+	if q.Reads() || intended || p.Subscription.ID == "" || above {
 		return nil
 	}
 	kind := inventory.Put

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
@@ -57,6 +58,92 @@ func TestLocksLive(t *testing.T) {
 	s.want(404, "ResourceGroupNotFound", "PUT", groupPath("absent")+lockPlace+"/l"+own, readOnly)
 	s.ok(200, "DELETE", inSubscription+lockPlace+"/l"+own, "")
 	s.want(404, "LockNotFound", "GET", inSubscription+lockPlace+"/l"+own, "")
+	for i := range 19 {
+		s.ok(201, "PUT", m+lockPlace+fmt.Sprint("/k", i)+own, canNotDelete)
+	}
+	got := s.want(409, "LockQuotaExceeded", "PUT", m+lockPlace+"/one-more"+own, canNotDelete)
+	if !strings.Contains(got.text, "Creating the lock 'one-more' would exceed the quota of '20' locks per scope. The current lock count is '20',") {
+		t.Error(got.text)
+	}
+}
+
+// A lock on an extension resource, or on one nested in another, is for that
+// alone; one on the resource that they belong to is for them too.
+func TestLocksOnExtensions(t *testing.T) {
+	s := newSite(t, setup{})
+	s.ok(200, "POST", inSubscription+"/providers/Contoso.Insight/register"+own, "")
+	g := s.group("g")
+	m := s.machine("g", "m", "eastus")
+	for _, scope := range []string{inSubscription, g, m} {
+		setting := scope + "/providers/contoso.insight/DiagnosticSettings/D"
+		s.ok(201, "PUT", setting+api, `{}`)
+		s.ok(201, "PUT", setting+"2"+api, `{}`)
+		at := setting + lockPlace + "/l" + own
+		made := decode[lockBody](t, s.ok(201, "PUT", at, readOnly))
+		if want := scope + "/providers/Contoso.Insight/diagnosticSettings/D"; made.ID != want+lockPlace+"/l" {
+			t.Errorf("%+v", made)
+		}
+		s.want(409, "ScopeLocked", "PUT", setting+api, `{}`)
+		s.want(409, "ScopeLocked", "DELETE", setting+api, "")
+		s.ok(200, "PUT", setting+"2"+api, `{}`)
+		s.ok(200, "DELETE", at, "")
+		s.ok(201, "PUT", scope+lockPlace+"/l"+own, canNotDelete)
+		s.want(409, "ScopeLocked", "DELETE", setting+api, "")
+		s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
+		s.ok(200, "DELETE", setting+api, "")
+	}
+	s.want(404, "ResourceNotFound", "PUT", machinePath("g", "none")+"/providers/Contoso.Insight/diagnosticSettings/D"+lockPlace+"/l"+own, readOnly)
+}
+
+// What the gateway has not seen yet can be locked as well.
+func TestLocksOnTheEstate(t *testing.T) {
+	s, east, _ := estate(t)
+	s.ok(201, "PUT", east+lockPlace+"/l"+own, canNotDelete)
+	s.want(409, "ScopeLocked", "DELETE", east+api, "")
+	s.want(404, "ResourceNotFound", "PUT", machinePath("G", "none")+lockPlace+"/l"+own, canNotDelete)
+}
+
+// Who has the answer to the PUT of a lock can rely on it: what was on its way
+// before has ended then.
+func TestLocksOutlastWrites(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
+	g := s.group("g")
+	for _, scope := range []string{inSubscription, g, g + "/providers/Contoso.Compute/virtualMachines/m"} {
+		m := s.machine("g", "m", "eastus")
+		s.at("eastus").fault("DELETE", "/m", "slow=150ms")
+		s.at("eastus").requests()
+		ended := make(chan seen, 1)
+		go func() { ended <- s.do("DELETE", m+api, "") }()
+		s.within("the provider's call", func() bool { return len(s.at("eastus").peek()) > 0 })
+		if scope == m {
+			s.want(404, "ResourceNotFound", "PUT", scope+lockPlace+"/l"+own, canNotDelete)
+		} else {
+			s.ok(201, "PUT", scope+lockPlace+"/l"+own, canNotDelete)
+		}
+		if _, there := s.row(m); there {
+			t.Error("the lock was acknowledged before the DELETE had ended")
+		}
+		if got := <-ended; got.status != 200 {
+			t.Error(got)
+		}
+		if scope != m { // it has gone with the machine, or was not made any more
+			s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
+		}
+		if locks := s.names(inSubscription + lockPlace + own); locks != "" {
+			t.Errorf("%s is left", locks)
+		}
+	}
+	// One that stays open keeps the lock waiting; it stands all the same.
+	m := s.machine("g", "m", "eastus")
+	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-before")
+	got := s.want(409, "Conflict", "PUT", m+lockPlace+"/l"+own, canNotDelete)
+	if got.header.Get("Retry-After") != "10" || !strings.Contains(got.text, m+lockPlace+"/l") {
+		t.Errorf("%v %s", got.header, got.text)
+	}
+	s.want(409, "ScopeLocked", "DELETE", m+api, "")
+	s.clock.advance(2 * hour)
+	s.ok(200, "PUT", m+lockPlace+"/l"+own, canNotDelete)
 }
 
 // A lock anywhere above, on or in a group forbids to delete it; nothing is
@@ -107,8 +194,12 @@ func TestLocksForbidWrites(t *testing.T) {
 		s.want(409, "ScopeLocked", "DELETE", m+api, "")
 		s.want(409, "ScopeLocked", "PATCH", m+api, `{"tags":{}}`)
 		s.want(409, "ScopeLocked", "POST", m+"/start"+api, "")
+		s.want(409, "ScopeLocked", "POST", m+"/listKeys"+api, "")
 		s.want(409, "ScopeLocked", "PUT", m+"/runCommands/r"+api, `{}`)
 		s.ok(200, "GET", m+api, "")
+		if scope == inSubscription {
+			s.want(409, "ScopeLocked", "PUT", groupPath("new")+own, westus)
+		}
 		if scope != m {
 			s.want(409, "ScopeLocked", "PATCH", g+own, `{"tags":{}}`)
 		} else {

@@ -42,6 +42,8 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodHead}, g.headGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodDelete}, g.deleteGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}/resources", get, g.listResources},
+		{"/subscriptions/{s}/resourcegroups/{g}/moveresources", []string{http.MethodPost}, g.moveResources},
+		{"/subscriptions/{s}/resourcegroups/{g}/validatemoveresources", []string{http.MethodPost}, g.validateMove},
 		{"/subscriptions/{s}/resources", get, g.listResources},
 		{"/subscriptions/{s}/operationresults/{id}", get, g.ownResult},
 		{"/subscriptions/{s}/operationstatuses/{id}", get, g.ownStatus},
@@ -49,12 +51,25 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/providers/{ns}", get, g.getProvider},
 		{"/subscriptions/{s}/providers/{ns}/register", []string{http.MethodPost}, g.register},
 		{"/subscriptions/{s}/providers/{ns}/unregister", []string{http.MethodPost}, g.unregister},
+		{"/subscriptions/{s}/tagnames", get, g.listTagNames},
+		{"/subscriptions/{s}/tagnames/{n}", []string{http.MethodPut}, g.putTag},
+		{"/subscriptions/{s}/tagnames/{n}", []string{http.MethodDelete}, g.deleteTag},
+		{"/subscriptions/{s}/tagnames/{n}/tagvalues/{v}", []string{http.MethodPut}, g.putTag},
+		{"/subscriptions/{s}/tagnames/{n}/tagvalues/{v}", []string{http.MethodDelete}, g.deleteTag},
+		{"/subscriptions/{s}/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
+		{"/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
+		{"/providers/{ns}/operations", get, g.listOperations},
+		{"/batch", []string{http.MethodPost}, g.batch},
+		{"/operationresults/{id}", get, g.batchResult},
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
 	} {
 		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(route.handler))
 	}
+	g.featureRoutes(m)
 	g.lockRoutes(m)
+	g.tagRoutes(m)
+	g.skuRoutes(m)
 	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 		return noOwnRoute(x.request)
 	})

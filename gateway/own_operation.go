@@ -43,9 +43,21 @@ func (g *Gateway) pollAgain(h http.Header) {
 	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
 }
 
-// deletionOf finds the job of an operation that the caller began. To anybody
-// else it does not exist (async reference, Operation result rules).
-func (g *Gateway) deletionOf(r *http.Request, x *exchange, c ownCall) (id string, j inventory.Job, p operations.DeletionPayload, err error) {
+// ownJob is the job of an operation, whatever it does.
+type ownJob struct {
+	inventory.Job
+	success int    // the status with which the request would have been answered
+	running string // the operation's state while it is
+	ended   time.Time
+	fault   json.RawMessage
+	// status is the operation with what is told of its kind alone.
+	status func(operationHead) any
+	share  float64 // of the work that is done
+}
+
+// jobOf finds the job of an operation that the caller began. To anybody else it
+// does not exist (async reference, Operation result rules).
+func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j ownJob, err error) {
 	id = x.request.Path.Segment(x.request.Path.Len() - 1)
 	o, err := g.store.Operation(r.Context(), c.Subscription.ID, ownToken(id))
 	principal := x.principal.In(c.Subscription.TenantID)
@@ -53,21 +65,51 @@ func (g *Gateway) deletionOf(r *http.Request, x *exchange, c ownCall) (id string
 		err = inventory.ErrNotFound
 	}
 	if err == nil {
-		j, err = g.store.Job(r.Context(), c.Subscription.ID, o.Follow)
+		j.Job, err = g.store.Job(r.Context(), c.Subscription.ID, o.Follow)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
-		return id, j, p, x.request.Unroutable()
+		return id, j, x.request.Unroutable()
 	}
 	if err == nil {
-		p, err = operations.ReadDeletion(j)
+		err = j.read()
 	}
-	return id, j, p, err
+	return id, j, err
+}
+
+func (j *ownJob) read() error {
+	switch j.Kind {
+	case inventory.MoveJob, inventory.ValidateMoveJob:
+		p, err := operations.ReadMove(j.Job)
+		if err != nil {
+			return err
+		}
+		j.success, j.running, j.ended, j.fault, j.share = http.StatusNoContent, "Moving", p.Ended, p.Fault, shareOf(p.Progress.Moved+p.Progress.Failed, p.Progress.Total)
+		if j.Kind == inventory.ValidateMoveJob {
+			j.running = "Validating"
+		}
+		j.status = func(head operationHead) any { return moveStatus{head, p.Progress} }
+		return nil
+	}
+	p, err := operations.ReadDeletion(j.Job)
+	if err != nil {
+		return err
+	}
+	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
+	j.status = func(head operationHead) any { return operationStatus{head, p.Progress} }
+	return nil
+}
+
+func shareOf(done, total int) float64 {
+	if total == 0 {
+		return 0
+	}
+	return float64(done) / float64(total)
 }
 
 // ownResult answers as the request itself would have been answered, once it is
 // known how.
 func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	_, j, p, err := g.deletionOf(r, x, c)
+	_, j, err := g.jobOf(r, x, c)
 	switch {
 	case err != nil:
 		return err
@@ -76,23 +118,23 @@ func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange,
 		g.pollAgain(w.Header())
 		return g.answer(w, x, http.StatusAccepted, nil)
 	case j.State == inventory.JobDone:
-		return g.answer(w, x, http.StatusOK, nil)
+		return g.answer(w, x, j.success, nil)
 	}
-	fault, err := faultOf(p)
+	fault, err := j.failure()
 	if err != nil {
 		return err
 	}
 	return fault
 }
 
-// faultOf is the error with which a deletion ended.
-func faultOf(p operations.DeletionPayload) (*storedFault, error) {
-	if len(p.Fault) == 0 {
-		return nil, errors.New("a deletion failed without saying why")
+// failure is the error with which a job ended.
+func (j *ownJob) failure() (*storedFault, error) {
+	if len(j.fault) == 0 {
+		return nil, fmt.Errorf("a %s failed without saying why", j.Kind)
 	}
-	fault := &storedFault{body: p.Fault}
-	if err := json.Unmarshal(p.Fault, fault); err != nil {
-		return nil, fmt.Errorf("the error of a deletion: %w", err)
+	fault := &storedFault{body: j.fault}
+	if err := json.Unmarshal(j.fault, fault); err != nil {
+		return nil, fmt.Errorf("the error of a %s: %w", j.Kind, err)
 	}
 	return fault, nil
 }
@@ -112,51 +154,52 @@ func (f *storedFault) envelope() []byte {
 
 func (f *storedFault) Error() string { return string(f.Code) + ": " + f.Message }
 
-// operationStatus is an operation of Portico's own (async reference,
-// Azure-AsyncOperation Resource format), with how far it has come at the top
-// level.
-type operationStatus struct {
+// operationHead is an operation of Portico's own (async reference,
+// Azure-AsyncOperation Resource format).
+type operationHead struct {
 	ID              string          `json:"id"`
 	Name            string          `json:"name"`
 	Status          string          `json:"status"`
 	StartTime       time.Time       `json:"startTime"`
 	EndTime         *time.Time      `json:"endTime,omitempty"`
 	PercentComplete float64         `json:"percentComplete"`
-	Total           int             `json:"total"`
-	Deleted         int             `json:"deleted"`
-	InFlight        int             `json:"inFlight"`
-	Waiting         int             `json:"waiting"`
-	Parked          int             `json:"parked"`
-	Pass            int             `json:"pass"`
-	WaitingFor      []string        `json:"waitingFor,omitempty"`
 	Error           json.RawMessage `json:"error,omitempty"`
 }
 
+// operationStatus is the deletion of a group, with how far it has come at the top
+// level, and moveStatus is a move.
+type (
+	operationStatus struct {
+		operationHead
+		operations.DeletionProgress
+	}
+	moveStatus struct {
+		operationHead
+		operations.MoveProgress
+	}
+)
+
 // ownStatus tells how far an operation has come, and how it ended.
 func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	id, j, p, err := g.deletionOf(r, x, c)
+	id, j, err := g.jobOf(r, x, c)
 	if err != nil {
 		return err
 	}
-	s := operationStatus{
-		ID: "/subscriptions/" + c.Subscription.ID + "/" + operationStatuses + "/" + id, Name: id, Status: "Deleting", StartTime: j.Created,
-		Total: p.Progress.Total, Deleted: p.Progress.Deleted, InFlight: p.Progress.InFlight, Waiting: p.Progress.Waiting,
-		Parked: p.Progress.Parked, Pass: p.Progress.Pass, WaitingFor: p.Progress.WaitingFor,
-	}
-	if s.Total > 0 {
-		s.PercentComplete = 100 * float64(s.Deleted) / float64(s.Total)
+	head := operationHead{
+		ID: "/subscriptions/" + c.Subscription.ID + "/" + operationStatuses + "/" + id, Name: id, Status: j.running,
+		StartTime: j.Created, PercentComplete: 100 * j.share,
 	}
 	if !j.State.Ended() {
 		g.pollAgain(w.Header())
-		return g.answer(w, x, http.StatusOK, s)
+		return g.answer(w, x, http.StatusOK, j.status(head))
 	}
-	switch s.EndTime = &p.Ended; j.State {
+	switch head.EndTime = &j.ended; j.State {
 	case inventory.JobDone:
-		s.Status, s.PercentComplete = "Succeeded", 100
+		head.Status, head.PercentComplete = "Succeeded", 100
 	case inventory.JobCancelled:
-		s.Status, s.Error = "Canceled", p.Fault
+		head.Status, head.Error = "Canceled", j.fault
 	default:
-		s.Status, s.Error = "Failed", p.Fault
+		head.Status, head.Error = "Failed", j.fault
 	}
-	return g.answer(w, x, http.StatusOK, s)
+	return g.answer(w, x, http.StatusOK, j.status(head))
 }

@@ -66,7 +66,7 @@ func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p 
 			return err
 		}
 		if ended {
-			g.settleEnd(r.Context(), x, p)
+			g.settleEnd(r.Context(), x, p, *p.Operation)
 		}
 	}
 	return g.deliver(r.Context(), w, x, p, answer)
@@ -84,10 +84,15 @@ func (g *Gateway) ended(answer *http.Response, namespace string) (bool, error) {
 // settleEnd tells the inventory of an operation's end and asks for what it left,
 // within the time of one question. Where that does not settle the row it stays
 // flagged, and is asked for later.
-func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied) {
+func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied, o inventory.Operation) {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
-	row, err := g.endOf(ctx, x, p.Operation)
+	row, err := g.endOf(ctx, o)
+	if errors.Is(err, inventory.ErrNotFound) && o.Method != http.MethodDelete {
+		if o, err = g.present(ctx, o); err == nil {
+			row, err = g.endOf(ctx, o)
+		}
+	}
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return
@@ -101,12 +106,12 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied) {
 
 // endOf tells the inventory that an operation is over, and returns the row that
 // it worked on.
-func (g *Gateway) endOf(ctx context.Context, x *exchange, o *inventory.Operation) (inventory.Resource, error) {
+func (g *Gateway) endOf(ctx context.Context, o inventory.Operation) (inventory.Resource, error) {
 	switch o.Method {
 	case http.MethodPut:
-		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Put, o.Follow)
+		return g.store.EndFollow(ctx, o.Subscription, o.Resource, inventory.Put, o.Follow)
 	case http.MethodDelete:
-		return g.store.EndFollow(ctx, x.subscription(), o.Resource, inventory.Delete, o.Follow)
+		return g.store.EndFollow(ctx, o.Subscription, o.Resource, inventory.Delete, o.Follow)
 	}
-	return g.store.Resource(ctx, x.subscription(), o.Resource)
+	return g.store.Resource(ctx, o.Subscription, o.Resource)
 }

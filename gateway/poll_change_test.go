@@ -16,6 +16,7 @@ type scripted struct {
 	mu    sync.Mutex
 	says  map[string]said // by method and request target
 	asked []string
+	heard func(call string) // runs with the lock, before each answer; may be nil
 }
 
 type said struct {
@@ -53,6 +54,9 @@ func (p *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer p.mu.Unlock()
 	call := r.Method + " " + r.RequestURI
 	p.asked = append(p.asked, call)
+	if p.heard != nil {
+		p.heard(call)
+	}
 	answer, told := p.says[call]
 	if !told {
 		answer.status = http.StatusNotFound

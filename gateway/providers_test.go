@@ -8,6 +8,7 @@ import (
 
 	"portico/config"
 	"portico/inventory"
+	"portico/operations"
 )
 
 const (
@@ -203,12 +204,16 @@ func TestRegistrationGuardsWrites(t *testing.T) {
 	}
 	refused()
 	s.ok(200, "POST", register, "")
+	// As if a region had joined, so that there is something to register.
+	wider := append(operations.Addressees(s.config.Map.Provider("Contoso.Insight")), inventory.Addressee{Namespace: "contoso.insight", Region: "mars", Required: true})
 	for _, state := range []inventory.RegistrationState{inventory.Registering, inventory.Unregistering} {
-		if _, err := s.store.EditRegistration(t.Context(), subscription, "Contoso.Insight", func(r inventory.Registration) (inventory.Registration, error) {
-			r.State = state
-			return r, nil
-		}); err != nil {
-			t.Fatal(err)
+		change := s.store.Register
+		if state == inventory.Unregistering {
+			s.ok(200, "DELETE", w+preview, "")
+			change = s.store.Unregister
+		}
+		if got, err := change(t.Context(), inventory.RegistrationChange{Subscription: subscription, Namespace: "Contoso.Insight", Tell: wider}); err != nil || got.State != state {
+			t.Fatal(got, err)
 		}
 		want := map[inventory.RegistrationState]int{inventory.Registering: 201, inventory.Unregistering: 409}[state]
 		if got := s.do("PUT", w+preview, westus); got.status != want {

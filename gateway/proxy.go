@@ -36,6 +36,9 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 	if err != nil {
 		return err
 	}
+	if fault := g.checkCreatedFor(x.request, body); fault != nil {
+		return fault
+	}
 	x.region = d.Region
 	return g.carry(w, r, x, proxied{Decision: d, body: body, content: content})
 }

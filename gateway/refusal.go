@@ -35,7 +35,12 @@ func scopeLocked(x *exchange, locked *inventory.LockedError) *arm.Error {
 	if x.request.Method == http.MethodDelete {
 		what = "delete"
 	}
+	return lockedScope(x.request.Path.String(), what, locked)
+}
+
+// lockedScope tells what is locked, and what that forbids to what scope.
+func lockedScope(scope, what string, locked *inventory.LockedError) *arm.Error {
 	scopes := locked.Scopes()
 	scopes = scopes[:min(len(scopes), mostScopes)]
-	return arm.NewError(arm.ScopeLocked, x.request.Path.String(), what, strings.Join(scopes, ",")).About(x.request.Path.String())
+	return arm.NewError(arm.ScopeLocked, scope, what, strings.Join(scopes, ",")).About(scope)
 }

@@ -114,9 +114,10 @@ providers:
       - {name: networkInterfaces, kind: tracked, apiVersions: ["2024-01-01"], lateWriteWindow: 1s}
   - namespace: Contoso.Insight
     registration: required
+    internalSubscriptions: [00000000-0000-0000-0000-0000000000ee]
     endpoints: {%[1]s}
     resourceTypes:
-      - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview"]}
+      - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview"], capabilities: {move: true}}
       - {name: profiles, kind: tracked, routing: global, apiVersions: ["2024-01-01"]}
       - {name: diagnosticSettings, kind: extension, apiVersions: ["2024-01-01"]}
       - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-01-01"]}

@@ -50,11 +50,15 @@ func (g *Gateway) callFor(r *http.Request, x *exchange, p proxied, path, query s
 // endByResource answers a poll by what became of the resource. Of an action
 // that tells nothing.
 func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	o := p.Operation
+	o := *p.Operation
 	if o.Method == http.MethodPost {
 		return unknownOutcome{arm.NewError(arm.InternalServerError).Saying("The outcome of the operation is unknown: the provider '%s' offers no way to ask for it.", o.Namespace)}
 	}
-	standing, answer, err := g.standing(r, x, p)
+	o, err := g.present(r.Context(), o)
+	if err != nil {
+		return err
+	}
+	standing, answer, err := g.standing(r, x, p, o)
 	if err != nil {
 		return err
 	}
@@ -66,15 +70,15 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 			return g.deliver(r.Context(), w, x, standing, answer) // the reading failed, not the operation
 		}
 	}
-	end, err := g.endIn(r.Context(), x, o, answer, found)
+	end, err := g.endIn(r.Context(), o, answer, found)
 	if err != nil {
 		return err
 	}
 	if end.over && o.Resource != "" {
-		g.settleEnd(r.Context(), x, p)
+		g.settleEnd(r.Context(), x, p, o)
 	}
 	switch {
-	case !asksResult(x.request, o):
+	case !asksResult(x.request, &o):
 		return g.tellStatus(w, x, o, end)
 	case !end.over:
 		w.Header()["Location"] = []string{g.publicURI(x.request)}
@@ -106,8 +110,8 @@ func (u unknownOutcome) envelope() []byte {
 
 // standing asks for the resource that an operation works on. It returns no
 // answer where the index knows that there is none.
-func (g *Gateway) standing(r *http.Request, x *exchange, p proxied) (proxied, *http.Response, error) {
-	q, fault := routing.Classify(g.router.Map, http.MethodGet, p.Operation.Origin, "api-version="+p.Operation.APIVersion)
+func (g *Gateway) standing(r *http.Request, x *exchange, p proxied, o inventory.Operation) (proxied, *http.Response, error) {
+	q, fault := routing.Classify(g.router.Map, http.MethodGet, o.Origin, "api-version="+o.APIVersion)
 	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
 		fault = x.request.Unroutable()
 	}
@@ -150,10 +154,10 @@ const (
 
 // endIn tells from a resource, or its absence, what became of the PUT, PATCH or
 // DELETE of it (async reference, ProvisioningState property).
-func (g *Gateway) endIn(ctx context.Context, x *exchange, o *inventory.Operation, answer *http.Response, found bool) (ending, error) {
+func (g *Gateway) endIn(ctx context.Context, o inventory.Operation, answer *http.Response, found bool) (ending, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
-		if row, err = g.store.Resource(ctx, x.subscription(), o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+		if row, err = g.store.Resource(ctx, o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
 			return ending{}, err
 		}
 	}
@@ -184,7 +188,7 @@ func (g *Gateway) endIn(ctx context.Context, x *exchange, o *inventory.Operation
 
 // endInAbsence is endIn where there is no resource: one that is being created
 // need not show before that is done.
-func (g *Gateway) endInAbsence(o *inventory.Operation, followed bool) ending {
+func (g *Gateway) endInAbsence(o inventory.Operation, followed bool) ending {
 	switch o.Method {
 	case http.MethodDelete:
 		return ending{over: true, state: stateSucceeded}
@@ -198,7 +202,7 @@ func (g *Gateway) endInAbsence(o *inventory.Operation, followed bool) ending {
 
 // tellStatus answers as the status of an operation (async reference,
 // Azure-AsyncOperation Resource format).
-func (g *Gateway) tellStatus(w http.ResponseWriter, x *exchange, o *inventory.Operation, end ending) error {
+func (g *Gateway) tellStatus(w http.ResponseWriter, x *exchange, o inventory.Operation, end ending) error {
 	type fault struct {
 		Code    arm.Code `json:"code"`
 		Message string   `json:"message"`

@@ -10,19 +10,29 @@ import (
 
 // subscriptionBody is a subscription as clients see it.
 type subscriptionBody struct {
-	ID                  string   `json:"id"`
-	SubscriptionID      string   `json:"subscriptionId"`
-	TenantID            string   `json:"tenantId"`
-	DisplayName         string   `json:"displayName"`
-	State               string   `json:"state"`
-	AuthorizationSource string   `json:"authorizationSource"`
-	ManagedByTenants    []string `json:"managedByTenants"`
+	ID                  string            `json:"id"`
+	SubscriptionID      string            `json:"subscriptionId"`
+	TenantID            string            `json:"tenantId"`
+	DisplayName         string            `json:"displayName"`
+	State               string            `json:"state"`
+	AuthorizationSource string            `json:"authorizationSource"`
+	ManagedByTenants    []string          `json:"managedByTenants"`
+	Policies            policies          `json:"subscriptionPolicies"`
+	Tags                map[string]string `json:"tags,omitempty"`
+}
+
+// policies are what the subscription's offer comes with.
+type policies struct {
+	LocationPlacementID string `json:"locationPlacementId"`
+	QuotaID             string `json:"quotaId"`
+	SpendingLimit       string `json:"spendingLimit"`
 }
 
 func subscriptionOf(s inventory.Subscription) subscriptionBody {
 	return subscriptionBody{
 		ID: "/subscriptions/" + s.ID, SubscriptionID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName,
 		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{},
+		Policies: policies{s.PlacementID, s.OfferID, "Off"}, Tags: s.Tags,
 	}
 }
 

@@ -29,7 +29,8 @@ func TestSubscription(t *testing.T) {
 	s := newSite(t, setup{})
 	got := s.ok(200, "GET", strings.ToUpper(inSubscription)+own, "")
 	want := `{"id":"/subscriptions/` + subscription + `","subscriptionId":"` + subscription + `","tenantId":"` + tenant +
-		`","displayName":"First","state":"Enabled","authorizationSource":"Bypassed","managedByTenants":[]}`
+		`","displayName":"First","state":"Enabled","authorizationSource":"Bypassed","managedByTenants":[],` +
+		`"subscriptionPolicies":{"locationPlacementId":"","quotaId":"","spendingLimit":"Off"}}`
 	if got.text != want {
 		t.Errorf("%s, want %s", got.text, want)
 	}
@@ -40,7 +41,7 @@ func TestSubscription(t *testing.T) {
 	if got := s.want(405, "MethodNotAllowed", "POST", groupPath("g")+own, ""); got.header.Get("Allow") != "GET, HEAD, PUT, PATCH, DELETE" {
 		t.Errorf("Allow: %s", got.header.Get("Allow"))
 	}
-	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/tagNames"+own, "")
+	s.want(404, "HttpResourceNotFound", "GET", inSubscription+"/nothing"+own, "")
 	s.want(404, "InvalidResourceType", "GET", inSubscription+"/providers/Microsoft.Resources/deployments/d"+own, "")
 	s.want(400, "MissingApiVersionParameter", "GET", inSubscription, "")
 }
@@ -155,6 +156,12 @@ func TestSubscriptionStates(t *testing.T) {
 			s.want(hidden, c.read, "GET", inSubscription+"/locations"+own, "")
 		})
 	}
+}
+
+func TestDeletesInADisabledSubscription(t *testing.T) {
+	s := newSite(t, setup{})
+	g := s.group("g")
+	m := s.machine("g", "m", "westus")
 	s.subscribe(subscription, tenant, inventory.Disabled)
 	s.ok(200, "DELETE", m+api, "")
 	s.ok(200, "DELETE", g+own, "")

@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/operations"
+	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -143,6 +144,9 @@ func (g *Gateway) intent(x *exchange, p proxied) inventory.Write {
 		Incarnation:     p.Group.Incarnation,
 		LateWriteWindow: q.Type.LateWriteWindow,
 	}
+	if q.Provider.Registration == regions.Required {
+		intent.Namespace = q.Provider.Key
+	}
 	switch q.Method {
 	case http.MethodDelete:
 		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
@@ -177,6 +181,7 @@ func locationConflict(x *exchange, row inventory.Resource, wanted string) *arm.E
 func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
+	var registration *inventory.RegistrationStateError
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
 	}
@@ -191,7 +196,9 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 		depth := strings.Count(p.Parent, "/") // the parent's ID is the beginning of this one
 		return arm.NewError(arm.ParentResourceNotFound, x.request.Path.Segment(depth-1)).About(x.request.Path.Prefix(depth))
 	case errors.As(err, &state):
-		return arm.NewError(arm.ResourceGroupBeingDeleted, p.Group.Name).About("resourceGroupName")
+		return routing.GroupClosed(state.State, p.Group.Name)
+	case errors.As(err, &registration):
+		return routing.NotRegistered(x.request.Provider, registration.State)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.ResourceQuotaExceeded, x.request.Type.FullName, quota.Limit, quota.Current).About(x.request.Type.FullName)
 	}

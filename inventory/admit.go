@@ -26,6 +26,20 @@ func (w *Write) admittedBy(group *Group) error {
 // delete's own that landed later could hit what was made meanwhile (R8).
 func mayGiveBack(open int) bool { return open == 0 }
 
+// admittedByRegistration judges a write by the registration of its namespace,
+// where that needs one. The group's row is locked, and whoever ends a
+// registration locks those of all groups first.
+func (w *Write) admittedByRegistration(t *tx) error {
+	if w.Namespace == "" || w.OfGroupDelete {
+		return nil
+	}
+	state, err := t.registration(w.Subscription, w.Namespace)
+	if err == nil && !state.Permits() {
+		return &RegistrationStateError{Namespace: w.Namespace, State: state}
+	}
+	return err
+}
+
 // mayClose tells whether a group of which this is left may go. Neither a row nor
 // a write that may still be on its way, whoever sent it, may outlive it.
 func mayClose(left *GroupNotEmptyError) bool {

@@ -48,7 +48,7 @@ func (r AdoptResult) String() string { return nameOf(adoptResults[:], int(r)) }
 
 const (
 	selectTombstone = `SELECT at FROM tombstones WHERE subscription = ? AND key = ?`
-	openDeletes     = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND key = ? AND kind = ?`
+	openRemovals    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND key = ? AND kind IN (?, ?)`
 )
 
 // Adopt takes a resource that the index does not have into it, as found. It
@@ -114,7 +114,7 @@ func (h *held) moot(t *tx, since time.Time) (bool, error) {
 			continue // its intents are known
 		}
 		var open int
-		if err := t.one(openDeletes, h.subscription, key, Delete)(&open); err != nil || open > 0 {
+		if err := t.one(openRemovals, h.subscription, key, Delete, Move)(&open); err != nil || open > 0 {
 			return open > 0, err
 		}
 	}

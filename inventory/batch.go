@@ -152,10 +152,10 @@ func (b *batch) runMembers(t *tx) (written int, err error) {
 }
 
 // lock locks and loads what the members are about, in the order in which all
-// transactions do: of each group its own row, if any of them needs that, then
-// those of its resources.
+// transactions do: the subscription's own row, if any of them needs that, of
+// each group its own row, likewise, then those of its resources.
 func (b *batch) lock(t *tx) error {
-	var queries []request
+	queries := b.gates()
 	held := ""
 	for i, m := range b.members {
 		about := m.about
@@ -176,6 +176,22 @@ func (b *batch) lock(t *tx) error {
 		held = about.key
 	}
 	return t.check(t.link.fetch(queries))
+}
+
+// gates locks the subscription's row and those of its groups, if any member
+// needs that. All members are of one subscription.
+func (b *batch) gates() (queries []request) {
+	gates, fences := false, false
+	for _, m := range b.members {
+		gates, fences = gates || m.about.gates, fences || m.about.fences
+	}
+	if gates {
+		queries = append(queries, request{lockSubscription, []any{b.members[0].about.subscription}})
+	}
+	if fences {
+		queries = append(queries, request{lockGroups, []any{b.members[0].about.subscription}})
+	}
+	return queries
 }
 
 // opens tells whether any member about the group of the one at first, and from

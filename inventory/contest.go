@@ -8,14 +8,14 @@ import (
 	"portico/arm"
 )
 
-// Contested returns a row, and whether a DELETE of the resource, or of one that
-// it lies below, is open. While one is, even a Live row proves nothing: the
+// Contested returns a row, and whether a DELETE or a move of the resource, or of
+// one that it lies below, is open. While one is, even a Live row proves nothing: the
 // client may have been told that the resource is gone, and the settle that said
 // so may be lost. Both are of one moment. ErrNotFound where there is no row.
 func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, contested bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
-	args := append([]any{sub, Delete}, above...)
+	args := append([]any{sub, Delete, Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
 		return s.read(ctx).one(selectContested(len(above)), args...)(append(dest, &contested)...)
@@ -27,7 +27,7 @@ func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, c
 func selectContested(n int) string {
 	keys := strings.Join(slices.Repeat([]string{"?"}, n), ", ")
 	return `SELECT ` + resourceColumns + `,
-		EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND kind = ? AND key IN (` + keys + `))
+		EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND kind IN (?, ?) AND key IN (` + keys + `))
 		FROM resources WHERE subscription = ? AND key = ?`
 }
 
@@ -52,7 +52,7 @@ func ancestry(key string) []any {
 // subscriptions, its id, resourceGroups, its name, providers, the namespace.
 const scopeSegments = 6
 
-// opposed tells whether a DELETE of the resource is open.
+// opposed tells whether a DELETE or a move of the resource is open.
 func (h *held) opposed() bool {
-	return slices.ContainsFunc(h.open, func(in intent) bool { return in.kind == Delete })
+	return slices.ContainsFunc(h.open, func(in intent) bool { return in.kind.removes() })
 }

@@ -21,7 +21,7 @@ const (
 // none; in a subscription that the store does not know, all are.
 func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
 	from := s.read(ctx)
-	switch known, err := loadSubscription(from, sub); {
+	switch known, err := loadSubscription(from, selectSubscription, sub); {
 	case errors.Is(err, ErrNotFound):
 		return slices.Clone(regions), nil
 	case err != nil:

@@ -41,11 +41,17 @@ const (
 	QuotaResources QuotaKind = iota
 	// QuotaGroups limits the resource groups of one subscription.
 	QuotaGroups
+	// QuotaLocks limits the locks on one scope.
+	QuotaLocks
 )
 
 func (k QuotaKind) String() string {
-	if k == QuotaGroups {
+	switch k {
+	case QuotaGroups:
 		return "resource groups per subscription"
+	case QuotaLocks:
+		return "locks per scope"
+	case QuotaResources:
 	}
 	return "resources per type and resource group"
 }
@@ -67,6 +73,17 @@ type GroupStateError struct {
 
 func (e *GroupStateError) Error() string {
 	return "inventory: the resource group is " + e.State.String()
+}
+
+// RegistrationStateError refuses a write into a namespace for which the
+// subscription is not registered.
+type RegistrationStateError struct {
+	Namespace string // folded
+	State     RegistrationState
+}
+
+func (e *RegistrationStateError) Error() string {
+	return "inventory: the namespace " + e.Namespace + " is " + e.State.String()
 }
 
 // GroupNotEmptyError refuses to close a group that holds resources, or into

@@ -56,6 +56,7 @@ const (
 
 	selectGroup = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND key = ?`
 	lockGroup   = selectGroup + lockSuffix
+	lockGroups  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key` + lockSuffix
 	listGroups  = `SELECT ` + groupColumns + ` FROM resource_groups
 		WHERE subscription = ? AND key > ? ORDER BY key LIMIT ?`
 	insertGroup = `INSERT INTO resource_groups (` + groupColumns + `)
@@ -123,7 +124,10 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 // ErrSubscriptionNotFound, *SubscriptionStateError. A lock can forbid it:
 // *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
-	result, err := commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (put[Group], error) {
+	// A new group must not slip in behind whoever has locked all that there are.
+	about := aboutGroup(sub, name)
+	about.gates = true
+	result, err := commit(ctx, s, flushed, about, func(t *tx) (put[Group], error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:
@@ -133,6 +137,10 @@ func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(curre
 			changed, err := changeGroup(t, current, edit)
 			return put[Group]{stored: changed}, err
 		case errors.Is(err, ErrNotFound):
+			absent := Group{Subscription: arm.Fold(sub), Key: arm.Fold(name), locked: true}
+			if err := absent.admitsChange(t); err != nil {
+				return put[Group]{}, err
+			}
 			created, err := s.createGroup(t, sub, name, edit)
 			return put[Group]{stored: created, created: true}, err
 		}
@@ -178,6 +186,9 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	g := *wanted
 	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
 	g.Incarnation, g.Generation = current.Incarnation, newID()
+	if g.State != GroupActive && g.State == current.State {
+		g.Generation = current.Generation // it names the job that the group is marked for
+	}
 	g.Created, g.Changed = current.Created, t.now
 	tags, err := storedTags(g.Tags)
 	if err != nil {
@@ -232,10 +243,14 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 			return err
 		}
 	}
-	if g.State == GroupActive {
+	switch g.State {
+	case GroupActive:
 		if err := g.admitsDelete(t); err != nil {
 			return err
 		}
+	case GroupMoving:
+		return &GroupStateError{State: g.State}
+	case GroupDeleting:
 	}
 	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
 		return err

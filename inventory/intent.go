@@ -16,6 +16,7 @@ type Write struct {
 	Key          string // of the resource
 	ID           string // as the request wrote it
 	Type         string // full type
+	Namespace    string // that the subscription must be registered for; empty: none
 	TypeName     string // full type as declared
 	Name         string // as written; of a nested resource "parent/child"; empty: as in ID
 	Parent       string // key of the tracked parent that a PUT needs, or empty
@@ -81,7 +82,8 @@ func scanIntent(scan scanner) (intent, error) {
 // returned before its first byte leaves. In one transaction it checks that the
 // subscription takes the write (ErrSubscriptionNotFound,
 // *SubscriptionStateError), that the group exists and is Active
-// (ErrGroupNotFound, *GroupStateError), that the row lies where the write goes
+// (ErrGroupNotFound, *GroupStateError), that the subscription is registered for
+// the namespace (*RegistrationStateError), that the row lies where the write goes
 // (*LocationConflictError; but for a PUT the region alone is compared), that a
 // PATCH has one at all (ErrNotFound), that a PUT's parent is there
 // (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
@@ -93,7 +95,7 @@ func scanIntent(scan scanner) (intent, error) {
 // its row is then flagged for verification.
 func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	w.Subscription, w.Group, w.Key = arm.Fold(w.Subscription), arm.Fold(w.Group), arm.Fold(w.Key)
-	w.Type, w.Parent = arm.Fold(w.Type), arm.Fold(w.Parent)
+	w.Type, w.Parent, w.Namespace = arm.Fold(w.Type), arm.Fold(w.Parent), arm.Fold(w.Namespace)
 	if w.Name == "" {
 		w.Name = nameIn(w.ID, w.Type)
 	}
@@ -101,8 +103,12 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
 	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, w.above(), w.Key), func(t *tx) (Ticket, error) {
+		t.registrationAhead(w.Subscription, w.Namespace)
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
+			return Ticket{}, err
+		}
+		if err := w.admittedByRegistration(t); err != nil {
 			return Ticket{}, err
 		}
 		if err := w.admittedByLocks(t); err != nil {

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -16,12 +15,19 @@ import (
 // group's first, where it needs that, then those of its resources.
 type subject struct {
 	subscription, group, key string
+	// gates: the subscription's own row is locked, before all others, by what
+	// decides about all that lies in it; fences: and so is every group in it, so
+	// that no intent is just being recorded.
+	gates, fences bool
 	// opens: the group's own row is locked.
 	opens bool
 	// holds: the resource is loaded and locked, by hold; and before it the row
 	// above, if there is a key.
 	holds bool
 	above string
+	// alone: it shares its transaction with no other write, as it locks what has
+	// no place in their order.
+	alone bool
 }
 
 // aboutGroup is the subject of a write that locks a group.
@@ -41,9 +47,7 @@ func aboutResource(sub, key string) subject {
 // job works on.
 func aboutJob(sub, key string) subject {
 	s := subject{subscription: arm.Fold(sub), key: arm.Fold(key)}
-	if parts := strings.SplitN(s.key, "/", 6); len(parts) > 4 {
-		s.group = parts[4] // of /subscriptions/…/resourcegroups/…
-	}
+	s.group = groupOf(s.key).Name
 	return s
 }
 
@@ -54,6 +58,16 @@ func aboutWrite(sub, group, above, key string) subject {
 	s.key, s.above, s.holds = arm.Fold(key), arm.Fold(above), true
 	return s
 }
+
+// aboutGate is the subject of a write that locks the subscription's own row;
+// with fences, every group in it as well.
+func aboutGate(sub string, fences bool) subject {
+	return subject{subscription: arm.Fold(sub), gates: true, fences: fences}
+}
+
+// aboutScopes is the subject of a write that locks the groups of several
+// subscriptions, of which it is stored with one.
+func aboutScopes(sub string) subject { return subject{subscription: arm.Fold(sub), alone: true} }
 
 // aboutSubscription is the subject of a write that locks neither.
 func aboutSubscription(sub string) subject { return subject{subscription: arm.Fold(sub)} }
@@ -115,7 +129,7 @@ func (l *lane) gather() []*write {
 	}
 	var batch, rest []*write
 	for _, m := range l.backlog {
-		if len(batch) == maxBatch || l.dialect.locksRows && len(batch) > 0 && m.about.subscription != batch[0].about.subscription {
+		if len(batch) == maxBatch || len(batch) > 0 && !l.together(batch[0], m) {
 			rest = append(rest, m)
 			continue
 		}
@@ -127,6 +141,11 @@ func (l *lane) gather() []*write {
 	l.backlog = rest
 	slices.SortStableFunc(batch, func(a, b *write) int { return a.about.compare(b.about) })
 	return batch
+}
+
+// together tells whether two writes may share a transaction.
+func (l *lane) together(a, b *write) bool {
+	return !a.about.alone && !b.about.alone && (!l.dialect.locksRows || a.about.subscription == b.about.subscription)
 }
 
 // refresh makes an empty transaction when one is due, which sets the clock and

@@ -12,6 +12,9 @@ import (
 	"portico/arm"
 )
 
+// LocksPerScope is how many locks may stand on one scope.
+const LocksPerScope = 20
+
 // LockLevel is what a lock forbids. The numbers are stored.
 type LockLevel uint8
 
@@ -48,6 +51,9 @@ type Lock struct {
 	ETag         string
 	Created      time.Time
 	Changed      time.Time
+	// Host is the key of the tracked resource with which the lock goes: the scope
+	// or what that lies in. Only who makes a lock names it; empty: there is none.
+	Host string
 }
 
 // LockedError refuses what locks forbid. They are those that do, at least one.
@@ -92,6 +98,7 @@ const (
 	putLock = `INSERT INTO locks (` + lockColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, scope, name) DO UPDATE SET level = excluded.level, properties = excluded.properties,
 			generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
+	countLocks  = `SELECT COUNT(*) FROM locks WHERE subscription = ? AND scope = ?`
 	deleteLock  = `DELETE FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
 	deleteLocks = `DELETE FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)`
 )
@@ -142,15 +149,19 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 }
 
 // CheckLocks returns *LockedError where a lock forbids a write that has no
-// intent: to what an id names, or to something that it lies in. group may be
-// empty. What is locked at the same moment may be missed.
+// intent: to what an id names, or to something that it lies in. group is empty
+// for what lies in the subscription itself. What is locked at the same moment
+// may be missed.
 func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind WriteKind) error {
 	from := s.read(ctx)
 	locked := false
 	if err := from.one(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
 		return err
 	}
-	scope := groupScope(arm.Fold(sub), arm.Fold(group))
+	scope := subscriptionScope(arm.Fold(sub)) + "/providers"
+	if group != "" {
+		scope = groupScope(arm.Fold(sub), arm.Fold(group))
+	}
 	first, last := below(scope)
 	locks, err := collect(from, scanLock, locksOfGroup, arm.Fold(sub), subscriptionScope(arm.Fold(sub)), scope, first, last)
 	if err != nil {
@@ -161,9 +172,10 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind Writ
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group
 // is empty. edit is as for [Store.EditGroup]; it decides on ScopeID, Name,
-// Level, Notes, Owners and ETag. The subscription and the group must take the
+// Level, Notes, Owners, ETag and Host; a lock is not made where there is no such
+// resource: ErrNotFound. The subscription and the group must take the
 // change: ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
-// *GroupStateError.
+// *GroupStateError. A scope has so many locks and no more: *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	result, err := commit(ctx, s, flushed, aboutGroup(sub, group), func(t *tx) (put[Lock], error) {
 		current, err := t.lockHeld(sub, group, scope, name, false)
@@ -179,6 +191,8 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		l.Generation, l.Created, l.Changed = newID(), t.now, t.now
 		if current != nil {
 			l.Created = current.Created
+		} else if err := t.placeForLock(l); err != nil {
+			return put[Lock]{}, err
 		}
 		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
 		if err != nil {
@@ -206,20 +220,30 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 		case g.State != GroupActive:
 			return nil, &GroupStateError{State: g.State}
 		}
-	} else {
-		state, err := stateOf(t, arm.Fold(sub))
-		if err == nil {
-			err = state.admits(deletes)
-		}
-		if err != nil {
-			return nil, err
-		}
+	} else if _, err := t.openSubscription(arm.Fold(sub), deletes); err != nil {
+		return nil, err
 	}
 	current, err := scanLock(t.one(selectLockHeld, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
 	return &current, err
+}
+
+// placeForLock returns ErrNotFound where what the lock is to go with has gone
+// already, and *QuotaError where its scope has all the locks that it may have.
+// Whoever adds one holds the row of the group or the subscription.
+func (t *tx) placeForLock(l Lock) error {
+	if l.Host != "" {
+		if _, err := loadResource(t, lockResource, l.Subscription, l.Host); err != nil {
+			return err
+		}
+	}
+	n := 0
+	if err := t.one(countLocks, l.Subscription, l.Scope)(&n); err != nil || n < LocksPerScope {
+		return err
+	}
+	return &QuotaError{Kind: QuotaLocks, Limit: LocksPerScope, Current: n}
 }
 
 // DeleteLock removes a lock, after check has judged it. ErrNotFound where there

@@ -91,6 +91,7 @@ type Store struct {
 	prepared  *statements
 	writer    *writer
 	locations *Locations
+	seal      seal
 
 	closing sync.Once
 	closed  error

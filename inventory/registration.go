@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -16,8 +18,10 @@ type RegistrationState uint8
 // The states of a registration, as clients see them.
 const (
 	NotRegistered RegistrationState = iota
+	// Registering: the endpoints are being told. Writes are admitted.
 	Registering
 	Registered
+	// Unregistering: likewise, but nothing is admitted any more.
 	Unregistering
 	Unregistered
 )
@@ -26,46 +30,85 @@ var registrationStates = [...]string{"NotRegistered", "Registering", "Registered
 
 func (s RegistrationState) String() string { return nameOf(registrationStates[:], int(s)) }
 
+// Permits tells whether writes are admitted.
+func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
+
+// settled is the state that comes of one when the endpoints have been told.
+func (s RegistrationState) settled() RegistrationState {
+	switch s {
+	case Registering:
+		return Registered
+	case Unregistering:
+		return Unregistered
+	case NotRegistered, Registered, Unregistered:
+	}
+	return s
+}
+
 // Registration tells whether a subscription uses a provider namespace.
 type Registration struct {
 	Subscription string // folded
 	Namespace    string // folded
 	State        RegistrationState
-	ETag         string
-	Changed      time.Time
+	// Locations are the regions of the provider when it was registered; nil: all
+	// that there will ever be.
+	Locations  []string
+	Registered time.Time // since when; zero: never
+	Changed    time.Time
 }
 
+// Covers tells whether the registration is for a region, too.
+func (r Registration) Covers(region string) bool {
+	return r.Locations == nil || slices.Contains(r.Locations, region)
+}
+
+// ErrNamespaceInUse refuses to end the registration of a namespace of which the
+// index holds a resource, to which a write may be on its way, or of which a move
+// brings something.
+var ErrNamespaceInUse = errors.New("inventory: the subscription holds resources of the namespace")
+
 const (
-	registrationColumns = `subscription, namespace, state, etag, changed`
+	registrationColumns = `subscription, namespace, state, etag, changed, locations, registered`
 
 	selectRegistration = `SELECT ` + registrationColumns + ` FROM registrations WHERE subscription = ? AND namespace = ?`
-	lockRegistration   = selectRegistration + lockSuffix
 	listRegistrations  = `SELECT ` + registrationColumns + ` FROM registrations WHERE subscription = ? ORDER BY namespace`
-	putRegistration    = `INSERT INTO registrations (` + registrationColumns + `) VALUES (?, ?, ?, ?, ?)
+	putRegistration    = `INSERT INTO registrations (` + registrationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, namespace) DO UPDATE
-		SET state = excluded.state, etag = excluded.etag, changed = excluded.changed`
-	anyOfNamespace = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type >= ? AND type < ?)`
+		SET state = excluded.state, changed = excluded.changed, locations = excluded.locations, registered = excluded.registered`
+	anyOfNamespace = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type >= ? AND type < ?)
+		OR EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND type >= ? AND type < ? AND ends > ?)
+		OR EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND type >= ? AND type < ?)
+		OR EXISTS (SELECT 1 FROM resource_groups WHERE subscription = ? AND state = ?
+			AND EXISTS (SELECT 1 FROM touched WHERE touched.subscription = resource_groups.subscription
+				AND touched.grp = resource_groups.key AND touched.incarnation = resource_groups.incarnation
+				AND touched.type >= ? AND touched.type < ?))`
 )
 
 func scanRegistration(scan scanner) (Registration, error) {
 	var (
-		r       Registration
-		changed int64
+		r                   Registration
+		etag, locations     string
+		changed, registered int64
 	)
-	err := scan(&r.Subscription, &r.Namespace, &r.State, &r.ETag, &changed)
-	r.Changed = moment(changed)
+	err := scan(&r.Subscription, &r.Namespace, &r.State, &etag, &changed, &locations, &registered)
+	if locations != "" {
+		r.Locations = strings.Fields(locations)
+	}
+	if r.Changed = moment(changed); registered != 0 {
+		r.Registered = moment(registered)
+	}
 	return r, err
 }
 
 // Registration returns the registration of a namespace, which is NotRegistered
 // where the store has none.
 func (s *Store) Registration(ctx context.Context, sub, namespace string) (Registration, error) {
-	return loadRegistration(s.read(ctx), selectRegistration, sub, namespace)
+	return loadRegistration(s.read(ctx), sub, namespace)
 }
 
-func loadRegistration(from source, statement, sub, namespace string) (Registration, error) {
+func loadRegistration(from source, sub, namespace string) (Registration, error) {
 	sub, namespace = arm.Fold(sub), arm.Fold(namespace)
-	r, err := scanRegistration(from.one(statement, sub, namespace))
+	r, err := scanRegistration(from.one(selectRegistration, sub, namespace))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Registration{Subscription: sub, Namespace: namespace}, nil
 	}
@@ -77,30 +120,166 @@ func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, 
 	return collect(s.read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
 
-// EditRegistration changes a registration: edit is given the present one and
-// returns State and ETag of the next. It runs inside the writing transaction
-// and must be pure; its error is returned as it is and nothing is written.
-func (s *Store) EditRegistration(ctx context.Context, sub, namespace string, edit func(Registration) (Registration, error)) (Registration, error) {
-	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (Registration, error) {
-		current, err := loadRegistration(t, lockRegistration, sub, namespace)
+// registrationOf names a registration. All of it is folded.
+type registrationOf struct{ subscription, namespace string }
+
+// registrationAhead has the state of a namespace come with the next query.
+func (t *tx) registrationAhead(sub, namespace string) {
+	if _, known := t.registered[registrationOf{sub, namespace}]; namespace != "" && !known {
+		t.ahead(selectRegistration, sub, namespace)
+	}
+}
+
+// registration is the state of a namespace, read once for all members of the
+// transaction.
+func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
+	of := registrationOf{sub, namespace}
+	if state, known := t.registered[of]; known {
+		return state, nil
+	}
+	r, err := loadRegistration(t, sub, namespace)
+	if err != nil {
+		return 0, err
+	}
+	if t.registered == nil {
+		t.registered = map[registrationOf]RegistrationState{}
+	}
+	t.registered[of] = r.State
+	return r.State, nil
+}
+
+// RegistrationChange is what a client wants of a registration.
+type RegistrationChange struct {
+	Subscription, Namespace string
+	// Check judges the present registration before any other reason. It runs in
+	// the writing transaction and must be pure.
+	Check func(Registration) error
+	// Tell are the endpoints of the namespace; their regions are what is
+	// registered.
+	Tell []Addressee
+}
+
+// Register registers a namespace, for all the regions of Tell, and has these
+// told. It is Registering then, or, where nothing had to change, as it was. It
+// refuses as EditGroup does.
+func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
+	return s.changeRegistration(ctx, c, false, func(t *tx, r Registration) (Registration, error) {
+		missing := slices.ContainsFunc(c.Tell, func(a Addressee) bool { return !r.Covers(a.Region) })
+		if r.State.Permits() && !missing {
+			return r, nil
+		}
+		if !r.State.Permits() {
+			r.Registered, r.Locations = t.now, []string{}
+		}
+		for _, a := range c.Tell {
+			if !slices.Contains(r.Locations, a.Region) {
+				r.Locations = append(r.Locations, a.Region)
+			}
+		}
+		slices.Sort(r.Locations)
+		r.State = Registering
+		return r, nil
+	})
+}
+
+// Unregister ends the registration of a namespace, and has its endpoints told.
+// It is Unregistering then, or, where it was not registered, as it was. It
+// refuses as Register does, and by ErrNamespaceInUse. No write that was admitted
+// before is overlooked: all of them lock the row of their group, as this does.
+func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
+	return s.changeRegistration(ctx, c, true, func(t *tx, r Registration) (Registration, error) {
+		if !r.State.Permits() {
+			return r, nil
+		}
+		used, err := namespaceInUse(t, t.now, r.Subscription, r.Namespace)
+		if err == nil && used {
+			err = ErrNamespaceInUse
+		}
+		r.State = Unregistering
+		return r, err
+	})
+}
+
+func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, fences bool, change func(*tx, Registration) (Registration, error)) (Registration, error) {
+	return commit(ctx, s, flushed, aboutGate(c.Subscription, fences), func(t *tx) (Registration, error) {
+		sub, err := loadSubscription(t, lockSubscription, c.Subscription)
+		if errors.Is(err, ErrNotFound) {
+			return Registration{}, ErrSubscriptionNotFound
+		}
+		if err == nil {
+			err = sub.State.admits(false)
+		}
 		if err != nil {
 			return Registration{}, err
 		}
-		next, err := edit(current)
+		current, err := loadRegistration(t, c.Subscription, c.Namespace)
+		if err == nil && c.Check != nil {
+			err = c.Check(current)
+		}
 		if err != nil {
 			return Registration{}, err
 		}
-		next.Subscription, next.Namespace, next.Changed = current.Subscription, current.Namespace, t.now
-		_, err = t.exec(putRegistration, next.Subscription, next.Namespace, next.State, next.ETag, micros(next.Changed))
-		return next, err
+		next, err := change(t, current)
+		if err != nil || next.State == current.State && len(next.Locations) == len(current.Locations) {
+			return next, err
+		}
+		next.Changed = t.now
+		if err := next.put(t); err != nil {
+			return Registration{}, err
+		}
+		sub.Version++
+		if err := sub.update(t); err != nil {
+			return Registration{}, err
+		}
+		if err := t.tell(sub, c.Tell, next.Namespace); err != nil {
+			return Registration{}, err
+		}
+		return next, t.addOrHasten(Job{
+			Subscription: sub.ID, ID: JobID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
+			Due: t.now.Add(registrationTime), Payload: "{}",
+		})
+	})
+}
+
+func (r Registration) put(t *tx) error {
+	registered := int64(0)
+	if !r.Registered.IsZero() {
+		registered = micros(r.Registered)
+	}
+	_, err := t.exec(putRegistration, r.Subscription, r.Namespace, r.State, "", micros(r.Changed), strings.Join(r.Locations, " "), registered)
+	return err
+}
+
+// RegistrationJob is the kind of the job that sees a registration to its settled
+// state, should whoever waits for the endpoints be gone. Its subject is the
+// namespace.
+const RegistrationJob = "registration"
+
+// registrationTime is how long the endpoints have at least, before they are told
+// what is settled already.
+const registrationTime = 3 * time.Second
+
+// SettleRegistration turns Registering into Registered and Unregistering into
+// Unregistered. Any other state stays.
+func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (Registration, error) {
+	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (Registration, error) {
+		r, err := loadRegistration(t, sub, namespace)
+		if err != nil || r.State == r.State.settled() {
+			return r, err
+		}
+		r.State, r.Changed = r.State.settled(), t.now
+		return r, r.put(t)
 	})
 }
 
 // HasResources tells whether the index holds any resource of a namespace, in
-// any phase.
+// any phase, or a write or a move may be bringing one.
 func (s *Store) HasResources(ctx context.Context, sub, namespace string) (bool, error) {
-	var holds bool
-	namespace = arm.Fold(namespace)
-	err := s.read(ctx).one(anyOfNamespace, arm.Fold(sub), namespace+"/", namespace+"0")(&holds)
-	return holds, err
+	return namespaceInUse(s.read(ctx), s.dialect.now(), arm.Fold(sub), arm.Fold(namespace))
+}
+
+func namespaceInUse(from source, now time.Time, sub, namespace string) (used bool, err error) {
+	first, last := namespace+"/", namespace+"0"
+	err = from.one(anyOfNamespace, sub, first, last, sub, first, last, micros(now), sub, first, last, sub, GroupMoving, first, last)(&used)
+	return used, err
 }

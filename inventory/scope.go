@@ -67,9 +67,21 @@ func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {
-	known, err := loadSubscription(t, sub)
+	known, err := loadSubscription(t, selectSubscription, sub)
 	if errors.Is(err, ErrNotFound) {
 		return Deleted, nil
 	}
 	return known.State, err
+}
+
+// openSubscription locks a subscription that admits a write. sub is folded.
+func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
+	s, err := loadSubscription(t, lockSubscription, sub)
+	if errors.Is(err, ErrNotFound) {
+		return s, ErrSubscriptionNotFound
+	}
+	if err == nil {
+		err = s.State.admits(deletes)
+	}
+	return s, err
 }

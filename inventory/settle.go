@@ -17,9 +17,13 @@ const (
 	Put WriteKind = iota
 	Delete
 	Patch
+	// Move is Portico's own: a provider was told to move the resource, or may be
+	// making another one of this ID. It opposes whatever a GET can say of either, and
+	// ends by the knowledge of its job alone.
+	Move
 )
 
-var writeKinds = [...]string{"PUT", "DELETE", "PATCH"}
+var writeKinds = [...]string{"PUT", "DELETE", "PATCH", "MOVE"}
 
 func (k WriteKind) String() string { return nameOf(writeKinds[:], int(k)) }
 
@@ -31,6 +35,9 @@ func (k WriteKind) opposedBy(other WriteKind) bool {
 	}
 	return other == Delete
 }
+
+// removes holds for the kinds after which a resource may be gone.
+func (k WriteKind) removes() bool { return k == Delete || k == Move }
 
 // Outcome is what an answer to a write means.
 type Outcome uint8
@@ -316,7 +323,7 @@ func (s *state) observe(e observed) actions {
 		opposing, following = Delete, s.row.followDelete
 	}
 	switch {
-	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing }):
+	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing || open.kind == Move }):
 		s.row.verify = true
 		return actions{}
 	case following:

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"strings"
 	"time"
 
@@ -53,78 +54,233 @@ type Subscription struct {
 	TenantID    string
 	DisplayName string
 	State       SubscriptionState
+	OfferID     string // what providers know as its quotaId
+	PlacementID string // locationPlacementId: where its resources may lie
+	// Features are those that it is registered for, "Namespace/name", sorted. Nil
+	// leaves them as they are where a subscription is written.
+	Features []string
 	// Covered means that Portico knows all that the subscription holds. It is
 	// told when the subscription is created and then only learnt.
-	Covered          bool
+	Covered bool
+	// Version is raised by each change that providers are told of, also of a
+	// registration. It belongs to the store.
+	Version int64
+	// Erased: it is Deleted, and nothing of it is left, here or at any provider.
+	Erased           bool
+	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time
 }
 
+// ErrErasing refuses to make a subscription anew of which providers, or the
+// inventory, still hold something.
+var ErrErasing = errors.New("inventory: the deleted subscription is still being erased")
+
 const (
-	subscriptionColumns = `subscription, tenant, display_name, state, covered, created, changed`
+	subscriptionColumns = `subscription, tenant, display_name, state, offer, placement, features, covered, version, erased, created, changed`
 
 	insertSubscription = `INSERT INTO subscriptions (` + subscriptionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
-	updateSubscription = `UPDATE subscriptions SET tenant = ?, display_name = ?, state = ?, changed = ? WHERE subscription = ?`
-	selectSubscription = `SELECT ` + subscriptionColumns + ` FROM subscriptions WHERE subscription = ?`
-	listSubscriptions  = `SELECT ` + subscriptionColumns + ` FROM subscriptions
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
+	updateSubscription = `UPDATE subscriptions SET tenant = ?, display_name = ?, state = ?, offer = ?, placement = ?, features = ?,
+			covered = ?, version = ?, erased = ?, created = ?, changed = ?
+		WHERE subscription = ?`
+	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
+	// lockSubscription holds back nobody but who changes what belongs to the
+	// subscription itself: writes in it read its row plainly.
+	lockSubscription  = selectSubscription + lockSuffix
+	listSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
-	listTenantSubscriptions = `SELECT ` + subscriptionColumns + ` FROM subscriptions
+	listTenantSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE tenant = ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
 func scanSubscription(scan scanner) (Subscription, error) {
 	var (
 		s                Subscription
+		features         string
 		created, changed int64
+		tags             string
 	)
-	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.Covered, &created, &changed)
+	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.Erased,
+		&created, &changed, &tags)
+	if err != nil {
+		return s, err
+	}
+	if features != "" {
+		s.Features = strings.Fields(features)
+	}
 	s.Created, s.Changed = moment(created), moment(changed)
+	s.Tags, err = readTags(tags, s.ID)
 	return s, err
 }
 
+// insert makes the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
-	n, err := t.exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, flag(s.Covered),
-		micros(t.now), micros(t.now))
+	n, err := t.exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
+		joined(s.Features), flag(s.Covered), 1, 0, micros(t.now), micros(t.now))
 	return n == 1, err
 }
 
-// SeedSubscriptions creates those that are absent and leaves the others as
-// they are: the configuration names a beginning, not the present.
-func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription) error {
-	return s.writer.do(ctx, flushed, subject{}, func(t *tx) error {
-		for _, seed := range seeds {
-			if _, err := seed.insert(t); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+func (s Subscription) update(t *tx) error {
+	_, err := t.exec(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
+		joined(s.Features), flag(s.Covered), s.Version, flag(s.Erased), micros(s.Created), micros(s.Changed), s.ID)
+	return err
 }
 
-// PutSubscription creates a subscription or replaces its tenant, display name
-// and state. Covered counts at creation only.
-func (s *Store) PutSubscription(ctx context.Context, p Subscription) (stored Subscription, created bool, err error) {
-	result, err := commit(ctx, s, flushed, aboutSubscription(p.ID), func(t *tx) (put[Subscription], error) {
-		created, err := p.insert(t)
-		if err == nil && !created {
-			_, err = t.exec(updateSubscription, arm.Fold(p.TenantID), p.DisplayName, p.State, micros(t.now), arm.Fold(p.ID))
+// joined is how features are stored; their names hold no space.
+func joined(features []string) string {
+	sorted := slices.Clone(features)
+	slices.SortFunc(sorted, func(a, b string) int { return strings.Compare(arm.Fold(a), arm.Fold(b)) })
+	return strings.Join(slices.CompactFunc(sorted, arm.EqualFold), " ")
+}
+
+// HasFeature tells whether the subscription is registered for a feature,
+// "Namespace/name" in any casing.
+func (s Subscription) HasFeature(name string) bool {
+	return slices.ContainsFunc(s.Features, func(f string) bool { return arm.EqualFold(f, name) })
+}
+
+// SeedSubscriptions creates those that are absent, and has providers told of
+// them; it leaves the others as they are: the configuration names a beginning,
+// not the present.
+func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tell ...Addressee) error {
+	for _, seed := range seeds {
+		if _, err := s.Subscription(ctx, seed.ID); err == nil {
+			continue
 		}
+		err := s.writer.do(ctx, flushed, aboutGate(seed.ID, false), func(t *tx) error {
+			created, err := seed.insert(t)
+			if err != nil || !created {
+				return err
+			}
+			return s.begun(t, seed.ID, tell)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// PutSubscription creates a subscription or replaces what may change of it, and
+// has providers told. Covered counts at creation only. A Deleted one can be made
+// anew when it is erased, not before: ErrErasing.
+func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Addressee) (stored Subscription, created bool, err error) {
+	result, err := commit(ctx, s, flushed, aboutGate(p.ID, false), func(t *tx) (put[Subscription], error) {
+		current, err := loadSubscription(t, lockSubscription, p.ID)
+		switch {
+		case errors.Is(err, ErrNotFound):
+			created, err := p.insert(t)
+			if err == nil && !created {
+				err = errOvertaken // by another replica, since there was none to lock
+			}
+			if err == nil {
+				err = s.begun(t, p.ID, tell)
+			}
+			if err != nil {
+				return put[Subscription]{}, err
+			}
+			stored, err := loadSubscription(t, selectSubscription, p.ID)
+			return put[Subscription]{stored, true}, err
+		case err != nil:
+			return put[Subscription]{}, err
+		}
+		next, anew, err := p.following(current, t.now)
 		if err != nil {
 			return put[Subscription]{}, err
 		}
-		stored, err := loadSubscription(t, p.ID)
-		return put[Subscription]{stored, created}, err
+		if err := next.update(t); err != nil {
+			return put[Subscription]{}, err
+		}
+		if next.Version != current.Version {
+			err = s.begun(t, next.ID, tell)
+		}
+		return put[Subscription]{next, anew}, err
 	})
 	return result.stored, result.created, err
 }
 
-// Subscription returns one subscription, or ErrNotFound.
-func (s *Store) Subscription(ctx context.Context, id string) (Subscription, error) {
-	return loadSubscription(s.read(ctx), id)
+// following is the version that a PUT makes of the current one, and whether that
+// is a subscription made anew.
+func (s Subscription) following(current Subscription, now time.Time) (next Subscription, anew bool, err error) {
+	anew = current.State == Deleted && s.State != Deleted
+	if anew && !current.Erased {
+		return s, false, ErrErasing
+	}
+	next = current
+	next.TenantID, next.DisplayName, next.State = arm.Fold(s.TenantID), s.DisplayName, s.State
+	next.OfferID, next.PlacementID, next.Changed = s.OfferID, s.PlacementID, now
+	if s.Features != nil {
+		next.Features = strings.Fields(joined(s.Features))
+	}
+	if anew {
+		next.Features = strings.Fields(joined(s.Features))
+		next.Covered, next.Created = s.Covered, now
+	}
+	next.Erased = current.Erased && next.State == Deleted
+	// What has not ended to be deleted is told again: somebody asks for that.
+	again := next.State == Deleted && !next.Erased
+	if again || anew || next.told() != current.told() {
+		next.Version++
+	}
+	return next, anew, nil
 }
 
-func loadSubscription(from source, id string) (Subscription, error) {
-	found, err := scanSubscription(from.one(selectSubscription, arm.Fold(id)))
+// told is all that providers are told of the subscription itself.
+func (s Subscription) told() string {
+	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
+}
+
+// begun has providers told of a new version of a subscription, and where it is
+// Deleted has it erased when they all know.
+func (s *Store) begun(t *tx, id string, tell []Addressee) error {
+	sub, err := loadSubscription(t, selectSubscription, id)
+	if err != nil {
+		return err
+	}
+	if err := t.tell(sub, tell, everyNamespace); err != nil {
+		return err
+	}
+	if sub.State != Deleted || sub.Erased {
+		return nil
+	}
+	return t.addOrHasten(Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.now, Payload: "{}"})
+}
+
+// SetFeature registers a subscription for a feature, "Namespace/name", or ends
+// that, and has the providers of tell know. It refuses as EditGroup does.
+func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []Addressee) (Subscription, error) {
+	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (Subscription, error) {
+		current, err := loadSubscription(t, lockSubscription, sub)
+		if errors.Is(err, ErrNotFound) {
+			return current, ErrSubscriptionNotFound
+		}
+		if err == nil {
+			err = current.State.admits(false)
+		}
+		if err != nil || current.HasFeature(feature) == on {
+			return current, err
+		}
+		if on {
+			current.Features = append(current.Features, feature)
+		} else {
+			current.Features = slices.DeleteFunc(current.Features, func(f string) bool { return arm.EqualFold(f, feature) })
+		}
+		current.Features = strings.Fields(joined(current.Features))
+		current.Version, current.Changed = current.Version+1, t.now
+		if err := current.update(t); err != nil {
+			return current, err
+		}
+		return current, t.tell(current, tell, namespacesOf(tell))
+	})
+}
+
+// Subscription returns one subscription, or ErrNotFound.
+func (s *Store) Subscription(ctx context.Context, id string) (Subscription, error) {
+	return loadSubscription(s.read(ctx), selectSubscription, id)
+}
+
+func loadSubscription(from source, statement, id string) (Subscription, error) {
+	found, err := scanSubscription(from.one(statement, arm.Fold(id)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Subscription{}, ErrNotFound
 	}

@@ -29,6 +29,8 @@ type tx struct {
 	failed error
 	tally  tally
 	scopes map[scopeOf]Group
+	// registered are the states of namespaces that members asked for.
+	registered map[registrationOf]RegistrationState
 }
 
 // scopeOf names a group, and the kind of write that its subscription admitted.
@@ -78,6 +80,9 @@ func (t *tx) note(statement string) {
 	if scope {
 		t.scopes = nil
 	}
+	if strings.Contains(statement, "registrations") {
+		t.registered = nil
+	}
 	if scope || !ofOneKey(statement) {
 		t.link.forget()
 	}
@@ -120,7 +125,7 @@ func (t *tx) scope(sub, group string, deletes bool) (Group, error) {
 
 // undo takes back what the member under way has done.
 func (t *tx) undo() error {
-	t.scopes = nil
+	t.scopes, t.registered = nil, nil
 	_, err := t.link.exec("ROLLBACK TO SAVEPOINT member")
 	return err
 }

@@ -118,13 +118,10 @@ func TestARefusalHarmsNoNeighbour(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range errs {
 		wait.Go(func() {
-			_, errs[i] = s.EditRegistration(t.Context(), "s", fmt.Sprint("ns", i), func(r Registration) (Registration, error) {
-				r.State = Registered
-				return r, nil
-			})
+			_, errs[i] = s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: fmt.Sprint("ns", i), Check: func(Registration) error { return nil }})
 			if i%3 == 0 {
 				errs[i] = s.writer.do(t.Context(), flushed, subject{}, func(tx *tx) error {
-					if _, err := tx.exec(putRegistration, "s", fmt.Sprint("bad", i), 1, "", 1); err != nil {
+					if _, err := tx.exec(putRegistration, "s", fmt.Sprint("bad", i), 1, "", 1, "", 1); err != nil {
 						return err
 					}
 					return refusal

@@ -17,9 +17,19 @@
 // what the providers hold and mends the index where the two differ, but only by
 // what a GET of the single resource said.
 //
+// [Noticing] tells the endpoints of providers what has become of a subscription,
+// so that each learns the newest version last; [Settling] and [Erasing] bring
+// registrations and deleted subscriptions to their end.
+//
 // A [GroupDeletion] deletes what a group holds, and then the group. Which
 // resource is next, and what a refusal of one means for the others, is decided
 // by a pure value, deletion in deletion.go; the work around it makes the calls,
 // each an intent in the inventory like a client's write, and can be taken over
 // at any point, as nothing but rows, strays and intents says what is left.
+//
+// A [Moving] has providers move resources to another group, each in one call per
+// region. What an answer means, what is to be asked under which ID, and when a call
+// may be sent again is decided by a pure value too, movePlan in move_plan.go, which
+// is recorded in the transactions that record what it rests on. A [MoveValidation]
+// only asks whether they would.
 package operations

@@ -103,7 +103,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	}
 	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
 	switch {
-	case f.ended(follow, answer):
+	case followOver(follow, answer):
 		f.tellFailure(ctx, follow, answer, row)
 		return f.end(ctx, h)
 	case answer.Status == http.StatusOK:
@@ -119,9 +119,9 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	return Verdict{Again: f.pace(h, asked), Payload: follow.String()}, nil
 }
 
-// ended tells whether a poll shows the end of the operation. A status that
+// followOver tells whether a poll shows the end of the operation. A status that
 // cannot be read says nothing of it, but that it was lost.
-func (f *Following) ended(follow inventory.Follow, answer upstream.Answer) bool {
+func followOver(follow inventory.Follow, answer upstream.Answer) bool {
 	if follow.Status && answer.Status >= http.StatusBadRequest {
 		return answer.Status == http.StatusNotFound || answer.Status == http.StatusGone
 	}

@@ -282,8 +282,13 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		return verdict, true, err
 	case end == endBlocked:
-		if came, err := w.lookAround(ctx); came || err != nil {
+		came, undecided, err := w.lookAround(ctx)
+		switch {
+		case came, err != nil:
 			return Verdict{}, false, err
+		case undecided:
+			verdict, err = w.again(ctx, w.watch())
+			return verdict, true, err
 		}
 		verdict, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
 		return verdict, true, err

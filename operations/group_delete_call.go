@@ -108,16 +108,21 @@ type endpointSlots struct {
 	slots map[string]chan struct{}
 }
 
-// slot takes one of an endpoint's calls.
-func (s *endpointSlots) slot(ctx context.Context, to *regions.Endpoint) (release func(), err error) {
+func (s *endpointSlots) of(to *regions.Endpoint) chan struct{} {
 	name := to.Region + " " + to.String()
 	s.mu.Lock()
+	defer s.mu.Unlock()
 	slots := s.slots[name]
 	if slots == nil {
 		slots = make(chan struct{}, s.each)
 		s.slots[name] = slots
 	}
-	s.mu.Unlock()
+	return slots
+}
+
+// slot takes one of an endpoint's calls.
+func (s *endpointSlots) slot(ctx context.Context, to *regions.Endpoint) (release func(), err error) {
+	slots := s.of(to)
 	select {
 	case slots <- struct{}{}:
 		return func() { <-slots }, nil

@@ -70,25 +70,28 @@ func (w *deletionWork) openFor(ctx context.Context) (time.Duration, error) {
 }
 
 // lookAround looks for what came back after its delete, before the rest is given
-// up for its sake; it tells whether there is any. A region that does not say
-// keeps nothing from ending: what waits for it is no reason to give up.
-func (w *deletionWork) lookAround(ctx context.Context) (came bool, err error) {
+// up for its sake. came tells whether there is any; undecided, that something is
+// there of which that cannot be said yet, as a call for it is open. A region that
+// does not say keeps nothing from ending.
+func (w *deletionWork) lookAround(ctx context.Context) (came, undecided bool, err error) {
 	if w.looks++; w.looks > closingRounds {
-		return false, nil
+		return false, false, nil
 	}
 	touched, err := w.Asker.Store.Touched(ctx, w.group)
 	if err != nil {
-		return false, err
+		return false, false, err
 	}
 	look := w.LastLook(*w.payload)
 	if refusal := look.Judge(w.group, touched); refusal != nil {
-		if _, silence := look.Look(ctx, refusal); silence != nil && ctx.Err() != nil {
-			return false, context.Cause(ctx)
+		_, silence := look.Look(ctx, refusal)
+		if silence != nil && ctx.Err() != nil {
+			return false, false, context.Cause(ctx)
 		}
+		undecided = silence == nil && look.Judge(w.group, touched) != nil
 	}
 	known := w.plan.total
 	err = w.refresh(ctx)
-	return w.plan.total > known, err
+	return w.plan.total > known, undecided, err
 }
 
 // again goes on later.

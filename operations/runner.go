@@ -114,11 +114,25 @@ const (
 type Runner struct {
 	RunnerOptions
 	metrics *runnerMetrics
+	nudges  map[string]chan struct{} // by kind
 }
 
 // NewRunner returns a runner, whose metrics it registers.
 func NewRunner(o RunnerOptions) *Runner {
-	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics)}
+	nudges := map[string]chan struct{}{}
+	for name := range o.Kinds {
+		nudges[name] = make(chan struct{}, 1)
+	}
+	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), nudges: nudges}
+}
+
+// Nudge has this runner look for work of a kind without waiting for the next
+// look: somebody waits for a job that was just made.
+func (r *Runner) Nudge(kind string) {
+	select {
+	case r.nudges[kind] <- struct{}{}:
+	default: // it will look, or there is no such kind
+	}
 }
 
 // Run works until ctx ends, then gives back what it holds. It returns when
@@ -171,6 +185,7 @@ func (l *lane) run(ctx context.Context) {
 			if l.running--; !more {
 				continue
 			}
+		case <-l.nudges[l.name]:
 		case <-timer.C:
 		}
 		free := slots - l.running

@@ -18,7 +18,11 @@ type Declaration struct {
 type ProviderDeclaration struct {
 	Namespace    string
 	Registration Registration
-	Types        []TypeDeclaration
+	Features     []string // names without the namespace
+	// InternalSubscriptions are the provider's own: what is made there on behalf
+	// of customers has to say for which resource.
+	InternalSubscriptions []string
+	Types                 []TypeDeclaration
 	Addresses
 }
 
@@ -49,6 +53,8 @@ type TypeDeclaration struct {
 	Capabilities    Capabilities
 	LateWriteWindow time.Duration
 	OnRegionFailure RegionFailure
+	// SKUs have locations and api-versions of the type; none means all.
+	SKUs []SKU
 	Addresses
 }
 

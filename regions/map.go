@@ -23,7 +23,8 @@ type Map struct {
 	byName    map[string]int
 	providers []*Provider
 	byKey     map[string]*Provider
-	longest   int // of the keys in byKey
+	longest   int                  // of the keys in byKey
+	internal  map[string]*Provider // by the folded ids of their subscriptions
 	endpoints []*Endpoint
 }
 
@@ -56,6 +57,15 @@ func (m *Map) Provider(namespace string) *Provider {
 	}
 	var buf [keyBuffer]byte
 	return m.byKey[string(arm.AppendFold(buf[:0], namespace))]
+}
+
+// InternalTo returns the provider that keeps what it makes on behalf of its
+// customers in a subscription, whose id is in any casing, or nil.
+func (m *Map) InternalTo(subscription string) *Provider {
+	if len(m.internal) == 0 {
+		return nil
+	}
+	return m.internal[arm.Fold(subscription)]
 }
 
 // keyBuffer is the room that lookups have on the stack for a folded key.

@@ -1,14 +1,22 @@
 package regions
 
-import "portico/arm"
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	"portico/arm"
+)
 
 // Provider is one resource provider behind the gateway.
 type Provider struct {
 	Namespace    string // in its declared casing
 	Key          string // the folded namespace
 	Registration Registration
+	Features     []string // without the namespace, in their declared casing
 
 	types     []*ResourceType
+	skuTypes  []*ResourceType
 	byKey     map[string]*ResourceType
 	longest   int // of the keys in byKey
 	endpoints map[string]*Endpoint
@@ -29,6 +37,33 @@ func (p *Provider) TypeNamed(name string) *ResourceType {
 	}
 	var buf [keyBuffer]byte
 	return p.byKey[string(arm.AppendFold(buf[:0], name))]
+}
+
+// Endpoints returns every endpoint that serves the provider or one of its types,
+// each once, in the order of region and address.
+func (p *Provider) Endpoints() []*Endpoint {
+	distinct := map[*Endpoint]bool{}
+	for _, e := range p.endpoints {
+		distinct[e] = true
+	}
+	for _, t := range p.types {
+		for _, e := range t.endpoints {
+			distinct[e] = true
+		}
+	}
+	return slices.SortedFunc(maps.Keys(distinct), func(a, b *Endpoint) int {
+		return cmp.Or(cmp.Compare(a.Region, b.Region), cmp.Compare(a.String(), b.String()))
+	})
+}
+
+// Feature returns a feature of the provider by its name in any casing, as it was
+// declared.
+func (p *Provider) Feature(name string) (declared string, ok bool) {
+	i := slices.IndexFunc(p.Features, func(f string) bool { return arm.EqualFold(f, name) })
+	if i < 0 {
+		return "", false
+	}
+	return p.Features[i], true
 }
 
 // Endpoint returns the provider's own endpoint in a normalised region, or of

@@ -17,9 +17,10 @@ import (
 func New(d Declaration) *Map {
 	r := resolver{
 		m: &Map{
-			regions: slices.Clone(d.Regions),
-			byName:  make(map[string]int, len(d.Regions)),
-			byKey:   make(map[string]*Provider, len(d.Providers)),
+			regions:  slices.Clone(d.Regions),
+			byName:   make(map[string]int, len(d.Regions)),
+			byKey:    make(map[string]*Provider, len(d.Providers)),
+			internal: make(map[string]*Provider),
 		},
 		shared: make(map[string]*Endpoint),
 	}
@@ -48,6 +49,7 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		Namespace:    d.Namespace,
 		Key:          arm.Fold(d.Namespace),
 		Registration: d.Registration,
+		Features:     slices.Clone(d.Features),
 		byKey:        make(map[string]*ResourceType, len(d.Types)),
 	}
 	if r.m.byKey[p.Key] != nil {
@@ -56,6 +58,11 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 	r.m.byKey[p.Key] = p
 	r.m.longest = max(r.m.longest, len(p.Key))
 	r.m.providers = append(r.m.providers, p)
+	for _, id := range d.InternalSubscriptions {
+		if id := arm.Fold(id); r.m.internal[id] == nil {
+			r.m.internal[id] = p
+		}
+	}
 
 	p.endpoints = make(map[string]*Endpoint)
 	r.addMissing(p.endpoints, d.Addresses, "", p.Namespace)
@@ -116,6 +123,7 @@ func (r *resolver) finishType(t *ResourceType, declared map[*ResourceType]*TypeD
 	}
 	r.addMissing(t.endpoints, provider, t.Subservice, t.Provider.Namespace)
 	t.Locations = r.locations(t, declared[t].Locations)
+	t.resolveSKUs(declared[t].SKUs)
 }
 
 func (r *resolver) locations(t *ResourceType, declared []string) []string {

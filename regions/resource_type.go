@@ -30,6 +30,7 @@ type ResourceType struct {
 	// effect; 0 means the setting for all types.
 	LateWriteWindow time.Duration
 	OnRegionFailure RegionFailure
+	SKUs            []SKU // in which new resources can be made; none: the map does not say
 
 	endpoints map[string]*Endpoint
 }

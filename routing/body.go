@@ -23,6 +23,8 @@ type Body struct {
 	// check.
 	Tags    map[string]string
 	HasTags bool
+	// NullTags tells that tags are sent as null.
+	NullTags bool
 }
 
 // ReadObject checks that content is one JSON object and reads its location and
@@ -55,6 +57,7 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 			}
 			seenTags = true
 			if jsonscan.Null(value) {
+				body.NullTags = true
 				return nil
 			}
 			if fault = readTags(value, &body); fault != nil {

@@ -61,7 +61,7 @@ func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
 		return arm.NewError(arm.InvalidResourceNamespace, ns).About("resourceProviderNamespace")
 	}
 	for i := 0; i < hop.Len(); i += 2 {
-		if segment := hop.Segment(i); !arm.ValidTypeName(segment) || i == 0 && arm.EqualFold(segment, "providers") {
+		if segment := hop.Segment(i); !arm.ValidTypeName(segment) || i == 0 && arm.EqualFold(segment, "providers") && !arm.EqualFold(ns, featuresNamespace) {
 			return arm.NewError(arm.InvalidResourceType, ns, r.Query.APIVersion).WithStatus(http.StatusBadRequest).
 				Saying("The resource type '%s' is malformed: it has ASCII letters and digits only.", segment).About("resourceType")
 		}
@@ -135,10 +135,35 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 		}
 		return invalidVersion(v, supported)
 	}
+	if len(r.SKUTypes) > 0 {
+		return r.checkSKUs()
+	}
 	if r.Type != nil && !r.Type.Supports(v) {
 		return arm.NoProviderFound(bodyLocation, v, r.Type.FullName, r.Type.APIVersions, r.Type.Locations).About("api-version")
 	}
 	return nil
+}
+
+// checkSKUs wants an api-version and a location that one of the types has whose
+// SKUs are asked for.
+func (r *Request) checkSKUs() *arm.Error {
+	supported, offered := false, r.Location == ""
+	for _, t := range r.SKUTypes {
+		supported = supported || t.Supports(r.Query.APIVersion)
+		offered = offered || t.OffersLocation(r.Location)
+	}
+	if supported && offered {
+		return nil
+	}
+	target, name := "api-version", "/skus"
+	if supported {
+		target = "location"
+	}
+	if r.Location != "" {
+		name = "/locations/skus"
+	}
+	versions, locations := offers(r.SKUTypes)
+	return arm.NoProviderFound(r.Location, r.Query.APIVersion, r.Provider.Namespace+name, versions, locations).About(target)
 }
 
 // Unroutable is the answer where a path is well-formed but leads nowhere.

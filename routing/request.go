@@ -49,13 +49,20 @@ type Request struct {
 	// Location is the location that the path of a Located request or Poll
 	// names, normalised; "" for a Poll that names none.
 	Location string
+	// SKUTypes are the types whose SKUs are asked for, of what the map knows of
+	// them: an Own request, in a Location if it names one.
+	SKUTypes []*regions.ResourceType
 	// Received is when the request came in, which cached locations are aged by;
 	// at the zero time none is taken.
 	Received time.Time
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
-var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", "Microsoft.Features"}
+var ownNamespaces = []string{"Microsoft.Resources", "Microsoft.Authorization", featuresNamespace}
+
+// featuresNamespace is the one whose paths go on with another provider's
+// namespace, as if that were a resource.
+const featuresNamespace = "Microsoft.Features"
 
 // OwnNamespace reports whether ns, in any casing, belongs to the front door.
 func OwnNamespace(ns string) bool {
@@ -143,7 +150,12 @@ func (r *Request) classifyHop(hop arm.Hop) {
 	if atScope && arm.EqualFold(hop.Segment(0), "locations") && n > 1 {
 		r.Location = arm.Location(hop.Segment(1))
 	}
+	if atScope && r.Method == http.MethodGet && arm.EqualFold(hop.Segment(n-1), "skus") {
+		r.SKUTypes = r.skuTypes(hop, n)
+	}
 	switch {
+	case len(r.SKUTypes) > 0:
+		r.Class = Own
 	case n >= 2 && n%2 == 0 && operationType(hop.Segment(n-2)):
 		r.Class = Poll
 	case r.Location != "":
@@ -157,6 +169,36 @@ func (r *Request) classifyHop(hop arm.Hop) {
 	default:
 		r.classifyOdd(hop, n)
 	}
+}
+
+// skuTypes are the types whose SKUs for new resources a subscription's
+// {ns}/skus, {ns}/{type}/skus or {ns}/locations/{l}[/{type}]/skus asks for
+// (addendum, Enumerating SKUs for a new resource). There are none where the map
+// does not tell them, or has a type of that name: the request is then the
+// provider's. No tracked type has an instance called so outside of a group.
+func (r *Request) skuTypes(hop arm.Hop, n int) []*regions.ResourceType {
+	if r.Provider == nil || r.Path.Subscription() == "" {
+		return nil
+	}
+	first := 0
+	if r.Location != "" {
+		first = 2
+	}
+	if n-1 == first {
+		if r.Location == "" && r.typeOf(hop, 1) != nil {
+			return nil
+		}
+		return r.Provider.SKUTypes()
+	}
+	name := hop.Segment(first)
+	for i := first + 1; i < n-1; i++ {
+		name += "/" + hop.Segment(i)
+	}
+	t := r.Provider.TypeNamed(name)
+	if t == nil || len(t.SKUs) == 0 || r.Location == "" && (t.Parent != nil || t.Kind != regions.Tracked) {
+		return nil
+	}
+	return []*regions.ResourceType{t}
 }
 
 // classifyOdd takes a hop that ends in a type or an action. What the map

@@ -97,10 +97,11 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	if r.Class == NoRoute || r.Class == Own {
 		return d, r.Unroutable()
 	}
-	unregistered, err := rt.registration(ctx, r, d)
+	registration, err := rt.registration(ctx, r, d)
 	if err != nil {
 		return d, err
 	}
+	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
 	s := resolution{Router: rt, ctx: ctx, r: r, body: body, d: &d}
 	if unregistered {
 		if none, err := s.emptyUnasked(); err != nil || none {
@@ -122,6 +123,9 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	case Poll:
 		err = s.poll()
 	case NoRoute, Own:
+	}
+	if err == nil {
+		err = rt.registeredThere(r, d, registration)
 	}
 	return d, err
 }
@@ -178,30 +182,63 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 	if err != nil {
 		return err
 	}
-	if !r.Reads() && g.State == inventory.GroupDeleting {
-		return arm.NewError(arm.ResourceGroupBeingDeleted, g.Name).About("resourceGroupName")
+	if !r.Reads() && g.State != inventory.GroupActive {
+		return GroupClosed(g.State, g.Name)
 	}
 	d.Group = g
 	return nil
 }
 
+// needsRegistration tells whether the subscription of a request has to be
+// registered for the provider.
+func (rt *Router) needsRegistration(r *Request, d Decision) bool {
+	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
+}
+
+// GroupClosed is the answer to a write into a group that takes none in its state.
+func GroupClosed(state inventory.GroupState, name string) *arm.Error {
+	code := arm.ResourceGroupBeingDeleted
+	if state == inventory.GroupMoving {
+		code = arm.ResourcesBeingMoved
+	}
+	return arm.NewError(code, name).About("resourceGroupName")
+}
+
 // registration refuses writes into a namespace for which the subscription is
-// not registered, and tells whether a list of it is empty for that reason.
-func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (unregistered bool, err error) {
-	if r.Provider.Registration != regions.Required || d.Subscription.ID == "" {
-		return false, nil
+// not registered.
+func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
+	if !rt.needsRegistration(r, d) {
+		return inventory.Registration{}, nil
 	}
 	registration, err := rt.Index.Registration(ctx, d.Subscription.ID, r.Provider.Key)
-	if err != nil {
-		return false, err
+	if err == nil && !registration.State.Permits() && !r.Reads() {
+		err = NotRegistered(r.Provider, registration.State)
 	}
-	switch {
-	case registration.State == inventory.Registering || registration.State == inventory.Registered:
-		return false, nil
-	case !r.Reads():
-		return false, arm.NotRegistered(r.Provider.Namespace)
+	return registration, err
+}
+
+// registeredThere refuses writes that go to a region which joined the provider
+// when the subscription had registered.
+func (rt *Router) registeredThere(r *Request, d Decision, registration inventory.Registration) error {
+	if r.Reads() || d.Endpoint == nil || !rt.needsRegistration(r, d) || registration.Covers(d.Region) {
+		return nil
 	}
-	return r.Class == Collection && registration.State == inventory.NotRegistered, nil
+	location, typeName := d.Region, r.Path.LastHop().Segment(0)
+	if region, ok := rt.Map.Region(d.Region); ok {
+		location = region.DisplayName
+	}
+	if r.Type != nil {
+		typeName = r.Type.Name
+	}
+	return arm.NotRegisteredThere(r.Provider.Namespace, typeName, location)
+}
+
+// NotRegistered refuses a write for the state of a registration.
+func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.Error {
+	if state == inventory.NotRegistered {
+		return arm.NotRegistered(p.Namespace, "")
+	}
+	return arm.NotRegistered(p.Namespace, state.String())
 }
 
 // resolution is one request on its way through the rules.
@@ -243,7 +280,7 @@ func (s *resolution) located() error {
 		for i := 2; i < hop.Len(); i += 2 {
 			name += "/" + hop.Segment(i)
 		}
-		versions, locations := offers(provider)
+		versions, locations := offers(provider.Types())
 		return arm.NoProviderFound(region, s.r.Query.APIVersion, provider.Namespace+"/"+name, versions, locations).About("location")
 	}
 	s.d.Region, s.d.Endpoint = region, endpoint
@@ -264,11 +301,10 @@ func providerEndpoint(p *regions.Provider, region string) *regions.Endpoint {
 	return nil
 }
 
-// offers returns all api-versions and locations of a provider's types, each
-// once.
-func offers(p *regions.Provider) (versions, locations []string) {
+// offers returns all api-versions and locations of some types, each once.
+func offers(types []*regions.ResourceType) (versions, locations []string) {
 	seenVersion, seenLocation := map[string]bool{}, map[string]bool{}
-	for _, t := range p.Types() {
+	for _, t := range types {
 		for _, v := range t.APIVersions {
 			if !seenVersion[v] {
 				seenVersion[v] = true
@@ -289,7 +325,7 @@ func offers(p *regions.Provider) (versions, locations []string) {
 func (s *resolution) atGlobal() error {
 	endpoint := providerEndpoint(s.r.Provider, arm.GlobalLocation)
 	if endpoint == nil {
-		versions, locations := offers(s.r.Provider)
+		versions, locations := offers(s.r.Provider.Types())
 		name := s.r.Provider.Namespace + "/" + s.r.Path.LastHop().Segment(0)
 		return arm.NoProviderFound(arm.GlobalLocation, s.r.Query.APIVersion, name, versions, locations)
 	}

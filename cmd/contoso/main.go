@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -39,6 +40,7 @@ func run() error {
 
 type flags struct {
 	region, listen, state, level string
+	frontDoor, internal, token   string
 	pageSize                     int
 	breaks                       []string
 }
@@ -61,6 +63,10 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
 	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
 	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
+	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
+	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")
+	c.Flags().StringVar(&f.token, "front-door-token", "", "file that holds the bearer token to use there")
+	c.MarkFlagsRequiredTogether("front-door", "internal-subscription")
 	_ = c.MarkFlagRequired("region") // fails only for a flag that is not defined
 	return c
 }
@@ -71,7 +77,11 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Log: log})
+	door, err := f.door()
+	if err != nil {
+		return err
+	}
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, FrontDoor: door, Log: log})
 	if err != nil {
 		return err
 	}
@@ -95,6 +105,22 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 		return server.Close()
 	}
 	return nil
+}
+
+// door is how other providers are reached, nil where that is not wanted.
+func (f flags) door() (*contoso.FrontDoor, error) {
+	if f.frontDoor == "" {
+		return nil, nil
+	}
+	door := &contoso.FrontDoor{URL: strings.TrimSuffix(f.frontDoor, "/"), Subscription: f.internal}
+	if f.token != "" {
+		text, err := os.ReadFile(f.token)
+		if err != nil {
+			return nil, err
+		}
+		door.Token = strings.TrimSpace(string(text))
+	}
+	return door, nil
 }
 
 func logger(level string, to io.Writer) (*zap.Logger, error) {

@@ -21,6 +21,7 @@ import (
 	"portico/fanout"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/operations"
 	"portico/upstream"
 )
 
@@ -129,9 +130,10 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 		}
 		seeds = append(seeds, inventory.Subscription{
 			ID: seed.ID, TenantID: seed.TenantID, DisplayName: seed.DisplayName, State: state, Covered: seed.Covered,
+			OfferID: seed.OfferID, PlacementID: seed.PlacementID, Features: seed.Features,
 		})
 	}
-	if err := store.SeedSubscriptions(ctx, seeds); err != nil {
+	if err := store.SeedSubscriptions(ctx, seeds, operations.Addressees(cfg.Map.Providers()...)...); err != nil {
 		return nil, errors.Join(err, store.Close())
 	}
 	return store, nil

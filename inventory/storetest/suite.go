@@ -31,6 +31,10 @@ func Run(t *testing.T, database Database) {
 		{"Subscriptions", testSubscriptions},
 		{"Groups", testGroups},
 		{"Registrations", testRegistrations},
+		{"Notices", testNotices},
+		{"NoticesMeanwhile", testNoticesMeanwhile},
+		{"RegistrationGuards", testRegistrationGuards},
+		{"Erasing", testErasing},
 		{"Operations", testOperations},
 		{"Resources", testResources},
 		{"Selection", testSelection},
@@ -50,6 +54,11 @@ func Run(t *testing.T, database Database) {
 		{"Closing", testClosing},
 		{"Deletion", testDeletion},
 		{"ManagementLocks", testLocks},
+		{"LockBounds", testLockBounds},
+		{"Tags", testTags},
+		{"LocksOutlast", testLocksOutlast},
+		{"Move", testMove},
+		{"MoveBeside", testMoveBeside},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
 		{"Doubts", testDoubts},
@@ -57,6 +66,7 @@ func Run(t *testing.T, database Database) {
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
 		{"Secrets", testSecrets},
+		{"RequestBatches", testRequestBatches},
 	} {
 		t.Run(part.name, func(t *testing.T) { part.run(t, database) })
 	}

@@ -48,7 +48,7 @@ type form struct {
 }
 
 func chosenForm() form {
-	f := form{2000, 6, 150 * time.Second}
+	f := form{2000, 6, 165 * time.Second}
 	if *long {
 		f = form{20000, 30, 40 * time.Minute}
 	}

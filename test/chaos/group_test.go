@@ -102,8 +102,13 @@ func (c *client) make(ctx context.Context, name string) bool {
 // dissolve deletes a group, sees to the end of that, and records what it did to
 // the group's resources.
 func (c *client) dissolve(ctx context.Context, name, etag string, members []resource) {
+	asking, cancel := ctx, func() {}
+	if c.random.IntN(4) == 0 { // a client that does not wait for the answer
+		asking, cancel = context.WithTimeout(ctx, time.Duration(c.random.Int64N(int64(10*time.Millisecond))))
+	}
+	defer cancel()
 	begun := c.clock()
-	a, err := c.beside(ctx, "group", harness.Request{
+	a, err := c.beside(asking, "group", harness.Request{
 		Method: http.MethodDelete, Path: groupPath(name) + groupVersion, Header: harness.Header("If-Match", etag),
 	})
 	switch {

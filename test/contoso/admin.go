@@ -37,6 +37,10 @@ func (p *Provider) administer(r *http.Request) (answer, error) {
 	case "DELETE /requests":
 		p.requests.clear()
 		return emptyAnswer(http.StatusNoContent), nil
+	case "GET /subscriptions":
+		return p.transact(func(x *tx) (answer, error) {
+			return jsonAnswer(http.StatusOK, map[string]any{"value": x.subscriptions}), nil
+		})
 	case "GET /resources":
 		return p.transact(func(x *tx) (answer, error) {
 			ids := []string{}

@@ -44,6 +44,7 @@ type resourceType struct {
 	global    bool   // served by the global endpoint alone
 	refuse    bool   // its deletionPolicy: it stays while it has nested resources; else they go with it
 	made      bool   // by the provider itself: clients can but read
+	composite bool   // the provider makes what it consists of by calls of its own
 	deep      string // the type of children that its properties may bring along, "" for none
 	actions   []action
 	skus      []sku
@@ -75,6 +76,7 @@ func newCatalog() catalog {
 		{namespace: computeNamespace, path: "networkInterfaces", refuse: true},
 		{namespace: computeNamespace, path: "networkInterfaces/ipConfigurations"},
 		{namespace: insightNamespace, path: "workspaces"},
+		{namespace: insightNamespace, path: "clusters", composite: true},
 		{namespace: insightNamespace, path: "profiles", global: true},
 		{namespace: insightNamespace, path: "diagnosticSettings", kind: extension},
 		{namespace: insightNamespace, path: "annotations", kind: extension, global: true},

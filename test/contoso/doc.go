@@ -37,6 +37,8 @@
 // or apply it and spoil the answer:
 //
 //	async=M            carry it out in the mode M of x-contoso-async
+//	async-fails=M      the same, and the operation fails
+//	halfway            a move breaks off after the first half of its resources, with 500
 //	delay=D            wait first
 //	late=D             reset the connection, apply after D
 //	slow=D             apply at once, answer after D
@@ -65,13 +67,25 @@
 // does not name stay; a network interface is not deleted while it has
 // ipConfigurations (409), while other nested resources go with their parent; a
 // machine's SKU can change within its family alone; a notice about a
-// subscription counts for both namespaces unless its query names one; a
+// subscription counts for both namespaces unless its body or query names one; a
 // machine's testResults/latest tells of its newest runTests for as long as the
 // machine stands.
+//
+// A cluster of Contoso.Insight is made of machines of Contoso.Compute:
+// properties.workers tells how many, properties.machines which. The provider
+// makes them through the front door, in an internal subscription of its own,
+// each with the tag resourceCreatedFor; Options.FrontDoor says where that is.
+//
+// Tracked resources at the top move to another group, with all that hangs below
+// them (POST …/resourceGroups/{g}/moveResources, and validateMoveResources, which
+// only tells whether that would be refused). What the property linkedTo of one
+// names, an id or a list of ids in the same group, moves together with it or not
+// at all: 400 with the ids that are missing.
 //
 // Below /contoso/ it serves its own administration, which is no part of the
 // contract: POST, GET and DELETE /contoso/faults (misbehaviour for requests
 // that match a method and a part of the path), GET and DELETE
-// /contoso/requests (what it received) and GET /contoso/resources (the ids
-// that it holds).
+// /contoso/requests (what it received, but for notices), GET
+// /contoso/subscriptions (what notices said of each, and in which order), and
+// GET /contoso/resources (the ids that it holds).
 package contoso

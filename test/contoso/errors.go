@@ -13,6 +13,7 @@ type failure struct {
 	code    string
 	message string
 	header  http.Header
+	details []errorDetail
 }
 
 func (f *failure) Error() string { return f.code + ": " + f.message }
@@ -49,7 +50,7 @@ func failed(err error) answer {
 	if !errors.As(err, &f) {
 		f = fail(http.StatusInternalServerError, "InternalServerError", "The provider could not carry out the request.")
 	}
-	a := jsonAnswer(f.status, errorBody{errorDetail{Code: f.code, Message: f.message}})
+	a := jsonAnswer(f.status, errorBody{errorDetail{Code: f.code, Message: f.message, Details: f.details}})
 	for k, v := range f.header {
 		a.header[k] = v
 	}
@@ -61,6 +62,8 @@ type errorBody struct {
 }
 
 type errorDetail struct {
-	Code    string `json:"code"`
-	Message string `json:"message"`
+	Code    string        `json:"code"`
+	Message string        `json:"message"`
+	Target  string        `json:"target,omitempty"`
+	Details []errorDetail `json:"details,omitempty"`
 }

@@ -19,6 +19,8 @@ const (
 	refuseUntil     = "refuse-until"
 	blockedBy       = "blocked-by"
 	asynchronous    = "async"
+	asyncFailing    = "async-fails"
+	halfway         = "halfway"
 	delay           = "delay"
 	late            = "late"
 	slow            = "slow"
@@ -52,7 +54,7 @@ type fault struct {
 	number   int           // of status, throttle, big, big-chunked, gzip-bomb
 	duration time.Duration // of delay, late, slow
 	id       string        // of refuse-until, blocked-by
-	mode     string        // of async
+	mode     string        // of async, async-fails
 }
 
 func parseFault(text string) (fault, error) {
@@ -60,7 +62,7 @@ func parseFault(text string) (fault, error) {
 	f := fault{name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, nextLoop, endlessPages, noValue, hopHeaders:
+	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, nextLoop, endlessPages, noValue, hopHeaders, halfway:
 	case statusFault:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= 200 && f.number <= 599
@@ -73,7 +75,7 @@ func parseFault(text string) (fault, error) {
 	case delay, late, slow:
 		f.duration, err = time.ParseDuration(arg)
 		ok = f.duration >= 0 && f.duration <= maxWait
-	case asynchronous:
+	case asynchronous, asyncFailing:
 		f.mode, ok = arg, hasArg
 	case refuseUntil, blockedBy:
 		f.id, ok = arg, strings.HasPrefix(arg, "/")
@@ -94,7 +96,12 @@ type faultRule struct {
 	Count        int    `json:"count"` // how many requests more; negative without end
 }
 
+// fits tells whether the rule is for a request. The front door sends notices
+// when it likes: none of them draws a rule that names no part of its path.
 func (f faultRule) fits(r *http.Request) bool {
+	if f.PathContains == "" && isNotice(r) {
+		return false
+	}
 	return (f.Method == "" || strings.EqualFold(f.Method, r.Method)) && strings.Contains(fold(r.URL.EscapedPath()), fold(f.PathContains))
 }
 

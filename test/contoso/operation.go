@@ -41,6 +41,7 @@ type operation struct {
 	Caller     string `json:"caller,omitempty"`
 	ETags      bool   `json:"etags"`
 
+	Move     *moveOrder   `json:"move,omitempty"`     // is carried out when it succeeds
 	Hidden   *resource    `json:"hidden,omitempty"`   // appears when the operation succeeds
 	Children []*resource  `json:"children,omitempty"` // are put when it succeeds
 	Previous *resource    `json:"previous,omitempty"` // stands again when it fails
@@ -159,19 +160,29 @@ func (p *Provider) settle(now time.Time) error {
 // finish ends the operation as its outcome says.
 func (t *tx) finish(o *operation) error {
 	done := *o
-	done.Status, done.Ended, done.Hidden, done.Previous, done.Children = o.Outcome, o.Due, nil, nil, nil
+	done.Status, done.Ended, done.Hidden, done.Previous, done.Children, done.Move = o.Outcome, o.Due, nil, nil, nil, nil
 	current := t.resource(o.Key)
 	if current != nil && current.Operation != o.ID {
 		current = nil // a later write owns it
 	}
 	if o.Outcome != stateSucceeded {
 		f := outcomeFailure(o.Outcome)
-		done.Error = &errorDetail{f.code, f.message}
+		done.Error = &errorDetail{Code: f.code, Message: f.message}
+		if o.Move != nil {
+			current = nil
+			if err := t.finishMove(o, &done); err != nil {
+				return err
+			}
+		}
 		if current != nil {
 			t.put(t.settled(current, o.Previous).in(o.Outcome, ""))
 		}
 		t.setOperation(o.ID, &done)
 		return errors.Join(t.endRun(&done), t.relist())
+	}
+	if o.Move != nil {
+		t.setOperation(o.ID, &done)
+		return errors.Join(t.finishMove(o, &done), t.relist())
 	}
 	if o.Hidden != nil {
 		current = o.Hidden

@@ -54,7 +54,11 @@ func readOrder(method string, h http.Header, f fault) (order, error) {
 			fallback = modeAccepted
 		}
 	}
-	if f.name == asynchronous {
+	outcome := stateSucceeded
+	if f.name == asyncFailing {
+		outcome = stateFailed
+	}
+	if f.name == asynchronous || f.name == asyncFailing {
 		if !slices.Contains(modes, f.mode) {
 			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
 		}
@@ -64,7 +68,7 @@ func readOrder(method string, h http.Header, f fault) (order, error) {
 	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {
 		return o, err
 	}
-	if o.outcome, err = choice(h, "x-contoso-outcome", stateSucceeded, stateSucceeded, stateFailed, stateCanceled); err != nil {
+	if o.outcome, err = choice(h, "x-contoso-outcome", outcome, stateSucceeded, stateFailed, stateCanceled); err != nil {
 		return o, err
 	}
 	if o.place, err = choice(h, "x-contoso-operation-path", placeLocations, placeLocations, placeProvider, placeResource); err != nil {

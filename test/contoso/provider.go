@@ -26,6 +26,8 @@ type Options struct {
 	// Breaks names rules of the contract that the provider breaks, each from
 	// [Breaks]; an unknown one is an error of New.
 	Breaks []string
+	// FrontDoor is where clusters have their machines made; nil: there can be none.
+	FrontDoor *FrontDoor
 	// Now is the clock by which asynchronous operations end, time.Now if nil.
 	Now func() time.Time
 }
@@ -39,8 +41,11 @@ type Provider struct {
 	now      func() time.Time
 	catalog  catalog
 	breaks   breaks
-	faults   faultTable
-	requests recorder
+
+	frontDoor *FrontDoor
+	outward   *http.Client
+	faults    faultTable
+	requests  recorder
 
 	// closing, once closed, ends waits that a fault has a request make; active
 	// counts requests under way, which may outlive their connections.
@@ -69,6 +74,7 @@ func New(o Options) (*Provider, error) {
 	p := &Provider{
 		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
 		catalog: newCatalog(), breaks: broken, state: newState(), closing: make(chan struct{}),
+		frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if p.pageSize == 0 {
 		p.pageSize = 50
@@ -129,7 +135,9 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.admin(w, r)
 		return
 	}
-	p.requests.add(p.now(), r)
+	if !isNotice(r) { // the subscription has a journal of these
+		p.requests.add(p.now(), r)
+	}
 	id := uuid.NewString()
 	if routing := r.Header.Get("x-ms-routing-request-id"); routing != "" && p.breaks[requestIDIsRoutingID] {
 		id = routing

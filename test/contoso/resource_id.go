@@ -23,7 +23,8 @@ type address struct {
 	scope        []string // what stands before the last "providers"
 	namespace    string
 	types, names []string
-	extends      bool // the scope is itself a resource
+	extends      bool   // the scope is itself a resource
+	action       string // on the group; the path ends with it
 }
 
 func parseAddress(escaped string) (address, error) {
@@ -42,6 +43,10 @@ func parseAddress(escaped string) (address, error) {
 	at, err := a.parseScope()
 	if err != nil {
 		return a, err
+	}
+	if len(a.segments) == 5 && a.group != "" && (same(a.segments[4], moveAction) || same(a.segments[4], validateMoveAction)) {
+		a.action = a.segments[4]
+		return a, nil
 	}
 	err = a.parseProviders(at)
 	return a, err

@@ -8,6 +8,9 @@ import (
 // route finds what the call asks for by the position of its segments.
 func (p *Provider) route(c *call) (answer, error) {
 	a := c.address
+	if a.action != "" {
+		return p.move(c)
+	}
 	if a.namespace == "" {
 		if a.subscription != "" && len(a.segments) == 2 {
 			return p.subscriptionNotice(c)

@@ -153,7 +153,7 @@ func (t *tx) cancel(overtaken func(*operation) bool) {
 		}
 		c := *o
 		c.Status, c.Ended, c.Hidden, c.Previous, c.Children = stateCanceled, t.now, nil, nil, nil
-		c.Error = &errorDetail{"OperationPreempted", "The operation was overtaken by a later one on the same resource."}
+		c.Error = &errorDetail{Code: "OperationPreempted", Message: "The operation was overtaken by a later one on the same resource."}
 		t.setOperation(id, &c)
 	}
 }

@@ -2,9 +2,11 @@ package contoso
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 )
 
 // subscription is what notices, PUT /subscriptions/{id}, have said of one.
@@ -14,7 +16,22 @@ type subscription struct {
 	// Namespaces has the states of which a notice told for one namespace alone.
 	// Keys are folded.
 	Namespaces map[string]string `json:"namespaces,omitempty"`
+	// Notices are the latest of each of these namespaces.
+	Notices map[string]json.RawMessage `json:"notices,omitempty"`
+	// Journal has the latest notices of all, in the order of their arrival.
+	Journal []noticed `json:"journal,omitempty"`
 }
+
+// noticed is a notice as the journal keeps it.
+type noticed struct {
+	Namespace   string    `json:"namespace,omitempty"` // folded; "": all that the endpoint serves
+	State       string    `json:"state"`
+	Time        time.Time `json:"time"`
+	Correlation string    `json:"correlationId,omitempty"`
+}
+
+// journalKept bounds a subscription's journal.
+const journalKept = 100
 
 // States of a subscription at a resource provider.
 const (
@@ -55,10 +72,17 @@ func (t *tx) permits(c *call) error {
 	return fail(http.StatusConflict, "InvalidSubscriptionState", "The subscription is %s for the namespace '%s'; this operation is not allowed.", state, c.address.namespace)
 }
 
+// isNotice tells the notices of the front door from what it passes on.
+func isNotice(r *http.Request) bool {
+	rest, found := strings.CutPrefix(r.URL.Path, "/subscriptions/")
+	return found && r.Method == http.MethodPut && !strings.Contains(rest, "/")
+}
+
 // subscriptionNotice keeps what the front door says of a subscription. A
-// deleted subscription's resources go with it. The contract's notice does not
-// name a namespace, and so counts for all that the endpoint serves; the query
-// parameter namespace has it count for one alone.
+// deleted subscription's resources go with it. A notice that names a namespace
+// counts for that alone, in properties.additionalProperties as the contract has
+// it or in the query parameter namespace; any other for all that the endpoint
+// serves.
 func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	if c.method != http.MethodPut {
 		return answer{}, notAllowed(http.MethodPut)
@@ -78,6 +102,9 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 		return answer{}, invalidContent("The member 'state' must be one of %v.", subscriptionStates)
 	}
 	namespace := c.query.Get("namespace")
+	if namespace == "" {
+		namespace = namespaceOf(body)
+	}
 	if namespace != "" {
 		if namespace, err = p.catalog.namespace(namespace); err != nil {
 			return answer{}, err
@@ -85,7 +112,8 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	}
 	return p.transact(func(t *tx) (answer, error) {
 		key := fold(c.address.subscription)
-		t.change.Subscriptions = map[string]*subscription{key: t.subscriptions[key].told(namespace, state, body.bytes())}
+		entry := noticed{fold(namespace), state, p.now().UTC(), c.header.Get("x-ms-correlation-request-id")}
+		t.change.Subscriptions = map[string]*subscription{key: t.subscriptions[key].told(namespace, entry, body.bytes())}
 		if state == subscriptionDeleted {
 			t.forget(c.address.key(), namespace)
 		}
@@ -93,19 +121,43 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	})
 }
 
-// told gives the subscription as a notice leaves it. s may be nil.
-func (s *subscription) told(namespace, state string, notice json.RawMessage) *subscription {
-	if namespace == "" {
-		return &subscription{State: state, Notice: notice}
+// namespaceOf is the namespace that a notice names (subscription lifecycle,
+// AdditionalProperties), "" where it names none.
+func namespaceOf(body object) string {
+	var at struct {
+		Properties struct {
+			AdditionalProperties struct {
+				ResourceProviderProperties struct {
+					ResourceProviderNamespace string `json:"resourceProviderNamespace"`
+				} `json:"resourceProviderProperties"`
+			} `json:"additionalProperties"`
+		} `json:"properties"`
 	}
-	next := &subscription{State: subscriptionRegistered, Notice: notice, Namespaces: map[string]string{}}
+	if json.Unmarshal(body.bytes(), &at) != nil { // whatever else it is, it is no name
+		return ""
+	}
+	return at.Properties.AdditionalProperties.ResourceProviderProperties.ResourceProviderNamespace
+}
+
+// told gives the subscription as a notice leaves it. s may be nil.
+func (s *subscription) told(namespace string, entry noticed, notice json.RawMessage) *subscription {
+	next := &subscription{State: entry.State, Notice: notice}
+	if s != nil {
+		next.Journal = slices.Clone(s.Journal)
+	}
+	if next.Journal = append(next.Journal, entry); len(next.Journal) > journalKept {
+		next.Journal = next.Journal[len(next.Journal)-journalKept:]
+	}
+	if namespace == "" {
+		return next
+	}
+	next.State, next.Namespaces, next.Notices = subscriptionRegistered, map[string]string{}, map[string]json.RawMessage{}
 	if s != nil {
 		next.State = s.State
-		for k, v := range s.Namespaces {
-			next.Namespaces[k] = v
-		}
+		maps.Copy(next.Namespaces, s.Namespaces)
+		maps.Copy(next.Notices, s.Notices)
 	}
-	next.Namespaces[fold(namespace)] = state
+	next.Namespaces[fold(namespace)], next.Notices[fold(namespace)] = entry.State, notice
 	return next
 }
 

@@ -91,3 +91,32 @@ func TestNoticesForOneNamespace(t *testing.T) {
 	s.do(200, "PUT", vm+version, westVM)
 	s.do(201, "PUT", workspace+version, westVM)
 }
+
+// The contract's notice names its namespace in the body.
+func TestNoticesThatNameTheirNamespace(t *testing.T) {
+	s := newSite(t, "westus")
+	const workspace = sub + "/resourceGroups/rg/providers/Contoso.Insight/workspaces/w"
+	tell := func(namespace, state string) {
+		t.Helper()
+		s.do(200, "PUT", sub+notice, `{"state":"`+state+`","properties":{"additionalProperties":{"resourceProviderProperties":{"resourceProviderNamespace":"`+namespace+`"}}}}`)
+	}
+	s.do(201, "PUT", vm+version, westVM)
+	tell("Contoso.Compute", "Registered")
+	tell("Contoso.Insight", "Unregistered")
+	tell("contoso.COMPUTE", "Warned")
+	s.refused(409, "InvalidSubscriptionState", "PUT", vm+version, westVM)
+	s.refused(409, "InvalidSubscriptionState", "PUT", workspace+version, westVM)
+	tell("Contoso.Insight", "Registered")
+	s.do(201, "PUT", workspace+version, westVM)
+	known := s.get("/contoso/subscriptions")
+	key := strings.TrimPrefix(sub, "/subscriptions/")
+	known.want("Warned", "value", key, "namespaces", "contoso.compute")
+	known.want("Registered", "value", key, "namespaces", "contoso.insight")
+	known.want("Registered", "value", key, "notices", "contoso.insight", "state")
+	if got := strings.Count(known.body, `"time"`); got != 4 {
+		t.Errorf("%d entries: %s", got, known.body)
+	}
+	if got := s.get("/contoso/requests").body; strings.Contains(got, `"PUT","path":"`+sub+`"`) {
+		t.Errorf("notices are among the requests: %s", got)
+	}
+}

@@ -15,6 +15,9 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if body, err = p.compose(c, t, condition, body); err != nil {
+		return answer{}, err
+	}
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
@@ -47,6 +50,9 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 	if err != nil {
 		return answer{}, err
 	}
+	if body, err = p.compose(c, t, condition, body); err != nil {
+		return answer{}, err
+	}
 	return p.transact(func(x *tx) (answer, error) {
 		if err := x.mayWrite(c, t); err != nil {
 			return answer{}, err
@@ -74,6 +80,9 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 	condition, err := c.preconditions()
 	if err != nil {
+		return answer{}, err
+	}
+	if err := p.decompose(c, t, condition); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {

@@ -77,7 +77,7 @@ func (g *graph) wantEnd(t *testing.T, d deletion, p *harness.Portico) {
 	t.Helper()
 	stuck := g.stuck()
 	a := d.end(t, p)
-	g.check(t, stuck)
+	g.check(t, d.w, stuck)
 	if len(stuck) == 0 {
 		if a.Status != http.StatusOK || len(a.Body) != 0 {
 			t.Errorf("%d %s", a.Status, a.Body)
@@ -91,7 +91,7 @@ func (g *graph) wantEnd(t *testing.T, d deletion, p *harness.Portico) {
 	if a := again.end(t, p); a.Status != http.StatusOK {
 		t.Errorf("again: %d %s", a.Status, a.Body)
 	}
-	g.check(t, nil)
+	g.check(t, d.w, nil)
 }
 
 // wantFault wants exactly these nodes to be named, and why.

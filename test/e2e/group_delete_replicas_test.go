@@ -72,6 +72,10 @@ func TestGroupDeleteThatWakesTooLate(t *testing.T) {
 		},
 	})
 	late, other := w.Replicas[0], w.Replicas[1]
+	// What has told providers of the subscription has a connection for writes.
+	soon(t, "the providers know the subscription", func() bool { return openJobs(t, other, "notice") == 0 })
+	late.Stop(t)
+	late.Restart(t)
 	w.PutGroup(t, "rg")
 	id := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
 	put := harness.Request{Method: http.MethodPut, Path: id + "?api-version=" + harness.Version, Body: body("westus")}

@@ -58,6 +58,9 @@ type Config struct {
 	Tokens []Token
 	// TLS has the public listener speak TLS with a certificate made for it.
 	TLS bool
+	// Listen is the address of the public listener, where a test has to know it
+	// beforehand; a free one by default.
+	Listen string
 	// PublicURL is what Portico calls itself; its own address by default.
 	PublicURL string
 	// Postgres is the DSN of a PostgreSQL database to keep the state in; the
@@ -66,6 +69,8 @@ type Config struct {
 	// ComputeRegistration and InsightRegistration are "automatic" by default.
 	ComputeRegistration string
 	InsightRegistration string
+	// InsightInternal are the internal subscriptions of Contoso.Insight.
+	InsightInternal []string
 	// Subscriptions replace the default one.
 	Subscriptions []Subscription
 	// Regions are names of further regions than RegionNames.
@@ -168,6 +173,7 @@ regions:
 providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}
+    features: [bigMachines, tinyMachines]
     endpoints:
 {{- range $region, $url := .Endpoints}}
       {{$region}}: {{addresses $url}}
@@ -184,12 +190,17 @@ providers:
       - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
+{{- if .InsightInternal}}
+    internalSubscriptions:{{range .InsightInternal}}
+      - {{.}}{{end}}
+{{- end}}
     endpoints:
 {{- range $region, $url := .Endpoints}}
       {{$region}}: {{addresses $url}}
 {{- end}}
     resourceTypes:
       - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true{{if not .NoETags}}, etags: true{{end}}}}
+      - {name: clusters, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
       - {name: profiles, kind: tracked, routing: global, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true, etags: true}}
       - {name: diagnosticSettings, kind: extension, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}
       - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"]}

@@ -119,6 +119,29 @@ func (c *Contoso) ForgetRequests(t testing.TB) {
 	c.Do(t, Request{Method: http.MethodDelete, Path: "/contoso/requests"}).Want(t, 200, 204)
 }
 
+// Told is what notices have said of a subscription.
+type Told struct {
+	// Namespaces and Notices have the latest state, and the latest notice, by
+	// namespace in lower case.
+	Namespaces map[string]string
+	Notices    map[string]Notice
+	Journal    []struct{ Namespace, State string } // in the order of their arrival
+}
+
+// Notice is one as the provider received it.
+type Notice struct {
+	State      string
+	Properties struct{ TenantID, QuotaID string }
+}
+
+// Told are the subscriptions that the endpoint was told of, by id.
+func (c *Contoso) Told(t testing.TB) map[string]Told {
+	t.Helper()
+	var told map[string]Told
+	c.record(t, "/contoso/subscriptions", &told)
+	return told
+}
+
 // IDs are the ids of all resources that the endpoint holds, as it writes them.
 func (c *Contoso) IDs(t testing.TB) []string {
 	t.Helper()

@@ -75,7 +75,10 @@ func RefusedPortico(t testing.TB, config Config) string {
 func newPortico(t testing.TB, config Config) *Portico {
 	t.Helper()
 	dir := t.TempDir()
-	listen, admin := FreeAddress(t), FreeAddress(t)
+	listen, admin := config.Listen, FreeAddress(t)
+	if listen == "" {
+		listen = FreeAddress(t)
+	}
 	f := file{
 		Config:   config.withDefaults(listen),
 		Listen:   listen,
@@ -201,6 +204,11 @@ func (p *Portico) Do(t testing.TB, r Request) Answer {
 		t.Fatal(err)
 	}
 	return a
+}
+
+// TryAdmin makes a call of the admin listener, from any goroutine.
+func (p *Portico) TryAdmin(ctx context.Context, r Request) (Answer, error) {
+	return send(ctx, p.Client, p.AdminURL, "", r)
 }
 
 // Admin makes a call of the admin listener; no answer ends the test.

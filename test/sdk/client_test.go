@@ -13,6 +13,7 @@ import (
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
 	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armfeatures"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
 	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armsubscriptions"
 
@@ -44,6 +45,7 @@ type clients struct {
 	providers     *armresources.ProvidersClient
 	subscriptions *armsubscriptions.Client
 	tenants       *armsubscriptions.TenantsClient
+	features      *armfeatures.Client
 	pipeline      runtime.Pipeline // for calls that no client has a method for
 }
 
@@ -60,7 +62,28 @@ func newClients(t *testing.T, config harness.Config) clients {
 // open makes the clients that present a token.
 func open(t *testing.T, w *harness.World, token harness.Token) clients {
 	t.Helper()
-	options := &arm.ClientOptions{ClientOptions: policy.ClientOptions{
+	options := optionsFor(w)
+	credential := staticToken(token.Raw)
+	c := clients{World: w}
+	var err [7]error
+	plain, failure := arm.NewClient("test", "v1.0.0", credential, options)
+	err[5] = failure
+	c.groups, err[0] = armresources.NewResourceGroupsClient(w.SubscriptionID, credential, options)
+	c.resources, err[1] = armresources.NewClient(w.SubscriptionID, credential, options)
+	c.providers, err[2] = armresources.NewProvidersClient(w.SubscriptionID, credential, options)
+	c.subscriptions, err[3] = armsubscriptions.NewClient(credential, options)
+	c.tenants, err[4] = armsubscriptions.NewTenantsClient(credential, options)
+	c.features, err[6] = armfeatures.NewClient(w.SubscriptionID, credential, options)
+	if err := errors.Join(err[:]...); err != nil {
+		t.Fatal(err)
+	}
+	c.pipeline = plain.Pipeline()
+	return c
+}
+
+// optionsFor has clients call a world, without retries.
+func optionsFor(w *harness.World) *arm.ClientOptions {
+	return &arm.ClientOptions{ClientOptions: policy.ClientOptions{
 		Cloud: cloud.Configuration{
 			ActiveDirectoryAuthorityHost: "https://login.example/",
 			Services: map[cloud.ServiceName]cloud.ServiceConfiguration{
@@ -70,21 +93,6 @@ func open(t *testing.T, w *harness.World, token harness.Token) clients {
 		Transport: w.Portico.Client,
 		Retry:     policy.RetryOptions{MaxRetries: -1},
 	}}
-	credential := staticToken(token.Raw)
-	c := clients{World: w}
-	var err [6]error
-	plain, failure := arm.NewClient("test", "v1.0.0", credential, options)
-	err[5] = failure
-	c.groups, err[0] = armresources.NewResourceGroupsClient(w.SubscriptionID, credential, options)
-	c.resources, err[1] = armresources.NewClient(w.SubscriptionID, credential, options)
-	c.providers, err[2] = armresources.NewProvidersClient(w.SubscriptionID, credential, options)
-	c.subscriptions, err[3] = armsubscriptions.NewClient(credential, options)
-	c.tenants, err[4] = armsubscriptions.NewTenantsClient(credential, options)
-	if err := errors.Join(err[:]...); err != nil {
-		t.Fatal(err)
-	}
-	c.pipeline = plain.Pipeline()
-	return c
 }
 
 // createGroup makes a resource group in westus.

@@ -1,4 +1,4 @@
-package fanout
+package limits
 
 import (
 	"context"
@@ -9,44 +9,44 @@ import (
 	"time"
 )
 
-func TestBudgetOfOne(t *testing.T) {
-	b := NewBudget(1000)
-	s := b.share(300)
+func TestMemoryOfOne(t *testing.T) {
+	b := NewMemory(1000)
+	s := b.Share(300)
 	ctx := context.Background()
-	if err := s.take(ctx, 300); err != nil {
+	if err := s.Take(ctx, 300); err != nil {
 		t.Error(err)
 	}
-	if err := s.take(ctx, slack+1); !errors.Is(err, errNoRoom) || s.holds() != 300 {
+	if err := s.Take(ctx, MemorySlack+1); !errors.Is(err, ErrNoRoom) || s.Holds() != 300 {
 		t.Errorf("beyond its own bound: %v", err)
 	}
-	s.give(100)
-	s.force(5)
-	if s.holds() != 205 || b.free != 1000+slack-205 {
-		t.Errorf("%d held, %d free", s.holds(), b.free)
+	s.Give(100)
+	s.Force(5)
+	if s.Holds() != 205 || b.free != 1000+MemorySlack-205 {
+		t.Errorf("%d held, %d free", s.Holds(), b.free)
 	}
-	s.close()
-	if s.holds() != 0 || b.free != 1000+slack {
-		t.Errorf("%d held, %d free", s.holds(), b.free)
+	s.Close()
+	if s.Holds() != 0 || b.free != 1000+MemorySlack {
+		t.Errorf("%d held, %d free", s.Holds(), b.free)
 	}
 }
 
 // Who holds something does not wait; who holds nothing does, and his others go
 // without once he has got something.
-func TestWhoWaitsForTheBudget(t *testing.T) {
-	b := NewBudget(1000)
+func TestWhoWaitsForMemory(t *testing.T) {
+	b := NewMemory(1000)
 	b.free = 1000
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	first, second, third := b.share(1000), b.share(1000), b.share(1000)
-	if err := first.take(ctx, 900); err != nil {
+	first, second, third := b.Share(1000), b.Share(1000), b.Share(1000)
+	if err := first.Take(ctx, 900); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.take(ctx, 200); !errors.Is(err, errNoRoom) {
+	if err := first.Take(ctx, 200); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("got %v", err)
 	}
 	results := make(chan error, 2)
 	for range 2 {
-		go func() { results <- second.take(ctx, 600) }()
+		go func() { results <- second.Take(ctx, 600) }()
 	}
 	waiting := func(n int) {
 		t.Helper()
@@ -65,63 +65,63 @@ func TestWhoWaitsForTheBudget(t *testing.T) {
 	waiting(2)
 	// Nobody overtakes but who holds something.
 	late, stop := context.WithTimeout(ctx, 20*time.Millisecond)
-	if err := third.take(late, 1); !errors.Is(err, errBusy) {
+	if err := third.Take(late, 1); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
 	}
 	stop()
-	if err := first.take(ctx, 50); err != nil {
+	if err := first.Take(ctx, 50); err != nil {
 		t.Errorf("got %v", err)
 	}
-	first.close()
+	first.Close()
 	granted := 0
 	for range 2 {
 		if err := <-results; err == nil {
 			granted++
-		} else if !errors.Is(err, errNoRoom) {
+		} else if !errors.Is(err, ErrNoRoom) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if granted != 1 || second.holds() != 600 {
-		t.Errorf("%d granted, %d held", granted, second.holds())
+	if granted != 1 || second.Holds() != 600 {
+		t.Errorf("%d granted, %d held", granted, second.Holds())
 	}
-	if err := third.take(ctx, 400); err != nil {
+	if err := third.Take(ctx, 400); err != nil {
 		t.Errorf("got %v", err)
 	}
-	second.close()
-	third.close()
+	second.Close()
+	third.Close()
 	if b.free != 1000 {
 		t.Errorf("%d free", b.free)
 	}
 }
 
-// Any number of lists that want more than there is come to their ends, and give
+// Any number of holders that want more than there is come to their ends, and give
 // everything back.
-func TestBudgetNeverLocksUp(t *testing.T) {
-	b := NewBudget(0)
+func TestMemoryNeverLocksUp(t *testing.T) {
+	b := NewMemory(0)
 	b.free = 100
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
-	var lists sync.WaitGroup
+	var holders sync.WaitGroup
 	for range 16 {
-		lists.Go(func() {
+		holders.Go(func() {
 			for range 50 {
-				s := b.share(100)
-				var regions sync.WaitGroup
+				s := b.Share(100)
+				var parts sync.WaitGroup
 				for range 4 {
-					regions.Go(func() {
+					parts.Go(func() {
 						for range 3 {
-							if err := s.take(ctx, 1+rand.Int64N(60)); errors.Is(err, errBusy) {
+							if err := s.Take(ctx, 1+rand.Int64N(60)); errors.Is(err, ErrBusy) {
 								t.Error("waited in vain")
 							}
 						}
 					})
 				}
-				regions.Wait()
-				s.close()
+				parts.Wait()
+				s.Close()
 			}
 		})
 	}
-	lists.Wait()
+	holders.Wait()
 	if b.free != 100 || b.waiting.Len() != 0 {
 		t.Errorf("%d free, %d wait", b.free, b.waiting.Len())
 	}

@@ -1,0 +1,82 @@
+package gateway
+
+import (
+	"net/http"
+	"strings"
+
+	"portico/arm"
+)
+
+// operationBody is one thing that can be done in a namespace, by the name that
+// roles have for it.
+type operationBody struct {
+	Name         string           `json:"name"`
+	IsDataAction bool             `json:"isDataAction"`
+	Display      operationDisplay `json:"display"`
+	Origin       string           `json:"origin"`
+}
+
+type operationDisplay struct {
+	Provider    string `json:"provider"`
+	Resource    string `json:"resource"`
+	Operation   string `json:"operation"`
+	Description string `json:"description"`
+}
+
+// actionsOf is what can be done with one type of Portico's own. An action's verb
+// is followed by "/action", as everywhere in such names.
+type actionsOf struct {
+	namespace, typeName, label string
+	verbs                      []string
+}
+
+var (
+	reads  = []string{"read"}
+	writes = []string{"read", "write", "delete"}
+)
+
+// ownActions returns all that can be done in the namespaces of the front door.
+func ownActions() []actionsOf {
+	return []actionsOf{
+		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
+		{"Microsoft.Resources", "providers", "resource provider", reads},
+		{"Microsoft.Resources", "subscriptions", "subscription", reads},
+		{"Microsoft.Resources", "subscriptions/locations", "location", reads},
+		{"Microsoft.Resources", "subscriptions/operationresults", "operation result", reads},
+		{"Microsoft.Resources", "subscriptions/providers", "resource provider", reads},
+		{"Microsoft.Resources", "subscriptions/resourceGroups", "resource group", append(writes, "moveResources/action", "validateMoveResources/action")},
+		{"Microsoft.Resources", "subscriptions/resources", "resource", reads},
+		{"Microsoft.Resources", "subscriptions/tagNames", "tag name", writes},
+		{"Microsoft.Resources", "subscriptions/tagNames/tagValues", "tag value", writes},
+		{"Microsoft.Resources", "tags", "tags", writes},
+		{"Microsoft.Resources", "tenants", "tenant", reads},
+		{"Microsoft.Authorization", "locks", "management lock", writes},
+		{"Microsoft.Features", "features", "feature", reads},
+		{"Microsoft.Features", "providers/features", "feature", append(reads, "register/action", "unregister/action")},
+	}
+}
+
+func (a actionsOf) operation(verb string) operationBody {
+	what := map[string]string{"read": "Get", "write": "Create or update", "delete": "Delete", "action": "Check"}[verb]
+	if name, posted := strings.CutSuffix(verb, "/action"); posted {
+		what = strings.ToUpper(name[:1]) + name[1:] + " of"
+	}
+	return operationBody{
+		Name: a.namespace + "/" + a.typeName + "/" + verb, Origin: "user,system",
+		Display: operationDisplay{a.namespace, a.label, what + " " + a.label, what + " " + a.label + "."},
+	}
+}
+
+// listOperations lists what can be done in one of Portico's own namespaces.
+func (g *Gateway) listOperations(w http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
+	l := list{Value: []any{}}
+	for _, a := range ownActions() {
+		if !arm.EqualFold(a.namespace, x.request.Path.LastHop().Namespace()) {
+			continue
+		}
+		for _, verb := range a.verbs {
+			l.Value = append(l.Value, a.operation(verb))
+		}
+	}
+	return g.answer(w, x, http.StatusOK, l)
+}

@@ -1,0 +1,161 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/operations"
+)
+
+// batching is the kind of durable work that carries batches which are too long
+// to be answered at once. What it remembers is which requests may have been
+// sent, and how each was answered; whoever takes it over sends what is left.
+type batching struct{ *Gateway }
+
+// batchProgress is what operators see of a batch.
+type batchProgress struct {
+	Total    int `json:"total"`
+	Answered int `json:"answered"`
+	Unknown  int `json:"unknown"` // sent, and nobody lives who knows the answer
+}
+
+// batchOrder is what a batch is carried by later: its caller, in one line, and
+// the content as it came.
+func batchOrder(caller *batchCaller, content []byte) ([]byte, error) {
+	text, err := json.Marshal(caller)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text, '\n'), content...), nil
+}
+
+func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
+	var caller batchCaller
+	line, content, _ := bytes.Cut(order, []byte("\n"))
+	if err := json.Unmarshal(line, &caller); err != nil {
+		return nil, nil, err
+	}
+	requests, fault := readBatch(content, math.MaxInt)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	return &caller, requests, nil
+}
+
+// recordTime bounds the recording of an answer, which the end of the work does
+// not prevent.
+const recordTime = 5 * time.Second
+
+// Run implements operations.Kind.
+func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdict, error) {
+	batch, err := b.store.RequestBatch(ctx, h.Job.ID)
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	caller, requests, err := readBatchOrder(batch.Content)
+	if err != nil {
+		return operations.Verdict{Recorded: true}, errors.Join(err, b.store.EndRequestBatch(ctx, h.Job, inventory.JobFailed, ""))
+	}
+	run := b.runOf(ctx, h.Job, caller, requests)
+	share := b.batchMemory.Share(b.config.Batch.Memory)
+	defer share.Close()
+	run.share = share
+	unknown, err := b.sort(run, h.Job, batch)
+	if err == nil {
+		err = run.carry(ctx)
+	}
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	return b.conclude(ctx, h.Job, len(requests), unknown)
+}
+
+// requestLimit is the time after which a request has been answered, or never
+// will be by whoever sent it.
+func (b batching) requestLimit() time.Duration {
+	return b.config.Upstream.CallTimeout + b.config.Index.CallMargin + 4*b.config.Index.AskTimeout
+}
+
+func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCaller, requests []batchedRequest) *batchRun {
+	return &batchRun{
+		gateway: b.Gateway, caller: caller, requests: requests, room: b.config.Batch.Memory,
+		begin: func(i int) (bool, error) { return b.store.BeginRequestPart(ctx, job, i) },
+		end: func(i int, answer []byte) error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+			defer cancel()
+			return b.store.EndRequestPart(ctx, job.ID, i, answer)
+		},
+		// What may change something is seen to its end, so that its answer is
+		// known; a read can be sent again.
+		apart: func(ctx context.Context, q *batchedRequest) (context.Context, context.CancelFunc) {
+			if !q.reads() {
+				ctx = context.WithoutCancel(ctx)
+			}
+			return context.WithTimeout(ctx, b.requestLimit())
+		},
+	}
+}
+
+// sort finds what is to do. What was sent by another, who has had his time, has
+// an outcome that nobody knows; what was called off is not sent any more.
+func (b batching) sort(run *batchRun, job inventory.Job, batch inventory.RequestBatch) (unknown int, err error) {
+	now := b.store.Time()
+	for i := range run.requests {
+		part, begun := batch.Parts[i]
+		run.room -= part.Size
+		var fault *arm.Error
+		switch {
+		case part.Answered:
+			continue
+		case begun && now.Sub(part.Begun) < b.requestLimit():
+			continue // conclude waits for it
+		case begun:
+			unknown++
+			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
+		case job.State == inventory.JobCancelling:
+			fault = arm.NewError(arm.OperationCanceled).Saying("The batch was canceled before this request was sent.")
+		default:
+			run.todo = append(run.todo, i)
+			continue
+		}
+		if err := run.end(i, refusalOf(run.requests[i].Name, run.caller, fault)); err != nil {
+			return unknown, err
+		}
+	}
+	return unknown, nil
+}
+
+// conclude ends the batch if every request has its answer. Else it goes on when
+// the first of those that another has sent has had its time.
+func (b batching) conclude(ctx context.Context, job inventory.Job, total, unknown int) (operations.Verdict, error) {
+	batch, err := b.store.RequestBatch(ctx, job.ID)
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	pause, answered := b.requestLimit(), 0
+	for _, part := range batch.Parts {
+		if part.Answered {
+			answered++
+		} else {
+			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.store.Time()))
+		}
+	}
+	if answered < total {
+		return operations.Verdict{Again: max(pause, b.config.Index.PollFloor)}, nil
+	}
+	progress, err := json.Marshal(map[string]batchProgress{"progress": {Total: total, Answered: answered - unknown, Unknown: unknown}})
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	state := inventory.JobDone
+	if job.State == inventory.JobCancelling {
+		state = inventory.JobCancelled
+	}
+	return operations.Verdict{Recorded: true}, b.store.EndRequestBatch(ctx, job, state, string(progress))
+}

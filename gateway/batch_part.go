@@ -1,0 +1,190 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strings"
+
+	"portico/access"
+	"portico/arm"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// batchCaller is whoever sent a batch, as far as each request in it is
+// concerned.
+type batchCaller struct {
+	Principal   access.Principal
+	Client      tracing.Client
+	Correlation string
+	Host        string // by which the caller reached the front door
+	// Defaults are headers that a request has if it does not bring its own.
+	Defaults http.Header
+}
+
+// inherited are the headers that the requests of a batch have from it.
+var inherited = []string{"Accept-Language", "User-Agent"}
+
+func newBatchCaller(r *http.Request, x *exchange) *batchCaller {
+	c := &batchCaller{
+		Principal: x.principal, Client: x.client, Correlation: x.identity.Correlation, Host: r.Host, Defaults: http.Header{},
+	}
+	for _, name := range inherited {
+		if values := r.Header[name]; len(values) > 0 {
+			c.Defaults[name] = values
+		}
+	}
+	return c
+}
+
+type batchCallerKey struct{}
+
+// callerOf is the caller of the batch that a request is in, nil outside of one.
+func callerOf(ctx context.Context) *batchCaller {
+	c, _ := ctx.Value(batchCallerKey{}).(*batchCaller)
+	return c
+}
+
+// batchedChain returns the chain that a request in a batch goes through: that of
+// any other, but for what its connection has said and done already.
+func (g *Gateway) batchedChain() http.Handler {
+	return chain(http.HandlerFunc(g.dispatch), g.begin, g.recover, g.observe, g.identifyBatched, g.classify)
+}
+
+// identifyBatched is identify and authenticate for a request in a batch: it has
+// ids of its own but for the correlation, and its caller is the batch's,
+// whatever its headers say.
+func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		x, caller := of(r), callerOf(r.Context())
+		r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
+		var fault *arm.Error
+		x.identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.started)
+		x.client = caller.Client
+		x.path, x.query = target(r)
+		if fault == nil {
+			fault = fewLines(r.Header)
+		}
+		if fault != nil {
+			g.fail(w, r, fault)
+			return
+		}
+		g.admit(x, r, caller.Principal)
+		next.ServeHTTP(w, r)
+	})
+}
+
+// carryBatched carries one request of a batch and returns its answer as the
+// caller gets it, with its status.
+func (g *Gateway) carryBatched(ctx context.Context, caller *batchCaller, q *batchedRequest) (answer []byte, status int) {
+	w := &captured{header: http.Header{}, most: g.config.Limits.AnswerBody}
+	r, fault := g.batchedRequest(ctx, caller, q)
+	if fault == nil {
+		broken := w.serve(g.batched, r)
+		fault = w.fault(broken, r)
+	}
+	if fault == nil {
+		text, err := upstream.ReadAll(w.header, bytes.NewReader(w.body), w.most)
+		if err == nil {
+			delete(w.header, "Content-Encoding")
+			return answerOf(q.Name, w.status, w.header, text), w.status
+		}
+		fault = arm.NewError(arm.InvalidProviderResponse, r.URL.Path, err.Error())
+		if errors.Is(err, upstream.ErrTooLarge) {
+			fault = w.tooLong(r)
+		}
+	}
+	return refusalOf(q.Name, caller, fault), fault.Status
+}
+
+// batchedRequest is a request of a batch as one of its own.
+func (g *Gateway) batchedRequest(ctx context.Context, caller *batchCaller, q *batchedRequest) (*http.Request, *arm.Error) {
+	target, fault := q.target(func(host string) bool { return g.hosts[host] || strings.EqualFold(host, caller.Host) })
+	if fault == nil && len(target) > batchedTarget {
+		fault = arm.NewError(arm.InvalidRequestURI, "it is too long").WithStatus(http.StatusRequestURITooLong)
+	}
+	if fault != nil {
+		return nil, fault
+	}
+	header, fault := q.header(caller)
+	if fault != nil {
+		return nil, fault
+	}
+	r := &http.Request{
+		Method: q.Method, URL: urlOf(target), RequestURI: target, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Header: header, Host: caller.Host, Body: http.NoBody,
+	}
+	if n := len(q.Content); n > 0 {
+		r.Body, r.ContentLength = io.NopCloser(bytes.NewReader(q.Content)), int64(n)
+	}
+	return r.WithContext(context.WithValue(ctx, batchCallerKey{}, caller)), nil
+}
+
+// captured is an answer that is held instead of sent.
+type captured struct {
+	header http.Header // until the status is written: the one that is being made
+	sent   http.Header // as it was then
+	status int
+	body   []byte
+	most   int64
+	over   bool
+}
+
+var errOverCaptured = errors.New("the answer is too long to be held")
+
+func (w *captured) Header() http.Header { return w.header }
+
+func (w *captured) WriteHeader(status int) {
+	if w.status == 0 && status >= http.StatusOK {
+		w.status, w.sent = status, w.header.Clone()
+	}
+}
+
+func (w *captured) Write(p []byte) (int, error) {
+	w.WriteHeader(http.StatusOK)
+	if int64(len(w.body)+len(p)) > w.most {
+		w.over, w.body = true, nil
+		return 0, errOverCaptured
+	}
+	w.body = append(w.body, p...)
+	return len(p), nil
+}
+
+// serve has h answer r. broken tells that the answer was cut off.
+func (w *captured) serve(h http.Handler, r *http.Request) (broken bool) {
+	defer func() {
+		failure := recover()
+		if failure == nil {
+			return
+		}
+		if err, ok := failure.(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
+			panic(failure)
+		}
+		broken = true
+	}()
+	h.ServeHTTP(w, r)
+	return false
+}
+
+func (w *captured) tooLong(r *http.Request) *arm.Error {
+	return arm.NewError(arm.ResponseTooLarge, r.URL.Path, megabytes(w.most)).
+		Saying("The response of '%s', with the status %d, exceeds the maximum size of %s and was dropped.", r.URL.Path, w.status, megabytes(w.most))
+}
+
+// fault is what the caller gets in place of an answer that is not whole: never
+// a shortened success.
+func (w *captured) fault(broken bool, r *http.Request) *arm.Error {
+	switch {
+	case w.over:
+		return w.tooLong(r)
+	case broken:
+		return arm.NewError(arm.BadGatewayConnection, r.URL.Path).
+			Saying("The response of '%s', with the status %d, broke off.", r.URL.Path, w.status)
+	}
+	w.WriteHeader(http.StatusOK) // for a handler that wrote nothing
+	w.header = w.sent
+	return nil
+}

@@ -1,0 +1,351 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/operations"
+	"portico/regions"
+	"portico/routing"
+)
+
+// mostMoved is how many resources one request can move (resource reference, Move
+// Resource).
+const mostMoved = 800
+
+// What a move needs permission for, on the source and on the target.
+const (
+	moveAction  = "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action"
+	groupAction = "Microsoft.Resources/subscriptions/resourceGroups/write"
+)
+
+// moveRequest is what a client sends for a move.
+type moveRequest struct {
+	Target    *string   `json:"targetResourceGroup"`
+	Resources *[]string `json:"resources"`
+}
+
+// moving is a move that is being checked.
+type moving struct {
+	*Gateway
+	x         *exchange
+	source    ownCall
+	target    inventory.Subscription
+	groupID   string // of the target, as the client wrote it
+	group     string // its name
+	resources []*routing.Request
+	names     []string // the resources' IDs as the client wrote them
+}
+
+func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	return g.beginMove(w, r, x, c, false)
+}
+
+func (g *Gateway) validateMove(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	return g.beginMove(w, r, x, c, true)
+}
+
+// beginMove checks a move as far as the front door can, and hands it to a job
+// (resource reference, Move Resource).
+func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall, validate bool) error {
+	m := &moving{Gateway: g, x: x, source: c}
+	if fault := m.read(c.content); fault != nil {
+		return fault
+	}
+	for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.find} {
+		if err := check(r.Context()); err != nil {
+			return err
+		}
+	}
+	id, link := g.ownOperation(x, c)
+	if _, err := g.store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
+		return m.refusal(err)
+	}
+	g.pollHere(w.Header(), link)
+	w.Header()["Azure-Asyncoperation"] = []string{link(operationStatuses)}
+	return g.answer(w, x, http.StatusAccepted, nil)
+}
+
+func (m *moving) order(id string, validate bool) inventory.MoveOrder {
+	x := m.x
+	principal := x.principal.In(m.source.Subscription.TenantID)
+	method := "moveResources"
+	if validate {
+		method = "validateMoveResources"
+	}
+	order := inventory.MoveOrder{
+		Source:   inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name},
+		Target:   inventory.GroupName{Subscription: m.target.ID, Name: m.group},
+		Validate: validate, Namespaces: m.namespaces(),
+		Payload: func(source, target inventory.Group) string {
+			return operations.MovePayload{
+				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
+				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
+				Resources: m.names, Path: x.request.Path.Escaped(), Query: x.request.Query.Raw, Correlation: x.identity.Correlation,
+				Caller: principal, Begun: x.started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
+			}.String()
+		},
+		Operation: inventory.Operation{
+			Token: ownToken(id), Method: http.MethodPost, Namespace: "Microsoft.Resources", Type: "resourceGroups/" + method,
+			Resource: routing.GroupID(m.source.Subscription.ID, m.source.Group.Name), APIVersion: x.request.Query.APIVersion,
+			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: m.store.Time().Add(max(m.config.Operations.Records, 2*m.config.Move.Limit)),
+		},
+	}
+	for _, q := range m.resources {
+		order.Keys = append(order.Keys, q.Key())
+	}
+	return order
+}
+
+// read takes the request apart: the target is a group, and not the source; each
+// resource lies in the source. A resource that is named twice counts once.
+func (m *moving) read(content []byte) *arm.Error {
+	var sent moveRequest
+	if len(content) == 0 {
+		content = []byte("{}")
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&sent); err != nil {
+		return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	switch {
+	case sent.Target == nil:
+		return missingMember("targetResourceGroup")
+	case sent.Resources == nil || len(*sent.Resources) == 0:
+		return missingMember("resources")
+	}
+	to, fault := routing.Classify(m.router.Map, http.MethodGet, *sent.Target, "")
+	name := ""
+	if fault == nil {
+		name = to.Path.Group()
+	}
+	if fault != nil || !groupAlone(to) || !arm.ValidGroupName(name) {
+		return arm.NewError(arm.LinkedInvalidPropertyID, *sent.Target, "targetResourceGroup").About("targetResourceGroup")
+	}
+	m.target.ID, m.group, m.groupID = arm.Fold(to.Path.Subscription()), name, *sent.Target
+	source := arm.Fold(routing.GroupID(m.source.Subscription.ID, m.source.Group.Name))
+	seen := map[string]bool{}
+	for i, id := range *sent.Resources {
+		q, fault := routing.Classify(m.router.Map, http.MethodGet, id, "")
+		if fault != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
+			path := fmt.Sprintf("resources[%d]", i)
+			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
+		}
+		if !strings.HasPrefix(q.Key(), source+"/") {
+			return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the resource '%s' is not in the resource group '%s'", id, m.source.Group.Name)).About(id)
+		}
+		if !seen[q.Key()] {
+			m.resources, m.names = append(m.resources, q), append(m.names, id)
+		}
+		seen[q.Key()] = true
+	}
+	if arm.Fold(routing.GroupID(m.target.ID, m.group)) == source {
+		return arm.NewError(arm.CannotMoveResource, "the target resource group is the source resource group").About(m.groupID)
+	}
+	return nil
+}
+
+func missingMember(name string) *arm.Error {
+	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").About(name)
+}
+
+// groupAlone holds for the path of a group in a subscription.
+func groupAlone(q *routing.Request) bool {
+	_, below := q.Path.Own()
+	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
+}
+
+// checkTarget holds the target to what the contract asks of it: its subscription
+// is there, of the same tenant, takes writes, and lets resources lie where the
+// source's does; it is there itself.
+func (m *moving) checkTarget(ctx context.Context) error {
+	target, err := m.store.Subscription(ctx, m.target.ID)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && target.State == inventory.Deleted && m.sameTenant(target):
+		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+	case err != nil:
+		return err
+	case !m.sameTenant(target):
+		principal := m.x.principal.In(m.source.Subscription.TenantID)
+		return arm.NewError(arm.LinkedAuthorizationFailed, principal.Signature(), principal.ObjectID, moveAction, m.x.request.Path.String(),
+			groupAction, m.groupID).About(m.groupID)
+	case target.State == inventory.Warned || target.State == inventory.Disabled:
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):
+		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the subscription '%s' has other requirements for the location of its resources than the subscription '%s'",
+			target.ID, m.source.Subscription.ID)).About(m.groupID)
+	}
+	m.target = target
+	group, err := m.store.Group(ctx, m.target.ID, m.group)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return arm.NewError(arm.ResourceGroupNotFound, m.group).WithStatus(http.StatusBadRequest).About(m.groupID)
+	}
+	m.group = group.Name
+	return err
+}
+
+func (m *moving) sameTenant(target inventory.Subscription) bool {
+	return arm.EqualFold(target.TenantID, m.source.Subscription.TenantID)
+}
+
+// namespaces are those of the resources that need a registration.
+func (m *moving) namespaces() (required []string) {
+	for _, q := range m.resources {
+		if p := q.Provider; p.Registration == regions.Required && !slices.Contains(required, p.Key) {
+			required = append(required, p.Key)
+		}
+	}
+	return required
+}
+
+// checkResources holds the resources to what can be moved, and how many.
+func (m *moving) checkResources(context.Context) error {
+	for i, q := range m.resources {
+		if q.Path.Hops() > 1 || q.Path.LastHop().Len() > 2 {
+			return arm.NewError(arm.ResourceNotTopLevel, m.names[i]).About(m.names[i])
+		}
+	}
+	var fixed []string
+	for _, q := range m.resources {
+		hop := q.Path.LastHop()
+		name := hop.Namespace() + "/" + hop.Segment(0)
+		if q.Type != nil {
+			name = q.Type.FullName
+		}
+		if q.Type != nil && q.Type.Kind == regions.Tracked && q.Type.Capabilities.Move || slices.Contains(fixed, name) {
+			continue
+		}
+		fixed = append(fixed, name)
+	}
+	if len(fixed) > 0 {
+		return arm.NewError(arm.ResourceMoveValidationFailed, strings.Join(fixed, ",")).About(fixed[0])
+	}
+	if len(m.resources) > mostMoved {
+		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the request names %d of them, and at most %d can be moved with a single request", len(m.resources), mostMoved)).About("resources")
+	}
+	return nil
+}
+
+// find looks for the resources where their subscription may hold what the index
+// has not seen. What it has not seen of the target its providers know.
+func (m *moving) find(ctx context.Context) error {
+	for _, q := range m.resources {
+		if m.source.Subscription.Covered {
+			return nil
+		}
+		_, err := m.router.Resolve(ctx, q, m.x.principal, routing.Body{})
+		var absent *arm.Error
+		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal turns the inventory's refusal of a move into ARM's.
+func (m *moving) refusal(err error) error {
+	var refused *inventory.MoveError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	about, group, status := m.nameOf(refused.Key), m.source.Group.Name, 0
+	if refused.Target {
+		group, status = m.group, http.StatusBadRequest
+		if about == "" {
+			about = m.groupID
+		}
+	}
+	fault := m.fault(refused, about, group)
+	if fault == nil {
+		return err
+	}
+	if status != 0 && (fault.Status == http.StatusNotFound || fault.Code == arm.ReadOnlyDisabledSubscription) {
+		fault = fault.WithStatus(status)
+	}
+	return fault
+}
+
+func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.Error {
+	var quota *inventory.QuotaError
+	var locked *inventory.LockedError
+	var state *inventory.GroupStateError
+	var registration *inventory.RegistrationStateError
+	sub := m.source.Subscription.ID
+	if refused.Target {
+		sub = m.target.ID
+	}
+	switch {
+	case errors.Is(refused, inventory.ErrSubscriptionNotFound):
+		return arm.NewError(arm.SubscriptionNotFound, sub).About(about)
+	case errors.As(refused, new(*inventory.SubscriptionStateError)):
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, sub).About(about)
+	case errors.Is(refused, inventory.ErrGroupNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
+	case errors.As(refused, &registration):
+		for _, q := range m.resources {
+			if q.Provider.Key == registration.Namespace {
+				return routing.NotRegistered(q.Provider, registration.State).WithStatus(http.StatusBadRequest)
+			}
+		}
+		return nil
+	case errors.As(refused, &quota):
+		name := refused.Key
+		if t := m.declared(refused.Key); t != nil {
+			name = t.FullName
+		}
+		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
+	case errors.Is(refused, inventory.ErrTaken):
+		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").About(about)
+	case errors.As(refused, &locked):
+		if about == "" {
+			about = m.x.request.Path.String()
+		}
+		return lockedScope(about, "write", locked)
+	case errors.As(refused, &state):
+		return routing.GroupClosed(state.State, group).About(about)
+	case errors.Is(refused, inventory.ErrNotFound):
+		for i, q := range m.resources {
+			if m.names[i] == about {
+				return q.NotFound().About(about)
+			}
+		}
+		return arm.NewError(arm.ResourceNotFound, about, group).About(about)
+	case errors.Is(refused, inventory.ErrChanged):
+		return arm.NewError(arm.RequestConflict, about, "it is being deleted").About(about)
+	}
+	return nil
+}
+
+// nameOf is how the client wrote the ID of a key, or the key.
+func (m *moving) nameOf(key string) string {
+	for i, q := range m.resources {
+		if q.Key() == key {
+			return m.names[i]
+		}
+	}
+	return key
+}
+
+// newMoving is the kind of durable work that moves resources.
+func (g *Gateway) newMoving() *operations.Moving {
+	x := g.config.Index
+	return operations.NewMoving(operations.Moving{
+		Asker: g.asker, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
+		SendWithin: x.SendWithin, CallTimeout: g.config.Upstream.CallTimeout, CallMargin: x.CallMargin, LateWriteWindow: x.LateWriteWindow,
+		Floor: x.PollFloor, LockETag: func(l inventory.Lock) string { return arm.WeakETag(lockOf(withoutETag(l))) }, Log: g.log,
+	}, g.registry)
+}
+
+func withoutETag(l inventory.Lock) inventory.Lock {
+	l.ETag = ""
+	return l
+}

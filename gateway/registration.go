@@ -1,0 +1,126 @@
+package gateway
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/operations"
+	"portico/regions"
+)
+
+// register registers the subscription. The answer says Registering, as clients
+// expect of it; by the next GET it is Registered.
+func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	return g.changeRegistration(w, r, x, c, g.store.Register)
+}
+
+// unregister is refused while the subscription holds resources of the provider,
+// or may hold some that nobody has seen yet.
+func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+	return g.changeRegistration(w, r, x, c, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
+		check := change.Check
+		unseen, err := g.unseen(ctx, c.Subscription, x.request.Provider)
+		if err != nil {
+			return inventory.Registration{}, err
+		}
+		change.Check = func(current inventory.Registration) error {
+			if err := check(current); err != nil || !unseen || !current.State.Permits() {
+				return err
+			}
+			return inventory.ErrNamespaceInUse
+		}
+		return g.store.Unregister(ctx, change)
+	})
+}
+
+// unseen tells whether a region may hold resources of a provider that the index
+// does not know of.
+func (g *Gateway) unseen(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
+	if p == nil || sub.Covered {
+		return false, nil
+	}
+	for _, t := range p.Types() {
+		if t.Kind != regions.Tracked {
+			continue
+		}
+		uncovered, err := g.store.Uncovered(ctx, sub.ID, t.Key, t.EffectiveRegions())
+		if err != nil || len(uncovered) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// changeRegistration changes the state if the request's preconditions hold and
+// nothing else refuses it, and waits a moment for the endpoints to know.
+func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall,
+	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
+) error {
+	p, err := g.namedProvider(x)
+	if err != nil {
+		return err
+	}
+	conditions := arm.ParsePreconditions(r.Header)
+	check := func(current inventory.Registration) error {
+		if fault := conditions.Write(registrationETag(p.Namespace, stateOf(p, current.State)), x.request.Path.String()); fault != nil {
+			return fault
+		}
+		return nil
+	}
+	if p.Registration == regions.Automatic { // registered everywhere, for good
+		if err := check(inventory.Registration{}); err != nil {
+			return err
+		}
+		return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, inventory.Registered.String()))
+	}
+	ctx := context.WithoutCancel(r.Context())
+	registration, err := change(ctx, inventory.RegistrationChange{
+		Subscription: c.Subscription.ID, Namespace: p.Key, Check: check, Tell: operations.Addressees(p),
+	})
+	if errors.Is(err, inventory.ErrNamespaceInUse) {
+		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
+	}
+	if refused := refusedBySubscription(x, err); refused != nil {
+		return refused
+	}
+	if err != nil {
+		return err
+	}
+	g.settleRegistration(ctx, x, registration)
+	return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, stateOf(p, registration.State)))
+}
+
+// noticePace is the pause between two looks whether the endpoints know.
+const noticePace = 10 * time.Millisecond
+
+// settleRegistration gives the endpoints the time of a question to learn of a
+// registration: what a client does next they would otherwise judge by the old
+// one. One that does not answer is told later. A job settles the registration
+// where this fails.
+func (g *Gateway) settleRegistration(ctx context.Context, x *exchange, r inventory.Registration) {
+	if r.State != inventory.Registering && r.State != inventory.Unregistering {
+		return
+	}
+	g.runner.Nudge(inventory.NoticeJob)
+	waiting, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	defer cancel()
+	ticker := time.NewTicker(noticePace)
+	defer ticker.Stop()
+	for open := 1; open > 0 && waiting.Err() == nil; {
+		select {
+		case <-waiting.Done():
+		case <-ticker.C:
+			n, err := g.store.OpenNotices(waiting, r.Subscription, r.Namespace)
+			if err == nil {
+				open = n
+			}
+		}
+	}
+	if _, err := g.store.SettleRegistration(ctx, r.Subscription, r.Namespace); err != nil {
+		g.note(x, "a registration was not settled; a job will do it", err)
+	}
+}

@@ -1,0 +1,36 @@
+package gateway
+
+import (
+	"bytes"
+	"encoding/json"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+)
+
+// checkResourceName tells whether a name is one of the reserved words.
+func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+	var asked struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(c.content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&asked); err != nil {
+		return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	}
+	for _, m := range []struct{ member, value string }{{"name", asked.Name}, {"type", asked.Type}} {
+		if m.value == "" {
+			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").About(m.member)
+		}
+	}
+	if !arm.ValidResourceName(asked.Name) {
+		return arm.NewError(arm.InvalidResourceName, asked.Name).About("name")
+	}
+	status := "Allowed"
+	if arm.ReservedName(asked.Name) {
+		status = "Reserved"
+	}
+	return g.answer(w, x, http.StatusOK, map[string]string{"name": asked.Name, "type": asked.Type, "status": status})
+}

@@ -1,0 +1,232 @@
+package gateway
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math/rand/v2"
+	"net/http"
+	"strconv"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+// The tags of a resource are its provider's: they are read by GET and changed by
+// PATCH, with which every provider of a tracked type replaces them whole
+// (resource reference, Patch Resource). Changes that come together take turns,
+// over all replicas, so that each starts from what the one before it left; where
+// the type has entity tags, If-Match keeps what others write from being lost too.
+
+const (
+	turnPatience = 10 * time.Second
+	turnPause    = 20 * time.Millisecond
+	// mostOvertaken is how often a change begins anew because somebody else
+	// wrote to the resource meanwhile.
+	mostOvertaken = 5
+)
+
+// resourceTags is what an answer of a provider shows of a resource's tags.
+type resourceTags struct {
+	ID   string            `json:"id"`
+	Tags map[string]string `json:"tags"`
+	etag string
+}
+
+// read reads it from a 200; on names the resource where the answer does not.
+func (t *resourceTags) read(answer *heldAnswer, s scope) error {
+	if err := json.Unmarshal(answer.body.Bytes(), t); err != nil {
+		return arm.NewError(arm.InvalidProviderResponse, s.on.Provider.Namespace, "it is no resource: "+err.Error())
+	}
+	if !arm.EqualFold(t.ID, s.id) {
+		t.ID = s.id
+	}
+	t.etag = answer.header.Get("ETag")
+	return nil
+}
+
+func (g *Gateway) getResourceTags(w http.ResponseWriter, r *http.Request, x *exchange, s scope) error {
+	answer, err := g.onResource(r, x, s, http.MethodGet, nil, "")
+	if err != nil {
+		return err
+	}
+	if answer.status != http.StatusOK {
+		answer.send(w)
+		return nil
+	}
+	var now resourceTags
+	if err := now.read(answer, s); err != nil {
+		return err
+	}
+	return g.answerTags(w, r, x, tagsOf(now.ID, now.Tags))
+}
+
+func (g *Gateway) editResourceTags(w http.ResponseWriter, r *http.Request, x *exchange, s scope, e tagEdit) error {
+	for range mostOvertaken {
+		answer, overtaken, err := g.retagInTurn(r, x, s, e)
+		if err != nil {
+			return err
+		}
+		if answer.status == http.StatusOK {
+			var now resourceTags
+			if err := now.read(answer, s); err != nil {
+				return err
+			}
+			return g.answerTags(w, r, x, tagsOf(now.ID, now.Tags))
+		}
+		if !overtaken {
+			answer.send(w)
+			return nil
+		}
+	}
+	return busy(s.id)
+}
+
+func busy(id string) *arm.Error {
+	fault := arm.NewError(arm.Conflict).About(id)
+	fault.RetryAfter = conflictRetry
+	return fault
+}
+
+// retagInTurn reads and changes the tags of a resource while nobody else does.
+// It returns the answer to the PATCH, or to the GET where that is no resource;
+// overtaken tells that somebody else wrote to the resource in between.
+func (g *Gateway) retagInTurn(r *http.Request, x *exchange, s scope, e tagEdit) (answer *heldAnswer, overtaken bool, err error) {
+	turn, err := g.turn(r.Context(), x, s)
+	if err != nil {
+		return nil, false, err
+	}
+	defer func() {
+		if err := g.store.EndTurn(context.WithoutCancel(r.Context()), turn); err != nil {
+			g.note(x, "a turn was not given back; it ends by time", err)
+		}
+	}()
+	answer, err = g.onResource(r, x, s, http.MethodGet, nil, "")
+	if err != nil || answer.status != http.StatusOK {
+		return answer, false, err
+	}
+	var now resourceTags
+	if err := now.read(answer, s); err != nil {
+		return nil, false, err
+	}
+	next, err := e.apply(now.ID, now.Tags)
+	if err != nil {
+		return nil, false, err
+	}
+	content, err := json.Marshal(map[string]any{"tags": next})
+	if err != nil {
+		return nil, false, err
+	}
+	if !s.on.Type.Capabilities.ETags {
+		now.etag = ""
+	}
+	answer, err = g.onResource(r, x, s, http.MethodPatch, content, now.etag)
+	return answer, err == nil && now.etag != "" && answer.status == http.StatusPreconditionFailed, err
+}
+
+// turn waits for the turn to change the tags of a resource. It is held for as
+// long as its two calls can take.
+func (g *Gateway) turn(ctx context.Context, x *exchange, s scope) (inventory.Turn, error) {
+	ctx, cancel := context.WithTimeout(ctx, turnPatience)
+	defer cancel()
+	hold := 2*g.config.Upstream.CallTimeout + g.config.Index.CallMargin
+	for {
+		turn, taken, err := g.store.TakeTurn(ctx, x.subscription(), s.key, hold)
+		if taken || err != nil && ctx.Err() == nil {
+			return turn, err
+		}
+		select {
+		case <-ctx.Done():
+			return turn, busy(s.id).Because(ctx.Err())
+		case <-time.After(turnPause/2 + rand.N(turnPause)):
+		}
+	}
+}
+
+// onResource sends a call to a resource on behalf of a request about something
+// that belongs to it, by the whole way that the client's own call would take.
+func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method string, content []byte, ifMatch string) (*heldAnswer, error) {
+	q, fault := g.named(method, s.id, "api-version="+defaultVersion(s.on.Type.APIVersions))
+	if fault != nil {
+		return nil, fault
+	}
+	inner := *x
+	inner.request = q
+	call := r.Clone(context.WithValue(r.Context(), exchangeKey{}, &inner))
+	call.Method = method
+	for _, name := range []string{"If-Match", "If-None-Match", "Content-Length", "Content-Type", "Accept-Encoding"} {
+		call.Header.Del(name)
+	}
+	if content != nil {
+		call.Header.Set("Content-Type", "application/json")
+	}
+	if ifMatch != "" {
+		call.Header.Set("If-Match", ifMatch)
+	}
+	body, fault := readContent(q, content)
+	if fault != nil {
+		return nil, fault
+	}
+	d, err := g.router.Resolve(call.Context(), q, x.principal, body)
+	if err != nil {
+		return nil, err
+	}
+	if fault := g.checkCreatedFor(q, body); fault != nil {
+		return nil, fault
+	}
+	inner.region = d.Region
+	answer := &heldAnswer{header: http.Header{}}
+	err = g.unbroken(func() error {
+		return g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
+	})
+	x.region, x.providerTime, x.cause, x.failure = inner.region, inner.providerTime, inner.cause, inner.failure
+	return answer, err
+}
+
+// unbroken makes a fault of an answer that broke off: nothing of it has gone out.
+func (g *Gateway) unbroken(carry func() error) (err error) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			if broken, ok := failure.(error); !ok || !errors.Is(broken, http.ErrAbortHandler) {
+				panic(failure)
+			}
+			err = arm.NewError(arm.BadGatewayConnection, tagsNamespace)
+		}
+	}()
+	return carry()
+}
+
+// heldAnswer is a whole answer that is not sent yet.
+type heldAnswer struct {
+	status int
+	header http.Header
+	body   bytes.Buffer
+}
+
+func (a *heldAnswer) Header() http.Header { return a.header }
+
+func (a *heldAnswer) WriteHeader(status int) {
+	if a.status == 0 {
+		a.status = status
+	}
+}
+
+func (a *heldAnswer) Write(text []byte) (int, error) {
+	a.WriteHeader(http.StatusOK)
+	return a.body.Write(text)
+}
+
+// send passes it on.
+func (a *heldAnswer) send(w http.ResponseWriter) {
+	h := w.Header()
+	for name, values := range a.header {
+		h[name] = values
+	}
+	if a.body.Len() > 0 {
+		h.Set("Content-Length", strconv.Itoa(a.body.Len()))
+	}
+	w.WriteHeader(a.status)
+	_, _ = w.Write(a.body.Bytes()) // the client may be gone
+}

@@ -1,0 +1,183 @@
+package gateway
+
+import (
+	"net/http"
+	"strconv"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/filter"
+	"portico/inventory"
+	"portico/regions"
+)
+
+// skuBody is a SKU for new resources. It tells what makes it twice: as the
+// member sku of a resource has it, which is how the contract lists SKUs
+// (addendum, Enumerating SKUs for an existing resource), and at its top level,
+// where clients of such lists look for it.
+type skuBody struct {
+	ResourceType string          `json:"resourceType"`
+	SKU          skuKeys         `json:"sku"`
+	Kind         string          `json:"kind,omitempty"`
+	Capacity     *skuCapacity    `json:"capacity,omitempty"`
+	Locations    []string        `json:"locations"`
+	LocationInfo []skuLocation   `json:"locationInfo"`
+	APIVersions  []string        `json:"apiVersions"`
+	Capabilities []skuCapability `json:"capabilities,omitempty"`
+	Costs        []skuCost       `json:"costs,omitempty"`
+	Restrictions []string        `json:"restrictions"` // never any: what is restricted is not listed
+	skuKeys
+}
+
+type skuKeys struct {
+	Name   string `json:"name"`
+	Tier   string `json:"tier,omitempty"`
+	Size   string `json:"size,omitempty"`
+	Family string `json:"family,omitempty"`
+}
+
+type skuCapacity struct {
+	Minimum   *int64 `json:"minimum,omitempty"`
+	Maximum   *int64 `json:"maximum,omitempty"`
+	Default   *int64 `json:"default,omitempty"`
+	ScaleType string `json:"scaleType"`
+}
+
+type skuLocation struct {
+	Location string   `json:"location"`
+	Zones    []string `json:"zones"`
+}
+
+type skuCapability struct {
+	Name  string `json:"name"`
+	Value string `json:"value"`
+}
+
+type skuCost struct {
+	MeterID      string `json:"meterID"`
+	Quantity     int64  `json:"quantity"`
+	ExtendedUnit string `json:"extendedUnit,omitempty"`
+}
+
+// skuRoutes adds the lists of SKUs, which routing knows from the map.
+func (g *Gateway) skuRoutes(m *mux.Router) {
+	m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return len(of(r).request.SKUTypes) > 0 }).
+		Handler(g.ownRoute(g.listSKUs))
+}
+
+// offeredSKU is a SKU in the locations that are asked for.
+type offeredSKU struct {
+	place     int // in the list of all
+	t         *regions.ResourceType
+	sku       *regions.SKU
+	locations []string
+}
+
+// listSKUs lists what new resources can be made in: by the map, for the
+// location, the api-version, and the subscription's features and offer.
+func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+	p, err := pageOf(x.request.Query)
+	if err != nil {
+		return err
+	}
+	wanted, err := filterOf(x.request.Query, filter.Location, filter.ResourceType, filter.Name)
+	if err != nil {
+		return err
+	}
+	all := offeredSKUs(x, c.Subscription, wanted)
+	skus, rest, err := source[offeredSKU]{
+		read: func(after string, limit int) ([]offeredSKU, error) {
+			begin := 0
+			if after != "" {
+				place, err := strconv.Atoi(after)
+				if err != nil {
+					return nil, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
+				}
+				for begin < len(all) && all[begin].place <= place {
+					begin++
+				}
+			}
+			return all[begin:min(begin+limit, len(all))], nil
+		},
+		key:  func(s offeredSKU) string { return strconv.Itoa(s.place) },
+		keep: func(offeredSKU) bool { return true },
+	}.cut(p)
+	if err != nil {
+		return err
+	}
+	return g.answer(w, x, http.StatusOK, listOf(g, x, skus, rest, func(s offeredSKU) any { return s.body() }))
+}
+
+// skuItem is a SKU in one location, as filters see it.
+type skuItem struct {
+	t              *regions.ResourceType
+	name, location string
+}
+
+// Value implements filter.Item.
+func (i skuItem) Value(field filter.Field) string {
+	switch field {
+	case filter.Location:
+		return i.location
+	case filter.ResourceType:
+		return i.t.FullName
+	case filter.Name:
+		return i.name
+	}
+	return ""
+}
+
+// Tags implements filter.Item.
+func (skuItem) Tags() map[string]string { return nil }
+
+func offeredSKUs(x *exchange, s inventory.Subscription, wanted filter.Filter) (all []offeredSKU) {
+	place := 0
+	for _, t := range x.request.SKUTypes {
+		for i := range t.SKUs {
+			sku := &t.SKUs[i]
+			place++
+			if !sku.OfferedIn(x.request.Query.APIVersion, s.OfferID, s.HasFeature) {
+				continue
+			}
+			found := offeredSKU{place: place, t: t, sku: sku}
+			for _, l := range sku.Locations {
+				if (x.request.Location == "" || l == x.request.Location) && wanted.Match(skuItem{t, sku.Name, l}) {
+					found.locations = append(found.locations, l)
+				}
+			}
+			if len(found.locations) > 0 {
+				all = append(all, found)
+			}
+		}
+	}
+	return all
+}
+
+func (s offeredSKU) body() skuBody {
+	keys := skuKeys{Name: s.sku.Name, Tier: s.sku.Tier, Size: s.sku.Size, Family: s.sku.Family}
+	b := skuBody{
+		ResourceType: s.t.FullName, SKU: keys, skuKeys: keys, Kind: s.sku.Kind, Locations: s.locations, LocationInfo: []skuLocation{},
+		APIVersions: s.sku.APIVersions, Restrictions: []string{},
+	}
+	for _, l := range s.locations {
+		zones := s.sku.Zones[l]
+		if zones == nil {
+			zones = []string{}
+		}
+		b.LocationInfo = append(b.LocationInfo, skuLocation{l, zones})
+	}
+	if c := s.sku.Capacity; c != nil {
+		b.Capacity = &skuCapacity{ScaleType: c.ScaleType.String()}
+		if c.ScaleType != regions.ScaleNone {
+			b.Capacity.Minimum, b.Capacity.Maximum, b.Capacity.Default = &c.Minimum, &c.Maximum, &c.Default
+		}
+	}
+	for _, c := range s.sku.Capabilities {
+		b.Capabilities = append(b.Capabilities, skuCapability(c))
+	}
+	for _, c := range s.sku.Costs {
+		b.Costs = append(b.Costs, skuCost(c))
+	}
+	return b
+}

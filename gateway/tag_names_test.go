@@ -1,0 +1,149 @@
+package gateway
+
+import (
+	"fmt"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/inventory"
+)
+
+func TestTagNames(t *testing.T) {
+	s := newSite(t, setup{})
+	names := inSubscription + "/tagNames"
+	list := func() string {
+		t.Helper()
+		var all []string
+		for _, n := range decode[struct{ Value []tagNameBody }](t, s.ok(200, "GET", names+own, "")).Value {
+			text := fmt.Sprintf("%s=%d", n.TagName, n.Count.Value)
+			if n.ID != names+"/"+n.TagName || n.Count.Type != "Total" || n.Values == nil {
+				t.Errorf("%+v", n)
+			}
+			for _, v := range n.Values {
+				text += fmt.Sprintf(" %s:%d", v.TagValue, v.Count.Value)
+				if v.ID != n.ID+"/tagValues/"+v.TagValue || v.Count.Type != "Total" {
+					t.Errorf("%+v", v)
+				}
+			}
+			all = append(all, text)
+		}
+		return strings.Join(all, ", ")
+	}
+	if got := s.ok(200, "GET", names+own, "").text; got != `{"value":[]}` {
+		t.Error(got)
+	}
+	got := s.ok(201, "PUT", names+"/Env"+own, "").text
+	if want := `{"id":"` + names + `/Env","tagName":"Env","count":{"type":"Total","value":0},"values":[]}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	s.ok(200, "PUT", strings.ToUpper(names)+"/env"+own, "")
+	got = s.ok(201, "PUT", names+"/env/tagValues/prod"+own, "").text
+	if want := `{"id":"` + names + `/Env/tagValues/prod","tagValue":"prod","count":{"type":"Total","value":0}}`; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	s.ok(200, "PUT", names+"/ENV/tagvalues/prod"+own, "")
+	s.ok(201, "PUT", names+"/ENV/tagvalues/Prod"+own, "") // values have a case
+	s.want(404, "TagNameNotFound", "PUT", names+"/none/tagValues/v"+own, "")
+	s.want(400, "ReservedTagName", "PUT", names+"/azure-x"+own, "")
+	s.want(400, "InvalidTagNameCharacters", "PUT", names+"/a%26b"+own, "")
+	s.want(400, "InvalidTagNameLength", "PUT", names+"/"+strings.Repeat("n", 513)+own, "")
+	s.want(400, "InvalidTagValueLength", "PUT", names+"/env/tagValues/"+strings.Repeat("v", 257)+own, "")
+	s.want(405, "MethodNotAllowed", "GET", names+"/env"+own, "")
+	s.want(404, "SubscriptionNotFound", "GET", strings.Replace(names, "0001", "0009", 1)+own, "")
+
+	// What is in use counts, wherever it is.
+	s.group("g")
+	m := s.machine("g", "m", "eastus")
+	for i, c := range []struct{ scope, tags string }{
+		{inSubscription, `{"env":"prod","cost":"1"}`}, {groupPath("g"), `{"ENV":"test"}`}, {m, `{"Env":"prod","zone":"a/b"}`},
+	} {
+		if got := s.do("PUT", c.scope+tagsAt+own, `{"properties":{"tags":`+c.tags+`}}`); got.status != 200 {
+			t.Errorf("%d: %s", i, got.text)
+		}
+	}
+	if got, want := list(), "cost=1 1:1, Env=3 Prod:0 prod:2 test:1, zone=1 a/b:1"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	var walked []string
+	for target := names + own + "&$top=1"; target != ""; {
+		page := decode[struct {
+			Value    []tagNameBody
+			NextLink string
+		}](t, s.ok(200, "GET", target, ""))
+		for _, n := range page.Value {
+			walked = append(walked, n.TagName)
+		}
+		target = ""
+		if page.NextLink != "" {
+			target = s.local(page.NextLink)
+		}
+	}
+	if !slices.Equal(walked, []string{"cost", "Env", "zone"}) {
+		t.Errorf("%v", walked)
+	}
+
+	s.want(409, "TagNameInUse", "DELETE", names+"/env"+own, "")
+	s.want(409, "TagValueInUse", "DELETE", names+"/env/tagValues/prod"+own, "")
+	s.ok(200, "DELETE", names+"/env/tagValues/Prod"+own, "")
+	s.ok(204, "DELETE", names+"/env/tagValues/Prod"+own, "")
+	for _, scope := range []string{inSubscription, groupPath("g"), m} {
+		s.ok(200, "DELETE", scope+tagsAt+own, "")
+	}
+	got = s.want(409, "TagNameInUse", "DELETE", names+"/env"+own, "").text
+	if !strings.Contains(got, "The tag name 'env' cannot be deleted: values are defined for it.") {
+		t.Error(got)
+	}
+	s.ok(200, "DELETE", names+"/env/tagValues/prod"+own, "")
+	if got := s.ok(200, "DELETE", names+"/env"+own, ""); got.text != "" {
+		t.Error(got.text)
+	}
+	s.ok(204, "DELETE", names+"/env"+own, "")
+	if got := list(); got != "" {
+		t.Error(got)
+	}
+
+	s.subscribe(subscription, tenant, inventory.Warned)
+	s.want(409, "ReadOnlyDisabledSubscription", "PUT", names+"/env"+own, "")
+	s.ok(204, "DELETE", names+"/env"+own, "")
+}
+
+func TestCheckResourceName(t *testing.T) {
+	s := newSite(t, setup{})
+	for _, scope := range []string{"", inSubscription} {
+		at := scope + "/providers/Microsoft.Resources/checkResourceName" + own
+		for name, status := range map[string]string{"vm1": "Allowed", "Azure": "Reserved", "my-MICROSOFT": "Reserved", "excellent": "Allowed"} {
+			got := decode[map[string]string](t, s.ok(200, "POST", at, `{"name":"`+name+`","type":"Contoso.Compute/virtualMachines"}`))
+			if len(got) != 3 || got["name"] != name || got["type"] != "Contoso.Compute/virtualMachines" || got["status"] != status {
+				t.Errorf("%s: %v", name, got)
+			}
+		}
+		for _, bad := range []string{``, `{}`, `{"name":"x"}`, `{"type":"x"}`, `{"name":1,"type":"x"}`, `{"name":"x","type":"y","z":1}`} {
+			s.want(400, "InvalidRequestContent", "POST", at, bad)
+		}
+		s.want(400, "InvalidResourceName", "POST", at, `{"name":"a/b","type":"x"}`)
+		s.want(405, "MethodNotAllowed", "GET", at, "")
+		s.want(400, "MissingApiVersionParameter", "POST", strings.TrimSuffix(at, own), `{"name":"x","type":"y"}`)
+	}
+}
+
+func TestOperationsOfOwnNamespaces(t *testing.T) {
+	s := newSite(t, setup{})
+	for namespace, want := range map[string]string{
+		"Microsoft.Resources": "Microsoft.Resources/tags/write", "MICROSOFT.authorization": "Microsoft.Authorization/locks/delete",
+		"Microsoft.Features": "Microsoft.Features/providers/features/register/action",
+	} {
+		var all []string
+		for _, o := range decode[struct{ Value []operationBody }](t, s.ok(200, "GET", "/providers/"+url.PathEscape(namespace)+"/operations"+own, "")).Value {
+			all = append(all, o.Name)
+			if !strings.EqualFold(o.Display.Provider, namespace) || o.Display.Resource == "" || o.Display.Operation == "" || o.Display.Description == "" || o.IsDataAction {
+				t.Errorf("%+v", o)
+			}
+		}
+		if !slices.Contains(all, want) || len(slices.Compact(slices.Sorted(slices.Values(all)))) != len(all) {
+			t.Errorf("%s: %v", namespace, all)
+		}
+	}
+	s.want(400, "MissingApiVersionParameter", "GET", "/providers/Microsoft.Resources/operations", "")
+}

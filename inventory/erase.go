@@ -1,0 +1,139 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+)
+
+// EraseJob is the kind of the job that erases what is left of a Deleted
+// subscription. Its subject is the subscription.
+const EraseJob = "erase"
+
+var eraseID = JobID(EraseJob, "subscription")
+
+// Erasure is how far the erasing of a subscription has come.
+type Erasure struct {
+	Notices int  // endpoints that have not confirmed that it is Deleted
+	Intents int  // writes that may still be on their way to one of them
+	Moves   int  // groups that resources are being moved out of, or into
+	Groups  int  // that are left
+	Done    bool // nothing is left, and the job has ended with that
+	Revived bool // it is not Deleted any more; the job has ended
+}
+
+const (
+	countIntents       = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?`
+	countMoving        = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ? AND state = ?`
+	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ?`
+	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND grp = ?`
+	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND grp = ?`
+	eraseOtherJobs     = `DELETE FROM jobs WHERE subscription = ? AND id <> ?`
+	eraseRegistrations = `DELETE FROM registrations WHERE subscription = ?`
+)
+
+// erasures empty the tables of all that is a subscription's, but for itself, its
+// secrets, of which it has none, and its jobs.
+var erasures = []string{
+	`DELETE FROM resource_groups WHERE subscription = ?`,
+	eraseRegistrations,
+	`DELETE FROM resources WHERE subscription = ?`,
+	`DELETE FROM resource_tags WHERE subscription = ?`,
+	`DELETE FROM intents WHERE subscription = ?`,
+	`DELETE FROM usage WHERE subscription = ?`,
+	`DELETE FROM touched WHERE subscription = ?`,
+	`DELETE FROM tombstones WHERE subscription = ?`,
+	`DELETE FROM coverage WHERE subscription = ?`,
+	`DELETE FROM strays WHERE subscription = ?`,
+	`DELETE FROM locks WHERE subscription = ?`,
+	`DELETE FROM operations WHERE subscription = ?`,
+	`DELETE FROM deletion_members WHERE subscription = ?`,
+	`DELETE FROM deletion_order WHERE subscription = ?`,
+	`DELETE FROM tag_names WHERE subscription = ?`,
+	`DELETE FROM turns WHERE subscription = ?`,
+	`DELETE FROM announcements WHERE subscription = ?`,
+}
+
+// EraseSubscription takes one step in erasing what is left of a Deleted
+// subscription, a group at a time, by the job that does so: ErrDeposed when the
+// caller no longer holds it.
+//
+// It begins when every endpoint has confirmed that the subscription is Deleted,
+// no write is open, and no move out of it or into it is under way: then nothing
+// that is known can come back, and a subscription that is made anew under the same
+// ID has nothing to do with the old one. All groups' rows are locked, as by
+// whoever begins a write or a move, so that none is overlooked.
+func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
+	return commit(ctx, s, flushed, aboutGate(j.Subscription, true), func(t *tx) (e Erasure, err error) {
+		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
+		switch {
+		case errors.Is(err, ErrNotFound), err == nil && (sub.State != Deleted || sub.Erased):
+			e.Revived = true
+			return e, s.endErasure(t, j)
+		case err != nil:
+			return e, err
+		}
+		if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
+			return e, err
+		}
+		if err := t.one(countIntents, sub.ID, micros(t.now))(&e.Intents); err != nil || e.Intents > 0 {
+			return e, err
+		}
+		if err := t.one(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil || e.Moves > 0 {
+			return e, err
+		}
+		groups, err := collect(t, scanText, lockGroups, sub.ID)
+		if err != nil {
+			return e, err
+		}
+		if len(groups) > 0 {
+			e.Groups = len(groups) - 1
+			return e, t.eraseGroup(sub.ID, groups[0])
+		}
+		e.Done = true
+		return e, s.eraseRest(t, &sub, j)
+	})
+}
+
+// eraseGroup removes a group with what is in it.
+func (t *tx) eraseGroup(sub, group string) error {
+	keys, err := collect(t, scanText, listGroupKeys, sub, group)
+	if err != nil {
+		return err
+	}
+	for _, key := range keys {
+		t.changed = append(t.changed, t.places.at(key))
+	}
+	for _, statement := range [...]string{
+		eraseGroupRows, eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteGroupTouched, deleteGroup,
+	} {
+		if _, err := t.exec(statement, sub, group); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
+	for _, statement := range erasures {
+		if _, err := t.exec(statement, sub.ID); err != nil {
+			return err
+		}
+	}
+	// Whoever holds one of these is deposed by that.
+	if _, err := t.exec(eraseOtherJobs, sub.ID, j.ID[:]); err != nil {
+		return err
+	}
+	sub.Erased, sub.Features, sub.Changed = true, nil, t.now
+	sub.Version++
+	if err := sub.update(t); err != nil {
+		return err
+	}
+	if _, err := t.exec(updateSubscriptionTags, `{}`, micros(t.now), sub.ID); err != nil {
+		return err
+	}
+	return s.endErasure(t, j)
+}
+
+func (s *Store) endErasure(t *tx, j Job) error {
+	return j.update(t, endJob, JobDone, "", "", endedShard, micros(t.now.Add(s.options.JobRecords)), micros(t.now))
+}

@@ -1,0 +1,208 @@
+package inventory
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"portico/arm"
+)
+
+// The kinds of the jobs that move resources from a group to another, and that
+// find out whether they could be. The ID of a job that moves is the generation
+// that both groups got when they were marked, and keep for as long as they are
+// Moving.
+const (
+	MoveJob         = "move"
+	ValidateMoveJob = "validate-move"
+)
+
+// GroupName names a group.
+type GroupName struct{ Subscription, Name string }
+
+// ErrTaken says that there is a resource where another was to move to.
+var ErrTaken = errors.New("inventory: the target group has a resource of this ID")
+
+// MoveError refuses a move for the sake of one of its groups or resources: by
+// ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
+// *RegistrationStateError, *GroupStateError, *QuotaError, ErrTaken, *LockedError,
+// ErrNotFound of a resource, or ErrChanged of one that is being deleted.
+type MoveError struct {
+	Target bool   // it is about the group that the resources were to move to
+	Key    string // of the resource, or of the type whose quota it is
+	Err    error
+}
+
+func (e *MoveError) Error() string { return fmt.Sprintf("inventory: move, %q: %v", e.Key, e.Err) }
+
+func (e *MoveError) Unwrap() error { return e.Err }
+
+// MoveOrder is what a caller wants who has resources moved.
+type MoveOrder struct {
+	Source, Target GroupName
+	Keys           []string // of the resources, which lie in Source; what lies below them moves along
+	// Namespaces are those of the resources that Target's subscription, where it
+	// is another one, must be registered for.
+	Namespaces []string
+	// Validate: nothing is to move, the job only asks whether it could.
+	Validate bool
+	// Payload makes that of the job.
+	Payload func(source, target Group) string
+	// Operation is recorded for the caller, in the source's subscription. Its
+	// Follow becomes the job's ID.
+	Operation Operation
+}
+
+// BeginMove marks two Active groups as Moving and makes the job that moves
+// resources from one to the other, in one transaction. From then on neither
+// takes any write, until EndMove. It refuses by *MoveError (resource reference,
+// Move Resource).
+func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
+	o.Source, o.Target = o.Source.folded(), o.Target.folded()
+	for i := range o.Keys {
+		o.Keys[i] = arm.Fold(o.Keys[i])
+	}
+	return commit(ctx, s, flushed, aboutScopes(o.Source.Subscription), func(t *tx) (Job, error) {
+		facts, err := t.movable(o)
+		if err != nil {
+			return Job{}, err
+		}
+		if err := facts.judge(o.Keys, s.options.Limits.ResourcesPerTypeAndGroup); err != nil {
+			return Job{}, err
+		}
+		job := Job{
+			Subscription: o.Source.Subscription, ID: newID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: newID(),
+			Due: t.now, Created: t.now, Payload: o.Payload(*facts.source.group, *facts.target.group),
+		}
+		if o.Validate {
+			job.Kind = ValidateMoveJob
+		} else if err := t.markPair(*facts.source.group, *facts.target.group, GroupMoving, job.ID); err != nil {
+			return Job{}, err
+		} else if err := facts.touch(t, o.Keys); err != nil {
+			return Job{}, err
+		}
+		if _, err := t.exec(addJob, job.insertion(t.now)...); err != nil {
+			return Job{}, err
+		}
+		operation := o.Operation
+		operation.Subscription, operation.Follow = job.Subscription, job.ID
+		return job, operation.put(t)
+	})
+}
+
+func (n GroupName) folded() GroupName { return GroupName{arm.Fold(n.Subscription), arm.Fold(n.Name)} }
+
+func (n GroupName) compare(other GroupName) int {
+	return cmp.Or(cmp.Compare(n.Subscription, other.Subscription), cmp.Compare(n.Name, other.Name))
+}
+
+func (n GroupName) scope() string { return groupScope(n.Subscription, n.Name) }
+
+// markPair writes the state and the generation of two groups.
+func (t *tx) markPair(a, b Group, state GroupState, generation [16]byte) error {
+	for _, g := range [...]Group{a, b} {
+		g.State, g.Generation = state, generation
+		if err := t.mark(g); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lockPair locks two groups, in the order in which all transactions do. Of a
+// group that is not there it gives nil.
+func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
+	names := []GroupName{a, b}
+	slices.SortFunc(names, GroupName.compare)
+	found := map[GroupName]*Group{}
+	for _, name := range names {
+		g, err := loadGroup(t, lockGroup, name.Subscription, name.Name)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return nil, nil, err
+		}
+		if err == nil {
+			g.locked = true
+			found[name] = &g
+		}
+	}
+	return found[a], found[b], nil
+}
+
+const movesFrom = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
+
+// MovesFrom lists the jobs that have moved resources, or do, out of the group
+// that a resource lies in, the oldest first. Jobs that have ended are known for a
+// while.
+func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
+	from := groupOf(arm.Fold(key))
+	return collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
+}
+
+// groupOf is the group that a folded key lies in.
+func groupOf(key string) (n GroupName) {
+	const group = 4 // "", subscriptions, its id, resourcegroups
+	if parts := strings.SplitN(key, "/", group+2); len(parts) > group {
+		n = GroupName{parts[2], parts[group]}
+	}
+	return n
+}
+
+// movingPair locks the groups that a job moves between, which holds them:
+// ErrDeposed where it does not.
+func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err error) {
+	a, b, err := t.lockPair(source, target)
+	if err != nil {
+		return from, to, err
+	}
+	for _, g := range [...]*Group{a, b} {
+		if g == nil || g.State != GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
+			return from, to, ErrDeposed
+		}
+	}
+	return *a, *b, nil
+}
+
+// MovingGroups returns the groups that a job moves between, while they are
+// marked for it; otherwise ErrDeposed.
+func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupName) (from, to Group, err error) {
+	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
+		*into, err = s.Group(ctx, name.Subscription, name.Name)
+		switch {
+		case errors.Is(err, ErrNotFound), err == nil && (into.State != GroupMoving || into.Generation != j.ID):
+			return from, to, ErrDeposed
+		case err != nil:
+			return from, to, err
+		}
+	}
+	return from, to, nil
+}
+
+// EndMove ends a move: both groups are Active again, and the job ends. Where a
+// provider may still be moving something it refuses by *GroupNotEmptyError.
+func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, state JobState, payload string) error {
+	source, target = source.folded(), target.folded()
+	return s.writer.do(ctx, flushed, aboutScopes(j.Subscription), func(t *tx) error {
+		from, to, err := t.movingPair(&j, source, target)
+		if err != nil {
+			return err
+		}
+		for _, g := range [...]Group{from, to} {
+			var open int
+			if err := t.one(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
+				return err
+			}
+			if open > 0 {
+				return &GroupNotEmptyError{Intents: open}
+			}
+		}
+		if err := t.markPair(from, to, GroupActive, newID()); err != nil {
+			return err
+		}
+		forget := micros(t.now.Add(s.options.JobRecords))
+		return j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now))
+	})
+}

@@ -1,0 +1,185 @@
+package inventory
+
+import (
+	"context"
+	"crypto/sha256"
+	"slices"
+	"strings"
+	"time"
+)
+
+// MoveMember is a top-level resource that moves, with what lies below it.
+type MoveMember struct {
+	Key    string // where it lies, or lay
+	Region string
+	Stray  bool // the index has its ID in another region
+}
+
+// MoveCall is one call to a provider that moves several resources.
+type MoveCall struct {
+	Source, Target GroupName
+	Members        []MoveMember // of one region
+	APIVersion     string
+	Sender         string
+}
+
+// intentOf is the id of the intents of a move in a region.
+func (m MoveMember) intentOf(j Job) (id [16]byte) {
+	sum := sha256.Sum256(append(j.ID[:], m.Region...))
+	copy(id[:], sum[:])
+	return id
+}
+
+// neverEnds is when an intent ends that ends by knowledge alone.
+var neverEnds = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
+
+const (
+	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + lockSuffix
+	// What a GET that was begun before says counts no longer.
+	renewTree  = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
+	anyAt      = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))`
+	listStray  = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? AND region = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key`
+	dropStrays = `DELETE FROM strays WHERE subscription = ? AND region = ? AND (key = ? OR key >= ? AND key < ?)`
+	endIntents = `DELETE FROM intents WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND id = ?`
+)
+
+// BeginMoveCall records, durably and with the job's payload, that a call is about
+// to be made, and must have returned before its first byte leaves. From then on,
+// until SettleMove, nothing that a GET says of its members, of what lies below
+// them, or of the IDs that they are to get, is believed. ErrChanged: one of them
+// is not there any more, or is being deleted; ErrTaken: something is in its
+// place; ErrSubscriptionNotFound: either subscription is Deleted, and nothing more
+// is to be sent of the move; ErrDeposed as ever.
+func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload string) error {
+	held := *j
+	c.Source, c.Target = c.Source.folded(), c.Target.folded()
+	err := s.writer.do(ctx, flushed, aboutScopes(held.Subscription), func(t *tx) error {
+		_, to, err := t.movingPair(&held, c.Source, c.Target)
+		if err != nil {
+			return err
+		}
+		for _, name := range [...]GroupName{c.Source, c.Target} {
+			if state, err := stateOf(t, name.Subscription); err != nil {
+				return err
+			} else if state == Deleted {
+				return ErrSubscriptionNotFound
+			}
+		}
+		if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+			return err
+		}
+		for _, m := range c.Members {
+			if err := s.intendMove(t, held, c, m, to.Incarnation); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		j.Payload = payload
+	}
+	return err
+}
+
+func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
+	rows, err := t.treeOf(c.Source, m)
+	if err != nil {
+		return err
+	}
+	first, last := below(m.Key)
+	target := c.moved(m.Key)
+	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == Pending ||
+		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == Deleting || r.FollowDelete }) {
+		return ErrChanged
+	}
+	if !m.Stray {
+		var taken bool
+		from, to := below(target)
+		if err := t.one(anyAt, c.Target.Subscription, target, from, to)(&taken); err != nil {
+			return err
+		}
+		if taken {
+			return ErrTaken
+		}
+		generation := newID()
+		if _, err := t.exec(renewTree, generation[:], c.Source.Subscription, m.Key, first, last); err != nil {
+			return err
+		}
+	}
+	intent := m.intentOf(j)
+	sendBy := t.now.Add(s.options.SendWithin)
+	notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
+	for _, row := range rows {
+		for _, at := range [...]struct {
+			GroupName
+			key string
+		}{{c.Source, row.Key}, {c.Target, c.moved(row.Key)}} {
+			err := t.later(insertIntent, at.Subscription, at.key, intent[:], Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
+				row.Generation[:], flag(false), flag(true), micros(sendBy), micros(notAfter), micros(neverEnds))
+			if err != nil {
+				return err
+			}
+		}
+		if err := t.later(insertTouch, c.Target.Subscription, c.Target.Name, incarnation[:], row.Type, m.Region); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// treeOf loads and locks the rows of a member and of what lies below it. Of a
+// stray they are made up, from what was seen in its region.
+func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
+	from, to := below(m.Key)
+	if !m.Stray {
+		return collect(t, scanResource, lockTree, source.Subscription, m.Key, from, to)
+	}
+	return collect(t, func(scan scanner) (Resource, error) {
+		s, err := scanStray(scan)
+		return Resource{Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, Region: s.Region, Phase: Live}, err
+	}, listStray, source.Subscription, m.Region, m.Key, from, to)
+}
+
+// moved is the key of what had another in the source group.
+func (c *MoveCall) moved(key string) string {
+	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
+}
+
+// expireAtOnce is how many intents whose time is over are ended at once.
+const expireAtOnce = 1000
+
+// Drained tells whether no write into two groups is on its way any more, after
+// ending those whose time is over; until is when the last of them ends by time.
+func (s *Store) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
+	if _, err := s.Expire(ctx, expireAtOnce); err != nil {
+		return until, false, err
+	}
+	for _, g := range [...]GroupName{source, target} {
+		last, err := s.OpenUntil(ctx, g.Subscription, g.Name)
+		if err != nil {
+			return until, false, err
+		}
+		if last.After(until) {
+			until = last
+		}
+	}
+	return until, until.IsZero(), nil
+}
+
+// MovedRow is a row as it is at the place that a resource moved to, or would
+// move to: what is needed to ask for it.
+func (c *MoveCall) MovedRow(row Resource, target Group) Resource {
+	row.Key = c.moved(row.Key)
+	row.Subscription, row.Group, row.ID = target.Subscription, target.Key, movedID(row.ID, target)
+	return row
+}
+
+// movedID is an ID in another group, spelt as the group is.
+func movedID(id string, target Group) string {
+	const before = 5 // "", subscriptions, its id, resourceGroups, its name
+	parts := strings.SplitN(id, "/", before+1)
+	if len(parts) <= before {
+		return id
+	}
+	return "/subscriptions/" + target.Subscription + "/resourceGroups/" + target.Name + "/" + parts[before]
+}

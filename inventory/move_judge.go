@@ -1,0 +1,229 @@
+package inventory
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"portico/arm"
+)
+
+// side is one of the groups of a move, as it is while it is locked.
+type side struct {
+	state SubscriptionState
+	group *Group // nil: there is none
+	locks []Lock
+}
+
+// moveFacts is what a move is judged by.
+type moveFacts struct {
+	source, target side
+	rows           []Resource                // in the source group, as far as a judgement needs them
+	registrations  []*RegistrationStateError // those that the target lacks
+	taken          map[string]bool           // the keys in the target group
+	counted        map[string]int            // of the target group, by type
+}
+
+const (
+	listGroupStates = `SELECT key, type, region, phase, following FROM resources WHERE subscription = ? AND grp = ? ORDER BY key`
+	listGroupKeys   = `SELECT key FROM resources WHERE subscription = ? AND grp = ?`
+)
+
+// movable locks the groups of a move and reads what it is judged by.
+func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
+	if f.source.group, f.target.group, err = t.lockPair(o.Source, o.Target); err != nil {
+		return f, err
+	}
+	for name, s := range map[GroupName]*side{o.Source: &f.source, o.Target: &f.target} {
+		if s.state, err = stateOf(t, name.Subscription); err != nil {
+			return f, err
+		}
+		if s.group == nil {
+			continue
+		}
+		if s.locks, err = s.group.locks(t); err != nil {
+			return f, err
+		}
+	}
+	if f.registrations, err = t.unregistered(o); err != nil {
+		return f, err
+	}
+	f.rows, err = collect(t, func(scan scanner) (r Resource, err error) {
+		var following int64
+		err = scan(&r.Key, &r.Type, &r.Region, &r.Phase, &following)
+		r.FollowDelete = following&followsDelete != 0
+		return r, err
+	}, listGroupStates, o.Source.Subscription, o.Source.Name)
+	if err != nil {
+		return f, err
+	}
+	f.taken = map[string]bool{}
+	keys, err := collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
+	for _, key := range keys {
+		f.taken[key] = true
+	}
+	if err != nil {
+		return f, err
+	}
+	f.counted = map[string]int{}
+	return f, t.each(func(scan scanner) error {
+		var typ string
+		var n int
+		err := scan(&typ, &n)
+		f.counted[typ] = n
+		return err
+	}, listUsage, o.Target.Subscription, o.Target.Name)
+}
+
+// unregistered are the registrations that the target of a move lacks. Its group's
+// row is locked, as whoever ends a registration locks it first.
+func (t *tx) unregistered(o MoveOrder) (lacking []*RegistrationStateError, err error) {
+	if o.Source.Subscription == o.Target.Subscription {
+		return nil, nil
+	}
+	for _, namespace := range o.Namespaces {
+		namespace = arm.Fold(namespace)
+		state, err := t.registration(o.Target.Subscription, namespace)
+		if err != nil {
+			return nil, err
+		}
+		if !state.Permits() {
+			lacking = append(lacking, &RegistrationStateError{Namespace: namespace, State: state})
+		}
+	}
+	return lacking, nil
+}
+
+// touch records where the target is going to have something. While its group is
+// Moving that keeps the registrations that the move was judged by: whoever ends
+// one would not see yet what it brings.
+func (f *moveFacts) touch(t *tx, keys []string) error {
+	rows, _ := f.trees(keys)
+	to := f.target.group
+	done := map[Touch]bool{}
+	for _, row := range rows {
+		at := Touch{Type: row.Type, Region: row.Region}
+		if done[at] {
+			continue
+		}
+		done[at] = true
+		if err := t.later(insertTouch, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// judge holds a move of the keys, and of what lies below them, to what its
+// groups are, in the contract's order. It is pure.
+func (f *moveFacts) judge(keys []string, limit int) error {
+	for _, s := range [...]struct {
+		side
+		target bool
+	}{{f.source, false}, {f.target, true}} {
+		err := s.state.admits(false)
+		if err == nil && s.group == nil {
+			err = ErrGroupNotFound
+		}
+		if err != nil {
+			return &MoveError{Target: s.target, Err: err}
+		}
+	}
+	if len(f.registrations) > 0 {
+		return &MoveError{Target: true, Err: f.registrations[0]}
+	}
+	from, to := groupScope(f.source.group.Subscription, f.source.group.Key), groupScope(f.target.group.Subscription, f.target.group.Key)
+	rows, missing := f.trees(keys)
+	for _, judgement := range [...]func() error{
+		func() error { return f.overQuota(rows, limit) },
+		func() error {
+			for _, key := range keys {
+				if f.taken[to+strings.TrimPrefix(key, from)] {
+					return &MoveError{Target: true, Key: key, Err: ErrTaken}
+				}
+			}
+			return nil
+		},
+		func() error { return f.locked(keys, to) },
+		f.marked,
+	} {
+		if err := judgement(); err != nil {
+			return err
+		}
+	}
+	if missing != "" {
+		return &MoveError{Key: missing, Err: ErrNotFound}
+	}
+	for _, row := range rows {
+		if row.Phase == Deleting || row.FollowDelete {
+			return &MoveError{Key: row.Key, Err: ErrChanged}
+		}
+	}
+	return nil
+}
+
+// trees are the rows of the keys with those below them. missing is the first of
+// the keys that clients are not shown.
+func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
+	for _, key := range keys {
+		from, to := below(key)
+		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
+		if !found || f.rows[at].Phase == Pending {
+			if missing == "" {
+				missing = key
+			}
+			continue
+		}
+		rows = append(rows, f.rows[at])
+		for at++; at < len(f.rows) && f.rows[at].Key < to; at++ {
+			if f.rows[at].Key >= from {
+				rows = append(rows, f.rows[at])
+			}
+		}
+	}
+	return rows, missing
+}
+
+func (f *moveFacts) overQuota(rows []Resource, limit int) error {
+	if limit == 0 {
+		return nil
+	}
+	more := map[string]int{}
+	for _, row := range rows {
+		more[row.Type]++
+	}
+	for _, row := range rows {
+		if counted := f.counted[row.Type]; counted+more[row.Type] > limit {
+			return &MoveError{Target: true, Key: row.Type, Err: &QuotaError{Kind: QuotaResources, Limit: limit, Current: counted}}
+		}
+	}
+	return nil
+}
+
+// locked looks for locks against writes: on the resources, on what lies below
+// them, and on what either side lies in.
+func (f *moveFacts) locked(keys []string, target string) error {
+	for _, key := range keys {
+		if err := forbidden(f.source.locks, Put, key); err != nil {
+			return &MoveError{Key: key, Err: err}
+		}
+		for _, l := range f.source.locks {
+			if l.Level.forbids(Put) && strings.HasPrefix(l.Scope, key+"/") {
+				return &MoveError{Key: key, Err: &LockedError{Locks: []Lock{l}}}
+			}
+		}
+	}
+	if err := forbidden(f.target.locks, Put, target); err != nil {
+		return &MoveError{Target: true, Err: err}
+	}
+	return nil
+}
+
+func (f *moveFacts) marked() error {
+	for i, g := range [...]*Group{f.source.group, f.target.group} {
+		if g.State != GroupActive {
+			return &MoveError{Target: i == 1, Err: &GroupStateError{State: g.State}}
+		}
+	}
+	return nil
+}

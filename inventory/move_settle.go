@@ -1,0 +1,240 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"portico/arm"
+)
+
+// errOccupied: nothing can be where a resource has moved to, so this is a fault.
+var errOccupied = errors.New("inventory: the place of a resource that has moved is taken")
+
+// MoveResult is what became of resources that a provider was told to move.
+type MoveResult struct {
+	MoveCall                   // of which Members does not count
+	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
+	Gone          []MoveMember // neither ID is there
+	// LockETag makes the entity tag of a lock that moved along.
+	LockETag func(Lock) string
+}
+
+// SettleMove records, durably and with the job's payload, what became of members
+// of a call: those that have moved are at their new place, with all that lies
+// below them, and all of them are asked for there. Their locks, tags and follows
+// move along, a tombstone stays behind.
+func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload string) error {
+	held := *j
+	r.Source, r.Target = r.Source.folded(), r.Target.folded()
+	err := s.writer.do(ctx, flushed, aboutScopes(held.Subscription), func(t *tx) error {
+		_, to, err := t.movingPair(&held, r.Source, r.Target)
+		if err != nil {
+			return err
+		}
+		if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+			return err
+		}
+		for _, m := range r.Moved {
+			if err := r.settle(t, held, m, to, r.move); err != nil {
+				return err
+			}
+		}
+		for _, m := range r.Stayed {
+			if err := r.settle(t, held, m, to, r.stay); err != nil {
+				return err
+			}
+		}
+		for _, m := range r.Gone {
+			if err := r.settle(t, held, m, to, r.vanish); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	if err == nil {
+		j.Payload = payload
+	}
+	return err
+}
+
+// settle ends the intents of a member and records what became of it.
+func (r *MoveResult) settle(t *tx, j Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
+	intent := m.intentOf(j)
+	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
+		from, to := below(at.key)
+		if _, err := t.exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
+			return err
+		}
+	}
+	return record(t, m, to)
+}
+
+func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
+	if m.Stray {
+		return r.moveStrays(t, m, to)
+	}
+	rows, err := t.treeOf(r.Source, m)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if err := r.moveRow(t, row, to); err != nil {
+			return err
+		}
+	}
+	return r.moveLocks(t, m.Key, to)
+}
+
+// stay leaves a member where it is. What was asked about it meanwhile counts no
+// longer.
+func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
+	if m.Stray {
+		return nil
+	}
+	from, to := below(m.Key)
+	generation := newID()
+	_, err := t.exec(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
+	return err
+}
+
+func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
+	if m.Stray {
+		from, to := below(m.Key)
+		_, err := t.exec(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
+		return err
+	}
+	h, err := hold(t, r.Source.Subscription, m.Key)
+	if err != nil || h.row == nil {
+		return err
+	}
+	before := h.state()
+	// An operation that runs on what is gone has no end to wait for.
+	before.row.followPut, before.row.followDelete = false, false
+	after, did := settle(before, observed{generation: h.row.Generation}, newID())
+	return h.store(t, after, did)
+}
+
+// moveRow gives a row another key.
+func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
+	moved := r.MovedRow(row, to)
+	if moved.Parent != "" {
+		moved.Parent = r.moved(row.Parent)
+	}
+	moved.Verify, moved.Generation, moved.Changed = true, newID(), t.now
+	old := held{subscription: row.Subscription, key: row.Key, row: &row}
+	if err := old.bury(t); err != nil {
+		return err
+	}
+	if err := t.later(deleteResource, row.Subscription, row.Key); err != nil {
+		return err
+	}
+	if err := moved.insertNew(t); err != nil {
+		return err
+	}
+	if err := retag(t, row.Subscription, row.Key, row.Details.Tags, nil); err != nil {
+		return err
+	}
+	if err := retag(t, moved.Subscription, moved.Key, nil, moved.Details.Tags); err != nil {
+		return err
+	}
+	t.count(usage{row.Subscription, row.Group, row.Type}, -1, 0)
+	t.count(usage{moved.Subscription, moved.Group, moved.Type}, 1, 0)
+	t.changed = append(t.changed, t.places.at(row.Key), t.places.at(moved.Key))
+	return r.moveJobs(t, row, moved)
+}
+
+// insertNew makes a row where there must be none.
+func (r *Resource) insertNew(t *tx) error {
+	var taken bool
+	from, to := below(r.Key)
+	if err := t.one(anyAt, r.Subscription, r.Key, from, to)(&taken); err != nil {
+		return err
+	}
+	if taken {
+		return errOccupied
+	}
+	return r.insert(t)
+}
+
+// moveJobs has a row asked for at its new place, and what it is followed for
+// followed on.
+func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
+	old := held{subscription: row.Subscription, key: row.Key}
+	if row.Verify {
+		if err := old.dropJob(t, verifyID(row.Key)); err != nil {
+			return err
+		}
+	}
+	if err := verify(t, moved.Subscription, moved.Key); err != nil {
+		return err
+	}
+	for kind, followed := range map[WriteKind]bool{Put: row.FollowPut, Delete: row.FollowDelete} {
+		if !followed {
+			continue
+		}
+		job, err := loadJob(t, lockJob, row.Subscription, followID(kind, row.Key))
+		switch {
+		case errors.Is(err, ErrNotFound):
+			continue
+		case err != nil:
+			return err
+		}
+		if err := old.dropJob(t, job.ID); err != nil {
+			return err
+		}
+		job.Subscription, job.ID, job.Subject = moved.Subscription, followID(kind, moved.Key), moved.Key
+		job.Due = t.now
+		if err := t.later(putJob, job.insertion(t.now)...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
+	first, last := below(m.Key)
+	strays, err := collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
+	if err != nil {
+		return err
+	}
+	if _, err := t.exec(dropStrays, r.Source.Subscription, m.Region, m.Key, first, last); err != nil {
+		return err
+	}
+	for _, s := range strays {
+		err := t.later(putStray, to.Subscription, s.Region, r.moved(s.Key), movedID(s.ID, to), to.Key, s.Type, micros(t.now))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// moveLocks has the locks on a resource, and below it, stand where that is now.
+func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
+	first, last := below(key)
+	locks, err := collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
+	if err != nil || len(locks) == 0 {
+		return err
+	}
+	if err := dropLocksAt(t, r.Source.Subscription, key); err != nil {
+		return err
+	}
+	for _, l := range locks {
+		l.Subscription, l.Scope, l.ScopeID = to.Subscription, r.moved(l.Scope), movedID(l.ScopeID, to)
+		l.Generation = newID()
+		if r.LockETag != nil {
+			l.ETag = r.LockETag(l)
+		}
+		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
+		if err != nil {
+			return err
+		}
+		err = t.later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
+			micros(l.Created), micros(t.now))
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,330 @@
+package inventory
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// NoticeJob is the kind of the jobs that tell endpoints of a subscription, one
+// for each endpoint that does not know the newest version of it.
+const NoticeJob = "notice"
+
+// Addressee is a provider's endpoint that may have to be told of subscriptions.
+type Addressee struct {
+	Namespace string // folded
+	Region    string
+	Address   string // of the endpoint, as the region map writes it
+	// Required: the provider knows those subscriptions alone that registered.
+	Required bool
+}
+
+func (a Addressee) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
+
+// everyNamespace is for changes that concern all who know a subscription.
+const everyNamespace = ""
+
+// namespacesOf is the one namespace of all addressees, or everyNamespace.
+func namespacesOf(all []Addressee) string {
+	for _, a := range all {
+		if a.Namespace != all[0].Namespace {
+			return everyNamespace
+		}
+	}
+	if len(all) == 0 {
+		return everyNamespace
+	}
+	return all[0].Namespace
+}
+
+// Notice is the payload of a job that tells an endpoint.
+type Notice struct {
+	Namespace string `json:"namespace"`
+	Region    string `json:"region"`
+	Address   string `json:"address"`
+	// Ends is when the latest attempt is over that was recorded and of which
+	// nobody knows how it ended: until then it may reach the endpoint.
+	Ends     time.Time      `json:"ends,omitzero"`
+	Progress NoticeProgress `json:"progress"`
+}
+
+// NoticeProgress is what operators see of a notice.
+type NoticeProgress struct {
+	Namespace string `json:"namespace"`
+	Region    string `json:"region"`
+	State     string `json:"state,omitempty"`  // that was last told
+	Answer    string `json:"answer,omitempty"` // what came of that
+	Tries     int    `json:"tries,omitempty"`  // in vain, one after the other
+}
+
+// String is the payload as it is stored.
+func (n Notice) String() string {
+	text, err := json.Marshal(n)
+	if err != nil { // strings, numbers and times of this era always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}
+
+// ReadNotice reads the payload of a job that tells an endpoint.
+func ReadNotice(j Job) (n Notice, err error) {
+	if err := json.Unmarshal([]byte(j.Payload), &n); err != nil {
+		return Notice{}, fmt.Errorf("inventory: the payload of %s: %w", j.Name(), err)
+	}
+	return n, nil
+}
+
+const (
+	selectAnnounced = `SELECT endpoints FROM announcements WHERE subscription = ?`
+	putAnnounced    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
+		ON CONFLICT (subscription) DO UPDATE SET endpoints = excluded.endpoints`
+	// Who holds the job may just have found that there is something to wait for.
+	recallJob = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
+		WHERE subscription = ? AND id = ? AND shard >= 0`
+	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
+)
+
+// announced are the endpoints that were told of a subscription.
+type announced []Addressee
+
+func loadAnnounced(from source, sub string) (announced, error) {
+	var text string
+	if err := orNotFound(from.one(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
+		return nil, nil
+	} else if err != nil {
+		return nil, err
+	}
+	var all announced
+	for line := range strings.Lines(text) {
+		if parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3); len(parts) == 3 {
+			all = append(all, Addressee{Namespace: parts[0], Region: parts[1], Address: parts[2]})
+		}
+	}
+	return all, nil
+}
+
+func (a announced) put(t *tx, sub string) error {
+	var text strings.Builder
+	for _, one := range a {
+		text.WriteString(one.subject() + "\n")
+	}
+	_, err := t.exec(putAnnounced, sub, text.String())
+	return err
+}
+
+func (a announced) has(one Addressee) bool {
+	return slices.ContainsFunc(a, func(known Addressee) bool { return known.subject() == one.subject() })
+}
+
+// tell makes the jobs that tell of a new version of a subscription, whose row is
+// locked: for those of the given endpoints that must know, and for those that
+// were told before. A namespace narrows it to that.
+//
+// Who must know (subscription lifecycle): of a provider that registers by itself
+// every endpoint; of any other those of the regions that the subscription is
+// registered for, and of the namespace that a change of its registration
+// concerns. That it is Deleted everybody is told: who never heard of it has
+// nothing to do.
+func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
+	known, err := loadAnnounced(t, sub.ID)
+	if err != nil {
+		return err
+	}
+	registrations, err := collect(t, scanRegistration, listRegistrations, sub.ID)
+	if err != nil {
+		return err
+	}
+	mustKnow := func(a Addressee) bool {
+		return !a.Required || sub.State == Deleted || slices.ContainsFunc(registrations, func(r Registration) bool {
+			return r.Namespace == a.Namespace && r.Covers(a.Region) && (r.State.Permits() || r.State == Unregistering)
+		})
+	}
+	var targets, fresh announced
+	for _, a := range tell {
+		if !mustKnow(a) || namespace != everyNamespace && a.Namespace != namespace {
+			continue
+		}
+		targets = append(targets, a)
+		if !known.has(a) {
+			fresh = append(fresh, a)
+		}
+	}
+	for _, a := range known { // endpoints that another replica's map has
+		if (namespace == everyNamespace || a.Namespace == namespace) && !announced(tell).has(a) {
+			targets = append(targets, a)
+		}
+	}
+	if len(fresh) > 0 {
+		if err := append(known, fresh...).put(t, sub.ID); err != nil {
+			return err
+		}
+	}
+	return t.notify(sub.ID, targets)
+}
+
+// notify makes the jobs, or hastens those that there are.
+func (t *tx) notify(sub string, targets announced) error {
+	jobs := make([]Job, 0, len(targets))
+	for _, a := range targets {
+		payload := Notice{
+			Namespace: a.Namespace, Region: a.Region, Address: a.Address,
+			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
+		}
+		jobs = append(jobs, Job{
+			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Due: t.now, Payload: payload.String(),
+		})
+	}
+	// In the order in which claims lock them.
+	slices.SortFunc(jobs, func(a, b Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	for _, job := range jobs {
+		if err := t.addOrHasten(job); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// addOrHasten makes a job, or has the one that there is done at once if nobody
+// holds it. Whoever holds it looks for what is new before it ends.
+func (t *tx) addOrHasten(j Job) error {
+	j.Incarnation = newID()
+	n, err := t.exec(addJob, j.insertion(t.now)...)
+	if err != nil || n > 0 {
+		return err
+	}
+	due := micros(j.Due)
+	_, err = t.exec(hastenJob, due, j.Subscription, j.ID[:], due)
+	return err
+}
+
+// Announcement is what an endpoint of a namespace is told of a subscription.
+type Announcement struct {
+	Subscription Subscription
+	Registration Registration
+}
+
+// Announcement returns what is known at present. The version is never newer than
+// what is told with it.
+func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Announcement, err error) {
+	if a.Subscription, err = s.Subscription(ctx, sub); err != nil {
+		return a, err
+	}
+	a.Registration, err = s.Registration(ctx, sub, namespace)
+	return a, err
+}
+
+// EndNotice ends the job of a notice by which the endpoint learnt a version.
+// ErrChanged when there is a newer one by now: then that has to be told.
+// ErrDeposed when the caller no longer holds the job.
+func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload string) error {
+	return s.endNotice(ctx, j, payload, func(sub Subscription) (JobState, error) {
+		if sub.Version != version {
+			return 0, ErrChanged
+		}
+		return JobDone, nil
+	})
+}
+
+// DropNotice ends the job of a notice to an endpoint that is no more.
+func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
+	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
+	return s.endNotice(ctx, j, n.String(), func(Subscription) (JobState, error) { return JobFailed, nil }, gone)
+}
+
+// endNotice ends a notice's job while the subscription's row is locked: a change
+// of it finds the job either open or ended, and in the latter case makes a new
+// one.
+func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func(Subscription) (JobState, error), gone ...Addressee) error {
+	return s.writer.do(ctx, flushed, aboutGate(j.Subscription, false), func(t *tx) error {
+		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
+		if err != nil && !errors.Is(err, ErrNotFound) {
+			return err
+		}
+		state, err := judge(sub)
+		if err != nil {
+			return err
+		}
+		if err := j.update(t, endJob, state, payload, payload, endedShard, micros(t.now.Add(s.options.JobRecords)), micros(t.now)); err != nil {
+			return err
+		}
+		if len(gone) > 0 {
+			known, err := loadAnnounced(t, sub.ID)
+			if err != nil {
+				return err
+			}
+			left := slices.DeleteFunc(known, announced(gone).has)
+			if err := left.put(t, sub.ID); err != nil {
+				return err
+			}
+		}
+		if sub.State != Deleted {
+			return nil
+		}
+		left, err := countNotices(t, sub.ID, everyNamespace)
+		if err != nil || left > 0 {
+			return err
+		}
+		_, err = t.exec(recallJob, micros(t.now), sub.ID, eraseID[:])
+		return err
+	})
+}
+
+// OpenNotices counts the endpoints of a namespace (empty: of all) that may not
+// know the newest version of a subscription.
+func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, error) {
+	return countNotices(s.read(ctx), arm.Fold(sub), arm.Fold(namespace))
+}
+
+func countNotices(from source, sub, namespace string) (int, error) {
+	subjects, err := collect(from, func(scan scanner) (subject string, err error) {
+		err = scan(&subject)
+		return subject, err
+	}, openNotices, sub, NoticeJob)
+	n := 0
+	for _, subject := range subjects {
+		if namespace == "" || strings.HasPrefix(subject, namespace+" ") {
+			n++
+		}
+	}
+	return n, err
+}
+
+// Announce has those of the endpoints told of a subscription that must know it
+// and never heard of it: they have joined the region map.
+func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) error {
+	known, err := loadAnnounced(s.read(ctx), arm.Fold(sub))
+	if err != nil || !known.misses(tell) {
+		return err
+	}
+	return s.writer.do(ctx, flushed, aboutGate(sub, false), func(t *tx) error {
+		current, err := loadSubscription(t, lockSubscription, sub)
+		if err != nil || current.Erased {
+			return orNotFound(err)
+		}
+		known, err := loadAnnounced(t, current.ID)
+		if err != nil {
+			return err
+		}
+		fresh := slices.DeleteFunc(slices.Clone(tell), func(a Addressee) bool { return a.Required || known.has(a) })
+		if len(fresh) == 0 {
+			return nil
+		}
+		if err := append(known, fresh...).put(t, current.ID); err != nil {
+			return err
+		}
+		return t.notify(current.ID, fresh)
+	})
+}
+
+// misses tells whether an endpoint lacks that has to be told without anybody's
+// registering.
+func (a announced) misses(tell []Addressee) bool {
+	return slices.ContainsFunc(tell, func(one Addressee) bool { return !one.Required && !a.has(one) })
+}

@@ -1,0 +1,348 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+const computeNamespace = "contoso.compute"
+
+// endpoints are those that may have to be told: two of a provider that registers
+// by itself, and two of one that does not.
+var endpoints = []inventory.Addressee{
+	{Namespace: "auto", Region: "westus", Address: "http://a1"},
+	{Namespace: "auto", Region: "eastus", Address: "http://a2"},
+	{Namespace: computeNamespace, Region: "westus", Address: "http://c1", Required: true},
+	{Namespace: computeNamespace, Region: "eastus", Address: "http://c2", Required: true},
+}
+
+// compute is a change of the registration that needs one.
+var compute = inventory.RegistrationChange{Subscription: Sub, Namespace: computeNamespace, Tell: endpoints[2:]}
+
+// notices claims and ends what is to be told at present, and returns to whom.
+func (b *bench) notices() string {
+	b.Helper()
+	jobs, subjects := b.claim("teller", 100, inventory.NoticeJob)
+	sub, err := b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	for _, j := range jobs {
+		b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
+	}
+	return strings.ReplaceAll(strings.ReplaceAll(subjects, " http://", "@"), "us@", "@")
+}
+
+func (b *bench) put(s inventory.Subscription) inventory.Subscription {
+	b.Helper()
+	s.ID, s.TenantID = Sub, "t"
+	stored, _, err := b.PutSubscription(b.ctx, s, endpoints...)
+	b.ok(err)
+	return stored
+}
+
+func testNotices(t *testing.T, database Database) {
+	const auto, all = "auto east@a2 auto west@a1", "auto east@a2 auto west@a1 contoso.compute east@c2 contoso.compute west@c1"
+	b := newBench(t, database)
+	b.put(inventory.Subscription{OfferID: "free"})
+	equal(b, b.notices(), auto)
+	b.put(inventory.Subscription{OfferID: "free", DisplayName: "nobody's business"})
+	equal(b, b.notices(), "")
+	_, err := b.Register(b.ctx, compute)
+	b.ok(err)
+	equal(b, b.notices(), "contoso.compute east@c2 contoso.compute west@c1")
+	_, err = b.Register(b.ctx, compute)
+	b.ok(err)
+	equal(b, b.notices(), "")
+	b.put(inventory.Subscription{State: inventory.Warned})
+	equal(b, b.notices(), all)
+	b.put(inventory.Subscription{})
+	equal(b, b.notices(), all)
+	_, err = b.Unregister(b.ctx, compute)
+	b.ok(err)
+	equal(b, b.notices(), "contoso.compute east@c2 contoso.compute west@c1")
+	_, err = b.SettleRegistration(b.ctx, Sub, computeNamespace)
+	b.ok(err)
+	b.put(inventory.Subscription{Features: []string{"auto/beta", "Auto/BETA", "auto/alpha"}})
+	equal(b, b.notices(), auto)
+	got, err := b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	equal(b, strings.Join(got.Features, " "), "auto/alpha auto/beta")
+	for i, on := range []bool{true, false, false, true} {
+		got, err = b.SetFeature(b.ctx, Sub, "AUTO/beta", on, endpoints[:2])
+		b.ok(err)
+		equal(b, got.HasFeature("auto/Beta"), on)
+		equal(b, b.notices(), map[int]string{1: auto, 3: auto}[i])
+	}
+	// An endpoint that joins is told by itself, once; but not of a provider that
+	// asks for a registration.
+	joined := append([]inventory.Addressee{
+		{Namespace: "auto", Region: "northeurope", Address: "http://a3"},
+		{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true},
+	}, endpoints...)
+	for _, want := range []string{"auto northeurope@a3", ""} {
+		b.ok(b.Announce(b.ctx, Sub, joined))
+		equal(b, b.notices(), want)
+	}
+	// What this map lacks another replica's may have.
+	b.put(inventory.Subscription{State: inventory.Disabled})
+	equal(b, b.notices(), "auto east@a2 auto northeurope@a3 auto west@a1")
+}
+
+func testNoticesMeanwhile(t *testing.T, database Database) {
+	b := newBench(t, database)
+	first := b.put(inventory.Subscription{OfferID: "free"})
+	jobs, _ := b.claim("teller", 1, inventory.NoticeJob)
+	second := b.put(inventory.Subscription{OfferID: "paid"})
+	b.is(b.EndNotice(b.ctx, jobs[0], first.Version, ""), inventory.ErrChanged)
+	b.ok(b.EndNotice(b.ctx, jobs[0], second.Version, ""))
+	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), inventory.ErrDeposed)
+	n, err := b.OpenNotices(b.ctx, Sub, "")
+	b.ok(err)
+	equal(b, n, 1)
+	// One that waits is hastened by a change.
+	jobs, _ = b.claim("teller", 1, inventory.NoticeJob)
+	b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
+	equal(b, b.notices(), "")
+	b.put(inventory.Subscription{OfferID: "free"})
+	n, err = b.OpenNotices(b.ctx, Sub, "AUTO")
+	b.ok(err)
+	equal(b, n, 2)
+	equal(b, b.notices(), "auto east@a2 auto west@a1")
+	// An endpoint that has gone is not told again.
+	b.put(inventory.Subscription{OfferID: "paid"})
+	jobs, _ = b.claim("teller", 1, inventory.NoticeJob)
+	gone, err := inventory.ReadNotice(jobs[0])
+	b.ok(err)
+	b.ok(b.DropNotice(b.ctx, jobs[0], gone))
+	equal(b, strings.Count(b.notices(), "@"), 1)
+	_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", OfferID: "none"})
+	b.ok(err)
+	equal(b, strings.Count(b.notices(), "@"), 1)
+}
+
+func testRegistrationGuards(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.group("rg")
+	w := write(inventory.Put, "rg", "vm")
+	w.Namespace = "Contoso.Compute"
+	begin := func(admitted bool, want inventory.RegistrationState) {
+		t.Helper()
+		ticket, err := b.Begin(b.ctx, w)
+		if admitted {
+			b.ok(err)
+			b.settle(ticket, inventory.NotSent)
+			return
+		}
+		equal(b, as[*inventory.RegistrationStateError](b, err).State, want)
+	}
+	settle := func(want inventory.RegistrationState) {
+		t.Helper()
+		r, err := b.SettleRegistration(b.ctx, Sub, computeNamespace)
+		b.ok(err)
+		equal(b, r.State, want)
+	}
+	begin(false, inventory.NotRegistered)
+	settle(inventory.NotRegistered)
+	r, err := b.Unregister(b.ctx, compute)
+	b.ok(err)
+	equal(b, r.State, inventory.NotRegistered)
+	_, err = b.Register(b.ctx, compute)
+	b.ok(err)
+	begin(true, 0)
+	settle(inventory.Registered)
+	ticket, err := b.Begin(b.ctx, w)
+	b.ok(err)
+	_, err = b.Unregister(b.ctx, compute)
+	b.is(err, inventory.ErrNamespaceInUse)
+	b.settle(ticket, inventory.Succeeded)
+	_, err = b.Unregister(b.ctx, compute)
+	b.is(err, inventory.ErrNamespaceInUse)
+	b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+	_, err = b.Unregister(b.ctx, compute)
+	b.ok(err)
+	begin(false, inventory.Unregistering)
+	settle(inventory.Unregistered)
+	begin(false, inventory.Unregistered)
+	// A region that joined is registered by registering again.
+	_, err = b.Register(b.ctx, compute)
+	b.ok(err)
+	settle(inventory.Registered)
+	wider := compute
+	wider.Tell = append([]inventory.Addressee{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Tell...)
+	for _, want := range []inventory.RegistrationState{inventory.Registering, inventory.Registered} {
+		r, err = b.Register(b.ctx, wider)
+		b.ok(err)
+		equal(b, r.State, want)
+		equal(b, r.Covers("northeurope"), true)
+		equal(b, r.Covers("mars"), false)
+		settle(inventory.Registered)
+	}
+	changes := []func() error{
+		func() error { _, err := b.Register(b.ctx, compute); return err },
+		func() error { _, err := b.Unregister(b.ctx, compute); return err },
+		func() error { _, err := b.SetFeature(b.ctx, Sub, "a/b", true, nil); return err },
+	}
+	b.enter(inventory.Warned)
+	for _, change := range changes {
+		refuses[*inventory.SubscriptionStateError](b, change())
+	}
+	b.enter(inventory.Deleted)
+	for _, change := range changes {
+		b.is(change(), inventory.ErrSubscriptionNotFound)
+	}
+}
+
+func testErasing(t *testing.T, database Database) {
+	b := newBench(t, database)
+	for _, name := range []string{"rg", "other"} {
+		b.group(name)
+		b.live(name, "vm")
+	}
+	_, err := b.Register(b.ctx, compute)
+	b.ok(err)
+	_, _, err = b.EditLock(b.ctx, Sub, "rg", id("rg", "vm"), "l", func(*inventory.Lock) (*inventory.Lock, error) {
+		return &inventory.Lock{Name: "l", Level: inventory.LockCanNotDelete}, nil
+	})
+	b.ok(err)
+	b.notices()
+	open := b.begin(write(inventory.Put, "rg", "late"))
+	b.put(inventory.Subscription{State: inventory.Deleted})
+
+	anew := inventory.Subscription{ID: Sub, TenantID: "t2", Covered: true}
+	_, _, err = b.PutSubscription(b.ctx, anew, endpoints...)
+	b.is(err, inventory.ErrErasing)
+	step := func() inventory.Erasure {
+		t.Helper()
+		jobs, _ := b.claim("eraser", 1, inventory.EraseJob)
+		if len(jobs) != 1 {
+			t.Fatalf("%d jobs erase", len(jobs))
+		}
+		e, err := b.EraseSubscription(b.ctx, jobs[0])
+		b.ok(err)
+		if !e.Done {
+			b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now(), ""))
+		}
+		return e
+	}
+	equal(b, step(), inventory.Erasure{Notices: 4})
+	// Who has found that and is about to wait must not miss the last of them.
+	held, _ := b.claim("eraser", 1, inventory.EraseJob)
+	equal(b, strings.Count(b.notices(), "@"), 4)
+	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), inventory.ErrDeposed)
+	equal(b, step(), inventory.Erasure{Intents: 1})
+	b.settle(open, inventory.NotSent)
+	equal(b, step(), inventory.Erasure{Groups: 1})
+	equal(b, step(), inventory.Erasure{})
+	_, _, err = b.PutSubscription(b.ctx, anew, endpoints...)
+	b.is(err, inventory.ErrErasing)
+	equal(b, step(), inventory.Erasure{Done: true})
+
+	stored, created, err := b.PutSubscription(b.ctx, anew, endpoints...)
+	b.ok(err)
+	equal(b, fmt.Sprintf("%v %s %s %v", created, stored.State, stored.TenantID, stored.Covered), "true Enabled t2 true")
+	equal(b, b.notices(), "auto east@a2 auto west@a1")
+	_, err = b.Group(b.ctx, Sub, "rg")
+	b.is(err, inventory.ErrNotFound)
+	_, err = b.Resource(b.ctx, Sub, id("rg", "vm"))
+	b.is(err, inventory.ErrNotFound)
+	r, err := b.Registration(b.ctx, Sub, computeNamespace)
+	b.ok(err)
+	equal(b, r.State, inventory.NotRegistered)
+	b.group("rg")
+	b.live("rg", "vm")
+	unmoved(b)
+}
+
+// testUnregisterAgainstCreate is the race of a registration's end: the intent
+// reads Registered, the end finds nothing, and a resource stands in a namespace
+// that nobody may write to.
+func testUnregisterAgainstCreate(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	var won [2]int
+	for i := range 100 {
+		name := fmt.Sprint("rg", i%3)
+		if i < 3 {
+			pair[0].group(name)
+		}
+		vm := fmt.Sprint("vm", i)
+		_, err := pair[0].Register(pair[0].ctx, compute)
+		pair[0].ok(err)
+		begins, ends := pair[i%2], pair[1-i%2]
+		w := write(inventory.Put, name, vm)
+		w.Namespace = computeNamespace
+		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
+		var ticket inventory.Ticket
+		var begun, ended error
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			time.Sleep(max(lead, 0))
+			if i%4 == 3 { // in a group that is only being made
+				w.Group, w.Key, w.ID = "new"+name, id("new"+name, vm), id("new"+name, vm)
+				begins.group(w.Group)
+			}
+			ticket, begun = begins.Begin(begins.ctx, w)
+		})
+		wait.Go(func() {
+			time.Sleep(max(-lead, 0))
+			_, ended = ends.Unregister(ends.ctx, compute)
+		})
+		wait.Wait()
+		if begun == nil {
+			won[0]++
+			begins.is(ended, inventory.ErrNamespaceInUse)
+			begins.settle(ticket, inventory.NotSent)
+			continue
+		}
+		won[1]++
+		refuses[*inventory.RegistrationStateError](begins, begun)
+		ends.ok(ended)
+	}
+	if won[0] == 0 || won[1] == 0 {
+		t.Errorf("one side always won: %v", won)
+	}
+}
+
+// testChangeAgainstNotice: whatever overlaps, an endpoint that does not know the
+// newest version has an open job.
+func testChangeAgainstNotice(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	told := map[string]int64{} // the version that each endpoint learnt last
+	for i := range 60 {
+		changes, tells := pair[i%2], pair[1-i%2]
+		var wait sync.WaitGroup
+		wait.Go(func() { changes.put(inventory.Subscription{OfferID: fmt.Sprint(i)}) })
+		wait.Go(func() {
+			jobs, _ := tells.claim("teller", 100, inventory.NoticeJob)
+			for _, j := range jobs {
+				a, err := tells.Announcement(tells.ctx, Sub, "auto")
+				tells.ok(err)
+				told[j.Subject] = a.Subscription.Version
+				err = tells.EndNotice(tells.ctx, j, a.Subscription.Version, "")
+				if errors.Is(err, inventory.ErrChanged) {
+					err = tells.DeferJob(tells.ctx, j, tells.clock.Now(), "")
+				}
+				tells.ok(err)
+			}
+		})
+		wait.Wait()
+		sub, err := tells.Subscription(tells.ctx, Sub)
+		tells.ok(err)
+		behind := 0
+		for _, a := range endpoints[:2] {
+			if told[a.Namespace+" "+a.Region+" "+a.Address] != sub.Version {
+				behind++
+			}
+		}
+		open, err := changes.OpenNotices(changes.ctx, Sub, "")
+		changes.ok(err)
+		if open < behind {
+			t.Fatalf("%d endpoints lag behind, %d are to be told", behind, open)
+		}
+	}
+}

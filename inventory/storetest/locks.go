@@ -1,0 +1,170 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+const (
+	subscriptionID = "/subscriptions/" + Sub
+	groupID        = subscriptionID + "/resourceGroups/RG"
+)
+
+// lock puts a lock on a scope.
+func (b *bench) lock(group, scope, name string, level inventory.LockLevel) (inventory.Lock, error) {
+	l, _, err := b.EditLock(b.ctx, Sub, group, scope, name, func(*inventory.Lock) (*inventory.Lock, error) {
+		l := inventory.Lock{ScopeID: scope, Name: name, Level: level, ETag: "e"}
+		if strings.HasPrefix(scope, id(group, "")) {
+			l.Host = arm.Fold(scope)
+		}
+		return &l, nil
+	})
+	return l, err
+}
+
+func (b *bench) has(group string) bool {
+	_, err := b.Resource(b.ctx, Sub, id(group, "vm"))
+	return err == nil
+}
+
+func testLockBounds(t *testing.T, database Database) {
+	t.Run("so many on one scope", func(t *testing.T) {
+		b := newBench(t, database)
+		b.group("rg")
+		_, err := b.lock("rg", id("rg", "vm"), "l", inventory.LockReadOnly)
+		b.is(err, inventory.ErrNotFound) // it would outlive what it stands on
+		b.live("rg", "vm")
+		for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
+			for i := range inventory.LocksPerScope {
+				_, err := b.lock(c.group, c.scope, fmt.Sprint("l", i), inventory.LockCanNotDelete)
+				b.ok(err)
+			}
+			_, err := b.lock(c.group, c.scope, "one more", inventory.LockCanNotDelete)
+			quota := as[*inventory.QuotaError](b, err)
+			equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaLocks, Limit: 20, Current: 20})
+			_, err = b.lock(c.group, c.scope, "L7", inventory.LockReadOnly) // is there
+			b.ok(err)
+			b.ok(b.DeleteLock(b.ctx, Sub, c.group, c.scope, "l7", func(inventory.Lock) error { return nil }))
+			_, err = b.lock(c.group, c.scope, "one more", inventory.LockCanNotDelete)
+			b.ok(err)
+		}
+	})
+	t.Run("on what lies in no group", func(t *testing.T) {
+		b := newBench(t, database)
+		host := subscriptionID + "/providers/Contoso.Insight/diagnosticSettings/d"
+		_, err := b.lock("", host, "l", inventory.LockReadOnly)
+		b.ok(err)
+		refuses[*inventory.LockedError](b, b.CheckLocks(b.ctx, Sub, "", host, inventory.Put))
+		b.ok(b.CheckLocks(b.ctx, Sub, "", host+"2", inventory.Delete))
+	})
+	t.Run("no group is made below one that forbids writes", func(t *testing.T) {
+		b := newBench(t, database)
+		_, err := b.lock("", subscriptionID, "l", inventory.LockReadOnly)
+		b.ok(err)
+		_, _, err = b.EditGroup(b.ctx, Sub, "rg", func(*inventory.Group) (*inventory.Group, error) { return &inventory.Group{}, nil })
+		refuses[*inventory.LockedError](b, err)
+		_, err = b.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
+		b.ok(err)
+		b.group("rg")
+	})
+}
+
+// soon ends before what a test waits for in vain.
+func soon(b *bench) context.Context {
+	ctx, cancel := context.WithTimeout(b.ctx, 60*time.Millisecond)
+	b.Cleanup(cancel)
+	return ctx
+}
+
+// A lock is in force when no write that it forbids is on its way any more.
+func testLocksOutlast(t *testing.T, database Database) {
+	for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
+		b := newBench(t, database)
+		b.group("rg")
+		b.group("other")
+		b.live("rg", "vm")
+		for _, elsewhere := range []string{"vmx", "v"} {
+			b.live("rg", elsewhere)
+		}
+		put, remove := b.begin(write(inventory.Put, "rg", "vm")), b.begin(write(inventory.Delete, "rg", "vm"))
+		near := b.begin(write(inventory.Delete, "rg", "vmx"))
+		l, err := b.lock(c.group, c.scope, "l", inventory.LockCanNotDelete)
+		b.ok(err)
+		b.is(b.Outlast(soon(b), c.group, l), inventory.ErrUnderway)
+		b.settle(remove, inventory.Refused)
+		if c.scope != id("rg", "vm") {
+			b.is(b.Outlast(soon(b), c.group, l), inventory.ErrUnderway)
+		}
+		b.settle(near, inventory.Refused)
+		b.ok(b.Outlast(b.ctx, c.group, l)) // a PUT it does not forbid
+		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
+		b.ok(err)
+		b.is(b.Outlast(soon(b), c.group, l), inventory.ErrUnderway)
+		b.settle(put, inventory.Ambiguous) // it may still be applied
+		b.is(b.Outlast(soon(b), c.group, l), inventory.ErrUnderway)
+		b.clock.Pass(intentLife)
+		b.ok(b.Outlast(b.ctx, c.group, l))
+	}
+}
+
+// A DELETE through one replica and a lock through another: either the DELETE is
+// refused, or the lock waits for its end.
+func testLocksAtOnce(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	a, b := pair[0], pair[1]
+	for i := range 60 {
+		group := fmt.Sprint("rg", i)
+		a.group(group)
+		a.live(group, "vm")
+		scope := []struct{ group, id string }{{"", subscriptionID}, {group, subscriptionID + "/resourceGroups/" + group}, {group, id(group, "vm")}}[i%3]
+		var wait sync.WaitGroup
+		var mu sync.Mutex
+		acknowledged := false
+		wait.Go(func() {
+			ticket, err := a.Begin(a.ctx, write(inventory.Delete, group, "vm"))
+			if locked := new(inventory.LockedError); errors.As(err, &locked) {
+				return
+			}
+			if err != nil {
+				a.Errorf("begin: %v", err)
+				return
+			}
+			time.Sleep(time.Duration(i%4) * time.Millisecond)
+			mu.Lock()
+			if acknowledged {
+				a.Errorf("round %d: a DELETE is on its way below a lock", i)
+			}
+			mu.Unlock()
+			if _, err := a.Settle(a.ctx, ticket, inventory.Answer{Outcome: inventory.Gone}); err != nil {
+				a.Errorf("settle: %v", err)
+			}
+		})
+		wait.Go(func() {
+			l, err := b.lock(scope.group, scope.id, "l", inventory.LockCanNotDelete)
+			if err == nil {
+				err = b.Outlast(b.ctx, scope.group, l)
+			}
+			if err != nil && (scope.id != id(group, "vm") || !errors.Is(err, inventory.ErrNotFound)) {
+				b.Errorf("lock: %v", err)
+			}
+			mu.Lock()
+			acknowledged = true
+			mu.Unlock()
+		})
+		wait.Wait()
+		if locks, err := b.Locks(b.ctx, Sub, id(group, "vm"), true); err != nil || len(locks) > 0 && !b.has(group) {
+			b.Errorf("round %d: %v is left of a resource that has gone, %v", i, locks, err)
+		}
+		if err := b.DeleteLock(b.ctx, Sub, scope.group, scope.id, "l", func(inventory.Lock) error { return nil }); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+			b.Fatal(err) // it may have gone with what it stood on
+		}
+	}
+}

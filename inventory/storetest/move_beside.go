@@ -1,0 +1,237 @@
+package storetest
+
+import (
+	"errors"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// computeThere is a change of a registration of the other subscription.
+func computeThere() inventory.RegistrationChange {
+	c := compute
+	c.Subscription = otherSub
+	return c
+}
+
+// stop ends a move of which nothing has moved.
+func (m *mover) stop() {
+	m.Helper()
+	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, inventory.JobFailed, ``))
+}
+
+// delete has a subscription Deleted.
+func (m *mover) delete(sub string) {
+	m.Helper()
+	_, _, err := m.PutSubscription(m.ctx, inventory.Subscription{ID: sub, TenantID: "t", State: inventory.Deleted})
+	m.ok(err)
+}
+
+// erase takes a step in erasing the one subscription that is Deleted.
+func (m *mover) erase() inventory.Erasure {
+	m.Helper()
+	j := m.claimed(inventory.EraseJob)
+	e, err := m.EraseSubscription(m.ctx, j)
+	m.ok(err)
+	if !e.Done {
+		m.ok(m.DeferJob(m.ctx, j, m.clock.Now(), ""))
+	}
+	return e
+}
+
+// testMoveBeside holds moves to what else concerns their groups.
+func testMoveBeside(t *testing.T, database Database) {
+	t.Run("registrations", func(t *testing.T) { testMoveAndRegistrations(t, database) })
+	for _, sub := range []string{Sub, otherSub} {
+		t.Run("erasing waits for a move, "+sub[len(sub)-2:], func(t *testing.T) { testMoveAndErasing(t, database, sub) })
+	}
+	t.Run("a move waits for a PATCH", func(t *testing.T) {
+		m := newMover(t, database, otherSub)
+		m.live("rg", "vm")
+		ticket := m.begin(write(inventory.Patch, "rg", "vm"))
+		m.begun("vm")
+		drained := func(want bool) {
+			t.Helper()
+			_, got, err := m.Drained(m.ctx, m.from, m.to)
+			m.ok(err)
+			equal(m.bench, got, want)
+		}
+		drained(false)
+		_, err := m.Begin(m.ctx, write(inventory.Patch, "rg", "vm"))
+		refuses[*inventory.GroupStateError](m.bench, err)
+		m.settle(ticket, inventory.Ambiguous)
+		drained(false)
+		m.clock.Pass(intentLife)
+		drained(true)
+		j := m.claimed(inventory.MoveJob)
+		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+	})
+	t.Run("a turn stays with the ID that it was taken for", func(t *testing.T) {
+		m := newMover(t, database, otherSub)
+		m.live("rg", "vm")
+		take := func(sub, key string) (inventory.Turn, bool) {
+			t.Helper()
+			turn, taken, err := m.TakeTurn(m.ctx, sub, key, time.Hour)
+			m.ok(err)
+			return turn, taken
+		}
+		turn, _ := take(Sub, id("rg", "vm"))
+		j := m.begun("vm")
+		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.settles(&j, inventory.MoveResult{Moved: members("vm")})
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobDone, ``))
+		_, err := m.Begin(m.ctx, write(inventory.Patch, "rg", "vm")) // of whoever still has it
+		m.is(err, inventory.ErrNotFound)
+		_, taken := take(otherSub, m.key("vm"))
+		equal(m.bench, taken, true)
+		_, taken = take(Sub, id("rg", "vm"))
+		equal(m.bench, taken, false)
+		m.ok(m.EndTurn(m.ctx, turn))
+		_, taken = take(Sub, id("rg", "vm"))
+		equal(m.bench, taken, true)
+	})
+	t.Run("a lock on the subscription outlasts a move", func(t *testing.T) {
+		m := newMover(t, database, otherSub)
+		m.live("rg", "vm")
+		_, err := m.BeginMove(m.ctx, m.order("vm"))
+		m.ok(err)
+		l, err := m.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
+		m.ok(err)
+		m.ok(m.Outlast(m.ctx, "", l)) // it forbids no move
+		l, err = m.lock("", subscriptionID, "l", inventory.LockReadOnly)
+		m.ok(err)
+		m.is(m.Outlast(soon(m.bench), "", l), inventory.ErrUnderway)
+		j := m.claimed(inventory.MoveJob)
+		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+		m.is(m.Outlast(soon(m.bench), "", l), inventory.ErrUnderway)
+		m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
+		m.is(m.Outlast(soon(m.bench), "", l), inventory.ErrUnderway)
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+		m.ok(m.Outlast(m.ctx, "", l))
+	})
+}
+
+func testMoveAndRegistrations(t *testing.T, database Database) {
+	m := newMover(t, database, otherSub)
+	m.live("rg", "vm")
+	order := m.order("vm")
+	order.Namespaces = []string{"Contoso.Compute"}
+	begin := func() error { _, err := m.BeginMove(m.ctx, order); return err }
+	refused := as[*inventory.MoveError](m.bench, begin())
+	equal(m.bench, refused.Target, true)
+	equal(m.bench, *as[*inventory.RegistrationStateError](m.bench, refused), inventory.RegistrationStateError{Namespace: computeNamespace})
+	m.states(inventory.GroupActive)
+
+	other := inventory.RegistrationChange{Subscription: otherSub, Namespace: "contoso.computes"}
+	for _, c := range []inventory.RegistrationChange{computeThere(), other} {
+		_, err := m.Register(m.ctx, c)
+		m.ok(err)
+	}
+	m.ok(begin())
+	_, err := m.Unregister(m.ctx, computeThere())
+	m.is(err, inventory.ErrNamespaceInUse)
+	_, err = m.Unregister(m.ctx, other) // of which nothing moves
+	m.ok(err)
+	m.stop()
+	_, err = m.Unregister(m.ctx, computeThere())
+	m.ok(err)
+	equal(m.bench, as[*inventory.RegistrationStateError](m.bench, begin()).State, inventory.Unregistering)
+	// Within a subscription nothing new is brought into it.
+	m.groupIn(Sub, "beside")
+	order.Target = inventory.GroupName{Subscription: Sub, Name: "beside"}
+	m.ok(begin())
+}
+
+// testUnregisterAgainstMove is testUnregisterAgainstCreate for moves.
+func testUnregisterAgainstMove(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	m := [2]*mover{}
+	for i, b := range pair {
+		m[i] = &mover{bench: b, from: inventory.GroupName{Subscription: Sub, Name: "rg"}, to: inventory.GroupName{Subscription: otherSub, Name: "target"}}
+	}
+	m[0].ok(m[0].SeedSubscriptions(m[0].ctx, []inventory.Subscription{{ID: otherSub, TenantID: "t"}}))
+	m[0].group("rg")
+	m[0].groupIn(otherSub, "target")
+	m[0].live("rg", "vm")
+	var won [2]int
+	for i := range 60 {
+		begins, ends := m[i%2], m[1-i%2]
+		_, err := begins.Register(begins.ctx, computeThere())
+		begins.ok(err)
+		order := begins.order("vm")
+		order.Namespaces = []string{computeNamespace}
+		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
+		var begun, ended error
+		var wait sync.WaitGroup
+		wait.Go(func() {
+			time.Sleep(max(lead, 0))
+			_, begun = begins.BeginMove(begins.ctx, order)
+		})
+		wait.Go(func() {
+			time.Sleep(max(-lead, 0))
+			_, ended = ends.Unregister(ends.ctx, computeThere())
+		})
+		wait.Wait()
+		if begun == nil {
+			won[0]++
+			begins.is(ended, inventory.ErrNamespaceInUse)
+			begins.stop()
+			continue
+		}
+		won[1]++
+		refuses[*inventory.RegistrationStateError](begins.bench, begun)
+		ends.ok(ended)
+	}
+	if won[0] == 0 || won[1] == 0 {
+		t.Errorf("one side always won: %v", won)
+	}
+}
+
+func testMoveAndErasing(t *testing.T, database Database, deleted string) {
+	kept := map[string]string{Sub: otherSub, otherSub: Sub}[deleted]
+	for _, sent := range []bool{false, true} {
+		m := newMover(t, database, otherSub)
+		m.live("rg", "vm")
+		j := m.begun("vm")
+		if sent {
+			m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+			m.delete(deleted)
+			equal(m.bench, m.erase(), inventory.Erasure{Intents: 1})
+			j = m.claimed(inventory.MoveJob)
+			m.settles(&j, inventory.MoveResult{Moved: members("vm")})
+		} else {
+			m.delete(deleted)
+			m.is(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrSubscriptionNotFound)
+		}
+		equal(m.bench, m.erase(), inventory.Erasure{Moves: 1})
+		j = m.claimed(inventory.MoveJob)
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+		equal(m.bench, m.erase(), inventory.Erasure{})
+		equal(m.bench, m.erase(), inventory.Erasure{Done: true})
+
+		// What is left lies in the other subscription, whose group takes writes.
+		rows := 0
+		for _, sub := range []string{Sub, otherSub} {
+			all, err := m.Resources(m.ctx, inventory.ResourceQuery{Subscription: sub})
+			m.ok(err)
+			if sub == deleted {
+				equal(m.bench, len(all), 0)
+			}
+			rows += len(all)
+		}
+		stays := sent == (kept == otherSub)
+		equal(m.bench, rows == 1, stays)
+		name := map[string]string{Sub: "rg", otherSub: "target"}[kept]
+		g, err := m.Group(m.ctx, kept, name)
+		m.ok(err)
+		equal(m.bench, g.State, inventory.GroupActive)
+		_, err = m.Group(m.ctx, deleted, map[string]string{Sub: "rg", otherSub: "target"}[deleted])
+		m.is(err, inventory.ErrNotFound)
+		if _, err := m.BeginMove(m.ctx, m.order("vm")); !errors.As(err, new(*inventory.MoveError)) {
+			m.Errorf("%v", err)
+		}
+	}
+}

@@ -1,0 +1,166 @@
+package storetest
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+var errRefused = errors.New("refused")
+
+func testTags(t *testing.T, database Database) {
+	set := func(tags map[string]string) func(map[string]string) (map[string]string, error) {
+		return func(map[string]string) (map[string]string, error) { return tags, nil }
+	}
+	t.Run("of a subscription", func(t *testing.T) {
+		b := newBench(t, database)
+		want := map[string]string{"Env": "prod", "'": `"`}
+		got, err := b.EditSubscriptionTags(b.ctx, strings.ToUpper(Sub), inventory.Put, set(want))
+		b.ok(err)
+		equal(b, maps.Equal(got, want), true)
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, func(map[string]string) (map[string]string, error) { return nil, errRefused })
+		b.is(err, errRefused)
+		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", DisplayName: "other"})
+		b.ok(err)
+		stored, err := b.Subscription(b.ctx, Sub)
+		b.ok(err)
+		equal(b, maps.Equal(stored.Tags, want), true)
+		all, err := b.Subscriptions(b.ctx, "t", "", 0)
+		b.ok(err)
+		equal(b, maps.Equal(all[0].Tags, want), true)
+		_, err = b.EditSubscriptionTags(b.ctx, "none", inventory.Put, set(nil))
+		b.is(err, inventory.ErrSubscriptionNotFound)
+
+		_, err = b.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
+		b.ok(err)
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Delete, set(nil))
+		refuses[*inventory.LockedError](b, err)
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, set(nil))
+		b.ok(err)
+		_, err = b.lock("", subscriptionID, "l", inventory.LockReadOnly)
+		b.ok(err)
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, set(nil))
+		refuses[*inventory.LockedError](b, err)
+		b.ok(b.DeleteLock(b.ctx, Sub, "", subscriptionID, "l", func(inventory.Lock) error { return nil }))
+
+		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Disabled})
+		b.ok(err)
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, set(nil))
+		refuses[*inventory.SubscriptionStateError](b, err)
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Delete, set(nil))
+		b.ok(err)
+	})
+	t.Run("of a subscription, at once", func(t *testing.T) {
+		b := newBench(t, database)
+		countUp(b, b, 20)
+	})
+	t.Run("names", func(t *testing.T) {
+		b := newBench(t, database)
+		define := func(name, value string) bool {
+			b.Helper()
+			created, err := b.DefineTag(b.ctx, Sub, name, value)
+			b.ok(err)
+			return created
+		}
+		_, err := b.DefineTag(b.ctx, Sub, "Env", "prod")
+		b.is(err, inventory.ErrNotFound)
+		equal(b, define("Env", ""), true)
+		equal(b, define("ENV", ""), false)
+		equal(b, define("env", "prod"), true)
+		equal(b, define("env", "Prod"), true)
+		equal(b, define("env", "prod"), false)
+		defined, err := b.TagName(b.ctx, Sub, "eNV")
+		b.ok(err)
+		equal(b, fmt.Sprint(defined), "{env Env [Prod prod]}")
+
+		b.group("rg")
+		ticket := b.begin(write(inventory.Put, "rg", "vm"))
+		_, err = b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Alpha": "1", "zulu": "2"}}})
+		b.ok(err)
+		var names []string
+		for after := ""; ; {
+			after, err = b.NextTagName(b.ctx, Sub, after)
+			b.ok(err)
+			if after == "" {
+				break
+			}
+			names = append(names, after)
+		}
+		equal(b, fmt.Sprint(names), "[alpha env zulu]")
+
+		remove := func(name, value string) bool {
+			b.Helper()
+			removed, err := b.RemoveTag(b.ctx, Sub, name, value)
+			b.ok(err)
+			return removed
+		}
+		_, err = b.RemoveTag(b.ctx, Sub, "env", "")
+		b.is(err, inventory.ErrHasValues)
+		equal(b, remove("env", "PROD"), false)
+		equal(b, remove("env", "prod"), true)
+		equal(b, remove("Env", "Prod"), true)
+		equal(b, remove("Env", ""), true)
+		equal(b, remove("Env", ""), false)
+	})
+	t.Run("turns", func(t *testing.T) {
+		b := newBench(t, database)
+		take := func(key string) (inventory.Turn, bool) {
+			b.Helper()
+			turn, taken, err := b.TakeTurn(b.ctx, Sub, key, time.Minute)
+			b.ok(err)
+			return turn, taken
+		}
+		first, taken := take("/K")
+		equal(b, taken, true)
+		_, taken = take("/k")
+		equal(b, taken, false)
+		_, taken = take("/other")
+		equal(b, taken, true)
+		b.clock.Pass(time.Minute)
+		second, taken := take("/k")
+		equal(b, taken, true)
+		b.ok(b.EndTurn(b.ctx, first)) // was not its own any more
+		_, taken = take("/k")
+		equal(b, taken, false)
+		b.ok(b.EndTurn(b.ctx, second))
+		_, taken = take("/k")
+		equal(b, taken, true)
+	})
+}
+
+// testTagsAtOnce edits one subscription's tags through two stores.
+func testTagsAtOnce(t *testing.T, database Database) {
+	pair := newPair(t, database)
+	countUp(pair[0], pair[1], 40)
+}
+
+// countUp adds one tag after the other, in two stores at once, and none is lost.
+func countUp(a, b *bench, n int) {
+	a.Helper()
+	var wait sync.WaitGroup
+	for i := range n {
+		through := []*bench{a, b}[i%2]
+		wait.Go(func() {
+			_, err := through.EditSubscriptionTags(through.ctx, Sub, inventory.Put, func(tags map[string]string) (map[string]string, error) {
+				if tags == nil {
+					tags = map[string]string{}
+				}
+				tags[fmt.Sprint(i)] = ""
+				return tags, nil
+			})
+			if err != nil {
+				through.Errorf("%d: %v", i, err)
+			}
+		})
+	}
+	wait.Wait()
+	stored, err := b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	equal(b, len(stored.Tags), n)
+}

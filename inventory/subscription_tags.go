@@ -1,0 +1,55 @@
+package inventory
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	"portico/arm"
+)
+
+const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
+
+// EditSubscriptionTags changes the tags of a subscription. edit gets those that
+// there are, as its own, and returns all that there shall be; it runs inside the
+// writing transaction and must be pure, and its error is returned as it is. The
+// subscription must take the change, and no lock on it forbid it, of the kind
+// that is told: ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError.
+func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
+	sub = arm.Fold(sub)
+	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (map[string]string, error) {
+		current, err := t.openSubscription(sub, kind == Delete)
+		if err != nil {
+			return nil, err
+		}
+		locks, err := collect(t, scanLock, listLocks, sub, subscriptionScope(sub))
+		if err != nil {
+			return nil, err
+		}
+		if err := forbidden(locks, kind, subscriptionScope(sub)); err != nil {
+			return nil, err
+		}
+		tags, err := edit(current.Tags)
+		if err != nil {
+			return nil, err
+		}
+		text, err := storedTags(tags)
+		if err != nil {
+			return nil, err
+		}
+		_, err = t.exec(updateSubscriptionTags, text, micros(t.now), sub)
+		return tags, err
+	})
+}
+
+// readTags reads stored tags. Most have none, and every request reads its
+// subscription.
+func readTags(text, of string) (tags map[string]string, err error) {
+	if text == "{}" || text == "null" {
+		return nil, nil
+	}
+	if err := json.Unmarshal([]byte(text), &tags); err != nil {
+		return nil, fmt.Errorf("tags of %s: %w", of, err)
+	}
+	return tags, nil
+}

@@ -1,0 +1,117 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"portico/arm"
+)
+
+// TagName is the name of a tag that clients have defined ahead of its use, with
+// the values that they have defined for it.
+type TagName struct {
+	Key    string // the folded name
+	Name   string // as the PUT that defined it wrote it
+	Values []string
+}
+
+const (
+	insertTagName = `INSERT INTO tag_names (subscription, name, value, spelling, created) VALUES (?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, name, value) DO NOTHING`
+	selectTagName = `SELECT name, value, spelling FROM tag_names WHERE subscription = ? AND name = ? ORDER BY value`
+	nextTagName   = `SELECT name FROM tag_names WHERE subscription = ? AND name > ? ORDER BY name LIMIT 1`
+	deleteTagName = `DELETE FROM tag_names WHERE subscription = ? AND name = ? AND value = ?`
+	nextTagInUse  = `SELECT tag FROM resource_tags WHERE subscription = ? AND tag > ? ORDER BY tag LIMIT 1`
+)
+
+// DefineTag defines the name of a tag or, unless it is empty, a value for a
+// defined name; ErrNotFound where the name is not defined. It tells whether
+// there was none before. The subscription must take the change:
+// ErrSubscriptionNotFound, *SubscriptionStateError.
+func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created bool, err error) {
+	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (bool, error) {
+		sub := arm.Fold(sub)
+		if _, err := t.openSubscription(sub, false); err != nil {
+			return false, err
+		}
+		spelling := name
+		if value != "" {
+			if _, err := loadTagName(t, sub, name); err != nil {
+				return false, err
+			}
+			spelling = value
+		}
+		n, err := t.exec(insertTagName, sub, arm.Fold(name), value, spelling, micros(t.now))
+		return n == 1, err
+	})
+}
+
+// ErrHasValues refuses to remove the name of a tag for which values are defined.
+var ErrHasValues = errors.New("inventory: values are defined for the tag")
+
+// RemoveTag removes a defined name or, unless it is empty, a value of it. It
+// tells whether there was one. The subscription must take it, as by DefineTag.
+func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed bool, err error) {
+	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (bool, error) {
+		sub := arm.Fold(sub)
+		if _, err := t.openSubscription(sub, true); err != nil {
+			return false, err
+		}
+		if value == "" {
+			defined, err := loadTagName(t, sub, name)
+			switch {
+			case errors.Is(err, ErrNotFound):
+				return false, nil
+			case err != nil:
+				return false, err
+			case len(defined.Values) > 0:
+				return false, ErrHasValues
+			}
+		}
+		n, err := t.exec(deleteTagName, sub, arm.Fold(name), value)
+		return n == 1, err
+	})
+}
+
+// TagName returns a defined name, or ErrNotFound.
+func (s *Store) TagName(ctx context.Context, sub, name string) (TagName, error) {
+	return loadTagName(s.read(ctx), arm.Fold(sub), name)
+}
+
+func loadTagName(from source, sub, name string) (TagName, error) {
+	defined := TagName{}
+	err := from.each(func(scan scanner) error {
+		var value, spelling string
+		if err := scan(&defined.Key, &value, &spelling); err != nil {
+			return err
+		}
+		if value == "" {
+			defined.Name = spelling
+		} else {
+			defined.Values = append(defined.Values, value)
+		}
+		return nil
+	}, selectTagName, sub, arm.Fold(name))
+	if err == nil && defined.Key == "" {
+		err = ErrNotFound
+	}
+	return defined, err
+}
+
+// NextTagName returns the folded name, behind after, of the next tag that is
+// defined or that a resource has; "" at the end.
+func (s *Store) NextTagName(ctx context.Context, sub, after string) (next string, err error) {
+	from := s.read(ctx)
+	for _, statement := range [...]string{nextTagName, nextTagInUse} {
+		var name string
+		switch err := from.one(statement, arm.Fold(sub), arm.Fold(after))(&name); {
+		case errors.Is(err, sql.ErrNoRows):
+		case err != nil:
+			return "", err
+		case next == "" || name < next:
+			next = name
+		}
+	}
+	return next, nil
+}

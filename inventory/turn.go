@@ -1,0 +1,46 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"portico/arm"
+)
+
+const (
+	takeTurn = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, key) DO NOTHING`
+	takeOverTurn = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
+	endTurn      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
+)
+
+// Turn is the right to change something of a resource at its provider, beside
+// nobody else who asks for a turn.
+type Turn struct {
+	subscription, key string
+	token             [16]byte
+}
+
+// TakeTurn takes the turn for a resource. It is not taken while somebody has it,
+// who then has it for as long as it was asked for, at most. It is for changes
+// that start from what is there: what is lost when two of them meet.
+func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duration) (turn Turn, taken bool, err error) {
+	turn = Turn{arm.Fold(sub), arm.Fold(key), newID()}
+	taken, err = commit(ctx, s, unflushed, aboutSubscription(sub), func(t *tx) (bool, error) {
+		until := micros(t.now.Add(hold))
+		n, err := t.exec(takeTurn, turn.subscription, turn.key, turn.token[:], until)
+		if err == nil && n == 0 {
+			n, err = t.exec(takeOverTurn, turn.token[:], until, turn.subscription, turn.key, micros(t.now))
+		}
+		return n == 1, err
+	})
+	return turn, taken, err
+}
+
+// EndTurn gives a turn back.
+func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
+	return s.writer.do(ctx, unflushed, aboutSubscription(turn.subscription), func(t *tx) error {
+		_, err := t.exec(endTurn, turn.subscription, turn.key, turn.token[:])
+		return err
+	})
+}

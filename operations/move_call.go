@@ -1,0 +1,366 @@
+package operations
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"sync"
+	"time"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// asksAtOnce bounds the questions about the members of one call.
+const asksAtOnce = 8
+
+// heard is what came of a task, to be told to the plan.
+type heard func(now time.Time)
+
+// carryOut does all tasks at the same time, and records what came of them. None
+// begins once ctx has ended; what was begun is seen to its end, for a while.
+func (w *moveWork) carryOut(ctx context.Context, tasks []moveTask) error {
+	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(concludeTime, cut) })
+	defer stop()
+	var (
+		at      sync.WaitGroup
+		mu      sync.Mutex
+		told    []heard
+		failure error
+	)
+	do := func(work func() heard) {
+		at.Go(func() {
+			tell := work()
+			mu.Lock()
+			defer mu.Unlock()
+			told = append(told, tell)
+		})
+	}
+	for _, task := range tasks {
+		if failure != nil || ctx.Err() != nil {
+			break
+		}
+		c := task.call
+		switch task.step {
+		case stepSend:
+			var send func() heard
+			if send, failure = w.begin(ctx, calling, c); send != nil {
+				do(send)
+			}
+		case stepPoll:
+			do(func() heard { return w.poll(calling, c) })
+		case stepAsk:
+			do(func() heard { return w.ask(calling, c) })
+		}
+	}
+	at.Wait()
+	for _, tell := range told {
+		tell(w.now())
+	}
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), concludeTime)
+	defer cancel()
+	if err := w.settle(recording); err != nil {
+		return errors.Join(failure, err)
+	}
+	if err := w.save(recording); err != nil {
+		return errors.Join(failure, err)
+	}
+	if failure == nil && ctx.Err() != nil {
+		failure = context.Cause(ctx)
+	}
+	return failure
+}
+
+// begin records that a call is about to be made, and returns what makes it; nil
+// where it is not to be made after all.
+func (w *moveWork) begin(ctx, calling context.Context, c *MovingCall) (func() heard, error) {
+	q, endpoint, err := w.target(c)
+	if err != nil {
+		w.plan.hear(c, moveSaid{result: moveNotSent, silent: true}, w.now())
+		return nil, nil //nolint:nilerr // the map lacks the region, for now
+	}
+	before, begun, now := *c, time.Now(), w.now()
+	c.sent(now.Add(w.SendWithin + w.CallTimeout + w.CallMargin + w.window(c)))
+	var ids []string
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
+	for _, m := range c.open() {
+		ids = append(ids, m.ID)
+		order.Members = append(order.Members, c.inventoryMember(m))
+	}
+	err = w.Asker.Store.BeginMoveCall(ctx, &w.held.Job, order, w.render())
+	switch {
+	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTaken):
+		*c = before
+		return nil, w.revise(ctx, c)
+	case errors.Is(err, inventory.ErrSubscriptionNotFound):
+		*c = before
+		w.plan.stop(errorText(string(arm.SubscriptionNotFound), "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		return nil, nil
+	case err != nil:
+		*c = before
+		return nil, err
+	}
+	return func() heard {
+		said := w.exchange(calling, c, q, endpoint, moveContent(w.to, ids), begun)
+		return func(now time.Time) {
+			w.metrics.calls.WithLabelValues(said.result.String()).Inc()
+			w.noteCall(c, said)
+			w.plan.hear(c, said, now)
+		}
+	}, nil
+}
+
+// revise finds the members of a call that cannot move any more.
+func (w *moveWork) revise(ctx context.Context, c *MovingCall) error {
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	for _, m := range c.open() {
+		row, err := w.Asker.Store.Resource(ctx, w.from.Subscription, m.Key)
+		switch {
+		case errors.Is(err, inventory.ErrNotFound):
+			m.verdict, m.Error = fateGone, absentText(m.ID)
+			continue
+		case err != nil:
+			return err
+		case row.Phase != inventory.Live || row.FollowDelete || !m.Stray && row.Region != c.Region:
+			m.verdict, m.Error = fateStayed, errorText("RequestConflict", "The resource is being deleted, or was made anew.")
+			continue
+		}
+		switch _, err := w.Asker.Store.Resource(ctx, w.to.Subscription, order.MovedRow(row, w.to).Key); {
+		case err == nil:
+			m.verdict, m.Error = fateStayed, errorText("RequestConflict", "The target resource group has a resource of this ID.")
+		case !errors.Is(err, inventory.ErrNotFound):
+			return err
+		}
+	}
+	c.Due = w.now().Add(w.Floor)
+	return nil
+}
+
+// target is what is called for a call, and where.
+func (w *moveWork) target(c *MovingCall) (*routing.Request, *regions.Endpoint, error) {
+	return w.Asker.moveTarget(c, w.from, "moveResources")
+}
+
+// moveTarget builds the request of a call: its path names the source group.
+func (a Asker) moveTarget(c *MovingCall, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
+	_, endpoint, err := a.question(c.row(c.Members[0], from.Subscription))
+	if err != nil {
+		return nil, nil, err
+	}
+	q, fault := routing.Classify(a.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action, "")
+	if fault != nil {
+		return nil, nil, fault
+	}
+	q.Query.Raw = "api-version=" + c.Version
+	return q, endpoint, nil
+}
+
+// row is what is needed to ask for a member where it was.
+func (c *MovingCall) row(m *MovingMember, sub string) inventory.Resource {
+	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
+}
+
+// window is how long a call without an answer may still take effect.
+func (w *moveWork) window(c *MovingCall) (longest time.Duration) {
+	for _, m := range c.Members {
+		window := w.LateWriteWindow
+		if q, _, err := w.Asker.question(c.row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
+			window = q.Type.LateWriteWindow
+		}
+		longest = max(longest, window)
+	}
+	return longest
+}
+
+func moveContent(to inventory.Group, ids []string) []byte {
+	text, err := json.Marshal(struct {
+		Target    string   `json:"targetResourceGroup"`
+		Resources []string `json:"resources"`
+	}{routing.GroupID(to.Subscription, to.Name), ids})
+	if err != nil { // strings always have a JSON form
+		return nil
+	}
+	return text
+}
+
+// header carries the ids of a call, on whose behalf it is made, and what the
+// provider is to record of it: the same for every resource of a move (common
+// headers, x-ms-arm-resource-system-data).
+func (p *MovePayload) header(a Asker, region string) http.Header {
+	header := headerOf(p.Correlation, region)
+	p.Caller.Stamp(header)
+	header.Set("Referer", fanout.PublicLink(a.Public, p.Path, p.Query))
+	return header
+}
+
+func (p *MovePayload) systemData() string {
+	text, err := json.Marshal(map[string]string{
+		"lastModifiedBy": p.Caller.Signature(), "lastModifiedByType": p.Caller.Kind(),
+		"lastModifiedAt": p.Begun.UTC().Format("2006-01-02T15:04:05.0000000Z"),
+	})
+	if err != nil { // strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}
+
+// exchange sends a call. Once sent it is seen to its end.
+func (w *moveWork) exchange(ctx context.Context, c *MovingCall, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) moveSaid {
+	header := w.payload.header(w.Asker, w.Region)
+	header.Set(tracing.SystemDataHeader, w.payload.systemData())
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
+		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
+		Since: begun, SendWithin: w.SendWithin,
+	})
+	if err != nil {
+		return unansweredMove(err, c.Namespace)
+	}
+	defer response.Body.Close()
+	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	after, _ := upstream.RetryAfter(response.Header, time.Now())
+	said := moveSaid{after: min(after, longestPause), result: moveResultOf(response.StatusCode)}
+	switch {
+	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
+		said.result = moveAmbiguous
+	case said.result == moveAccepted:
+		if poll := PollOf(response, w.Asker.Public, to, w.payload.Caller); poll != nil {
+			said.poll = &MovingPoll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
+		}
+	case said.result != moveDone:
+		said.text = textOf(response.StatusCode, body)
+	}
+	return said
+}
+
+// moveResultOf reads the status of the answer to a move: what is definite in it
+// is as for any write (see package inventory, rule R4).
+func moveResultOf(status int) moveResult {
+	switch {
+	case status == http.StatusAccepted:
+		return moveAccepted
+	case status == http.StatusTooManyRequests:
+		return moveThrottled
+	case status == http.StatusRequestTimeout, status >= 500, status < 200:
+		return moveAmbiguous
+	case status < 300:
+		return moveDone
+	}
+	return moveRefused
+}
+
+// unansweredMove is a call that brought no answer.
+func unansweredMove(err error, namespace string) moveSaid {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		fault = &upstream.Fault{Sent: true, Err: err}
+	}
+	said := moveSaid{result: moveAmbiguous, silent: !fault.TooLate(), text: string(fault.ARM(namespace).Body())}
+	if !fault.Sent {
+		said.result = moveNotSent
+	}
+	return said
+}
+
+// poll asks how the operation of a call stands.
+func (w *moveWork) poll(ctx context.Context, c *MovingCall) heard {
+	said := moveSaid{result: moveNotSent, silent: true}
+	if _, endpoint, err := w.target(c); err == nil {
+		said = w.Asker.pollMove(ctx, c, endpoint, w.payload.header(w.Asker, w.Region))
+	}
+	return func(now time.Time) {
+		if said.result != moveAccepted && said.result != moveNotSent {
+			w.metrics.calls.WithLabelValues(said.result.String()).Inc()
+			w.noteCall(c, said)
+		}
+		w.plan.hear(c, said, now)
+	}
+}
+
+func (a Asker) pollMove(ctx context.Context, c *MovingCall, endpoint *regions.Endpoint, header http.Header) moveSaid {
+	answer, err := a.read(ctx, header, endpoint, c.Poll.Path, c.Poll.Query)
+	if err != nil {
+		return moveSaid{result: moveNotSent, silent: true}
+	}
+	asked, _ := upstream.RetryAfter(answer.Header, time.Now())
+	said := moveSaid{result: moveAccepted, after: min(asked, longestPause)}
+	follow := inventory.Follow{Status: c.Poll.Status}
+	switch {
+	case followOver(follow, answer) && (answer.Status == http.StatusNotFound || answer.Status == http.StatusGone):
+		said.result = moveLost
+	case followOver(follow, answer):
+		said.result, said.text = moveOver, failureText(follow, answer)
+	case answer.Status == http.StatusAccepted:
+		if next, own := PollTarget(answer.Header.Get("Location"), a.Public, endpoint); own && !c.Poll.Status {
+			said.poll = &MovingPoll{Path: next.EscapedPath(), Query: next.RawQuery}
+		}
+	case answer.Status != http.StatusOK:
+		said.result = moveNotSent
+	}
+	return said
+}
+
+// ask looks for all open members of a call where they were and where they are to
+// be.
+func (w *moveWork) ask(ctx context.Context, c *MovingCall) heard {
+	asked, members := w.now(), c.open()
+	sights := make([]moveSight, len(members))
+	twins := make([]*inventory.Sighting, len(members))
+	var asking sync.WaitGroup
+	slots := make(chan struct{}, asksAtOnce)
+	for i, m := range members {
+		slots <- struct{}{}
+		asking.Go(func() {
+			defer func() { <-slots }()
+			sights[i], twins[i] = w.look(ctx, c, m, asked)
+		})
+	}
+	asking.Wait()
+	return func(now time.Time) {
+		heard := false
+		for i, m := range members {
+			heard = heard || sights[i].known
+			m.twin = twins[i]
+			c.see(m, sights[i], asked)
+		}
+		w.plan.conclude(c, heard, now)
+	}
+}
+
+// look asks for one member under both of its IDs.
+func (w *moveWork) look(ctx context.Context, c *MovingCall, m *MovingMember, asked time.Time) (s moveSight, twin *inventory.Sighting) {
+	row := c.row(m, w.from.Subscription)
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
+		q, endpoint, err := w.Asker.question(at)
+		if err != nil {
+			return moveSight{}, nil
+		}
+		answer, err := w.Asker.read(ctx, w.payload.header(w.Asker, w.Region), endpoint, q.Path.Escaped(), q.Query.Raw)
+		if err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+			return moveSight{}, nil
+		}
+		there := answer.Status == http.StatusOK
+		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
+			s.working = true
+		}
+		if i == 0 {
+			s.old = there
+			continue
+		}
+		if s.new = there; there && s.old {
+			seen := NewSighting(w.Asker.Map, q, endpoint.Region, c.Version, answer.Body, asked)
+			twin = &seen
+		}
+	}
+	s.known = true
+	return s, twin
+}

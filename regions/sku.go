@@ -1,0 +1,94 @@
+package regions
+
+import (
+	"slices"
+
+	"portico/arm"
+)
+
+// SKU is one of those in which a type's resources can be made (resource
+// reference, Put Resource, field sku; addendum, Enumerating SKUs for a new
+// resource). What is not set is empty.
+type SKU struct {
+	Name, Tier, Size, Family, Kind string
+	// Locations are those of the type where it is offered, normalised, and Zones
+	// the zones in some of them.
+	Locations []string
+	Zones     map[string][]string
+	// APIVersions are those of the type by which it is offered, newest first.
+	APIVersions []string
+	// RequiredFeatures are features, "Namespace/name", for all of which a
+	// subscription must be registered; RequiredQuotaIDs are offers, of which it
+	// must have one.
+	RequiredFeatures, RequiredQuotaIDs []string
+	Capacity                           *SKUCapacity // nil: it does not scale
+	Capabilities                       []SKUCapability
+	Costs                              []SKUCost
+}
+
+// SKUCapacity is how resources of a SKU scale out and in. Where the scale type
+// is None the numbers mean nothing.
+type SKUCapacity struct {
+	Minimum, Maximum, Default int64
+	ScaleType                 ScaleType
+}
+
+// SKUCapability is something that a SKU can do.
+type SKUCapability struct{ Name, Value string }
+
+// SKUCost is what a SKU is metered by.
+type SKUCost struct {
+	MeterID      string
+	Quantity     int64
+	ExtendedUnit string
+}
+
+// ScaleType is who changes a capacity (addendum, Enumerating SKUs for an
+// existing resource, capacity.scaleType).
+type ScaleType uint8
+
+// The scale types, by the words of the contract.
+const (
+	ScaleNone ScaleType = iota
+	ScaleManual
+	ScaleAutomatic
+)
+
+// ScaleTypes returns every legal value.
+func ScaleTypes() []ScaleType { return []ScaleType{ScaleNone, ScaleManual, ScaleAutomatic} }
+
+func (s ScaleType) String() string { return name(s, "None", "Manual", "Automatic") }
+
+// OfferedIn reports whether the SKU is offered by an api-version, in any casing,
+// to a subscription with an offer and the features that has finds.
+func (s *SKU) OfferedIn(apiVersion, offer string, has func(feature string) bool) bool {
+	same := func(a string) func(string) bool { return func(b string) bool { return arm.EqualFold(a, b) } }
+	if !slices.ContainsFunc(s.APIVersions, same(apiVersion)) {
+		return false
+	}
+	if len(s.RequiredQuotaIDs) > 0 && !slices.ContainsFunc(s.RequiredQuotaIDs, same(offer)) {
+		return false
+	}
+	return !slices.ContainsFunc(s.RequiredFeatures, func(f string) bool { return !has(f) })
+}
+
+// resolveSKUs fills in what SKUs have from their type, which is finished.
+func (t *ResourceType) resolveSKUs(declared []SKU) {
+	for _, s := range declared {
+		if len(s.Locations) == 0 {
+			s.Locations = t.Locations
+		}
+		if len(s.APIVersions) == 0 {
+			s.APIVersions = t.APIVersions
+		}
+		s.APIVersions = arm.NewestFirst(s.APIVersions)
+		t.SKUs = append(t.SKUs, s)
+	}
+	if len(t.SKUs) > 0 {
+		t.Provider.skuTypes = append(t.Provider.skuTypes, t)
+	}
+}
+
+// SKUTypes returns the provider's types that have SKUs in the map, parents
+// before those nested in them.
+func (p *Provider) SKUTypes() []*ResourceType { return p.skuTypes }

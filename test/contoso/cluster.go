@@ -1,0 +1,186 @@
+package contoso
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+)
+
+// A cluster is a composite resource: the provider makes its machines through the
+// front door, as a client of the other namespace, in a subscription of its own.
+// Each machine carries the tag by which it is known for which resource of a
+// customer it was made (addendum, Correlating resources created on behalf of
+// customer). They are made before the cluster shows them, and deleted before it
+// goes.
+
+// FrontDoor is how a provider reaches other providers.
+type FrontDoor struct {
+	URL          string // scheme and host
+	Token        string // of its own identity there, "" for none
+	Subscription string // the provider's internal one
+}
+
+const (
+	createdForTag = "resourceCreatedFor"
+	mostWorkers   = 16
+	callTime      = 30 * time.Second
+)
+
+// compose makes the machines that a PUT or PATCH of a cluster asks for, and
+// gives the body in which they are named. Of other types it gives it back.
+func (p *Provider) compose(c *call, t *resourceType, condition precondition, body object) (object, error) {
+	if !t.composite {
+		return body, nil
+	}
+	if p.frontDoor == nil {
+		return nil, fail(http.StatusConflict, "NoInternalSubscription", "The provider has no subscription in which it could make the machines of a cluster.")
+	}
+	properties, err := body.object("properties")
+	if err != nil {
+		return nil, err
+	}
+	now, err := p.machines(c, condition)
+	if err != nil {
+		return nil, err
+	}
+	workers := max(1, len(now))
+	if v, given := properties.given("workers"); given {
+		if json.Unmarshal(v, &workers) != nil || workers < 1 || workers > mostWorkers {
+			return nil, badRequest("InvalidWorkers", "The member 'properties.workers' must be a whole number from 1 to %d.", mostWorkers)
+		}
+	} else if c.method == http.MethodPatch {
+		return body, nil
+	}
+	if err := p.makeGroup(c); err != nil {
+		return nil, err
+	}
+	var made []string
+	for i := range workers {
+		id := p.machine(c.address, i)
+		if err := p.makeMachine(c, id, i < len(now)); err != nil {
+			return nil, err
+		}
+		made = append(made, id)
+	}
+	for i := workers; i < len(now); i++ {
+		if err := p.through(c, http.MethodDelete, now[i], nil); err != nil {
+			return nil, err
+		}
+	}
+	properties = properties.with("workers", encode(workers)).with("machines", encode(made))
+	return body.with("properties", properties.bytes()), nil
+}
+
+// decompose deletes the machines of a cluster.
+func (p *Provider) decompose(c *call, t *resourceType, condition precondition) error {
+	if !t.composite || p.frontDoor == nil {
+		return nil
+	}
+	now, err := p.machines(c, condition)
+	if err != nil {
+		return err
+	}
+	for _, id := range now {
+		if err := p.through(c, http.MethodDelete, id, nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// machines are those that a cluster has now, if a write of it may be carried out.
+func (p *Provider) machines(c *call, condition precondition) (ids []string, err error) {
+	_, err = p.transact(func(x *tx) (answer, error) {
+		if err := x.permits(c); err != nil {
+			return answer{}, err
+		}
+		current := x.held(c.address)
+		if current != nil {
+			if v, given := current.Properties.given("machines"); given {
+				_ = json.Unmarshal(v, &ids) // the provider's own
+			}
+		}
+		switch {
+		case current == nil && c.method == http.MethodPatch:
+			return answer{}, resourceNotFound(c.address)
+		case current == nil && c.method == http.MethodDelete:
+			return answer{}, nil
+		}
+		return answer{}, condition.allows(current)
+	})
+	return ids, err
+}
+
+func (p *Provider) internalGroup() string {
+	return "/subscriptions/" + p.frontDoor.Subscription + "/resourceGroups/clusters-" + p.region
+}
+
+// machine is the id of a cluster's machine: always the same, so that what was
+// begun and broke off goes on where it was.
+func (p *Provider) machine(cluster address, i int) string {
+	sum := sha256.Sum256([]byte(cluster.key()))
+	return fmt.Sprintf("%s/providers/%s/virtualMachines/%s-%d", p.internalGroup(), computeNamespace, hex.EncodeToString(sum[:6]), i)
+}
+
+func (p *Provider) makeGroup(c *call) error {
+	return p.through(c, http.MethodPut, p.internalGroup(), object{{"location", encode(p.region)}})
+}
+
+// makeMachine makes a machine, or tells one that there is, by PATCH, once more
+// what it is for.
+func (p *Provider) makeMachine(c *call, id string, exists bool) error {
+	body := object{{"tags", encode(map[string]string{createdForTag: c.address.id()})}}
+	method := http.MethodPatch
+	if !exists {
+		method, body = http.MethodPut, body.with("location", encode(p.region))
+	}
+	return p.through(c, method, id, body)
+}
+
+// through makes a call through the front door that belongs to what the call c
+// asked for. What the front door refuses is the cluster's refusal.
+func (p *Provider) through(c *call, method, id string, body object) error {
+	var content []byte
+	if body != nil {
+		content = body.bytes()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), callTime)
+	defer cancel()
+	r, err := http.NewRequestWithContext(ctx, method, p.frontDoor.URL+id+"?api-version="+apiVersions[1], bytes.NewReader(content))
+	if err != nil {
+		return err
+	}
+	if body != nil {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	if p.frontDoor.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+p.frontDoor.Token)
+	}
+	if correlation := c.header.Get("x-ms-correlation-request-id"); correlation != "" {
+		r.Header.Set("x-ms-correlation-request-id", correlation)
+	}
+	answer, err := p.outward.Do(r)
+	if err != nil {
+		return fail(http.StatusConflict, "FrontDoorUnreachable", "The front door could not be reached.")
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(io.LimitReader(answer.Body, maxBody))
+	switch {
+	case err != nil:
+		return fail(http.StatusConflict, "FrontDoorUnreachable", "The front door broke off its answer.")
+	case answer.StatusCode < http.StatusMultipleChoices, method == http.MethodDelete && answer.StatusCode == http.StatusNotFound:
+		return nil
+	}
+	var refusal errorBody
+	if json.NewDecoder(bytes.NewReader(text)).Decode(&refusal) != nil {
+		return errors.New("the front door answers " + answer.Status)
+	}
+	return fail(http.StatusConflict, refusal.Error.Code, "%s", refusal.Error.Message)
+}

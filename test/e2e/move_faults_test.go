@@ -1,0 +1,212 @@
+package e2e
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// moveMisbehaves has the calls that move something at an endpoint misbehave.
+func moveMisbehaves(t *testing.T, w *harness.World, region, fault string, count int) {
+	t.Helper()
+	w.Contoso(region).Do(t, harness.Request{
+		Method: http.MethodPost, Path: "/contoso/faults", Body: fmt.Sprintf(`{"method":"POST","pathContains":"oveResources","fault":%q,"count":%d}`, fault, count),
+	}).Want(t, 201)
+}
+
+// What passes, passes; and where a provider does a thing by halves, or later than
+// anybody waits for, the index says what it has done.
+func TestMoveAmongFaults(t *testing.T) {
+	w := movers(t, harness.WorldOptions{})
+	from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, otherSubscription, "to")
+	ids := makeIn(t, w, from, oneOfEach())
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: from + "/providers/Contoso.Compute/virtualMachines/vm-westus/disks/d?api-version=" + harness.Version, Body: `{}`,
+	}).Want(t, 201)
+	for _, round := range [][]string{
+		{"async=location", "async=azure-async-only", "async=azure-async", "async=no-url"},
+		{"reset-before", "reset-after", "throttle=1", "status=503"},
+		{"late=1s", "late=3s", "delay=1s", "delay=4s"},
+		{"halfway", "foreign-location", "own-location", "slow=1s"},
+	} {
+		for i, fault := range round {
+			moveMisbehaves(t, w, append(harness.RegionNames(), "global")[i], fault, 1)
+		}
+		if a := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...)).end(t, w.Portico); a.Status != 204 {
+			t.Fatalf("%v: %d %s", round, a.Status, a.Body)
+		}
+		if n := len(agree(t, w, w.Portico, from, to)); n != len(ids)+1 {
+			t.Errorf("%v: %d resources arrived", round, n)
+		}
+		behave(t, w)
+		for i, id := range ids {
+			ids[i] = to + id[len(from):]
+		}
+		from, to = to, from
+	}
+}
+
+// What a provider refuses stays, and is told resource by resource; the rest moves.
+func TestMoveInPart(t *testing.T) {
+	w := movers(t, harness.WorldOptions{})
+	from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, otherSubscription, "to")
+	ids := makeIn(t, w, from, map[string]string{"Contoso.Compute/virtualMachines/a": "westus", "Contoso.Compute/virtualMachines/b": "eastus"})
+	linked := makeIn(t, w, from, map[string]string{"Contoso.Compute/networkInterfaces/n": "westus"})[0]
+	w.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: ids[0] + "?api-version=" + harness.Version, Body: fmt.Sprintf(`{"location":"westus","properties":{"linkedTo":%q}}`, linked),
+	}).Want(t, 200)
+	// Asked beforehand it says so, and changes nothing.
+	refused := beginMove(t, w.Portico, moveRequest("validateMoveResources", from, to, ids...)).fault(t, w.Portico, "ResourceMoveProviderValidationFailed")
+	if d := refused.Error.Details; len(d) != 1 || d[0].Target != "Contoso.Compute/virtualMachines" || !strings.Contains(d[0].Message, "MissingMoveDependentResources") || !strings.Contains(d[0].Message, linked) {
+		t.Errorf("%+v", refused)
+	}
+	if !strings.HasPrefix(refused.Error.Message, "Resource move validation failed. Please see details. Diagnostic information: timestamp '") {
+		t.Errorf("%s", refused.Error.Message)
+	}
+	if arrived := agree(t, w, w.Portico, from, to); len(arrived) != 0 {
+		t.Errorf("%v", arrived)
+	}
+	all := append(slices.Clone(ids), linked)
+	moveMisbehaves(t, w, "eastus", "async=location", 1)
+	if a := beginMove(t, w.Portico, moveRequest("validateMoveResources", from, to, all...)).end(t, w.Portico); a.Status != 204 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	o := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...))
+	told := o.fault(t, w.Portico, "ResourceMoveFailed")
+	if d := told.Error.Details; len(d) != 1 || d[0].Target != ids[0] || !strings.Contains(d[0].Message, "MissingMoveDependentResources") || !strings.Contains(told.Error.Message, "1 of 2 resources") {
+		t.Errorf("%+v", told)
+	}
+	var now struct {
+		Status               string
+		Total, Moved, Failed int
+		PercentComplete      float64
+		Error                struct{ Code string }
+	}
+	if err := json.Unmarshal(w.Portico.Do(t, harness.Request{Path: o.status}).Want(t, 200).Body, &now); err != nil ||
+		now.Status != "Failed" || now.Total != 2 || now.Moved != 1 || now.Failed != 1 || now.Error.Code != "ResourceMoveFailed" {
+		t.Errorf("%+v %v", now, err)
+	}
+	if arrived := agree(t, w, w.Portico, from, to); len(arrived) != 1 {
+		t.Errorf("%v", arrived)
+	}
+	moveMisbehaves(t, w, "westus", "async-fails=azure-async", 1)
+	told = beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids[0], linked)).fault(t, w.Portico, "ResourceMoveFailed")
+	if d := told.Error.Details; len(d) != 2 || !strings.Contains(d[0].Message, "OperationFailed") {
+		t.Errorf("%+v", told)
+	}
+	if a := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids[0], linked)).end(t, w.Portico); a.Status != 204 {
+		t.Errorf("%d %s", a.Status, a.Body)
+	}
+	if arrived := agree(t, w, w.Portico, from, to); len(arrived) != 3 {
+		t.Errorf("%v", arrived)
+	}
+}
+
+// While a region is down its resources wait, by name; an operator can call it off,
+// and the time for it ends: what has moved has moved.
+func TestMoveThatWaitsForARegion(t *testing.T) {
+	for name, ends := range map[string]string{"resumed": "", "cancelled": "OperationCanceled", "over": "ResourceMoveFailed"} {
+		t.Run(name, func(t *testing.T) {
+			extra := moveSettings
+			if name == "over" {
+				extra = strings.Replace(extra, "limit: 2m}\n", "limit: 4s}\n", 1)
+			}
+			w := movers(t, harness.WorldOptions{Config: harness.Config{Extra: extra}})
+			from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, harness.SubscriptionID, "to")
+			ids := makeIn(t, w, from, map[string]string{"Contoso.Compute/virtualMachines/a": "westus", "Contoso.Compute/virtualMachines/b": "eastus"})
+			w.Contoso("eastus").Kill(t)
+			o := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...))
+			soon(t, "the status names the region", func() bool {
+				text := string(w.Portico.Do(t, harness.Request{Path: o.status}).Want(t, 200).Body)
+				return strings.Contains(text, `"waitingFor":["eastus"]`) && strings.Contains(text, `"moved":1`)
+			})
+			for _, r := range []harness.Request{
+				{Method: http.MethodDelete, Path: from + ownVersion}, {Method: http.MethodDelete, Path: to + ownVersion},
+				{Method: http.MethodPut, Path: to + "/providers/Contoso.Compute/virtualMachines/new?api-version=" + harness.Version, Body: body("westus")},
+				moveRequest("moveResources", to, from, to+"/providers/Contoso.Compute/virtualMachines/a"),
+			} {
+				w.Portico.Do(t, r).WantError(t, 409, "ResourcesBeingMoved")
+			}
+			if name == "cancelled" {
+				var jobs struct{ Value []struct{ ID string } }
+				if err := json.Unmarshal(w.Portico.Admin(t, harness.Request{Path: "/admin/jobs?kind=move"}).Want(t, 200).Body, &jobs); err != nil || len(jobs.Value) != 1 {
+					t.Fatal(jobs, err)
+				}
+				w.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/jobs/" + jobs.Value[0].ID + "/cancel"}).Want(t, 202)
+			}
+			if ends == "" {
+				w.Contoso("eastus").Restart(t)
+				if a := o.end(t, w.Portico); a.Status != 204 {
+					t.Errorf("%d %s", a.Status, a.Body)
+				}
+			} else {
+				told := o.fault(t, w.Portico, ends)
+				if d := told.Error.Details; len(d) != 1 || d[0].Target != ids[1] {
+					t.Errorf("%+v", told)
+				}
+				w.Contoso("eastus").Restart(t)
+			}
+			want := 2
+			if ends != "" {
+				want = 1
+			}
+			if arrived := agree(t, w, w.Portico, from, to); len(arrived) != want {
+				t.Errorf("%v", arrived)
+			}
+		})
+	}
+}
+
+// Whatever is written to both groups while a move begins and goes on is before
+// it, or refused.
+func TestMoveAgainstWrites(t *testing.T) {
+	w := movers(t, harness.WorldOptions{})
+	from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, otherSubscription, "to")
+	ids := makeIn(t, w, from, oneOfEach())
+	misbehave(t, w, "PUT", "/race-", "delay=150ms", -1)
+	stop, groups := make(chan struct{}), []string{from, to}
+	var writers sync.WaitGroup
+	for n := range 6 {
+		writers.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				in := groups[n%2]
+				id := fmt.Sprintf("%s/providers/Contoso.Compute/virtualMachines/race-%d-%d", in, n, i%5)
+				if n < 2 {
+					id = fmt.Sprintf("%s/providers/Contoso.Compute/virtualMachines/vm-westus/disks/race-%d", in, i)
+				}
+				for _, r := range []harness.Request{
+					{Method: http.MethodPut, Path: id + "?api-version=" + harness.Version, Body: body("westus")}, {Method: http.MethodDelete, Path: id + "?api-version=" + harness.Version},
+				} {
+					a, err := w.Portico.Try(t.Context(), r)
+					if err != nil || a.Status >= 500 || a.Status == 409 && a.ErrorCode() != "ResourcesBeingMoved" {
+						t.Errorf("%s: %v %d %s", r.Path, err, a.Status, a.Body)
+					}
+				}
+			}
+		})
+	}
+	for range 4 {
+		if a := beginMove(t, w.Portico, moveRequest("moveResources", from, to, ids...)).end(t, w.Portico); a.Status != 204 {
+			t.Errorf("%d %s", a.Status, a.Body)
+		}
+		for i, id := range ids {
+			ids[i] = to + id[len(from):]
+		}
+		from, to = to, from
+	}
+	close(stop)
+	writers.Wait()
+	behave(t, w)
+	agree(t, w, w.Portico, from, to)
+}

@@ -1,0 +1,138 @@
+package sdk
+
+import (
+	"maps"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armsubscriptions"
+
+	"portico/test/harness"
+)
+
+func pointers(tags map[string]string) map[string]*string {
+	all := map[string]*string{}
+	for name, v := range tags {
+		all[name] = to.Ptr(v)
+	}
+	return all
+}
+
+func texts(tags map[string]*string) map[string]string {
+	all := map[string]string{}
+	for name, v := range tags {
+		all[name] = value(v)
+	}
+	return all
+}
+
+func TestTagsOfScopes(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	tags, err := armresources.NewTagsClient(c.SubscriptionID, staticToken(owner.Raw), optionsFor(c.World))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx := t.Context()
+	c.createGroup(t, "rg")
+	vm := c.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	c.put(t, ctx, vm, armresources.GenericResource{Location: to.Ptr("eastus")})
+	for _, scope := range []string{c.SubscriptionPath(), c.GroupPath("rg"), vm} {
+		put, err := tags.CreateOrUpdateAtScope(ctx, scope, armresources.TagsResource{
+			Properties: &armresources.Tags{Tags: pointers(map[string]string{"Env": "prod", "b": "2"})},
+		}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if value(put.ID) != scope+"/providers/Microsoft.Resources/tags/default" || value(put.Name) != "default" || value(put.Type) != "Microsoft.Resources/tags" {
+			t.Errorf("%s %s %s", value(put.ID), value(put.Name), value(put.Type))
+		}
+		for _, step := range []struct {
+			operation  armresources.TagsPatchOperation
+			sent, want map[string]string
+		}{
+			{armresources.TagsPatchOperationMerge, map[string]string{"ENV": "test", "c": "3"}, map[string]string{"ENV": "test", "b": "2", "c": "3"}},
+			{armresources.TagsPatchOperationDelete, map[string]string{"b": "2", "c": "other"}, map[string]string{"ENV": "test", "c": "3"}},
+			{armresources.TagsPatchOperationReplace, map[string]string{"d": "4"}, map[string]string{"d": "4"}},
+		} {
+			got, err := tags.UpdateAtScope(ctx, scope, armresources.TagsPatchResource{
+				Operation: to.Ptr(step.operation), Properties: &armresources.Tags{Tags: pointers(step.sent)},
+			}, nil)
+			if err != nil || !maps.Equal(texts(got.Properties.Tags), step.want) {
+				t.Errorf("%s on %s: %+v %v", step.operation, scope, got.TagsResource, err)
+			}
+		}
+		got, err := tags.GetAtScope(ctx, scope, nil)
+		if err != nil || !maps.Equal(texts(got.Properties.Tags), map[string]string{"d": "4"}) {
+			t.Errorf("%+v %v", got.TagsResource, err)
+		}
+	}
+	machine, err := c.resources.GetByID(ctx, vm, harness.Version, nil)
+	if err != nil || value(machine.Tags["d"]) != "4" {
+		t.Errorf("%+v %v", machine.Tags, err)
+	}
+	subscription, err := c.subscriptions.Get(ctx, c.SubscriptionID, nil)
+	if err != nil || value(subscription.Tags["d"]) != "4" {
+		t.Errorf("%+v %v", subscription.Tags, err)
+	}
+
+	// What is in use counts, and cannot be taken off the list.
+	all, _ := collect(t, tags.NewListPager(nil), func(p armresources.TagsClientListResponse) []*armresources.TagDetails { return p.Value })
+	if len(all) != 1 || value(all[0].TagName) != "d" || value(all[0].Count.Value) != 3 || value(all[0].Values[0].TagValue) != "4" || value(all[0].Values[0].Count.Value) != 3 {
+		t.Errorf("%+v", all)
+	}
+	_, err = tags.Delete(ctx, "d", nil)
+	wantError(t, err, 409, "TagNameInUse")
+	for _, scope := range []string{c.SubscriptionPath(), c.GroupPath("rg"), vm} {
+		if _, err := tags.DeleteAtScope(ctx, scope, nil); err != nil {
+			t.Errorf("%s: %v", scope, err)
+		}
+	}
+	_, err = tags.CreateOrUpdateValue(ctx, "Env", "prod", nil)
+	wantError(t, err, 404, "TagNameNotFound")
+	for range 2 {
+		if name, err := tags.CreateOrUpdate(ctx, "Env", nil); err != nil || value(name.TagName) != "Env" {
+			t.Errorf("%+v %v", name, err)
+		}
+		if v, err := tags.CreateOrUpdateValue(ctx, "env", "prod", nil); err != nil || value(v.TagValue.TagValue) != "prod" {
+			t.Errorf("%+v %v", v, err)
+		}
+	}
+	for range 2 {
+		if _, err := tags.DeleteValue(ctx, "Env", "prod", nil); err != nil {
+			t.Error(err)
+		}
+		if _, err := tags.Delete(ctx, "Env", nil); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+func TestNamesAndOperations(t *testing.T) {
+	c := newClients(t, harness.Config{})
+	names, err := armsubscriptions.NewSubscriptionClient(staticToken(owner.Raw), optionsFor(c.World))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]armsubscriptions.ResourceNameStatus{
+		"vm": armsubscriptions.ResourceNameStatusAllowed, "Microsoft-vm": armsubscriptions.ResourceNameStatusReserved,
+	} {
+		got, err := names.CheckResourceName(t.Context(), &armsubscriptions.SubscriptionClientCheckResourceNameOptions{
+			ResourceNameDefinition: &armsubscriptions.ResourceName{Name: to.Ptr(name), Type: to.Ptr("Contoso.Compute/virtualMachines")},
+		})
+		if err != nil || value(got.Status) != want || value(got.Name) != name {
+			t.Errorf("%s: %+v %v", name, got, err)
+		}
+	}
+	operations, err := armresources.NewOperationsClient(staticToken(owner.Raw), optionsFor(c.World))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all, _ := collect(t, operations.NewListPager(nil), func(p armresources.OperationsClientListResponse) []*armresources.Operation { return p.Value })
+	for _, o := range all {
+		if value(o.Name) == "Microsoft.Resources/tags/write" && value(o.Display.Provider) == "Microsoft.Resources" {
+			return
+		}
+	}
+	t.Errorf("%d operations, none for tags", len(all))
+}
