@@ -18,6 +18,7 @@ type Config struct {
 	Store         Store
 	Limits        Limits
 	Upstream      Upstream
+	Health        Health
 	Index         Index
 	Jobs          Jobs
 	Lists         Lists
@@ -233,6 +234,7 @@ func Defaults() Config {
 			GroupsPerSubscription:    980,
 		},
 		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64},
+		Health:   defaultHealth(),
 		Index: Index{
 			SendWithin:      5 * time.Second,
 			CallMargin:      10 * time.Second,

@@ -38,6 +38,11 @@ auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db, connections: 16}
 limits: {requestBody: 4MiB, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980}
 upstream: {callTimeout: 60s, readsPerEndpoint: 64}
+health:
+  probe: {interval: 10s, timeout: 2s, unhealthyAfter: 3, healthyAfter: 2}
+  circuit: {failures: 3, open: 1s, longestOpen: 10s}
+  ejection: {errors: 50%, slowerThan: 5, calls: 20, window: 10s, time: 30s, longestTime: 5m, most: 50%}
+  slowStart: 30s
 index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, cacheEntries: 262144, followLimit: 24h, followRecheck: 1h, pollFloor: 1s, sweepInterval: 6h}
 jobs: {lease: 10s}
 lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}

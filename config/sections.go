@@ -7,7 +7,7 @@ import (
 // sectionNames are the keys of a configuration file, beside include.
 func sectionNames() []string {
 	return []string{
-		"include", "server", "metadata", "auth", "store", "limits", "upstream", "index", "jobs", "lists",
+		"include", "server", "metadata", "auth", "store", "limits", "upstream", "health", "index", "jobs", "lists",
 		"operations", "batch", "groupDelete", "move", "regions", "providers", "subscriptions",
 	}
 }
@@ -25,6 +25,7 @@ func read(r *report, tree *node, disk bool) *Config {
 	readStore(root, &c.Store)
 	readLimits(root, &c.Limits)
 	readUpstream(root, &c.Upstream, files)
+	readHealth(root, &c.Health)
 	readIndex(root, &c)
 	readJobs(root, &c.Jobs)
 	readLists(root, &c)

@@ -9,6 +9,9 @@
 // pointer. Slices and URLs reached through a Map are shared and must not be
 // changed.
 //
+// How the addresses of an endpoint fare is the affair of the package health below
+// this one, and outlives a Map.
+//
 // Nothing here reads files or reports faults: whoever makes the declarations
 // has checked them.
 package regions

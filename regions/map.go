@@ -25,6 +25,7 @@ type Map struct {
 	byKey     map[string]*Provider
 	longest   int                  // of the keys in byKey
 	internal  map[string]*Provider // by the folded ids of their subscriptions
+	endpoints []*Endpoint
 }
 
 // Regions returns all regions in the order of their declaration.
@@ -41,6 +42,10 @@ func (m *Map) Region(name string) (Region, bool) {
 
 // Providers returns all providers, sorted by folded namespace.
 func (m *Map) Providers() []*Provider { return m.providers }
+
+// Endpoints returns every endpoint that serves anything, each once, by region
+// and addresses.
+func (m *Map) Endpoints() []*Endpoint { return m.endpoints }
 
 // Provider returns the provider of a namespace in any casing, or nil. It does
 // not allocate.

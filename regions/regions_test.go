@@ -155,6 +155,21 @@ func TestEndpoints(t *testing.T) {
 	}
 }
 
+func TestAllEndpoints(t *testing.T) {
+	var got []string
+	for _, e := range sample(t).Endpoints() {
+		got = append(got, e.Region+" "+e.String())
+	}
+	want := []string{
+		"eastus https://eastus.images.example", "eastus https://vm.eastus.example", "global https://global.example",
+		"northeurope https://northeurope.images.example", "northeurope https://northeurope.vm.contoso.compute.example",
+		"westus https://westus.example", "westus https://westus.images.example",
+	}
+	if !reflect.DeepEqual(got, want) {
+		t.Errorf("got %q, want %q", got, want)
+	}
+}
+
 func TestLocations(t *testing.T) {
 	m := sample(t)
 	compute := m.Provider("Contoso.Compute")

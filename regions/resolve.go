@@ -2,6 +2,7 @@ package regions
 
 import (
 	"cmp"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -32,6 +33,9 @@ func New(d Declaration) *Map {
 		r.provider(&d.Providers[i])
 	}
 	slices.SortFunc(r.m.providers, func(a, b *Provider) int { return cmp.Compare(a.Key, b.Key) })
+	for _, key := range slices.Sorted(maps.Keys(r.shared)) {
+		r.m.endpoints = append(r.m.endpoints, r.shared[key])
+	}
 	return r.m
 }
 

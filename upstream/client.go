@@ -1,23 +1,21 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"crypto/tls"
 	"errors"
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 
-	"portico/limits"
 	"portico/regions"
+	"portico/regions/health"
 )
 
 // Options bound the calls of a [Client].
@@ -26,8 +24,12 @@ type Options struct {
 	MaxAnswer   int64         // bytes of one answer, after decompression
 	Readers     int           // reads under way to one endpoint; 0: 64
 	TLS         *tls.Config   // for https endpoints; nil for the system's defaults
+	// Health is how addresses are judged and probed; zero: not at all.
+	Health Health
 	// Metrics may be nil.
 	Metrics prometheus.Registerer
+	// Log tells of changes in the health of addresses; nil for none.
+	Log *zap.Logger
 }
 
 const defaultReaders = 64
@@ -48,18 +50,20 @@ const (
 type Client struct {
 	options Options
 	metrics *metrics
+	log     *zap.Logger
+	epoch   time.Time // the health of addresses counts from here
+	board   *health.Board
+	probing atomic.Pointer[Probing]
+	tls     atomic.Pointer[tls.Config]
+	rewatch chan struct{} // there is another map, or another way of probing
 
-	mu    sync.Mutex
-	pools map[string]*pool
-}
+	targets sync.Map // of *regions.Endpoint: *target
 
-// pool holds the connections to the addresses of one endpoint, and what limits
-// the reads of it.
-type pool struct {
-	writes, reads *http.Transport
-	next          atomic.Uint32
-	readers       *limits.Concurrency
-	retries       limits.RetryBudget
+	mu      sync.Mutex
+	watched []*target // of the map
+	byName  map[string]*target
+	pools   map[*health.Address]*pool
+	probers map[*health.Address]*prober
 }
 
 // New returns a client. [Client.Close] ends its idle connections.
@@ -67,7 +71,18 @@ func New(o Options) *Client {
 	if o.Readers == 0 {
 		o.Readers = defaultReaders
 	}
-	return &Client{options: o, metrics: newMetrics(o.Metrics), pools: map[string]*pool{}}
+	c := &Client{
+		options: o, log: o.Log, epoch: time.Now(), rewatch: make(chan struct{}, 1),
+		byName: map[string]*target{}, pools: map[*health.Address]*pool{}, probers: map[*health.Address]*prober{},
+	}
+	if c.log == nil {
+		c.log = zap.NewNop()
+	}
+	c.probing.Store(&o.Health.Probing)
+	c.tls.Store(o.TLS)
+	c.board = health.New(o.Health.Settings, c.changed)
+	c.metrics = newMetrics(o.Metrics, c)
+	return c
 }
 
 // Close drops the connections that are idle.
@@ -75,31 +90,12 @@ func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.pools {
-		p.rest()
+		p.lines.Load().rest()
 	}
 }
 
-// rest drops the connections that are idle. Those that are in use are dropped
-// when they no longer are, unless the pool is called upon again.
-func (p *pool) rest() {
-	p.writes.CloseIdleConnections()
-	p.reads.CloseIdleConnections()
-}
-
-// poolKey is the same for an endpoint in every map that declares it so.
-func poolKey(e *regions.Endpoint) string { return e.Region + " " + e.String() }
-
-func (c *Client) pool(e *regions.Endpoint) *pool {
-	key := poolKey(e)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	p := c.pools[key]
-	if p == nil {
-		p = &pool{writes: c.transport(true), reads: c.transport(false), readers: limits.NewConcurrency(c.options.Readers)}
-		c.pools[key] = p
-	}
-	return p
-}
+// now is the time as the health of addresses is told it.
+func (c *Client) now() time.Duration { return time.Since(c.epoch) }
 
 func (c *Client) transport(forWrites bool) *http.Transport {
 	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
@@ -116,8 +112,8 @@ func (c *Client) transport(forWrites bool) *http.Transport {
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		Protocols:              new(http.Protocols),
 	}
-	if c.options.TLS != nil {
-		t.TLSClientConfig = c.options.TLS.Clone()
+	if settings := c.tls.Load(); settings != nil {
+		t.TLSClientConfig = settings.Clone()
 	}
 	t.Protocols.SetHTTP1(true)
 	t.Protocols.SetHTTP2(!forWrites)
@@ -151,11 +147,12 @@ type Call struct {
 
 // Do makes one attempt and returns the answer, whose body the caller must
 // close; reading it fails once the call's time is up, and with [ErrTooLarge]
-// past the bound on answers. The error is a *[Fault].
+// past the bound on answers. Where no connection could be made, and so nothing
+// was sent, the attempt goes on to another address. The error is a *[Fault].
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
-	p := c.pool(call.Endpoint)
+	t := c.target(call.Endpoint)
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
-	response, sent, err := p.roundTrip(ctx, call)
+	response, sent, err := c.attempt(ctx, t, call, nil)
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
 			err = errors.Join(cause, err)
@@ -165,74 +162,6 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	return response, nil
-}
-
-// errSwitched: no call asks for another protocol.
-var errSwitched = errors.New("the provider switched to another protocol")
-
-func (p *pool) roundTrip(ctx context.Context, call Call) (response *http.Response, sent bool, err error) {
-	response, sent, err = p.exchange(ctx, call)
-	if err == nil && response.StatusCode == http.StatusSwitchingProtocols {
-		_ = response.Body.Close()
-		return nil, sent, errSwitched
-	}
-	return response, sent, err
-}
-
-func (p *pool) exchange(ctx context.Context, call Call) (response *http.Response, sent bool, err error) {
-	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		var got atomic.Bool
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
-		response, err = p.reads.RoundTrip(p.request(ctx, call))
-		return response, got.Load(), err
-	}
-	s := &send{started: call.Since, within: call.SendWithin}
-	ctx = s.trace(ctx)
-	for {
-		// The transport itself replaces a dead connection only when the
-		// content fits its buffer.
-		response, err = p.writes.RoundTrip(p.request(ctx, call))
-		if err == nil {
-			return response, s.sent(), nil
-		}
-		if !s.again() {
-			return nil, s.sent(), s.because(err)
-		}
-	}
-}
-
-// request builds the message byte for byte: net/url would write some paths in
-// an encoding of its own.
-func (p *pool) request(ctx context.Context, call Call) *http.Request {
-	addresses := call.Endpoint.URLs
-	base := addresses[int(p.next.Add(1)-1)%len(addresses)]
-	path, err := url.PathUnescape(call.Path)
-	if err != nil {
-		path = call.Path
-	}
-	r := &http.Request{
-		Method: call.Method,
-		URL:    &url.URL{Scheme: base.Scheme, Host: base.Host, Path: path, RawPath: call.Path, RawQuery: call.Query},
-		Host:   base.Host,
-		Header: call.Header,
-		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	if r.Header == nil {
-		r.Header = http.Header{}
-	}
-	if len(r.Header["User-Agent"]) == 0 {
-		r.Header["User-Agent"] = []string{""} // none of net/http's own
-	}
-	if len(call.Content) > 0 {
-		// With GetBody the transport can change from a connection that died
-		// while idle to a fresh one; that it never sends twice is for the
-		// guard to see to.
-		r.ContentLength = int64(len(call.Content))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Content)), nil }
-		r.Body = io.NopCloser(bytes.NewReader(call.Content))
-	}
-	hideReplayKeys(r.Header)
-	return r.WithContext(ctx)
 }
 
 // ErrTooLarge tells that an answer is longer than the bound.

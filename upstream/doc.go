@@ -6,6 +6,10 @@
 // retries what is safe to retry, through hashicorp/go-retryablehttp and within
 // a budget per endpoint, and holds the whole answer, bounded.
 //
+// Either goes to an address of the endpoint that the package health below regions
+// holds to be fit, by what calls came to and by the probes of [Client.Run], and
+// on to another one as long as nothing was sent.
+//
 // Redirects are never followed, compression is never undone behind the
 // caller's back, and no URL out of an answer is ever dialled: a call names an
 // endpoint of the region map and gives path and query.

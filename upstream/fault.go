@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/regions/health"
 )
 
 // Fault is a call that brought no answer.
@@ -34,9 +35,14 @@ func (f *Fault) TooLate() bool { return !f.Sent && errors.Is(f.Err, errTooLate) 
 // ARM returns the fault as clients see it, for a call to namespace.
 func (f *Fault) ARM(namespace string) *arm.Error {
 	var dns *net.DNSError
+	var down *health.Down
 	switch {
 	case errors.Is(f.Err, context.Canceled):
 		return arm.NewError(arm.ClientClosedRequest).Because(f)
+	case errors.As(f.Err, &down):
+		fault := arm.NewError(arm.BadGatewayConnection, namespace).WithStatus(http.StatusServiceUnavailable).Because(f)
+		fault.RetryAfter = down.After
+		return fault
 	case errors.As(f.Err, &dns):
 		return arm.NewError(arm.InvalidGatewayHost, namespace).Because(f)
 	case f.Timeout() && f.Sent:

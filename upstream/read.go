@@ -8,6 +8,8 @@ import (
 	"net/url"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"portico/regions/health"
 )
 
 // Answer is an answer held whole.
@@ -34,7 +36,10 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
-	attempt := &attempts{pool: c.pool(call.Endpoint), call: call, metrics: c.metrics}
+	attempt := &attempts{client: c, target: c.target(call.Endpoint), call: call}
+	if err := attempt.target.addresses.Down(c.now()); err != nil {
+		return Answer{}, &Fault{Err: c.refuse(err)} // no retry is worth it
+	}
 	if !attempt.begin() {
 		return Answer{}, &Fault{Err: ErrOverBudget}
 	}
@@ -68,28 +73,30 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, body}, nil
 }
 
-// attempts sends the attempts of one read, each to the next address.
+// attempts sends the attempts of one read, each to another address than the one
+// before where there are others.
 type attempts struct {
-	pool    *pool
-	call    Call
-	metrics *metrics
-	sent    bool
-	tries   int
+	client *Client
+	target *target
+	call   Call
+	tried  health.Tried
+	sent   bool
+	tries  int
 }
 
 // RoundTrip makes one attempt. It counts among those that are under way until
 // its answer's body is closed.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := a.pool.readers.Acquire(r.Context()); err != nil {
+	if err := a.target.readers.Acquire(r.Context()); err != nil {
 		return nil, err
 	}
-	response, sent, err := a.pool.roundTrip(r.Context(), a.call)
+	response, sent, err := a.client.attempt(r.Context(), a.target, a.call, &a.tried)
 	a.sent = a.sent || sent
 	if err != nil {
-		a.pool.readers.Release()
+		a.target.readers.Release()
 		return nil, err
 	}
-	response.Body = &releasing{response.Body, a.pool.readers.Release}
+	response.Body = &releasing{response.Body, a.target.readers.Release}
 	return response, nil
 }
 

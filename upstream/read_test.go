@@ -142,8 +142,8 @@ func TestReadFaults(t *testing.T) {
 	// What one attempt sent stays sent, though the last one sent nothing.
 	p := newPeer(t, func(_ int, conn net.Conn) bool { return reset(conn) })
 	_, err = client.Read(context.Background(), Call{Endpoint: endpointOf(p.url(), refusing(t)), Path: "/", Query: secret})
-	if fault := faultOf(t, err); !fault.Sent || strings.Contains(err.Error(), secret) || strings.Contains(err.Error(), p.url().Host) {
-		t.Errorf("got %+v", fault) // the address is that of the last attempt
+	if fault := faultOf(t, err); !fault.Sent || strings.Contains(err.Error(), secret) {
+		t.Errorf("got %+v", fault)
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/go-retryablehttp"
+
+	"portico/regions/health"
 )
 
 // Bounds of the retries of reads.
@@ -49,14 +51,14 @@ func (a *attempts) begin() bool {
 	if a.call.Repeats {
 		return a.budgeted()
 	}
-	a.pool.retries.Request(time.Now())
+	a.target.retries.Request(time.Now())
 	return true
 }
 
 // budgeted takes a retry from the endpoint's budget.
 func (a *attempts) budgeted() bool {
-	allowed := a.pool.retries.Retry(time.Now())
-	a.metrics.retried(allowed)
+	allowed := a.target.retries.Retry(time.Now())
+	a.client.metrics.retried(allowed)
 	return allowed
 }
 
@@ -76,7 +78,8 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 		return false, ctx.Err()
 	}
 	if err != nil {
-		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled), nil
+		var down *health.Down
+		return !errors.Is(err, context.DeadlineExceeded) && !errors.Is(err, context.Canceled) && !errors.As(err, &down), nil
 	}
 	if !statusIsTransient(response.StatusCode) {
 		return false, nil

@@ -94,10 +94,12 @@ func elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// trace arms each connection that the transport chooses for the request.
-func (s *send) trace(ctx context.Context) context.Context {
+// trace arms each connection that the transport chooses for the request, and
+// tells made of it.
+func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
+			made(info)
 			conn := info.Conn
 			if secured, ok := conn.(*tls.Conn); ok {
 				conn = secured.NetConn()

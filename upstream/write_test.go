@@ -149,7 +149,7 @@ func failOnce(client *Client, p *peer) *atomic.Int64 {
 	taken.Store(-1)
 	all.Store(-1)
 	dialled := 0
-	client.pool(p.endpoint()).writes.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+	client.target(p.endpoint()).pools[0].lines.Load().writes.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {

@@ -12,7 +12,6 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway"
-	"portico/regions"
 )
 
 // material is everything that is made of a configuration before any of it takes
@@ -63,7 +62,7 @@ func (s *service) take(ctx context.Context, next *config.Config) (gateway.Reload
 		s.upstream.UseTLS(m.towards.config)
 	}
 	s.live.Replace(before.Succeed(m.config, m.authenticator, m.keys))
-	s.upstream.Retain(endpointsOf(m.config.Map))
+	s.upstream.Watch(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
 	s.towards = m.towards.hash
 	s.generation++
@@ -87,13 +86,6 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 		return m, err
 	}
 	return m, seed(ctx, c, s.store)
-}
-
-func endpointsOf(m *regions.Map) (all []*regions.Endpoint) {
-	for _, p := range m.Providers() {
-		all = append(all, p.Endpoints()...)
-	}
-	return all
 }
 
 // followChanges reloads at SIGHUP, and when the configuration's files have

@@ -75,6 +75,7 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	var parts sync.WaitGroup
 	parts.Go(func() { s.live.Gateway().Runner().Run(ctx) })
 	parts.Go(func() { s.followChanges(ctx) })
+	parts.Go(func() { s.upstream.Run(ctx) })
 	worked := make(chan struct{})
 	go func() {
 		defer close(worked)

@@ -61,8 +61,9 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.metrics = newConfigMetrics(registry)
 	s.upstream = upstream.New(upstream.Options{
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: m.towards.config,
-		Metrics: registry,
+		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
+	s.upstream.Watch(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Metrics: registry, Keys: m.keys,
 		Reload: func(ctx context.Context) (gateway.Reloaded, error) { return s.reload(ctx, "the admin listener") },

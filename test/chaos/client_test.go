@@ -159,6 +159,7 @@ var expected = map[string]bool{
 	"503 ServerTimeout":              true,
 	"503 ServiceUnavailable":         true, // a region of several did not say
 	"502 BadGatewayConnection":       true,
+	"503 BadGatewayConnection":       true, // no address of the region can be reached
 	"504 GatewayTimeout":             true,
 }
 

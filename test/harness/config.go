@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
+	"strings"
 	"testing"
 	"text/template"
 )
@@ -51,7 +52,8 @@ type Subscription struct {
 // zero value, with Endpoints, is a complete one: plain HTTP, no
 // authentication, one subscription.
 type Config struct {
-	// Endpoints are base URLs by region name, "global" among them.
+	// Endpoints are base URLs by region name, "global" among them; several of one
+	// region are separated by commas.
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
@@ -131,7 +133,12 @@ func (c Config) withDefaults(listen string) Config {
 	return c
 }
 
-var configTemplate = template.Must(template.New("config").Parse(`server:
+// addresses writes the URLs of one region as a list of YAML.
+func addresses(urls string) string {
+	return `["` + strings.ReplaceAll(urls, ",", `", "`) + `"]`
+}
+
+var configTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"addresses": addresses}).Parse(`server:
   publicURL: {{.PublicURL}}
   listen: {{.Listen}}
   admin: {{.Admin}}
@@ -175,7 +182,7 @@ providers:
     features: [bigMachines, tinyMachines]
     endpoints:
 {{- range $region, $url := .Endpoints}}
-      {{$region}}: ["{{$url}}"]
+      {{$region}}: {{addresses $url}}
 {{- end}}
     resourceTypes:
       - name: virtualMachines
@@ -195,7 +202,7 @@ providers:
 {{- end}}
     endpoints:
 {{- range $region, $url := .Endpoints}}
-      {{$region}}: ["{{$url}}"]
+      {{$region}}: {{addresses $url}}
 {{- end}}
     resourceTypes:
       - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {move: true, tags: true{{if not .NoETags}}, etags: true{{end}}}}

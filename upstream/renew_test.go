@@ -1,7 +1,6 @@
-package upstream_test
+package upstream
 
 import (
-	"context"
 	"crypto/tls"
 	"crypto/x509"
 	"net"
@@ -10,10 +9,6 @@ import (
 	"net/url"
 	"sync"
 	"testing"
-	"time"
-
-	"portico/regions"
-	"portico/upstream"
 )
 
 // doorman counts the connections to a server by what has become of them.
@@ -49,56 +44,34 @@ func watchedServer(t *testing.T, start func(*httptest.Server)) (*httptest.Server
 	return server, d
 }
 
-// at makes the endpoint anew each time, as a map that is read again does.
-func at(t *testing.T, server *httptest.Server) *regions.Endpoint {
+func at(t *testing.T, server *httptest.Server) *url.URL {
 	t.Helper()
 	u, err := url.Parse(server.URL)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return &regions.Endpoint{Region: "westus", URLs: []*url.URL{u}}
+	return u
 }
 
-func call(t *testing.T, c *upstream.Client, e *regions.Endpoint) error {
-	t.Helper()
-	answer, err := c.Do(t.Context(), upstream.Call{Endpoint: e, Method: http.MethodGet, Path: "/"})
-	if err != nil {
-		return err
-	}
-	return answer.Body.Close()
-}
-
-// Connections to an endpoint that is in the next map too are kept; those to one
+// Connections to an address that is in the next map too are kept; those to one
 // that is gone are closed.
-func TestRetain(t *testing.T) {
-	c := upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})
-	defer c.Close()
+func TestConnectionsOfAnotherMap(t *testing.T) {
+	c := newClient(t, Options{})
 	stays, staying := watchedServer(t, (*httptest.Server).Start)
 	goes, going := watchedServer(t, (*httptest.Server).Start)
 	for range 2 {
 		for _, server := range []*httptest.Server{stays, goes} {
-			if err := call(t, c, at(t, server)); err != nil {
-				t.Fatal(err)
-			}
+			mustDo(t, c, Call{Endpoint: endpointOf(at(t, server)), Method: http.MethodGet, Path: "/"})
 		}
-		c.Retain([]*regions.Endpoint{at(t, stays)})
+		c.Watch(mapOf(at(t, stays)), Health{})
 	}
 	if made, open := staying.count(); made != 1 || open != 1 {
-		t.Errorf("of the endpoint that stays %d connections were made, %d are open", made, open)
+		t.Errorf("of the address that stays %d connections were made, %d are open", made, open)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	for {
+	within(t, "the end of the others", func() bool {
 		made, open := going.count()
-		if made == 2 && open == 0 {
-			return
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("of the endpoint that is gone %d connections were made, %d are open", made, open)
-		case <-time.After(10 * time.Millisecond):
-		}
-	}
+		return made == 2 && open == 0
+	})
 }
 
 // Other authorities hold for the next call, whatever connections there are.
@@ -106,10 +79,9 @@ func TestUseTLS(t *testing.T) {
 	server, _ := watchedServer(t, (*httptest.Server).StartTLS)
 	trusting := &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}
 	trusting.RootCAs.AddCert(server.Certificate())
-	c := upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20, TLS: &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}})
-	defer c.Close()
+	c := newClient(t, Options{TLS: &tls.Config{RootCAs: x509.NewCertPool(), MinVersion: tls.VersionTLS12}})
 	for i, trusted := range []bool{false, true, false} {
-		if err := call(t, c, at(t, server)); (err == nil) != trusted {
+		if _, _, err := do(c, Call{Endpoint: endpointOf(at(t, server)), Method: http.MethodGet, Path: "/"}); (err == nil) != trusted {
 			t.Errorf("call %d: %v", i, err)
 		}
 		next := trusting

@@ -1,0 +1,106 @@
+package harness
+
+import (
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"testing"
+)
+
+// Relay is one more address of a server: it carries connections to it, byte for
+// byte. It can go while the server stays.
+type Relay struct {
+	URL string
+
+	address, target string
+	wait            sync.WaitGroup
+
+	mu       sync.Mutex
+	listener net.Listener
+	open     map[net.Conn]bool
+	accepted int
+	runs     bool
+}
+
+// StartRelay runs a relay to the server of a URL until the test ends.
+func StartRelay(t testing.TB, url string) *Relay {
+	t.Helper()
+	r := &Relay{address: FreeAddress(t), target: strings.TrimPrefix(url, "http://"), open: map[net.Conn]bool{}}
+	r.URL = "http://" + r.address
+	r.Restart(t)
+	t.Cleanup(r.Kill)
+	return r
+}
+
+// Restart runs the relay again, after [Relay.Kill], on the same address.
+func (r *Relay) Restart(t testing.TB) {
+	t.Helper()
+	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", r.address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.mu.Lock()
+	r.listener, r.runs = listener, true
+	r.mu.Unlock()
+	r.wait.Go(func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			r.wait.Go(func() { r.carry(conn) })
+		}
+	})
+}
+
+// Kill refuses connections from now on, and resets those there are.
+func (r *Relay) Kill() {
+	r.mu.Lock()
+	r.runs = false
+	_ = r.listener.Close()
+	for conn := range r.open {
+		if tcp, ok := conn.(*net.TCPConn); ok {
+			_ = tcp.SetLinger(0)
+		}
+		_ = conn.Close()
+	}
+	r.mu.Unlock()
+	r.wait.Wait()
+}
+
+// Accepted is how many connections have come so far.
+func (r *Relay) Accepted() int {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.accepted
+}
+
+func (r *Relay) carry(front net.Conn) {
+	back, err := net.Dial("tcp", r.target)
+	if err != nil {
+		_ = front.Close()
+		return
+	}
+	r.mu.Lock()
+	if !r.runs {
+		_, _ = front.Close(), back.Close()
+		r.mu.Unlock()
+		return
+	}
+	r.accepted++
+	r.open[front], r.open[back] = true, true
+	r.mu.Unlock()
+	var both sync.WaitGroup
+	for from, to := range map[net.Conn]net.Conn{front: back, back: front} {
+		both.Go(func() {
+			_, _ = io.Copy(to, from)
+			_ = to.Close() // no half is of use without the other
+		})
+	}
+	both.Wait()
+	r.mu.Lock()
+	delete(r.open, front)
+	delete(r.open, back)
+	r.mu.Unlock()
+}

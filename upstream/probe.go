@@ -1,0 +1,244 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/regions/health"
+)
+
+// Health is how addresses are judged and probed.
+type Health struct {
+	health.Settings
+	Probing
+}
+
+// Probing is how each address is asked whether it is well, by a connection of
+// its own every time.
+type Probing struct {
+	// Path is what a GET asks for; an answer below 400 is good. Without a path a
+	// connection is made, and TLS begun where that is spoken.
+	Path     string
+	Interval time.Duration // between two probes of an address; 0: none
+	// Suspect is the interval where something is amiss, if that is shorter.
+	Suspect time.Duration
+	Timeout time.Duration // of one probe
+}
+
+// probeAnswer bounds how much of the answer to a probe is read.
+const probeAnswer = 64 << 10
+
+// prober probes one address until it is stopped.
+type prober struct {
+	client *Client
+	pool   *pool
+	subj   *health.Address
+	hurry  chan struct{} // the next probe is due at once
+	stop   context.CancelFunc
+}
+
+// Run probes the addresses of the map that the client was told to watch, each by
+// a goroutine of its own, until ctx ends; then all have ended.
+func (c *Client) Run(ctx context.Context) {
+	var running sync.WaitGroup
+	defer running.Wait()
+	for {
+		c.staff(ctx, &running)
+		select {
+		case <-ctx.Done():
+			return
+		case <-c.rewatch:
+		}
+	}
+}
+
+// staff gives each address of the map a prober, and ends those of all others.
+func (c *Client) staff(ctx context.Context, running *sync.WaitGroup) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wanted := map[*health.Address]*pool{}
+	if c.probing.Load().Interval > 0 {
+		for _, t := range c.watched {
+			for i, a := range t.addresses.Addresses() {
+				wanted[a] = t.pools[i]
+			}
+		}
+	}
+	for a, p := range c.probers {
+		if wanted[a] == nil {
+			p.stop()
+			delete(c.probers, a)
+		}
+	}
+	for a, pool := range wanted {
+		if p := c.probers[a]; p != nil {
+			p.soon() // the interval may be another one
+			continue
+		}
+		probing, stop := context.WithCancel(ctx)
+		p := &prober{client: c, pool: pool, subj: a, hurry: make(chan struct{}, 1), stop: stop}
+		c.probers[a] = p
+		running.Go(func() { p.run(probing) })
+	}
+}
+
+// soon has the address probed at once.
+func (p *prober) soon() {
+	select {
+	case p.hurry <- struct{}{}:
+	default: // it is due already
+	}
+}
+
+func (p *prober) run(ctx context.Context) {
+	p.subj.Watch(true)
+	defer p.subj.Watch(false)
+	// Many addresses are not to be probed at the same instant.
+	pause := rand.N(p.client.probing.Load().Interval + 1) //nolint:gosec // jitter needs no secrecy
+	for p.wait(ctx, pause) {
+		settings := p.client.probing.Load()
+		outcome, detail := p.probe(ctx, settings)
+		if ctx.Err() != nil {
+			return
+		}
+		p.subj.Advance(p.client.now())
+		p.subj.Probed(p.client.now(), outcome, detail)
+		pause = settings.Interval
+		if p.subj.Suspect() && settings.Suspect > 0 {
+			pause = min(pause, settings.Suspect)
+		}
+		pause = pause*9/10 + rand.N(pause/5+1) //nolint:gosec // as above
+	}
+}
+
+// wait returns false when the time of the prober is over.
+func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
+	timer := time.NewTimer(pause)
+	defer timer.Stop()
+	select {
+	case <-ctx.Done():
+		return false
+	case <-timer.C:
+	case <-p.hurry:
+	}
+	return ctx.Err() == nil
+}
+
+// probe asks once.
+func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.Probe, detail string) {
+	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
+	defer cancel()
+	speaks := []string{"h2", "http/1.1"} // as reads do
+	if settings.Path != "" {
+		speaks = speaks[1:] // the GET is plain
+	}
+	conn, err := p.connect(ctx, speaks)
+	if err != nil {
+		return health.ProbeUnreachable, unreachableText(err)
+	}
+	if settings.Path == "" {
+		_ = conn.Close() // it has shown what it had to
+		return health.ProbeGood, ""
+	}
+	status, err := p.ask(ctx, conn, settings.Path)
+	switch {
+	case err != nil && ctx.Err() != nil:
+		return health.ProbeUnwell, fmt.Sprintf("no answer within %v", settings.Timeout)
+	case err != nil:
+		return health.ProbeUnwell, "it broke off: " + unreachableText(err)
+	case status >= http.StatusBadRequest:
+		return health.ProbeUnwell, fmt.Sprintf("it answered %d", status)
+	}
+	return health.ProbeGood, ""
+}
+
+// connect makes a connection as a call would, for one of these protocols.
+func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error) {
+	host, port := p.pool.base.Hostname(), p.pool.base.Port()
+	secured := p.pool.base.Scheme == "https"
+	switch {
+	case port != "":
+	case secured:
+		port = "443"
+	default:
+		port = "80"
+	}
+	dialer := &net.Dialer{}
+	if !secured {
+		return dialer.DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	}
+	settings := &tls.Config{MinVersion: tls.VersionTLS12}
+	if those := p.client.tls.Load(); those != nil {
+		settings = those.Clone()
+	}
+	if settings.ServerName == "" {
+		settings.ServerName = host
+	}
+	settings.NextProtos = speaks
+	return (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+}
+
+// ask sends a GET over a connection, and closes it.
+func (p *prober) ask(ctx context.Context, conn net.Conn, path string) (status int, err error) {
+	transport := &http.Transport{
+		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxResponseHeader,
+		DialContext:    func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+		DialTLSContext: func(context.Context, string, string) (net.Conn, error) { return conn, nil },
+	}
+	defer conn.Close()
+	target, err := url.ParseRequestURI(path) // not an URL: it names no host
+	if err != nil {
+		return 0, err
+	}
+	target.Scheme, target.Host = p.pool.base.Scheme, p.pool.base.Host
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, target.String(), http.NoBody)
+	if err != nil {
+		return 0, err
+	}
+	r.Header.Set("User-Agent", "portico-probe")
+	response, err := transport.RoundTrip(r)
+	if err != nil {
+		return 0, err
+	}
+	defer response.Body.Close()
+	_, err = io.CopyN(io.Discard, response.Body, probeAnswer)
+	if errors.Is(err, io.EOF) {
+		err = nil
+	}
+	return response.StatusCode, err
+}
+
+// changed logs a step of an address. A circuit that calls opened is for the next
+// probe to confirm.
+func (c *Client) changed(change health.Change) {
+	a := change.Address
+	level := c.log.Info
+	switch {
+	case change.Trial:
+		level = c.log.Debug
+	case !change.Up:
+		level = c.log.Warn
+	}
+	level("the health of an address changed", zap.String("region", a.Region), zap.String("endpoint", a.Name),
+		zap.Bool("up", change.Up), zap.Stringer("circuit", change.Circuit), zap.String("reason", change.Reason))
+	if change.Circuit != health.Open {
+		return
+	}
+	c.mu.Lock()
+	p := c.probers[a]
+	c.mu.Unlock()
+	if p != nil {
+		p.soon()
+	}
+}

@@ -1,0 +1,142 @@
+package upstream
+
+import (
+	"crypto/tls"
+	"net/http"
+	"net/url"
+	"strings"
+	"sync/atomic"
+
+	"portico/limits"
+	"portico/regions"
+	"portico/regions/health"
+)
+
+// target is an endpoint as calls see it: its addresses with what is known of
+// them, and what limits the reads of it.
+type target struct {
+	addresses *health.Set
+	pools     []*pool // by their index
+	readers   *limits.Concurrency
+	retries   limits.RetryBudget
+}
+
+// pool holds the connections to one address.
+type pool struct {
+	base  *url.URL
+	lines atomic.Pointer[lines]
+}
+
+// lines are the connections that were made by one configuration of TLS.
+type lines struct {
+	writes, reads *http.Transport
+}
+
+func (c *Client) newLines() *lines {
+	return &lines{writes: c.transport(true), reads: c.transport(false)}
+}
+
+// rest drops the connections that are idle. Those that are in use are dropped
+// when they no longer are, unless the lines are called upon again.
+func (l *lines) rest() {
+	l.writes.CloseIdleConnections()
+	l.reads.CloseIdleConnections()
+}
+
+// UseTLS has connections that are made from now on follow another
+// configuration, nil for the system's defaults. Those that were made before are
+// dropped, in use ones once they no longer are.
+func (c *Client) UseTLS(config *tls.Config) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.tls.Store(config)
+	for _, p := range c.pools {
+		if p.base.Scheme == "https" {
+			p.lines.Swap(c.newLines()).rest()
+		}
+	}
+}
+
+// target returns the one target of an endpoint, whichever map it is of.
+func (c *Client) target(e *regions.Endpoint) *target {
+	if t, ok := c.targets.Load(e); ok {
+		return t.(*target) // nothing else is stored
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	t := c.resolve(e)
+	c.targets.Store(e, t)
+	return t
+}
+
+// resolve is target under the lock.
+func (c *Client) resolve(e *regions.Endpoint) *target {
+	name := e.Region + " " + e.String()
+	if t := c.byName[name]; t != nil {
+		return t
+	}
+	names := strings.Split(e.String(), ",")
+	t := &target{addresses: c.board.Set(e.Region, names...), readers: limits.NewConcurrency(c.options.Readers)}
+	for i, a := range t.addresses.Addresses() {
+		p := c.pools[a]
+		if p == nil {
+			p = &pool{base: e.URLs[i]}
+			p.lines.Store(c.newLines())
+			c.pools[a] = p
+		}
+		t.pools = append(t.pools, p)
+	}
+	c.byName[name] = t
+	return t
+}
+
+// Watch makes the endpoints of a map those that are probed and shown, and
+// judges them by h from now on. What is known of addresses that stay is kept;
+// the others are forgotten. Calls to those go on.
+func (c *Client) Watch(m *regions.Map, h Health) {
+	endpoints := m.Endpoints()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.board.Configure(h.Settings)
+	c.probing.Store(&h.Probing)
+	c.watched = nil
+	staying := map[*regions.Endpoint]bool{}
+	kept := map[*target]bool{}
+	var sets []*health.Set
+	for _, e := range endpoints {
+		t := c.resolve(e)
+		c.targets.Store(e, t)
+		staying[e] = true
+		if !kept[t] {
+			kept[t] = true
+			c.watched = append(c.watched, t)
+			sets = append(sets, t.addresses)
+		}
+	}
+	c.targets.Range(func(e, _ any) bool {
+		if !staying[e.(*regions.Endpoint)] { // nothing else is stored
+			c.targets.Delete(e)
+		}
+		return true
+	})
+	for name, t := range c.byName {
+		if !kept[t] {
+			delete(c.byName, name)
+		}
+	}
+	c.board.Keep(sets)
+	used := map[*health.Address]bool{}
+	for _, a := range c.board.Addresses() {
+		used[a] = true
+	}
+	for a, p := range c.pools {
+		if !used[a] {
+			delete(c.pools, a)
+			p.lines.Load().rest()
+		}
+	}
+	select {
+	case c.rewatch <- struct{}{}:
+	default: // it is due already
+	}
+}
