@@ -109,3 +109,31 @@ func TestEndOfAPollSettlesWhatHasMoved(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 }
+
+// A subscription that is deleted takes nothing more of a move, and is erased when
+// the move has ended; the other group is given back.
+func TestMoveIntoADeletedSubscription(t *testing.T) {
+	s := newSite(t, setup{})
+	if err := s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: secondSubscription, TenantID: tenant, Covered: true}}); err != nil {
+		t.Fatal(err)
+	}
+	from, far := s.group("from"), groupIn(secondSubscription, "far")
+	s.ok(201, "PUT", far+own, westus)
+	m := s.machine("from", "m", "westus")
+	begun := s.ok(202, "POST", from+"/moveResources"+own, moveTo(far, m))
+	s.seed(secondSubscription, tenant, inventory.Deleted)
+	s.work()
+	if got := s.end(begun); got.status != 409 || got.code != "ResourceMoveFailed" || !strings.Contains(got.text, "SubscriptionNotFound") {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	for _, call := range s.at("westus").requests() {
+		if strings.HasSuffix(call.Path, "/moveResources") {
+			t.Errorf("%s %s", call.Method, call.Path)
+		}
+	}
+	s.ok(200, "PATCH", m+api, `{"tags":{"a":"b"}}`)
+	s.within("its end", func() bool {
+		sub, err := s.store.Subscription(t.Context(), secondSubscription)
+		return err == nil && sub.Erased
+	})
+}

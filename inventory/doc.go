@@ -66,9 +66,11 @@
 // endpoint that must learn it; such a job ends only by [Store.EndNotice], which
 // finds no newer version while it holds the subscription's row. The end of a
 // registration, and the erasing of a deleted subscription, lock the rows of all
-// groups before they look: a write that began before is seen, and one that comes
-// later reads the new state, as it reads that behind its group's lock. Groups are
-// made only while the subscription's row is held, so none is missed.
+// groups before they look: a write or a move that began before is seen, and one
+// that comes later reads the new state, as it reads that behind its groups' locks.
+// A registration stays while a move brings something of its namespace, and erasing
+// waits for the end of a move. Groups are made only while the subscription's row is
+// held, so none is missed.
 //
 // # What is done later
 //
@@ -83,22 +85,23 @@
 // [Store.DeleteGroupBy] or [Store.ReopenGroup] ends both at once. A [Lock] on the
 // subscription, on the group or in it forbids to begin.
 //
-// Locks are judged in the transaction of an intent, while it holds the group's
-// row. Who sets a lock waits, by [Store.Outlast], for the intents that were
-// admitted without seeing it: first for whoever holds a row of the groups
-// concerned, then for what it forbids to end. Locks go with what they stand on.
-//
-// A batch of requests that is too long to be answered at once is a job of its
-// own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
-// sealed. A request that changes something is recorded before it is sent, once
-// for all time, so that whoever goes on with the batch never sends it again.
-//
 // Resources move to another group by a job as well, for which [Store.BeginMove]
 // marks both groups, locked in the order of subscription and key. Each call to a
 // provider is told here before ([Store.BeginMoveCall]) and after
 // ([Store.SettleMove]); between the two it stands as an intent of its own kind,
 // under the old and the new ID of all that moves, that ends by knowledge alone.
 // Rows change their keys with all that belongs to them, and leave tombstones.
+//
+// Locks are judged in the transaction of an intent, or of a group's mark, while it
+// holds the group's row. Who sets a lock waits, by [Store.Outlast], for the intents
+// and moves that were admitted without seeing it: first for whoever holds a row of
+// the groups concerned, then for what it forbids to end; only the deletion of a
+// group that was accepted before goes on beside it. Locks go with what they stand on.
+//
+// A batch of requests that is too long to be answered at once is a job of its
+// own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
+// sealed. A request that changes something is recorded before it is sent, once
+// for all time, so that whoever goes on with the batch never sends it again.
 //
 // # How it is stored
 //

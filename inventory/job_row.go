@@ -55,7 +55,8 @@ func (f Follow) String() string {
 
 // ReadFollow reads the payload of a job that follows.
 func ReadFollow(j Job) (f Follow, err error) {
-	return f, j.Read(&f)
+	err = j.Read(&f)
+	return f, err
 }
 
 func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }

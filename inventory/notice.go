@@ -69,7 +69,8 @@ func (n Notice) String() string {
 
 // ReadNotice reads the payload of a job that tells an endpoint.
 func ReadNotice(j Job) (n Notice, err error) {
-	return n, j.Read(&n)
+	err = j.Read(&n)
+	return n, err
 }
 
 const (

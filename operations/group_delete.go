@@ -95,7 +95,8 @@ func (p DeletionPayload) String() string {
 
 // ReadDeletion reads the payload of a deletion's job.
 func ReadDeletion(j inventory.Job) (p DeletionPayload, err error) {
-	return p, j.Read(&p)
+	err = j.Read(&p)
+	return p, err
 }
 
 // Run works on the deletion until there is nothing to do but wait.

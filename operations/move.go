@@ -69,7 +69,8 @@ func (p MovePayload) String() string {
 
 // ReadMove reads the payload of a move's job, or of its validation's.
 func ReadMove(j inventory.Job) (p MovePayload, err error) {
-	return p, j.Read(&p)
+	err = j.Read(&p)
+	return p, err
 }
 
 // Moved tells where a row is since the move, by its key and ID, if it has moved

@@ -93,6 +93,7 @@ func testMoveBeside(t *testing.T, database Database) {
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, true)
 	})
+	t.Run("locks forbid and go where what they stand on is", func(t *testing.T) { testMoveAndLocks(t, database) })
 	t.Run("a lock on the subscription outlasts a move", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
@@ -234,4 +235,43 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 			m.Errorf("%v", err)
 		}
 	}
+}
+
+func testMoveAndLocks(t *testing.T, database Database) {
+	m := newMover(t, database, otherSub)
+	for _, name := range []string{"vm", "gone"} {
+		m.live("rg", name)
+		m.settle(m.begin(disk(inventory.Put, "rg", name, "d")), inventory.Succeeded)
+		for _, scope := range []string{id("rg", name), id("rg", name) + "/disks/d", id("rg", name) + "/providers/Contoso.Insight/notes/n"} {
+			_, _, err := m.EditLock(m.ctx, Sub, "rg", scope, "l", func(*inventory.Lock) (*inventory.Lock, error) {
+				return &inventory.Lock{ScopeID: scope, Name: "l", Level: inventory.LockCanNotDelete}, nil
+			})
+			m.ok(err)
+		}
+	}
+	j := m.begun("vm", "gone")
+	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm", "gone"), `{}`))
+	m.settles(&j, inventory.MoveResult{Moved: members("vm"), Gone: members("gone")})
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+
+	w := write(inventory.Delete, "target", "vm")
+	w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")
+	_, err := m.Begin(m.ctx, w)
+	equal(m.bench, len(as[*inventory.LockedError](m.bench, err).Locks), 1)
+	locks, err := m.Locks(m.ctx, otherSub, m.key("vm"), true)
+	m.ok(err)
+	equal(m.bench, len(locks), 3)
+	m.ok(m.DeleteLock(m.ctx, otherSub, "target", m.key("vm"), "l", func(inventory.Lock) error { return nil }))
+	m.settle(m.begin(w), inventory.Gone)
+	row, err := m.Resource(m.ctx, otherSub, m.key("vm")+"/disks/d")
+	m.ok(err)
+	m.ok(m.end(row.Key, otherSub))
+	if locks, err = m.Locks(m.ctx, otherSub, "/subscriptions/"+otherSub, true); err != nil || len(locks) > 0 {
+		t.Errorf("%+v %v", locks, err)
+	}
+	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.Closing{}))
+	// Nothing that has gone, or moved, holds the source back.
+	row = m.row("rg", "gone/disks/d")
+	m.ok(m.end(row.Key, Sub))
+	m.ok(m.DeleteGroup(m.ctx, Sub, "rg", inventory.Closing{}))
 }
