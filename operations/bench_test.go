@@ -208,6 +208,7 @@ func (b *bench) kinds(store *inventory.Store, registry prometheus.Registerer) ma
 
 // runner is a runner under way.
 type runner struct {
+	*operations.Runner
 	registry *prometheus.Registry
 	stop     func()
 }
@@ -226,8 +227,9 @@ func (b *bench) run(store *inventory.Store, adjust ...func(*operations.RunnerOpt
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	done := make(chan struct{})
-	go func() { defer close(done); operations.NewRunner(o).Run(ctx) }()
-	r := &runner{registry, func() { cancel(); <-done }}
+	running := operations.NewRunner(o)
+	go func() { defer close(done); running.Run(ctx) }()
+	r := &runner{running, registry, func() { cancel(); <-done }}
 	b.t.Cleanup(r.stop)
 	return r
 }

@@ -193,6 +193,32 @@ func TestKindsDoNotStarveEachOther(t *testing.T) {
 	}
 }
 
+// Work that was begun ends by the kind that began it; what is begun later is the
+// next one's.
+func TestKindsAreReplaced(t *testing.T) {
+	b := newBench(t)
+	release := make(chan struct{})
+	by := func(name string, wait <-chan struct{}) operations.Kind {
+		return work(func(context.Context, *operations.Held) (operations.Verdict, error) {
+			<-wait
+			return operations.Verdict{End: inventory.JobDone, Payload: name}, nil
+		})
+	}
+	r := b.run(b.store, with("work", by("old", release)), func(o *operations.RunnerOptions) { o.Lease = time.Minute })
+	begun := b.job("work", "begun")
+	b.within("it is begun", func() bool { return r.metric(t, "portico_jobs", "work", "running") == 1 })
+	open := make(chan struct{})
+	close(open)
+	r.Replace(map[string]operations.Kind{"work": by("new", open)})
+	later := b.job("work", "later")
+	b.within("what came later", func() bool { return b.load(later).State == inventory.JobDone })
+	close(release)
+	b.within("what was begun", func() bool { return b.load(begun).State == inventory.JobDone })
+	if got := b.load(begun).Payload + ", " + b.load(later).Payload; got != "old, new" {
+		t.Errorf("done by %s", got)
+	}
+}
+
 // What nobody takes is seen.
 func TestOverdue(t *testing.T) {
 	b := newBench(t)

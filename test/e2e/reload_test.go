@@ -1,9 +1,6 @@
 package e2e
 
 import (
-	"bytes"
-	"crypto/tls"
-	"crypto/x509"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -249,67 +246,6 @@ func TestRequestKeepsItsConfiguration(t *testing.T) {
 	reload(t, p).Want(t, 200)
 	p.Do(t, harness.Request{Path: at}).Want(t, 200)
 	w.WantOnlyIn(t, "eastus", w.ResourcePath("rg", machines+"vm"))
-}
-
-// Connections that come in after a certificate was exchanged get the new one.
-func TestCertificateIsExchanged(t *testing.T) {
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Server: watched}})
-	p := w.Portico
-	folder := filepath.Dir(p.ConfigFile)
-	shown := func() []byte {
-		t.Helper()
-		c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer c.Close()
-		return c.ConnectionState().PeerCertificates[0].Raw
-	}
-	before := shown()
-	old, err := os.ReadFile(filepath.Join(folder, "server.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	// The new certificate is there before its key.
-	next := harness.NewCertificate(t, t.TempDir())
-	copyFile(t, next.CertFile, filepath.Join(folder, "server.crt"))
-	soon(t, "the pair that does not fit is seen", func() bool { return p.Metric(t, success) == 0 })
-	if !bytes.Equal(shown(), before) {
-		t.Error("the old certificate is not shown any more")
-	}
-	copyFile(t, next.KeyFile, filepath.Join(folder, "server.key"))
-	soon(t, "the new certificate", func() bool { return !bytes.Equal(shown(), before) })
-	c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: next.Pool, MinVersion: tls.VersionTLS12})
-	if err != nil {
-		t.Fatal(err)
-	}
-	_ = c.Close()
-	if err := verify(shown(), next.Pool); err != nil {
-		t.Error(err)
-	}
-	if strings.Contains(p.Log(), strings.Split(string(old), "\n")[1]) {
-		t.Error("a key is in the log")
-	}
-}
-
-func verify(der []byte, pool *x509.CertPool) error {
-	c, err := x509.ParseCertificate(der)
-	if err == nil {
-		_, err = c.Verify(x509.VerifyOptions{Roots: pool})
-	}
-	return err
-}
-
-func copyFile(t *testing.T, from, to string) {
-	t.Helper()
-	text, err := os.ReadFile(from)
-	if err == nil {
-		err = errors.Join(os.WriteFile(to+".new", text, 0o600), os.Rename(to+".new", to))
-	}
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 // No call fails, whatever becomes of the configuration meanwhile: addresses come

@@ -1,0 +1,113 @@
+package e2e
+
+import (
+	"bytes"
+	"crypto/tls"
+	"crypto/x509"
+	"encoding/pem"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// Connections that come in after a certificate was exchanged get the new one.
+func TestCertificateIsExchanged(t *testing.T) {
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Server: watched}})
+	p := w.Portico
+	folder := filepath.Dir(p.ConfigFile)
+	shown := func() []byte {
+		t.Helper()
+		c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{InsecureSkipVerify: true, MinVersion: tls.VersionTLS12})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer c.Close()
+		return c.ConnectionState().PeerCertificates[0].Raw
+	}
+	before := shown()
+	old, err := os.ReadFile(filepath.Join(folder, "server.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	// The new certificate is there before its key.
+	next := harness.NewCertificate(t, t.TempDir())
+	copyFile(t, next.CertFile, filepath.Join(folder, "server.crt"))
+	soon(t, "the pair that does not fit is seen", func() bool { return p.Metric(t, success) == 0 })
+	if !bytes.Equal(shown(), before) {
+		t.Error("the old certificate is not shown any more")
+	}
+	copyFile(t, next.KeyFile, filepath.Join(folder, "server.key"))
+	soon(t, "the new certificate", func() bool { return !bytes.Equal(shown(), before) })
+	c, err := tls.Dial("tcp", strings.TrimPrefix(p.URL, "https://"), &tls.Config{RootCAs: next.Pool, MinVersion: tls.VersionTLS12})
+	if err != nil {
+		t.Fatal(err)
+	}
+	_ = c.Close()
+	if err := verify(shown(), next.Pool); err != nil {
+		t.Error(err)
+	}
+	if strings.Contains(p.Log(), strings.Split(string(old), "\n")[1]) {
+		t.Error("a key is in the log")
+	}
+}
+
+// The authorities that providers have to come from are exchanged too, though no
+// line of the configuration has changed.
+func TestAuthoritiesAreExchanged(t *testing.T) {
+	provider := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
+		w.Header().Set("Content-Type", "application/json")
+		fmt.Fprintf(w, `{"id":%q,"name":%q,"type":"Contoso.Compute/virtualMachines","location":"northeurope"}`, r.URL.Path, name)
+	}))
+	defer provider.Close()
+	authorities := filepath.Join(t.TempDir(), "ca.pem")
+	stranger := harness.NewCertificate(t, t.TempDir()) // no authority of the provider
+	copyFile(t, stranger.CertFile, authorities)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
+		Endpoints: map[string]string{"northeurope": provider.URL}, Server: watched,
+		Extra: fmt.Sprintf("upstream: {tls: {ca: %q}}\n", authorities),
+	}})
+	w.PutGroup(t, "rg")
+	p := w.Portico
+	vm := harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version, Body: body("northeurope")}
+	p.Do(t, vm).WantError(t, 502, "BadGatewayConnection")
+
+	right := filepath.Join(t.TempDir(), "right.pem")
+	text := pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: provider.Certificate().Raw})
+	if err := os.WriteFile(right, text, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	copyFile(t, right, authorities)
+	soon(t, "the new authority", func() bool { return p.Metric(t, generation) > 1 })
+	p.Do(t, vm).Want(t, 200, 201)
+	copyFile(t, stranger.CertFile, authorities)
+	soon(t, "the old authority", func() bool { return p.Metric(t, generation) > 2 })
+	p.Do(t, vm).WantError(t, 502, "BadGatewayConnection")
+}
+
+func verify(der []byte, pool *x509.CertPool) error {
+	c, err := x509.ParseCertificate(der)
+	if err == nil {
+		_, err = c.Verify(x509.VerifyOptions{Roots: pool})
+	}
+	return err
+}
+
+func copyFile(t *testing.T, from, to string) {
+	t.Helper()
+	text, err := os.ReadFile(from)
+	if err == nil {
+		err = errors.Join(os.WriteFile(to+".new", text, 0o600), os.Rename(to+".new", to))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+}
