@@ -102,15 +102,17 @@ func read(t *testing.T, path string) []byte {
 
 func beyondSchema() []string {
 	return []string{
-		"admin_open", "admin_token_missing", "auth_no_tokens", "auth_token_is_admins", "auth_token_twice", "auth_tokens_unused",
-		"durations_order", "endpoint_twice", "include_bad_pattern", "include_cycle", "include_given_twice", "include_missing",
-		"include_self", "include_syntax", "include_twice", "listen_open_without_auth", "listen_open_without_tls", "listen_same",
-		"lists_memory", "lists_memory_alone", "lists_total_memory", "namespace_twice", "namespaces_owned",
-		"provider_without_global", "region_display_name", "region_paired", "region_twice", "regions_empty", "regions_missing",
-		"server_missing", "server_region", "store_dsn", "store_dsn_postgres", "store_postgres_without_dsn",
-		"template_subservice", "template_subservice_provider", "tls_empty", "tls_no_key", "tls_unreadable",
-		"type_global_without_endpoint", "type_location_twice", "type_location_without_endpoint", "type_nested_extension",
-		"type_nested_locations", "type_nested_orphan", "type_nested_routing", "type_path_words", "type_proxy_only_regions",
-		"type_reserved", "type_twice", "type_without_endpoint", "upstream_tls", "yaml_tag", "yaml_two_documents",
+		"admin_open", "admin_token_missing", "auth_no_tokens", "auth_token_is_admins", "auth_token_twice",
+		"auth_tokens_unused", "batch_bounds", "batch_memory", "durations_order", "endpoint_twice", "features",
+		"health_path_words", "health_paths", "include_bad_pattern", "include_cycle", "include_given_twice",
+		"include_missing", "include_self", "include_syntax", "include_twice", "listen_open_without_auth",
+		"listen_open_without_tls", "listen_same", "lists_memory", "lists_memory_alone", "lists_total_memory",
+		"namespace_twice", "namespaces_owned", "provider_without_global", "region_display_name", "region_paired",
+		"region_twice", "regions_empty", "regions_missing", "server_missing", "server_region", "store_dsn",
+		"store_dsn_postgres", "store_postgres_without_dsn", "template_subservice", "template_subservice_provider",
+		"tls_empty", "tls_no_key", "tls_unreadable", "type_global_without_endpoint", "type_location_twice",
+		"type_location_without_endpoint", "type_nested_extension", "type_nested_locations", "type_nested_orphan",
+		"type_nested_routing", "type_path_words", "type_proxy_only_regions", "type_reserved", "type_twice",
+		"type_without_endpoint", "upstream_tls", "yaml_tag", "yaml_two_documents",
 	}
 }
