@@ -54,10 +54,8 @@ tidy-check:
 vet:
 	for m in $(MODULES); do go vet -C $$m ./...; done
 
-# golangci-lint has staticcheck's checks for the other modules, whose heavy
-# dependencies are read once that way.
 staticcheck: .bin/.tools
-	.bin/staticcheck ./...
+	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/staticcheck ./...); done
 
 golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
@@ -68,10 +66,8 @@ unit: ## the packages' own tests, with the race detector
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
 
-# PORTICO_TEST_RACE=1 make outside has the programs built with the race detector,
-# as those of the SDK's tests are: that takes twice as long.
-outside: ## the programs as their users meet them
-	go test -count=1 -timeout 20m $(OUTSIDE)
+outside: ## the programs as their users meet them, built with the race detector
+	PORTICO_TEST_RACE=1 go test -count=1 -timeout 20m $(OUTSIDE)
 
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
