@@ -102,7 +102,7 @@ portico_certificate_expiry_timestamp_seconds{use="listener"} 3
 func TestTimesVec(t *testing.T) {
 	vec := prometheus.NewHistogramVec(Seconds("x_seconds", "x"), []string{"a", "b"})
 	v := NewTimesVec(vec)
-	if v.With("1", "2") != v.With("1", "2") || v.With("1", "2") == v.With("2", "1") {
+	if one, other := v.With("1", "2"), v.With("2", "1"); one != v.With("1", "2") || one == other {
 		t.Error("not one for each pair")
 	}
 	v.With("1", "2").Observe(time.Second, time.Unix(1, 0), "")

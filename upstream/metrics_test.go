@@ -65,7 +65,8 @@ func TestMetricsOfAddresses(t *testing.T) {
 	}
 	ask(http.MethodGet, "/broken")
 	nobody := &regions.Endpoint{Region: "eastus", URLs: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}}}
-	if _, err := client.Do(t.Context(), Call{Endpoint: nobody, Method: http.MethodGet, Path: "/"}); err == nil {
+	if answer, err := client.Do(t.Context(), Call{Endpoint: nobody, Method: http.MethodGet, Path: "/"}); err == nil {
+		answer.Body.Close()
 		t.Error("somebody listens on port 1")
 	}
 	m, west := client.metrics, []string{"westus", target.Host}
