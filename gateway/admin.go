@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"portico/arm"
 )
@@ -33,7 +32,7 @@ func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	m.Methods(http.MethodGet).Path("/readyz").HandlerFunc(g.ready)
-	m.Methods(http.MethodGet).Path("/metrics").Handler(promhttp.HandlerFor(g.registry, promhttp.HandlerOpts{}))
+	m.Methods(http.MethodGet).Path("/metrics").Handler(scrape(g.registry))
 
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(g.adminToken)

@@ -28,10 +28,16 @@ type Options struct {
 	Upstream      *upstream.Client
 	Authenticator access.Authenticator
 	Log           *zap.Logger
-	Metrics       *prometheus.Registry
+	Metrics       Registry
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
 	// which nobody else can go on.
 	Keys *fanout.Keys
+}
+
+// Registry takes the gateway's metrics and shows them on the admin listener.
+type Registry interface {
+	prometheus.Registerer
+	prometheus.Gatherer
 }
 
 // Gateway answers the requests of both listeners. It is safe for concurrent
@@ -45,7 +51,7 @@ type Gateway struct {
 	router        *routing.Router
 	log           *zap.Logger
 	metrics       *metrics
-	registry      *prometheus.Registry
+	registry      Registry
 	public        *url.URL
 	lister        *fanout.Lister
 	asker         operations.Asker
@@ -85,6 +91,7 @@ func New(o Options) *Gateway {
 	g.runner = g.newRunner(o.Metrics)
 	g.own = g.ownRoutes()
 	g.batched, g.batchMemory = g.batchedChain(), limits.NewMemory(o.Config.Batch.TotalMemory)
+	showMemory(o.Metrics, "portico_batch", "answers in batches", "batch.totalMemory", o.Config.Batch.TotalMemory, g.batchMemory)
 	return g
 }
 

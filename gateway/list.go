@@ -31,9 +31,11 @@ func newLister(o Options) *fanout.Lister {
 		keys = fanout.NewOwnKeys()
 	}
 	lists := o.Config.Lists
+	memory := limits.NewMemory(lists.TotalMemory)
+	showMemory(o.Metrics, "portico_fanout", "merged lists", "lists.totalMemory", lists.TotalMemory, memory)
 	return fanout.NewLister(fanout.Options{
 		Reader: o.Upstream, Keys: keys, Public: o.Config.Server.PublicURL,
-		Budget: limits.NewMemory(lists.TotalMemory), Memory: lists.Memory, PageSize: o.Config.Limits.AnswerBody,
+		Budget: memory, Memory: lists.Memory, PageSize: o.Config.Limits.AnswerBody,
 		TokenLifetime: lists.TokenLifetime, Timeout: o.Config.Upstream.CallTimeout, Metrics: o.Metrics,
 	})
 }
@@ -104,6 +106,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
+	x.merged = true
 	merged, err := g.lister.Page(r.Context(), request)
 	if err != nil {
 		var fault *arm.Error

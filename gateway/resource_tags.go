@@ -181,7 +181,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 	err = g.unbroken(func() error {
 		return g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
 	})
-	x.region, x.providerTime, x.cause, x.failure = inner.region, inner.providerTime, inner.cause, inner.failure
+	x.region, x.cause, x.failure = inner.region, inner.cause, inner.failure
 	return answer, err
 }
 

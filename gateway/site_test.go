@@ -140,10 +140,11 @@ func newSite(t *testing.T, as setup) *site {
 	if timeout == 0 {
 		timeout = time.Minute
 	}
-	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody})
+	registry := prometheus.NewRegistry()
+	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody, Metrics: registry})
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	s.gateway = New(Options{
-		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: prometheus.NewRegistry(), Keys: as.keys,
+		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: registry, Keys: as.keys,
 		Log: zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(s.log)), zapcore.DebugLevel)),
 	})
 	s.server, s.admin = httptest.NewServer(s.gateway.Public()), httptest.NewServer(s.gateway.Admin())

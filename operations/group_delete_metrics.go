@@ -24,13 +24,13 @@ func newDeletionMetrics(registry prometheus.Registerer) *deletionMetrics {
 	m := &deletionMetrics{
 		seen: map[[16]byte]DeletionProgress{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to.",
+			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent.",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how.",
+			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",
 		}, []string{"end"}),
 		members: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment.",
+			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment: inFlight, waiting, parked (until what refused them has gone).",
 		}, []string{"state"}),
 		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, of all replicas, that wait for a region which does not answer.",

@@ -114,6 +114,7 @@ const (
 type Runner struct {
 	RunnerOptions
 	metrics *runnerMetrics
+	index   *indexMetrics
 	nudges  map[string]chan struct{} // by kind
 }
 
@@ -123,7 +124,7 @@ func NewRunner(o RunnerOptions) *Runner {
 	for name := range o.Kinds {
 		nudges[name] = make(chan struct{}, 1)
 	}
-	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), nudges: nudges}
+	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), index: newIndexMetrics(o.Metrics), nudges: nudges}
 }
 
 // Nudge has this runner look for work of a kind without waiting for the next
@@ -145,6 +146,7 @@ func (r *Runner) Run(ctx context.Context) {
 		parts.Go(func() { l.run(ctx) })
 	}
 	parts.Go(func() { r.keepHouse(ctx) })
+	parts.Go(func() { r.takeCensus(ctx) })
 }
 
 // pace is the pause between two looks for work; with jitter, so that replicas

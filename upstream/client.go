@@ -60,6 +60,9 @@ type pool struct {
 	next          atomic.Uint32
 	readers       *limits.Concurrency
 	retries       limits.RetryBudget
+	region        string
+	series        map[string]*series // by host
+	reading       prometheus.Gauge
 }
 
 // New returns a client. [Client.Close] ends its idle connections.
@@ -86,17 +89,21 @@ func (c *Client) pool(e *regions.Endpoint) *pool {
 	defer c.mu.Unlock()
 	p := c.pools[key]
 	if p == nil {
-		p = &pool{writes: c.transport(true), reads: c.transport(false), readers: limits.NewConcurrency(c.options.Readers)}
+		all := c.metrics.watched(e.Region, e.URLs)
+		p = &pool{
+			writes: c.transport(true, all), reads: c.transport(false, all), readers: limits.NewConcurrency(c.options.Readers),
+			region: e.Region, series: all, reading: c.metrics.reading.WithLabelValues(e.Region),
+		}
 		c.pools[key] = p
 	}
 	return p
 }
 
-func (c *Client) transport(forWrites bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
+func (c *Client) transport(forWrites bool, all map[string]*series) *http.Transport {
+	dial := countedDial(&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, all)
 	t := &http.Transport{
 		Proxy:                  nil, // a front door does not go by its environment
-		DialContext:            dialer.DialContext,
+		DialContext:            dial,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    maxIdle,
@@ -115,7 +122,7 @@ func (c *Client) transport(forWrites bool) *http.Transport {
 	if forWrites {
 		// Whether a byte of a write has left can be told from a connection of
 		// its own only.
-		t.DialContext = guardedDial(dialer)
+		t.DialContext = guardedDial(dial)
 	}
 	return t
 }
@@ -173,8 +180,8 @@ func (p *pool) roundTrip(ctx context.Context, call Call) (response *http.Respons
 func (p *pool) exchange(ctx context.Context, call Call) (response *http.Response, sent bool, err error) {
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
 		var got atomic.Bool
-		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { got.Store(true) }})
-		response, err = p.reads.RoundTrip(p.request(ctx, call))
+		ctx = httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: func(info httptrace.GotConnInfo) { got.Store(true); count(info) }})
+		response, err = p.send(p.reads, p.request(ctx, call))
 		return response, got.Load(), err
 	}
 	s := &send{started: call.Since, within: call.SendWithin}
@@ -182,7 +189,7 @@ func (p *pool) exchange(ctx context.Context, call Call) (response *http.Response
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err = p.writes.RoundTrip(p.request(ctx, call))
+		response, err = p.send(p.writes, p.request(ctx, call))
 		if err == nil {
 			return response, s.sent(), nil
 		}

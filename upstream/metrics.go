@@ -1,28 +1,208 @@
 package upstream
 
-import "github.com/prometheus/client_golang/prometheus"
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
 
-// metrics counts retries; nil counts nothing.
-type metrics struct{ retries *prometheus.CounterVec }
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/meter"
+	"portico/tracing"
+)
+
+// metrics are labelled by the map's regions and addresses, and by words from
+// lists. Without a registry they count, and nobody sees it.
+type metrics struct {
+	retries                               *prometheus.CounterVec
+	requests, errors, connections         *prometheus.CounterVec
+	seconds                               *prometheus.HistogramVec
+	inFlight, open, certificates, reading *prometheus.GaugeVec
+}
 
 func newMetrics(registry prometheus.Registerer) *metrics {
-	if registry == nil {
-		return nil
+	place := []string{"region", "endpoint"}
+	m := &metrics{
+		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_retries_total", Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them (a fifth of its requests) was used up.",
+		}, []string{"region", "outcome"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_requests_total", Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
+		}, append(place, "method", "code")),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, tls, timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
+		}, append(place, "kind")),
+		seconds: prometheus.NewHistogramVec(meter.Seconds(
+			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",
+		), place),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_in_flight", Help: "Requests that wait for the headers of their answers.",
+		}, place),
+		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_connections", Help: "Connections that are open, idle ones among them.",
+		}, place),
+		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_connections_total", Help: "Connections that requests got: new, or reused.",
+		}, append(place, "state")),
+		certificates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_certificate_expiry_timestamp_seconds", Help: "When the certificate ends that the endpoint showed last.",
+		}, place),
+		reading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_reads_in_flight", Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
+		}, []string{"region"}),
 	}
-	m := &metrics{prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "portico_retries_total", Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them was used up.",
-	}, []string{"outcome"})}
-	registry.MustRegister(m.retries)
+	if registry != nil {
+		registry.MustRegister(m.retries, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading)
+	}
 	return m
 }
 
-func (m *metrics) retried(sent bool) {
-	if m == nil {
-		return
-	}
+func (m *metrics) retried(region string, sent bool) {
 	outcome := "refused"
 	if sent {
 		outcome = "sent"
 	}
-	m.retries.WithLabelValues(outcome).Inc()
+	m.retries.WithLabelValues(region, outcome).Inc()
+}
+
+// series are the metrics of one address.
+type series struct {
+	address           string
+	requests, errors  *prometheus.CounterVec
+	seconds           *meter.Times
+	inFlight, open    prometheus.Gauge
+	opened, reused    prometheus.Counter
+	certificateExpiry *prometheus.GaugeVec
+}
+
+// addressOf is host and port of a URL, which is what a label says and a
+// connection is dialled by.
+func addressOf(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	port := "80"
+	if u.Scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+func (m *metrics) of(region, address string) *series {
+	labels := prometheus.Labels{"region": region, "endpoint": address}
+	connections := m.connections.MustCurryWith(labels)
+	return &series{
+		address:           address,
+		requests:          m.requests.MustCurryWith(labels),
+		errors:            m.errors.MustCurryWith(labels),
+		seconds:           meter.NewTimes(m.seconds.With(labels)),
+		inFlight:          m.inFlight.With(labels),
+		open:              m.open.With(labels),
+		opened:            connections.WithLabelValues("new"),
+		reused:            connections.WithLabelValues("reused"),
+		certificateExpiry: m.certificates.MustCurryWith(labels),
+	}
+}
+
+// watched are the series of the addresses of an endpoint, by address and by host
+// as the map has it.
+func (m *metrics) watched(region string, urls []*url.URL) map[string]*series {
+	all := map[string]*series{}
+	for _, u := range urls {
+		address := addressOf(u)
+		if all[address] == nil {
+			all[address] = m.of(region, address)
+		}
+		all[u.Host] = all[address]
+	}
+	return all
+}
+
+// send makes one attempt, measured.
+func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
+	s := p.series[r.URL.Host]
+	timing := timingOf(r.Context())
+	s.inFlight.Inc()
+	begun := time.Now()
+	timing.call(s.address)
+	timing.begin(begun)
+	response, err := t.RoundTrip(r)
+	ended := time.Now()
+	timing.end(ended)
+	s.inFlight.Dec()
+	s.seconds.Observe(ended.Sub(begun), ended, correlationOf(r.Header))
+	if err != nil {
+		s.errors.WithLabelValues(kindOf(err)).Inc()
+		return nil, err
+	}
+	s.requests.WithLabelValues(r.Method, meter.Code(response.StatusCode)).Inc()
+	response.Body = &measuredBody{body: response.Body, series: s, timing: timing}
+	return response, nil
+}
+
+func correlationOf(h http.Header) string {
+	if ids := h[tracing.CorrelationHeader]; len(ids) == 1 {
+		return ids[0]
+	}
+	return ""
+}
+
+// measuredBody counts the time that reading it takes as the provider's, and its
+// end, where that is no proper one, as an error.
+type measuredBody struct {
+	body   io.ReadCloser
+	series *series
+	timing *Timing
+	failed bool
+}
+
+func (b *measuredBody) Read(p []byte) (int, error) {
+	if b.timing != nil {
+		b.timing.begin(time.Now())
+	}
+	n, err := b.body.Read(p)
+	if b.timing != nil {
+		b.timing.end(time.Now())
+	}
+	if err != nil && err != io.EOF && !b.failed {
+		b.failed = true
+		b.series.errors.WithLabelValues(kindOf(err)).Inc()
+	}
+	return n, err
+}
+
+func (b *measuredBody) Close() error { return b.body.Close() }
+
+// kindOf names what went wrong with a request.
+func kindOf(err error) string {
+	var (
+		dns         *net.DNSError
+		operation   *net.OpError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		timeout     net.Error
+	)
+	switch {
+	case errors.Is(err, errTooLate), errors.Is(err, errSecondSend):
+		return "unsent"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, &dns):
+		return "dns"
+	case errors.As(err, &operation) && operation.Op == "dial":
+		return "connect"
+	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
+		return "tls"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	case errors.Is(err, ErrTooLarge):
+		return "too_large"
+	}
+	return "broken"
 }

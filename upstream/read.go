@@ -83,14 +83,20 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := a.pool.readers.Acquire(r.Context()); err != nil {
 		return nil, err
 	}
+	a.pool.reading.Inc()
 	response, sent, err := a.pool.roundTrip(r.Context(), a.call)
 	a.sent = a.sent || sent
 	if err != nil {
-		a.pool.readers.Release()
+		a.pool.release()
 		return nil, err
 	}
-	response.Body = &releasing{response.Body, a.pool.readers.Release}
+	response.Body = &releasing{response.Body, a.pool.release}
 	return response, nil
+}
+
+func (p *pool) release() {
+	p.reading.Dec()
+	p.readers.Release()
 }
 
 // releasing is a body whose first Close gives something back.

@@ -56,7 +56,7 @@ func (a *attempts) begin() bool {
 // budgeted takes a retry from the endpoint's budget.
 func (a *attempts) budgeted() bool {
 	allowed := a.pool.retries.Retry(time.Now())
-	a.metrics.retried(allowed)
+	a.metrics.retried(a.pool.region, allowed)
 	return allowed
 }
 

@@ -98,6 +98,7 @@ func elapsed(since, now time.Time) time.Duration {
 func (s *send) trace(ctx context.Context) context.Context {
 	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
+			count(info)
 			conn := info.Conn
 			if secured, ok := conn.(*tls.Conn); ok {
 				conn = secured.NetConn()
@@ -136,9 +137,9 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func guardedDial(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+func guardedDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

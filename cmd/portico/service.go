@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
 	"portico/access"
@@ -20,6 +19,7 @@ import (
 	"portico/fanout"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/meter"
 	"portico/operations"
 	"portico/upstream"
 )
@@ -41,6 +41,7 @@ type service struct {
 	store    *inventory.Store
 	upstream *upstream.Client
 	gateway  *gateway.Gateway
+	registry *meter.Registry
 	tls      *tls.Config // of the public listener; nil for plain HTTP
 }
 
@@ -60,15 +61,18 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	if err != nil {
 		return nil, err
 	}
-	if s.store, err = openStore(ctx, cfg); err != nil {
+	registry := meter.New()
+	meter.Process(registry)
+	meter.NewConfiguration(registry).Loaded(1, time.Now())
+	s.showCertificates(meter.NewCertificates(registry), upstreamTLS)
+	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
 	}
+	s.registry = registry
 	keys, err := tokenKeys(ctx, cfg, s.store)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
 	s.upstream = upstream.New(upstream.Options{
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: upstreamTLS,
 		Metrics: registry,
@@ -77,6 +81,15 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry, Keys: keys,
 	})
 	return s, nil
+}
+
+// showCertificates tells when those in use end.
+func (s *service) showCertificates(shown *meter.Certificates, upstream *tls.Config) {
+	for use, c := range map[string]*tls.Config{meter.ListenerCertificate: s.tls, meter.UpstreamCertificate: upstream} {
+		if c != nil && len(c.Certificates) > 0 && c.Certificates[0].Leaf != nil {
+			shown.Use(use, c.Certificates[0].Leaf.NotAfter)
+		}
+	}
 }
 
 // tokenKeys returns the keys of skip tokens: those of the configuration, else
@@ -98,7 +111,7 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 	return fanout.NewKeys(keys...)
 }
 
-func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error) {
+func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Registerer) (*inventory.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	store, err := inventory.Open(ctx, inventory.Options{
@@ -116,6 +129,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 		JobRecords:      cfg.Operations.Records,
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cfg.Index.CacheEntries,
+		Metrics:         metrics,
 	})
 	if err != nil {
 		return nil, err
