@@ -115,6 +115,7 @@ type Runner struct {
 	RunnerOptions
 	metrics *runnerMetrics
 	index   *indexMetrics
+	up      prometheus.Gauge
 	nudges  map[string]chan struct{} // by kind
 }
 
@@ -124,7 +125,7 @@ func NewRunner(o RunnerOptions) *Runner {
 	for name := range o.Kinds {
 		nudges[name] = make(chan struct{}, 1)
 	}
-	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), index: newIndexMetrics(o.Metrics), nudges: nudges}
+	return &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), index: newIndexMetrics(o.Metrics), up: newStoreGauge(o.Metrics), nudges: nudges}
 }
 
 // Nudge has this runner look for work of a kind without waiting for the next
@@ -147,6 +148,7 @@ func (r *Runner) Run(ctx context.Context) {
 	}
 	parts.Go(func() { r.keepHouse(ctx) })
 	parts.Go(func() { r.takeCensus(ctx) })
+	parts.Go(func() { r.watchStore(ctx) })
 }
 
 // pace is the pause between two looks for work; with jitter, so that replicas
