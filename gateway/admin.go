@@ -35,7 +35,7 @@ func (g *Gateway) Admin() http.Handler {
 	m.Methods(http.MethodGet).Path("/metrics").Handler(scrape(g.registry))
 
 	guarded := m.NewRoute().Subrouter()
-	guarded.Use(g.adminToken)
+	guarded.Use(g.auditAdmin, g.adminToken)
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(adminRoute(g.adminList))
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminPut))

@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
+	"portico/logs"
 	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
@@ -28,7 +29,9 @@ type Options struct {
 	Upstream      *upstream.Client
 	Authenticator access.Authenticator
 	Log           *zap.Logger
-	Metrics       Registry
+	// Audit takes the audit lines; nil for where Log's go.
+	Audit   *zap.Logger
+	Metrics Registry
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
 	// which nobody else can go on.
 	Keys *fanout.Keys
@@ -50,6 +53,8 @@ type Gateway struct {
 	authenticator access.Authenticator
 	router        *routing.Router
 	log           *zap.Logger
+	access        *accessLog
+	audit         *zap.Logger
 	metrics       *metrics
 	registry      Registry
 	public        *url.URL
@@ -76,12 +81,20 @@ func New(o Options) *Gateway {
 		authenticator: o.Authenticator,
 		router:        &routing.Router{Map: o.Config.Map, Index: index{o.Store, locations}},
 		log:           o.Log,
+		access:        newAccessLog(o.Log, o.Config.Log),
+		audit:         o.Audit,
 		metrics:       newMetrics(o.Metrics),
 		registry:      o.Metrics,
 		public:        o.Config.Server.PublicURL,
 		lister:        newLister(o),
 		sender:        operations.NewOwner(),
 	}
+	if g.audit == nil {
+		g.audit = logs.Audit(o.Log)
+	}
+	o.Upstream.Audit(func(c upstream.Call, began time.Time, status int, err error) {
+		auditCall(g.audit, c, began, status, err)
+	})
 	g.asker = operations.Asker{
 		Map: o.Config.Map, Upstream: o.Upstream, Store: o.Store, Public: g.public, Timeout: o.Config.Index.AskTimeout,
 	}
@@ -109,8 +122,8 @@ func (i index) Locate(ctx context.Context, subscription string, key []byte, aske
 func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
 		g.begin,   // an exchange for every request, whatever becomes of it
+		g.observe, // logs and metrics, of refusals too
 		g.recover, // a panic is a 500, and the log's affair
-		g.observe, // access log and metrics, of refusals too
 		g.boundContent,
 		g.identify, // ids, then no reserved header is left
 		g.guardHost,

@@ -4,64 +4,41 @@ import (
 	"net/http"
 	"time"
 
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
-
 	"portico/routing"
 )
 
-// observe writes the access log and counts, once per request, after its answer.
+// observe writes the lines of the logs and counts, once per request, after its
+// answer, on the goroutine that made it.
 func (g *Gateway) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		recorder := &recorder{ResponseWriter: w, status: http.StatusOK}
+		broken := true // unless next returns
 		g.metrics.inFlight.Inc()
 		defer func() {
 			g.metrics.inFlight.Dec()
-			g.record(of(r), r, recorder)
+			g.record(of(r), r, recorder, broken)
 		}()
 		next.ServeHTTP(recorder, r)
+		broken = false
 	})
 }
 
-func (g *Gateway) record(x *exchange, r *http.Request, answer *recorder) {
+func (g *Gateway) record(x *exchange, r *http.Request, answer *recorder, broken bool) {
 	ended := time.Now()
 	class := routing.NoRoute
 	if x.request != nil {
 		class = x.request.Class
 	}
-	took := ended.Sub(x.started)
-	provider, calls, _ := x.calls.Total()
+	provider, calls, address := x.calls.Total()
+	took := measured{ended, ended.Sub(x.started), provider, calls}
 	g.metrics.sent.Add(float64(answer.bytes))
 	g.metrics.answered(x, class, r.Method, answer.status)
-	g.metrics.timed(x, class, measured{ended, took, provider, calls})
-	level := zapcore.InfoLevel
-	if answer.status >= http.StatusInternalServerError {
-		level = zapcore.ErrorLevel
+	g.metrics.timed(x, class, took)
+	outcome := outcomeOf(answer.status, broken)
+	g.access.write(accessLine{measured: took, x: x, r: r, answer: answer, class: class, outcome: outcome, address: address})
+	if changes(r.Method) {
+		g.audited(auditLine{x: x, method: r.Method, status: answer.status, outcome: outcome, batched: callerOf(r.Context()) != nil})
 	}
-	entry := g.log.Check(level, "request")
-	if entry == nil {
-		return
-	}
-	typeName := ""
-	if x.request != nil && x.request.Type != nil {
-		typeName = x.request.Type.FullName
-	}
-	entry.Write(
-		zap.String("method", methodLabel(r.Method)),
-		zap.Stringer("class", class),
-		zap.String("path", x.path), // without the query, which may hold tokens
-		zap.Int("status", answer.status),
-		zap.Int64("bytes", answer.bytes),
-		zap.Duration("took", took),
-		zap.Duration("provider", provider),
-		zap.String("type", typeName),
-		zap.String("region", x.region),
-		zap.String("cause", x.cause),
-		zap.String("correlationId", x.identity.Correlation),
-		zap.String("requestId", x.identity.Request),
-		zap.String("clientRequestId", x.identity.Client),
-		zap.NamedError("failure", x.failure),
-	)
 }
 
 func methodLabel(method string) string {

@@ -79,7 +79,7 @@ type setup struct {
 // site is a gateway over a real store and real providers in two regions and
 // one for what is global. The clocks of store and providers can be set forward.
 type site struct {
-	t         *testing.T
+	t         testing.TB
 	config    *config.Config
 	gateway   *Gateway
 	store     *inventory.Store
@@ -123,7 +123,7 @@ providers:
       - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-01-01"]}
 `
 
-func newSite(t *testing.T, as setup) *site {
+func newSite(t testing.TB, as setup) *site {
 	t.Helper()
 	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered}
 	if s.path == "" {
@@ -250,7 +250,7 @@ func (s *site) do(method, target, body string, header ...string) seen {
 }
 
 // read reads an answer whole.
-func read(t *testing.T, answer *http.Response) seen {
+func read(t testing.TB, answer *http.Response) seen {
 	t.Helper()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
@@ -282,7 +282,7 @@ func (s *site) ok(status int, method, target, body string, header ...string) see
 }
 
 // decode reads an answer's JSON.
-func decode[T any](t *testing.T, a seen) (body T) {
+func decode[T any](t testing.TB, a seen) (body T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.text), &body); err != nil {
 		t.Fatalf("%v: %s", err, a.text)

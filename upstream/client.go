@@ -48,6 +48,7 @@ const (
 type Client struct {
 	options Options
 	metrics *metrics
+	audit   atomic.Pointer[Auditor]
 
 	mu    sync.Mutex
 	pools map[string]*pool
@@ -145,6 +146,9 @@ type Call struct {
 	// Repeats, of a Read: the call repeats one that failed, and takes from the
 	// endpoint's budget of retries.
 	Repeats bool
+	// Job names the durable work that makes the call on its own account; what
+	// [Client.Audit] was given is told of such calls.
+	Job string
 }
 
 // Do makes one attempt and returns the answer, whose body the caller must
@@ -153,7 +157,11 @@ type Call struct {
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	p := c.pool(call.Endpoint)
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
+	began := time.Now()
 	response, sent, err := p.roundTrip(ctx, call)
+	if call.Job != "" {
+		c.tell(call, began, response, err)
+	}
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
 			err = errors.Join(cause, err)

@@ -137,7 +137,7 @@ func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) 
 	s.inFlight.Dec()
 	s.seconds.Observe(ended.Sub(begun), ended, correlationOf(r.Header))
 	if err != nil {
-		s.errors.WithLabelValues(kindOf(err)).Inc()
+		s.errors.WithLabelValues(KindOf(err)).Inc()
 		return nil, err
 	}
 	s.requests.WithLabelValues(r.Method, meter.Code(response.StatusCode)).Inc()
@@ -171,15 +171,15 @@ func (b *measuredBody) Read(p []byte) (int, error) {
 	}
 	if err != nil && err != io.EOF && !b.failed {
 		b.failed = true
-		b.series.errors.WithLabelValues(kindOf(err)).Inc()
+		b.series.errors.WithLabelValues(KindOf(err)).Inc()
 	}
 	return n, err
 }
 
 func (b *measuredBody) Close() error { return b.body.Close() }
 
-// kindOf names what went wrong with a request.
-func kindOf(err error) string {
+// KindOf names what went wrong with a call, in one word from a list.
+func KindOf(err error) string {
 	var (
 		dns         *net.DNSError
 		operation   *net.OpError

@@ -41,8 +41,7 @@ providers:
 		t.Fatal(err)
 	}
 	defer func() {
-		s.upstream.Close()
-		if err := s.store.Close(); err != nil {
+		if err := s.close(); err != nil {
 			t.Error(err)
 		}
 	}()

@@ -8,6 +8,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/config"
+	"portico/logs"
 )
 
 func serveCommand(stderr io.Writer) *cobra.Command {
@@ -21,7 +22,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := logger(level, stderr)
+			log, err := logs.New(level, stderr)
 			if err != nil {
 				return err
 			}

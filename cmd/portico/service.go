@@ -19,6 +19,7 @@ import (
 	"portico/fanout"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/logs"
 	"portico/meter"
 	"portico/operations"
 	"portico/upstream"
@@ -42,6 +43,7 @@ type service struct {
 	upstream *upstream.Client
 	gateway  *gateway.Gateway
 	registry *meter.Registry
+	audit    *logs.File  // nil where audit lines go with the others
 	tls      *tls.Config // of the public listener; nil for plain HTTP
 }
 
@@ -73,14 +75,50 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
+	audit, err := s.openAudit()
+	if err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
 	s.upstream = upstream.New(upstream.Options{
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: upstreamTLS,
 		Metrics: registry,
 	})
 	s.gateway = gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Metrics: registry, Keys: keys,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: authenticator, Log: log, Audit: audit, Metrics: registry, Keys: keys,
 	})
 	return s, nil
+}
+
+// openAudit opens the file of audit lines, if they have one, and counts those
+// that it does not take.
+func (s *service) openAudit() (*zap.Logger, error) {
+	log := logs.Audit(s.log)
+	if path := s.config.Log.Audit; path != config.AuditStderr {
+		var err error
+		if s.audit, err = logs.OpenFile(path); err != nil {
+			return nil, err
+		}
+		log = s.audit.Logger()
+	}
+	s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "portico_audit_failures_total", Help: "Audit lines that could not be written to the file of log.audit.",
+	}, func() float64 {
+		if s.audit == nil {
+			return 0
+		}
+		return float64(s.audit.Failures())
+	}))
+	return log, nil
+}
+
+// close ends what the service holds, when nothing uses it any more.
+func (s *service) close() error {
+	s.upstream.Close()
+	err := s.store.Close()
+	if s.audit != nil {
+		err = errors.Join(err, s.audit.Close())
+	}
+	return err
 }
 
 // showCertificates tells when those in use end.
@@ -235,8 +273,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	}
 	stopWorking()
 	<-worked
-	s.upstream.Close()
-	return errors.Join(failure, s.store.Close())
+	return errors.Join(failure, s.close())
 }
 
 func (s *service) server(h http.Handler) *http.Server {
