@@ -100,46 +100,28 @@ func investigate(t *testing.T, p *harness.Prometheus, s *site, begun, broken tim
 			f.alerted = a.ActiveAt.UTC()
 		}
 	}
-	f.readLog(t, s.Portico.Log(), broken)
+	f.readLog(s.Portico.Log(), broken)
 	return f
 }
 
 // readLog counts requests for the region that failed, by subscription, which is
 // what the jq line of the runbook does.
-func (f *finding) readLog(t *testing.T, log string, broken time.Time) {
-	t.Helper()
-	subscription := regexp.MustCompile(`(?i)^/subscriptions/([^/]+)`)
+func (f *finding) readLog(log string, broken time.Time) {
 	for line := range strings.Lines(log) {
 		var entry struct {
-			Msg, Path, Region, Cause string
-			TS                       json.RawMessage
-			Status                   int
+			Logger, Subscription, Region, Cause string
+			TS                                  time.Time
+			Status                              int
 		}
-		if json.Unmarshal([]byte(line), &entry) != nil || entry.Msg != "request" || entry.Region != "eastus" || entry.Status < 500 || entry.Cause != "gateway" {
+		if json.Unmarshal([]byte(line), &entry) != nil || entry.Logger != "access" || entry.Region != "eastus" || entry.Status < 500 || entry.Cause != "gateway" {
 			continue
 		}
-		if of := subscription.FindStringSubmatch(entry.Path); of != nil {
-			f.suffering[of[1]]++
-		}
-		at := moment(t, entry.TS)
+		f.suffering[entry.Subscription]++
+		at := entry.TS.UTC()
 		if at.After(broken.Add(-time.Second)) && (f.first.IsZero() || at.Before(f.first)) {
 			f.first = at
 		}
 	}
-}
-
-// moment reads a line's time, written in either of zap's ways.
-func moment(t *testing.T, text json.RawMessage) time.Time {
-	t.Helper()
-	var seconds float64
-	if json.Unmarshal(text, &seconds) == nil {
-		return time.UnixMilli(int64(seconds * 1000)).UTC()
-	}
-	var at time.Time
-	if err := json.Unmarshal(text, &at); err != nil {
-		t.Fatalf("the time of a line of the log: %s: %v", text, err)
-	}
-	return at.UTC()
 }
 
 func panelQuery(t *testing.T, file, title string) string {
@@ -238,13 +220,13 @@ It is %s. The calls of global, where there are any, say nothing of regions.
 PorticoRegionDown has been active since %s, when nine of ten had failed for a minute.
 The log is sharper. Its first failing line for the region:
 
-    jq -c 'select(.msg == "request" and .region == "%s" and .cause == "gateway" and .status >= 500) | .ts' < log | head -1
+    jq -r 'select(.logger == "access" and .region == "%s" and .cause == "gateway" and .status >= 500) | .ts' < log | head -1
     → %s
 
 **Which customers suffer?** Those in the log's failing lines, by subscription:
 
-    jq -r 'select(.msg == "request" and .region == "%[4]s" and .cause == "gateway" and .status >= 500)
-           | .path | split("/")[2]' < log | sort | uniq -c | sort -rn
+    jq -r 'select(.logger == "access" and .region == "%[4]s" and .cause == "gateway" and .status >= 500)
+           | .subscription' < log | sort | uniq -c | sort -rn
 `, strings.Join(f.regions, ", "), clock(f.since), clock(f.alerted), f.regions[0], f.first.Format("15:04:05.000"))
 	names := map[string]string{s.SubscriptionID: "the tests' own"}
 	for _, c := range customers() {
