@@ -43,6 +43,9 @@ type service struct {
 	upstream *upstream.Client
 	gateway  *gateway.Gateway
 	registry *meter.Registry
+	// shown and expiries tell of the configuration and the certificates in use.
+	shown    *meter.Configuration
+	expiries *meter.Certificates
 	audit    *logs.File  // nil where audit lines go with the others
 	tls      *tls.Config // of the public listener; nil for plain HTTP
 }
@@ -65,12 +68,12 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	}
 	registry := meter.New()
 	meter.Process(registry)
-	meter.NewConfiguration(registry).Loaded(1, time.Now())
-	s.showCertificates(meter.NewCertificates(registry), upstreamTLS)
+	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
+	s.shown.Loaded(1, time.Now())
+	s.showCertificates(upstreamTLS)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
 	}
-	s.registry = registry
 	keys, err := tokenKeys(ctx, cfg, s.store)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
@@ -122,10 +125,10 @@ func (s *service) close() error {
 }
 
 // showCertificates tells when those in use end.
-func (s *service) showCertificates(shown *meter.Certificates, upstream *tls.Config) {
+func (s *service) showCertificates(upstream *tls.Config) {
 	for use, c := range map[string]*tls.Config{meter.ListenerCertificate: s.tls, meter.UpstreamCertificate: upstream} {
 		if c != nil && len(c.Certificates) > 0 && c.Certificates[0].Leaf != nil {
-			shown.Use(use, c.Certificates[0].Leaf.NotAfter)
+			s.expiries.Use(use, c.Certificates[0].Leaf.NotAfter)
 		}
 	}
 }

@@ -64,6 +64,7 @@ func Run(t *testing.T, database Database) {
 		{"Adoption", testAdoption},
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
+		{"Census", testCensus},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 	} {

@@ -13,7 +13,7 @@ import (
 
 // Sizes of a picture, and of the field of its curves.
 const (
-	chartWidth, chartHeight            = 760, 250
+	chartWidth, chartHeight            = 800, 250
 	fieldLeft, fieldTop, fieldW, lineH = 60, 34, 680, 18
 	fieldH                             = 150
 )

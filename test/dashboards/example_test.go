@@ -214,7 +214,7 @@ before:
 	fmt.Fprintf(&out, `
 ![share of calls that fail](pictures/share.svg)
 
-It is %s. The calls of global, where there are any, say nothing of regions.
+It is %s. What fails in westus are the 500s of its provider, which were there before.
 
 **Since when?** The curve leaves zero at %s; it is a share over a minute, so it climbs.
 PorticoRegionDown has been active since %s, when nine of ten had failed for a minute.

@@ -68,7 +68,7 @@ func TestRunbook(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, heading := range regexp.MustCompile(`(?m)^## (Portico\w+)\n\n\S.{80}`).FindAllStringSubmatch(string(text), -1) {
+	for _, heading := range regexp.MustCompile(`(?m)^## (Portico\w+)\n\n\S.{60}`).FindAllStringSubmatch(string(text), -1) {
 		sections[heading[1]] = true
 	}
 	for _, a := range alerts(readRules(t)) {
