@@ -16,9 +16,6 @@ import (
 	"portico/test/harness"
 )
 
-// unmade are alerts for which no fault is made here, though there would be time.
-var unmade = map[string]bool{"PorticoReloadFailed": true, "PorticoEndpointDown": true}
-
 // prepareLoss begins what has to wait when eastus is lost: an operation there,
 // and a group with a resource there.
 func (s *site) prepareLoss(t *testing.T) {
@@ -72,6 +69,19 @@ func (s *site) drift(t *testing.T, p providers) {
 		}).Want(t, 201)
 	}
 	s.sweep(t)
+}
+
+// spoilConfiguration has the gateway read a configuration that it must refuse.
+func (s *site) spoilConfiguration(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(s.Portico.ConfigFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Portico.ConfigFile, append(text, "\nunknown: true\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 400)
 }
 
 // useUpFiles has many clients keep connections to the gateway, and then lowers the

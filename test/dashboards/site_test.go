@@ -18,6 +18,7 @@ const settings = `
 index: {sendWithin: 2s, askTimeout: 1s, followLimit: 4s, followRecheck: 1s, pollFloor: 200ms, lateWriteWindow: 1s, callMargin: 1s}
 jobs: {lease: 2s}
 upstream: {callTimeout: 3s}
+health: {probe: {interval: 1s, timeout: 1s}}
 `
 
 const group = "rg"
