@@ -291,6 +291,9 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	case errors.Is(refused, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
+		if t := m.declared(refused.Key); t != nil {
+			return m.router.NotRegisteredThere(t.Provider, t.Name, registration.Region).WithStatus(http.StatusBadRequest)
+		}
 		for _, q := range m.resources {
 			if q.Provider.Key == registration.Namespace {
 				return routing.NotRegistered(q.Provider, registration.State).WithStatus(http.StatusBadRequest)
