@@ -148,17 +148,9 @@ func adminFault(w http.ResponseWriter, fault *arm.Error) {
 
 // adminBody reads a request's JSON object; no body at all is an empty one.
 func adminBody(w http.ResponseWriter, r *http.Request, into any) error {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if _, rest := decoder.Token(); err == nil && !errors.Is(rest, io.EOF) {
-		err = errors.New("it goes on behind the object")
-	}
-	if err != nil {
-		return arm.NewError(arm.InvalidRequestContent, err.Error())
+	err := decodeFrom(http.MaxBytesReader(w, r.Body, 64<<10), into)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return undecodable(err)
 	}
 	return nil
 }

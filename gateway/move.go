@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -112,10 +110,8 @@ func (m *moving) read(content []byte) *arm.Error {
 	if len(content) == 0 {
 		content = []byte("{}")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&sent); err != nil {
-		return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	if fault := readJSON(content, &sent); fault != nil {
+		return fault
 	}
 	switch {
 	case sent.Target == nil:
