@@ -223,7 +223,8 @@ func testJobs(t *testing.T, database Database) {
 		want := map[string]bool{}
 		for _, kind := range []string{"verify", "sweep"} {
 			for _, subject := range []string{"a", "b", "c"} {
-				want[b.addJob(kind, subject, time.Time{}).Name()] = true
+				added := b.addJob(kind, subject, time.Time{})
+				want[added.Name()] = true
 			}
 		}
 		all := inventory.Job{ID: inventory.JobID("sweep", ""), Kind: "sweep"}
