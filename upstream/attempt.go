@@ -24,7 +24,8 @@ var errSwitched = errors.New("the provider switched to another protocol")
 // attempt sends a call to the address that is fittest. As long as no connection
 // can be made it goes on to others: nothing has been sent then. tried, which
 // may be nil, are addresses to be avoided where there are others; those that
-// failed are added. An answer counts as under way until its body is closed.
+// are called are added: what they answer may be worth another attempt. An
+// answer counts as under way until its body is closed.
 func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) (response *http.Response, sent bool, err error) {
 	var own health.Tried
 	if tried == nil {
@@ -41,10 +42,10 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 	for n := 1; ; n++ {
 		r := c.send(ctx, t, choice, call)
 		sent = sent || r.sent
+		*tried = tried.With(choice.Index)
 		if r.err == nil {
 			return r.response, sent, nil
 		}
-		*tried = tried.With(choice.Index)
 		if r.connected || n == mostAddresses || ctx.Err() != nil {
 			return nil, sent, r.err
 		}
