@@ -13,7 +13,7 @@ MODULES := . test/sdk test/deploy
 # their results depend on the programs, so they are never taken from its cache.
 OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
-.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk deploy fuzz-short bench-short vuln chaos reloads bench clean
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -29,13 +29,14 @@ test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory outside
 	@$(MAKE) --no-print-directory sdk
 	@$(MAKE) --no-print-directory deploy
+	@$(MAKE) --no-print-directory dashboards
 	@$(MAKE) --no-print-directory chaos-short
 	@$(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory vuln
 	@echo 'test: everything passed'
 
-prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL
+prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus
 	test/prepare.sh
 
 lint: format-check tidy-check vet staticcheck golangci ## all that reads the code without running it
@@ -61,7 +62,7 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract|chaos)(/|$$)'); go test -race -timeout 15m $$packages
+	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract|chaos|dashboards)(/|$$)'); go test -race -timeout 15m $$packages
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
@@ -76,6 +77,12 @@ sdk: ## the Azure SDK for Go as the client
 # module, such as the chart.
 deploy: ## what Portico is deployed with: image, chart, Compose file, unit, schema
 	go test -C test/deploy -count=1 -timeout 5m ./...
+
+dashboards: ## every panel's query and every alert, with a real Prometheus, within three minutes
+	go test ./test/dashboards -count=1 -timeout 10m -v | grep -v '^=== '
+
+pictures: ## the same, and writes the example of deploy/runbook.md with its pictures anew
+	go test ./test/dashboards -count=1 -timeout 10m -run TestLive -write
 
 chaos-short: ## 2,000 writes through two replicas and 6 kills, within three minutes
 	go test ./test/chaos -count=1 -timeout 15m -v | grep -v '^=== '
@@ -96,6 +103,7 @@ bench-short: ## that the index costs the same with ten times the rows, as ratios
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory
 	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 20x ./gateway
 
 bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million rows
 	go test -timeout 60m -run '^$$' -bench . -benchmem ./...

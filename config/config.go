@@ -26,6 +26,7 @@ type Config struct {
 	Batch         Batch
 	GroupDelete   GroupDelete
 	Move          Move
+	Log           Log
 	Map           *regions.Map
 	Subscriptions []Subscription
 
@@ -198,6 +199,25 @@ type Move struct {
 	Limit           time.Duration // past it no provider is told any more
 }
 
+// AuditStderr is the place of audit lines that is no file.
+const AuditStderr = "stderr"
+
+// Log is what is written of requests.
+type Log struct {
+	// Audit is where the lines of writes go: AuditStderr, or a file's path.
+	Audit string
+	// Slow is from when on a request is always written.
+	Slow time.Duration
+	// OneIn says, by class of requests, of how many reads that went well one is
+	// written; those of a class that is absent are all written.
+	OneIn map[string]int
+}
+
+// LogClasses are the classes of Log.OneIn.
+func LogClasses() []string {
+	return []string{"own", "none", "instance", "collection", "below", "provider", "located", "poll"}
+}
+
 // Subscription is one that the configuration declares. State is one of
 // Enabled, PastDue, Warned, Disabled and Deleted. Covered says that no
 // resources of it were made before the gateway stood in front.
@@ -275,5 +295,6 @@ func Defaults() Config {
 			PerJob:          64,
 		},
 		Move: Move{TransientBudget: 15 * time.Minute, Limit: 4 * time.Hour},
+		Log:  Log{Audit: AuditStderr, Slow: time.Second},
 	}
 }

@@ -49,6 +49,7 @@ lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}
 batch: {immediate: 20, requests: 500, atOnce: 8, memory: 64MiB, totalMemory: 256MiB, perCaller: 16}
 groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
+log: {audit: stderr, slow: 1s, oneIn: {}}
 regions: [{name: westus, displayName: westus}]
 `))
 	if err != nil {

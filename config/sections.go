@@ -8,7 +8,7 @@ import (
 func sectionNames() []string {
 	return []string{
 		"include", "server", "metadata", "auth", "store", "limits", "upstream", "health", "index", "jobs", "lists",
-		"operations", "batch", "groupDelete", "move", "regions", "providers", "subscriptions",
+		"operations", "batch", "groupDelete", "move", "log", "regions", "providers", "subscriptions",
 	}
 }
 
@@ -33,6 +33,7 @@ func read(r *report, tree *node, disk bool) *Config {
 	readBatch(root, &c)
 	readGroupDelete(root, &c.GroupDelete)
 	readMove(root, &c.Move)
+	readLog(root, &c.Log)
 	c.Map = readMap(root)
 	readSubscriptions(root, &c)
 
@@ -143,6 +144,24 @@ func readOperations(root object, p *Operations) {
 		}
 		o.r.fault(at, "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
 			"retryAfterMin at most retryAfterMax")
+	}
+}
+
+func readLog(root object, l *Log) {
+	o := root.child("log", "audit", "slow", "oneIn")
+	if n := set(o, "audit", &l.Audit, plainText()); n != nil && l.Audit != AuditStderr {
+		l.Audit = relativeTo(n.file, l.Audit)
+	}
+	set(o, "slow", &l.Slow, orZero())
+	classes := o.child("oneIn", LogClasses()...)
+	for _, class := range LogClasses() {
+		n := 1
+		if set(classes, class, &n, count()) != nil {
+			if l.OneIn == nil {
+				l.OneIn = map[string]int{}
+			}
+			l.OneIn[class] = n
+		}
 	}
 }
 

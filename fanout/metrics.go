@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/meter"
 )
 
 // metrics count merged pages. Regions are those of the map, outcomes of a fixed
@@ -15,6 +17,7 @@ type metrics struct {
 	pages   *prometheus.CounterVec
 	seconds prometheus.Histogram
 	strays  prometheus.Counter
+	size    prometheus.Histogram
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
@@ -25,16 +28,14 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_fanout_pages_total", Help: "Pages of merged lists, by what became of them: complete, partial, failed, abandoned (the client went away).",
 		}, []string{"outcome"}),
-		seconds: prometheus.NewHistogram(prometheus.HistogramOpts{
-			Name: "portico_fanout_seconds", Help: "Time until all regions of a merged page had answered.", Buckets: prometheus.ExponentialBuckets(0.001, 2, 17),
-			NativeHistogramBucketFactor: 1.1,
-		}),
+		seconds: prometheus.NewHistogram(meter.Seconds("portico_fanout_seconds", "Time until all regions of a merged page had answered.")),
+		size:    prometheus.NewHistogram(meter.Bytes("portico_fanout_page_bytes", "Size of merged pages.")),
 		strays: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_list_strays_total", Help: "Elements of merged lists that a second region returned as well: a resource lies in two regions.",
 		}),
 	}
 	if registry != nil {
-		registry.MustRegister(m.asked, m.pages, m.seconds, m.strays)
+		registry.MustRegister(m.asked, m.pages, m.seconds, m.strays, m.size)
 	}
 	return m
 }
@@ -59,5 +60,6 @@ func (m *metrics) page(merged *Merged, err error, took time.Duration) {
 	m.seconds.Observe(took.Seconds())
 	if merged != nil {
 		m.strays.Add(float64(merged.Strays))
+		m.size.Observe(float64(merged.Size()))
 	}
 }

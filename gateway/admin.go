@@ -18,7 +18,6 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"portico/arm"
 )
@@ -33,10 +32,10 @@ func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	m.Methods(http.MethodGet).Path("/readyz").HandlerFunc(g.ready)
-	m.Methods(http.MethodGet).Path("/metrics").Handler(promhttp.HandlerFor(g.registry, promhttp.HandlerOpts{}))
+	m.Methods(http.MethodGet).Path("/metrics").Handler(scrape(g.registry))
 
 	guarded := m.NewRoute().Subrouter()
-	guarded.Use(g.adminToken)
+	guarded.Use(g.auditAdmin, g.adminToken)
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(adminRoute(g.adminList))
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminPut))
@@ -149,17 +148,9 @@ func adminFault(w http.ResponseWriter, fault *arm.Error) {
 
 // adminBody reads a request's JSON object; no body at all is an empty one.
 func adminBody(w http.ResponseWriter, r *http.Request, into any) error {
-	decoder := json.NewDecoder(http.MaxBytesReader(w, r.Body, 64<<10))
-	decoder.DisallowUnknownFields()
-	err := decoder.Decode(into)
-	if errors.Is(err, io.EOF) {
-		return nil
-	}
-	if _, rest := decoder.Token(); err == nil && !errors.Is(rest, io.EOF) {
-		err = errors.New("it goes on behind the object")
-	}
-	if err != nil {
-		return arm.NewError(arm.InvalidRequestContent, err.Error())
+	err := decodeFrom(http.MaxBytesReader(w, r.Body, 64<<10), into)
+	if err != nil && !errors.Is(err, io.EOF) {
+		return undecodable(err)
 	}
 	return nil
 }

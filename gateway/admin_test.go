@@ -35,7 +35,7 @@ func TestAdminRoutes(t *testing.T) {
 		}
 	}
 	got := s.asked(200, "", "GET", "/metrics", "")
-	for _, metric := range []string{`portico_requests_total{cause="",class="own",code="200",method="GET"} 1`, "portico_request_seconds", "portico_spoofed_headers_total 0"} {
+	for _, metric := range []string{`portico_requests_total{cause="none",class="own",code="200",method="GET"} 1`, "portico_request_seconds", "portico_spoofed_headers_total 0"} {
 		if !strings.Contains(got.text, metric) {
 			t.Errorf("no %s in %s", metric, got.text)
 		}

@@ -66,7 +66,7 @@ func readBatch(content []byte, most int) ([]batchedRequest, *arm.Error) {
 		return nil, badBatch("requests", "there is no content")
 	}
 	if err := json.Unmarshal(content, &batch); err != nil {
-		return nil, badBatch("requests", err.Error())
+		return nil, undecodable(err)
 	}
 	switch n := len(batch.Requests); {
 	case n == 0:

@@ -57,6 +57,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	case err != nil:
 		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
 	}
+	of(r).received = int64(len(text))
 	// All is here: what follows may take its time.
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 	return text, routing.CheckContentType(r.Header, text)

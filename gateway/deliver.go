@@ -60,7 +60,7 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 	}
 	g.ownHeaders(h, x)
 	if answer.StatusCode >= http.StatusBadRequest {
-		x.cause = "service"
+		x.cause = causeService
 		h[tracing.FailureCauseHeader] = []string{x.cause}
 	}
 }

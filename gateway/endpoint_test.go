@@ -15,7 +15,7 @@ import (
 	"portico/test/contoso"
 )
 
-func startProviders(t *testing.T) map[string]*endpoint {
+func startProviders(t testing.TB) map[string]*endpoint {
 	t.Helper()
 	all := map[string]*endpoint{}
 	for _, region := range []string{"westus", "eastus", "global"} {
@@ -39,7 +39,7 @@ func startProviders(t *testing.T) map[string]*endpoint {
 
 // endpoint is a provider in one region, spoken to past the gateway.
 type endpoint struct {
-	t      *testing.T
+	t      testing.TB
 	server *httptest.Server
 	clock  clock
 }
@@ -94,7 +94,7 @@ func (e *endpoint) do(method, target, body string, want int) []byte {
 }
 
 // exchangeWith sends a request and reads the answer whole.
-func exchangeWith(t *testing.T, server *httptest.Server, method, target, body string, header ...string) seen {
+func exchangeWith(t testing.TB, server *httptest.Server, method, target, body string, header ...string) seen {
 	t.Helper()
 	answer, err := server.Client().Do(request(t, server, method, target, body, header...))
 	if err != nil {
@@ -104,7 +104,7 @@ func exchangeWith(t *testing.T, server *httptest.Server, method, target, body st
 	return read(t, answer)
 }
 
-func request(t *testing.T, server *httptest.Server, method, target, body string, header ...string) *http.Request {
+func request(t testing.TB, server *httptest.Server, method, target, body string, header ...string) *http.Request {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
 	t.Cleanup(cancel)

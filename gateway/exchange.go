@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/routing"
 	"portico/tracing"
+	"portico/upstream"
 )
 
 // exchange is what the gateway knows of one request while it answers it. The
@@ -27,19 +28,29 @@ type exchange struct {
 	request *routing.Request
 
 	// What became of it, for the log and the metrics.
-	region       string
-	providerTime time.Duration
-	cause        string // "gateway" or "service" on errors
-	failure      error  // behind an error answer of the gateway's own
+	calls    *upstream.Timing // of providers, also those of an exchange within it
+	region   string
+	received int64  // bytes of content
+	merged   bool   // the answer was put together of several regions'
+	cause    string // causeGateway or causeService on errors
+	failure  error  // behind an error answer of the gateway's own
 }
+
+// Whose an error was, as the header of the answer and the metrics name it.
+const (
+	causeGateway = "gateway"
+	causeService = "service"
+	causeNone    = "none" // it was none; not in the header
+)
 
 type exchangeKey struct{}
 
 // begin gives every request an exchange.
 func (g *Gateway) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := &exchange{started: time.Now()}
-		next.ServeHTTP(w, r.WithContext(context.WithValue(r.Context(), exchangeKey{}, x)))
+		x := &exchange{started: time.Now(), calls: new(upstream.Timing)}
+		ctx := upstream.WithTiming(context.WithValue(r.Context(), exchangeKey{}, x), x.calls)
+		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
+	"portico/logs"
 	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
@@ -28,13 +29,21 @@ type Options struct {
 	Upstream      *upstream.Client
 	Authenticator access.Authenticator
 	Log           *zap.Logger
-	Metrics       *prometheus.Registry
+	// Audit takes the audit lines; nil for where Log's go.
+	Audit   *zap.Logger
+	Metrics Registry
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
 	// which nobody else can go on.
 	Keys *fanout.Keys
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
 	Reload func(context.Context) (Reloaded, error)
+}
+
+// Registry takes the gateway's metrics and shows them on the admin listener.
+type Registry interface {
+	prometheus.Registerer
+	prometheus.Gatherer
 }
 
 // Gateway answers the requests of both listeners, by one configuration from its
@@ -48,8 +57,10 @@ type Gateway struct {
 	authenticator access.Authenticator
 	router        *routing.Router
 	log           *zap.Logger
+	access        *accessLog
+	audit         *zap.Logger
 	metrics       *metrics
-	registry      *prometheus.Registry
+	registry      Registry
 	public        *url.URL
 	lister        *fanout.Lister
 	asker         operations.Asker
@@ -74,6 +85,7 @@ func New(o Options) *Gateway {
 		locations:   o.Store.Locations(),
 		upstream:    o.Upstream,
 		log:         o.Log,
+		audit:       o.Audit,
 		metrics:     newMetrics(o.Metrics),
 		registry:    o.Metrics,
 		sender:      operations.NewOwner(),
@@ -81,7 +93,18 @@ func New(o Options) *Gateway {
 		batchMemory: limits.NewMemory(o.Config.Batch.TotalMemory),
 		draining:    new(atomic.Bool),
 	}
-	g.lister = fanout.NewLister(listing(g, o.Config, o.Keys))
+	if g.audit == nil {
+		g.audit = logs.Audit(o.Log)
+	}
+	o.Upstream.Audit(func(c upstream.Call, began time.Time, status int, err error) {
+		auditCall(g.audit, c, began, status, err)
+	})
+	showMemory(o.Metrics, "portico_batch", "answers in batches", "batch.totalMemory", o.Config.Batch.TotalMemory, g.batchMemory)
+	memory := limits.NewMemory(o.Config.Lists.TotalMemory)
+	showMemory(o.Metrics, "portico_fanout", "merged lists", "lists.totalMemory", o.Config.Lists.TotalMemory, memory)
+	lists := listing(g, o.Config, o.Keys)
+	lists.Budget = memory
+	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
 	g.kinds = g.firstKinds()
 	g.runner = g.newRunner(o.Metrics)
@@ -93,7 +116,7 @@ func New(o Options) *Gateway {
 // cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
-		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, metrics: g.metrics, registry: g.registry,
+		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
 		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, draining: g.draining,
 	}
 	next.lister = g.lister.Succeed(listing(g, c, keys))
@@ -108,6 +131,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
+	g.access = newAccessLog(g.log, c.Log)
 	g.router.Finder = newFinder(g)
 	g.own = g.ownRoutes()
 	g.batched = g.batchedChain()
@@ -128,8 +152,8 @@ func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
 		g.part,    // while draining, each answer is its connection's last
 		g.begin,   // an exchange for every request, whatever becomes of it
+		g.observe, // logs and metrics, of refusals too
 		g.recover, // a panic is a 500, and the log's affair
-		g.observe, // access log and metrics, of refusals too
 		g.boundContent,
 		g.identify, // ids, then no reserved header is left
 		g.guardHost,

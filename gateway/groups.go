@@ -2,7 +2,6 @@ package gateway
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
 	"maps"
 	"net/http"
@@ -84,10 +83,8 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 	if fault != nil {
 		return sent, fault
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&sent); err != nil {
-		return sent, arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	if fault := readJSON(content, &sent); fault != nil {
+		return sent, fault
 	}
 	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
 		sent.hasTags = sent.hasTags || string(m.Key) == "tags"

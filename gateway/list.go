@@ -12,7 +12,6 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/fanout"
-	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 )
@@ -25,11 +24,12 @@ const (
 	originalRequestsIDs   = "X-Ms-Original-Request-Ids"
 )
 
-// listing says how lists over several regions are answered.
+// listing says how lists over several regions are answered, but for the memory
+// that all of them share.
 func listing(g *Gateway, c *config.Config, keys *fanout.Keys) fanout.Options {
 	return fanout.Options{
 		Reader: g.upstream, Keys: keys, Public: c.Server.PublicURL,
-		Budget: limits.NewMemory(c.Lists.TotalMemory), Memory: c.Lists.Memory, PageSize: c.Limits.AnswerBody,
+		Memory: c.Lists.Memory, PageSize: c.Limits.AnswerBody,
 		TokenLifetime: c.Lists.TokenLifetime, Timeout: c.Upstream.CallTimeout, Metrics: g.registry,
 	}
 }
@@ -100,6 +100,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
+	x.merged = true
 	merged, err := g.lister.Page(r.Context(), request)
 	if err != nil {
 		var fault *arm.Error

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -126,10 +125,8 @@ func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 // come back from a GET, and has to be the same.
 func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err error) {
 	var sent lockBody
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&sent); err != nil {
-		return l, arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	if fault := readJSON(content, &sent); fault != nil {
+		return l, fault
 	}
 	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}
 	for _, c := range []struct{ member, got, want string }{

@@ -1,9 +1,7 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -112,10 +110,8 @@ func (m *moving) read(content []byte) *arm.Error {
 	if len(content) == 0 {
 		content = []byte("{}")
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&sent); err != nil {
-		return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	if fault := readJSON(content, &sent); fault != nil {
+		return fault
 	}
 	switch {
 	case sent.Target == nil:
@@ -291,6 +287,9 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	case errors.Is(refused, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
+		if t := m.declared(refused.Key); t != nil {
+			return m.router.NotRegisteredThere(t.Provider, t.Name, registration.Region).WithStatus(http.StatusBadRequest)
+		}
 		for _, q := range m.resources {
 			if q.Provider.Key == registration.Namespace {
 				return routing.NotRegistered(q.Provider, registration.State).WithStatus(http.StatusBadRequest)

@@ -47,6 +47,7 @@ func TestMoveRefusals(t *testing.T) {
 	s.ok(201, "PUT", nic+api, westus)
 	other := s.machine("to", "x", "westus")
 	missing := machinePath("From", "Gone")
+	workspace := from + "/providers/Contoso.Insight/workspaces/w"
 	var many []string
 	for i := range 801 {
 		many = append(many, machinePath("From", fmt.Sprint("m", i)))
@@ -94,7 +95,18 @@ func TestMoveRefusals(t *testing.T) {
 				}
 			}, after: target("")},
 		{name: "no such group", body: moveTo(to+"2", m), status: 400, code: "ResourceGroupNotFound", text: "Resource group 'to2' could not be found.", target: to + "2"},
-		{name: "not registered", body: moveTo(far, from+"/providers/Contoso.Insight/workspaces/w"), status: 400, code: "MissingSubscriptionRegistration", text: "The subscription is not registered to use namespace 'Contoso.Insight'."},
+		{name: "not registered", body: moveTo(far, workspace), status: 400, code: "MissingSubscriptionRegistration", text: "The subscription is not registered to use namespace 'Contoso.Insight'."},
+		{name: "not registered there", body: moveTo(far, workspace), status: 400, code: "MissingRegistrationForLocation",
+			text: "The subscription is not registered for the resource type 'workspaces' in the location 'West US'.", before: func() {
+				s.ok(200, "POST", inSubscription+"/providers/Contoso.Insight/register"+own, "")
+				s.ok(201, "PUT", workspace+"?api-version=2024-06-01-preview", westus)
+				if _, err := s.store.Register(t.Context(), inventory.RegistrationChange{
+					Subscription: secondSubscription, Namespace: "contoso.insight",
+					Tell: []inventory.Addressee{{Namespace: "contoso.insight", Region: "eastus", Address: "http://127.0.0.1:1", Required: true}},
+				}); err != nil {
+					t.Fatal(err)
+				}
+			}},
 		{name: "a child", body: moveTo(to, m, m+"/disks/d"), status: 400, code: "ResourceNotTopLevel", text: "Identifier '" + m + "/disks/d' is not a top level resource.", target: m + "/disks/d"},
 		{name: "an extension", body: moveTo(to, m+"/providers/Contoso.Insight/diagnosticSettings/s"), status: 400, code: "ResourceNotTopLevel"},
 		{name: "a type that does not move", body: moveTo(to, m, nic), status: 400, code: "ResourceMoveValidationFailed", text: "Resource move is not supported for resource types 'Contoso.Compute/networkInterfaces'", target: "Contoso.Compute/networkInterfaces"},

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"portico/arm"
 	"portico/inventory"
@@ -198,9 +197,7 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 // call sends the request to the endpoint that was decided on, once.
 func (g *Gateway) call(ctx context.Context, r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
 	call := g.outbound(r, x, p, method)
-	begun := time.Now()
 	answer, err := g.upstream.Do(ctx, call)
-	x.providerTime += time.Since(begun)
 	if err != nil {
 		return nil, providerFault(err, x)
 	}

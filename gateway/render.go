@@ -24,10 +24,10 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		err = arm.NewError(arm.Conflict).Because(stored)
 	}
 	fault := g.faultOf(x, err)
-	x.cause, x.failure = "gateway", err
+	x.cause, x.failure = causeGateway, err
 	h := w.Header()
 	g.ownHeaders(h, x)
-	h.Set("X-Ms-Failure-Cause", "gateway")
+	h.Set("X-Ms-Failure-Cause", causeGateway)
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	if fault.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(fault.RetryAfter.Seconds()))))

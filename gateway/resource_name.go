@@ -1,10 +1,7 @@
 package gateway
 
 import (
-	"bytes"
-	"encoding/json"
 	"net/http"
-	"strings"
 
 	"portico/arm"
 )
@@ -15,10 +12,8 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 		Name string `json:"name"`
 		Type string `json:"type"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(c.content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&asked); err != nil {
-		return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	if fault := readJSON(c.content, &asked); fault != nil {
+		return fault
 	}
 	for _, m := range []struct{ member, value string }{{"name", asked.Name}, {"type", asked.Type}} {
 		if m.value == "" {

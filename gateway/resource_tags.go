@@ -181,6 +181,6 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 	if err == nil && fault != nil {
 		err = fault
 	}
-	x.region, x.providerTime, x.cause, x.failure = inner.region, inner.providerTime, inner.cause, inner.failure
+	x.region, x.cause, x.failure = inner.region, inner.cause, inner.failure
 	return answer, err
 }

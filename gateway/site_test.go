@@ -79,7 +79,7 @@ type setup struct {
 // site is a gateway over a real store and real providers in two regions and
 // one for what is global. The clocks of store and providers can be set forward.
 type site struct {
-	t         *testing.T
+	t         testing.TB
 	config    *config.Config
 	gateway   *Gateway
 	store     *inventory.Store
@@ -123,7 +123,7 @@ providers:
       - {name: annotations, kind: extension, routing: global, apiVersions: ["2024-01-01"]}
 `
 
-func newSite(t *testing.T, as setup) *site {
+func newSite(t testing.TB, as setup) *site {
 	t.Helper()
 	s := &site{t: t, log: &bytes.Buffer{}, clock: &clock{}, path: as.path, covered: !as.uncovered}
 	if s.path == "" {
@@ -140,10 +140,11 @@ func newSite(t *testing.T, as setup) *site {
 	if timeout == 0 {
 		timeout = time.Minute
 	}
-	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody})
+	registry := prometheus.NewRegistry()
+	client := upstream.New(upstream.Options{CallTimeout: timeout, MaxAnswer: s.config.Limits.AnswerBody, Metrics: registry})
 	encoder := zapcore.NewJSONEncoder(zap.NewProductionEncoderConfig())
 	s.gateway = New(Options{
-		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: prometheus.NewRegistry(), Keys: as.keys,
+		Config: s.config, Store: s.store, Upstream: client, Authenticator: s.authenticator(), Metrics: registry, Keys: as.keys,
 		Log: zap.New(zapcore.NewCore(encoder, zapcore.Lock(zapcore.AddSync(s.log)), zapcore.DebugLevel)),
 	})
 	s.server, s.admin = httptest.NewServer(s.gateway.Public()), httptest.NewServer(s.gateway.Admin())
@@ -249,7 +250,7 @@ func (s *site) do(method, target, body string, header ...string) seen {
 }
 
 // read reads an answer whole.
-func read(t *testing.T, answer *http.Response) seen {
+func read(t testing.TB, answer *http.Response) seen {
 	t.Helper()
 	text, err := io.ReadAll(answer.Body)
 	if err != nil {
@@ -281,7 +282,7 @@ func (s *site) ok(status int, method, target, body string, header ...string) see
 }
 
 // decode reads an answer's JSON.
-func decode[T any](t *testing.T, a seen) (body T) {
+func decode[T any](t testing.TB, a seen) (body T) {
 	t.Helper()
 	if err := json.Unmarshal([]byte(a.text), &body); err != nil {
 		t.Fatalf("%v: %s", err, a.text)

@@ -38,9 +38,7 @@ func (g *Gateway) callFor(r *http.Request, x *exchange, p proxied, path, query s
 	call := g.outbound(r, x, p, http.MethodGet)
 	call.Path, call.Query = path, query
 	call.Header["Referer"] = []string{fanout.PublicLink(g.public, path, query)}
-	begun := time.Now()
 	answer, err := g.upstream.Do(r.Context(), call)
-	x.providerTime += time.Since(begun)
 	if err != nil {
 		return nil, providerFault(err, x)
 	}

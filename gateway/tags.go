@@ -1,12 +1,9 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
-	"encoding/json"
 	"maps"
 	"net/http"
-	"strings"
 
 	"github.com/gorilla/mux"
 
@@ -107,10 +104,8 @@ func (g *Gateway) readTags(r *http.Request, x *exchange, content []byte, scopeID
 		Operation  string          `json:"operation"`
 		Properties *tagsProperties `json:"properties"`
 	}
-	decoder := json.NewDecoder(bytes.NewReader(content))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&sent); err != nil {
-		e.fault = arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+	if fault := readJSON(content, &sent); fault != nil {
+		e.fault = fault
 		return e
 	}
 	if sent.Properties == nil {

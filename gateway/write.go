@@ -32,9 +32,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	x.region = p.Region
 	call := g.outbound(r, x, p, r.Method)
 	call.Since, call.SendWithin = begun, g.config.Index.SendWithin
-	sent := time.Now()
 	answer, err := g.upstream.Do(ctx, call)
-	x.providerTime = time.Since(sent)
 	if err != nil {
 		return g.unanswered(ctx, x, ticket, err)
 	}

@@ -24,6 +24,7 @@ type batch struct {
 	changed []place
 	// unreachable: no connection was to be had.
 	unreachable bool
+	begun       time.Time // the transaction
 }
 
 func (l *lane) newBatch(members []*write) *batch {
@@ -46,6 +47,9 @@ const (
 func (b *batch) run() error {
 	for try := 1; ; {
 		err := b.transact()
+		if err != nil {
+			b.lane.metrics.failed(b, err)
+		}
 		var unsure commitError
 		switch {
 		case err == nil:
@@ -80,6 +84,7 @@ func (b *batch) transact() error {
 	for _, m := range b.members {
 		d = d || m.durability
 	}
+	b.begun = time.Now()
 	link, err := b.lane.session.begin(b.ctx, d)
 	if err != nil {
 		b.unreachable = unreached(err) || b.ctx.Err() != nil
@@ -102,8 +107,12 @@ func (b *batch) transact() error {
 		}
 		return err
 	}
+	begun := time.Now()
 	if err := t.commit(); err != nil {
 		return commitError{err}
+	}
+	if written > 0 {
+		b.lane.metrics.committed(d, time.Since(begun))
 	}
 	b.lane.count(written, d)
 	return nil
@@ -126,6 +135,7 @@ func (l *lane) count(written int, d durability) {
 		return
 	}
 	l.commits.Add(1)
+	l.metrics.size.Observe(float64(written))
 	l.writes.Add(uint64(written))
 	if d == flushed {
 		l.flushes.Add(1)
@@ -138,6 +148,9 @@ func (b *batch) runMembers(t *tx) (written int, err error) {
 		if err := b.lock(t); err != nil {
 			return 0, err
 		}
+	}
+	if len(b.members) > 0 {
+		b.lane.metrics.lock.Observe(time.Since(b.begun).Seconds())
 	}
 	for i, m := range b.members {
 		t.now = b.lane.dialect.now().UTC().Truncate(time.Microsecond)

@@ -30,6 +30,29 @@ type Locations struct {
 	// changes counts, per class of places, what was forgotten: a reading that
 	// was begun before is not kept.
 	changes [256]atomic.Uint64
+	answers [shards]answers
+}
+
+// answers are counted apart, by shard and on cache lines of their own, as all
+// processors count.
+type answers struct {
+	hits, misses atomic.Uint64
+	_            [48]byte
+}
+
+// asked tells how many questions memory has answered, and how many it has not.
+func (l *Locations) asked() (hits, misses uint64) {
+	for i := range l.answers {
+		hits, misses = hits+l.answers[i].hits.Load(), misses+l.answers[i].misses.Load()
+	}
+	return hits, misses
+}
+
+func (l *Locations) entries() (n int) {
+	for _, shard := range l.shards {
+		n += shard.Len()
+	}
+	return n
 }
 
 // shards are the parts of the memory, each with a lock of its own.
@@ -98,9 +121,11 @@ func (l *Locations) Locate(ctx context.Context, sub string, key []byte, asked ti
 	// Before the cache was made, as at the zero time, nothing was in it.
 	if known, ok := l.shard(at).Get(at[0]); ok && known.at == at {
 		if age := asked.Sub(l.begun); age >= 0 && age < known.until {
+			l.answers[at[1]%shards].hits.Add(1)
 			return known.located, nil
 		}
 	}
+	l.answers[at[1]%shards].misses.Add(1)
 	return l.load(ctx, at, arm.Fold(sub), string(key), asked)
 }
 

@@ -80,9 +80,15 @@ func (e *GroupStateError) Error() string {
 type RegistrationStateError struct {
 	Namespace string // folded
 	State     RegistrationState
+	// Region, when set, is the one that the registration, in a state that permits
+	// writes, is not for.
+	Region string
 }
 
 func (e *RegistrationStateError) Error() string {
+	if e.Region != "" {
+		return "inventory: the namespace " + e.Namespace + " is not registered for " + e.Region
+	}
 	return "inventory: the namespace " + e.Namespace + " is " + e.State.String()
 }
 

@@ -76,8 +76,9 @@ func JobID(kind, subject string) (id [16]byte) {
 	return id
 }
 
-// Name is how a job is called outside: its subscription, or "-", and its ID.
-func (j Job) Name() string {
+// Name is how a job is called outside: its subscription, or "-", and its ID. It
+// may be asked for while the job's payload is saved.
+func (j *Job) Name() string {
 	sub := j.Subscription
 	if sub == "" {
 		sub = "-"

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
 	"slices"
 	"time"
 )
@@ -64,12 +65,22 @@ func (s *Store) claim(ctx context.Context, due []Job, owner string, lease time.D
 	})
 }
 
+// OpenJobs reads at most limit jobs of a kind that have not ended, those that
+// fall due first.
+func (s *Store) OpenJobs(ctx context.Context, kind string, limit int) ([]Job, error) {
+	return s.jobsBefore(ctx, math.MaxInt64, limit, []string{kind})
+}
+
 // dueJobs reads what is due, without holding it.
 func (s *Store) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
+	return s.jobsBefore(ctx, micros(s.dialect.now()), limit, kinds)
+}
+
+func (s *Store) jobsBefore(ctx context.Context, moment int64, limit int, kinds []string) ([]Job, error) {
 	if limit <= 0 {
 		return nil, nil
 	}
-	from, now := s.read(ctx), micros(s.dialect.now())
+	from := s.read(ctx)
 	var due []Job
 	for shard := range jobShards {
 		of := kinds
@@ -80,7 +91,7 @@ func (s *Store) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, 
 			}
 		}
 		for _, kind := range of {
-			found, err := collect(from, scanJob, dueJobs, shard, kind, now, limit)
+			found, err := collect(from, scanJob, dueJobs, shard, kind, moment, limit)
 			if err != nil {
 				return nil, err
 			}

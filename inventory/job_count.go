@@ -16,6 +16,7 @@ const (
 // JobCounts is how much work of a kind there is.
 type JobCounts struct {
 	All     int
+	Due     int           // not those that somebody works on
 	Overdue int           // due for longer than was asked for
 	Oldest  time.Duration // how long the first of them has been due
 	Old     int           // made longer ago than was asked for
@@ -28,7 +29,7 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 	from, now := s.read(ctx), s.dialect.now()
 	first := int64(0)
 	for shard := range jobShards {
-		var all, late, aged int
+		var all, ready, late, aged int
 		var due int64
 		if err := from.one(countJobs, shard, kind)(&all); err != nil {
 			return JobCounts{}, err
@@ -36,8 +37,13 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 		if all == 0 {
 			continue
 		}
-		if err := from.one(countDue, shard, kind, micros(now.Add(-overdue)))(&late, &due); err != nil {
+		if err := from.one(countDue, shard, kind, micros(now))(&ready, &due); err != nil {
 			return JobCounts{}, err
+		}
+		if ready > 0 {
+			if err := from.one(countDue, shard, kind, micros(now.Add(-overdue)))(&late, &due); err != nil {
+				return JobCounts{}, err
+			}
 		}
 		if err := from.one(countOld, shard, kind, micros(now.Add(-old)))(&aged); err != nil {
 			return JobCounts{}, err
@@ -45,7 +51,8 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 		if late > 0 && (first == 0 || due < first) {
 			first = due
 		}
-		counts.All, counts.Overdue, counts.Old = counts.All+all, counts.Overdue+late, counts.Old+aged
+		counts.All, counts.Due = counts.All+all, counts.Due+ready
+		counts.Overdue, counts.Old = counts.Overdue+late, counts.Old+aged
 	}
 	if first != 0 {
 		counts.Oldest = now.Sub(moment(first))

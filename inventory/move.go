@@ -33,7 +33,7 @@ var ErrTaken = errors.New("inventory: the target group has a resource of this ID
 // ErrNotFound of a resource, or ErrChanged of one that is being deleted.
 type MoveError struct {
 	Target bool   // it is about the group that the resources were to move to
-	Key    string // of the resource, or of the type whose quota it is
+	Key    string // of the resource, or the type whose quota or registration it is
 	Err    error
 }
 

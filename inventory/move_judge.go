@@ -4,8 +4,6 @@ import (
 	"cmp"
 	"slices"
 	"strings"
-
-	"portico/arm"
 )
 
 // side is one of the groups of a move, as it is while it is locked.
@@ -18,10 +16,10 @@ type side struct {
 // moveFacts is what a move is judged by.
 type moveFacts struct {
 	source, target side
-	rows           []Resource                // in the source group, as far as a judgement needs them
-	registrations  []*RegistrationStateError // those that the target lacks
-	taken          map[string]bool           // the keys in the target group
-	counted        map[string]int            // of the target group, by type
+	rows           []Resource      // in the source group, as far as a judgement needs them
+	registrations  []Registration  // of the target, which what is moved needs
+	taken          map[string]bool // the keys in the target group
+	counted        map[string]int  // of the target group, by type
 }
 
 const (
@@ -45,7 +43,7 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 			return f, err
 		}
 	}
-	if f.registrations, err = t.unregistered(o); err != nil {
+	if f.registrations, err = t.registrationsFor(o); err != nil {
 		return f, err
 	}
 	f.rows, err = collect(t, func(scan scanner) (r Resource, err error) {
@@ -75,23 +73,33 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 	}, listUsage, o.Target.Subscription, o.Target.Name)
 }
 
-// unregistered are the registrations that the target of a move lacks. Its group's
-// row is locked, as whoever ends a registration locks it first.
-func (t *tx) unregistered(o MoveOrder) (lacking []*RegistrationStateError, err error) {
+// registrationsFor are those of the target of a move that its resources need. Its
+// group's row is locked, as whoever ends a registration locks it first.
+func (t *tx) registrationsFor(o MoveOrder) (all []Registration, err error) {
 	if o.Source.Subscription == o.Target.Subscription {
 		return nil, nil
 	}
 	for _, namespace := range o.Namespaces {
-		namespace = arm.Fold(namespace)
-		state, err := t.registration(o.Target.Subscription, namespace)
+		r, err := loadRegistration(t, o.Target.Subscription, namespace)
 		if err != nil {
 			return nil, err
 		}
-		if !state.Permits() {
-			lacking = append(lacking, &RegistrationStateError{Namespace: namespace, State: state})
+		all = append(all, r)
+	}
+	return all, nil
+}
+
+// unregisteredThere refuses what lies in a region that joined its provider when
+// the target had registered: nobody has told the region of the target.
+func (f *moveFacts) unregisteredThere(rows []Resource) error {
+	for _, row := range rows {
+		for _, r := range f.registrations {
+			if strings.HasPrefix(row.Type, r.Namespace+"/") && !r.Covers(row.Region) {
+				return &MoveError{Target: true, Key: row.Type, Err: &RegistrationStateError{Namespace: r.Namespace, State: r.State, Region: row.Region}}
+			}
 		}
 	}
-	return lacking, nil
+	return nil
 }
 
 // touch records where the target is going to have something. While its group is
@@ -129,12 +137,15 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 			return &MoveError{Target: s.target, Err: err}
 		}
 	}
-	if len(f.registrations) > 0 {
-		return &MoveError{Target: true, Err: f.registrations[0]}
+	for _, r := range f.registrations {
+		if !r.State.Permits() {
+			return &MoveError{Target: true, Err: &RegistrationStateError{Namespace: r.Namespace, State: r.State}}
+		}
 	}
 	from, to := groupScope(f.source.group.Subscription, f.source.group.Key), groupScope(f.target.group.Subscription, f.target.group.Key)
 	rows, missing := f.trees(keys)
 	for _, judgement := range [...]func() error{
+		func() error { return f.unregisteredThere(rows) },
 		func() error { return f.overQuota(rows, limit) },
 		func() error {
 			for _, key := range keys {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 )
 
 // Options say where the inventory lives and by which times and bounds it
@@ -42,6 +44,9 @@ type Options struct {
 	PollFloor time.Duration
 	// JobRecords is how long jobs that have ended are kept.
 	JobRecords time.Duration
+
+	// Metrics takes the store's metrics; it may be nil.
+	Metrics prometheus.Registerer
 
 	// CacheTTL bounds the age of a cached location, CacheEntries their number.
 	CacheTTL     time.Duration
@@ -92,6 +97,7 @@ type Store struct {
 	writer    *writer
 	locations *Locations
 	seal      seal
+	metrics   *metrics
 
 	closing sync.Once
 	closed  error
@@ -105,7 +111,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, openTimeout)
 	defer cancel()
-	s := &Store{options: o}
+	s := &Store{options: o, metrics: newMetrics(o.Metrics)}
 	if err := s.connect(ctx); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
@@ -114,13 +120,16 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if s.locations, err = newLocations(s, o); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}
-	of := writing{sessions: s.sessions, dialect: s.dialect, cache: s.locations, pollFloor: o.PollFloor, limit: answerLimit}
+	of := writing{sessions: s.sessions, dialect: s.dialect, cache: s.locations, pollFloor: o.PollFloor, limit: answerLimit, metrics: s.metrics}
 	if o.Driver == Postgres {
 		_, readers := o.connections()
 		s.prepared.renew, s.prepared.limit = renewIdle(s.reads, readers), readLimit
 		of.stale = s.clockStale
 	}
 	s.writer = newWriter(of)
+	if o.Metrics != nil {
+		s.show(o.Metrics)
+	}
 	return s, nil
 }
 
@@ -198,10 +207,16 @@ type Stats struct {
 	Commits uint64 // transactions that held at least one of them
 	Flushes uint64 // those of them that waited for the disk
 	Waiting int    // writes that wait at present
+
+	CacheHits, CacheMisses uint64 // of questions where a resource is
 }
 
-// Stats tells how well writes share commits.
-func (s *Store) Stats() Stats { return s.writer.stats() }
+// Stats tells how well writes share commits, and reads their memory.
+func (s *Store) Stats() Stats {
+	stats := s.writer.stats()
+	stats.CacheHits, stats.CacheMisses = s.locations.asked()
+	return stats
+}
 
 // Locations returns the cache in front of the index.
 func (s *Store) Locations() *Locations { return s.locations }

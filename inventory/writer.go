@@ -62,6 +62,7 @@ type writing struct {
 	pollFloor time.Duration
 	stale     func() bool   // whether an empty transaction is due
 	limit     time.Duration // see writer; a transaction has two thirds of it
+	metrics   *metrics
 }
 
 func newWriter(of writing) *writer {

@@ -52,6 +52,12 @@ func (r *Runner) attempt(ctx context.Context, name string, kind Kind, job invent
 	}
 	outcome := r.conclude(ctx, h, verdict, err)
 	r.metrics.attempts.WithLabelValues(name, outcome).Inc()
+	switch {
+	case outcome == outcomeDone && verdict.Recorded:
+		r.metrics.ended.WithLabelValues(name, inventory.JobDone.String()).Inc()
+	case (outcome == outcomeDone || outcome == outcomeFailed) && verdict.End.Ended():
+		r.metrics.ended.WithLabelValues(name, verdict.End.String()).Inc()
+	}
 	r.metrics.seconds.WithLabelValues(name).Observe(time.Since(begun).Seconds())
 }
 

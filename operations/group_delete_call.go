@@ -197,7 +197,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	header.Set(tracing.SystemDataHeader, w.systemData())
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
-		Since: begun, SendWithin: w.SendWithin,
+		Since: begun, SendWithin: w.SendWithin, Job: w.held.Job.Name(),
 	})
 	if err != nil {
 		e := exchanged{answer: w.faulty(err, q)}

@@ -1,35 +1,82 @@
 package operations
 
 import (
+	"context"
 	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/inventory"
 )
 
-// deletionMetrics are labelled by the names of states, results and ends.
+// deletionMetrics are labelled by the names of states, results, ends and
+// regions.
 type deletionMetrics struct {
-	calls, ends *prometheus.CounterVec
-	members     *prometheus.GaugeVec
+	calls, ends      *prometheus.CounterVec
+	members, waiting *prometheus.GaugeVec
 
-	mu   sync.Mutex
-	seen map[[16]byte]DeletionProgress // of the deletions that this replica works on
+	mu     sync.Mutex
+	seen   map[[16]byte]DeletionProgress // of the deletions that this replica works on
+	silent map[string]int                // the regions that are shown as waited for
 }
 
 func newDeletionMetrics(registry prometheus.Registerer) *deletionMetrics {
 	m := &deletionMetrics{
 		seen: map[[16]byte]DeletionProgress{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to.",
+			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent.",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how.",
+			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",
 		}, []string{"end"}),
 		members: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment.",
+			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment: inFlight, waiting, parked (until what refused them has gone).",
 		}, []string{"state"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, of all replicas, that wait for a region which does not answer.",
+		}, []string{"region"}),
 	}
-	registry.MustRegister(m.calls, m.ends, m.members)
+	registry.MustRegister(m.calls, m.ends, m.members, m.waiting)
 	return m
+}
+
+// countedDeletions bounds how many deletions are looked at for the metric.
+const countedDeletions = 1000
+
+// Measure counts the deletions that wait for regions.
+func (k *GroupDeletion) Measure(ctx context.Context) error {
+	open, err := k.Asker.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
+	if err != nil {
+		return err
+	}
+	waiting := map[string]int{}
+	for _, job := range open {
+		p, err := ReadDeletion(job)
+		if err != nil {
+			continue // its attempts say so
+		}
+		for _, region := range p.Progress.WaitingFor {
+			waiting[region]++
+		}
+	}
+	k.metrics.wait(waiting)
+	return nil
+}
+
+// wait shows how many deletions wait for which regions. A region that is waited
+// for all along is shown all along.
+func (m *deletionMetrics) wait(regions map[string]int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for region, n := range regions {
+		m.waiting.WithLabelValues(region).Set(float64(n))
+	}
+	for region := range m.silent {
+		if regions[region] == 0 {
+			m.waiting.DeleteLabelValues(region)
+		}
+	}
+	m.silent = regions
 }
 
 func (w *deletionWork) measure() { w.metrics.tell(w.held.Job.ID, w.plan.counted()) }

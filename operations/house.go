@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/meter"
 )
 
 const (
@@ -54,7 +56,8 @@ func (r *Runner) tidy(ctx context.Context) (more bool, err error) {
 func (r *Runner) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, houseTime)
 	defer cancel()
-	var failures error
+	intents, failures := r.Store.Intents(ctx)
+	r.index.intents.Set(float64(intents))
 	for name, kind := range *r.kinds.Load() {
 		counts, err := r.Store.CountJobs(ctx, name, overdueAfter*r.Lease, 0)
 		if err != nil {
@@ -62,6 +65,7 @@ func (r *Runner) measure(ctx context.Context) error {
 			continue
 		}
 		r.metrics.stored.WithLabelValues(name).Set(float64(counts.All))
+		r.metrics.due.WithLabelValues(name).Set(float64(counts.Due))
 		r.metrics.overdue.WithLabelValues(name).Set(float64(counts.Overdue))
 		r.metrics.oldest.WithLabelValues(name).Set(counts.Oldest.Seconds())
 		if m, ok := kind.(Measured); ok {
@@ -76,9 +80,9 @@ func (r *Runner) measure(ctx context.Context) error {
 
 // runnerMetrics are labelled by the names of kinds, and by outcomes.
 type runnerMetrics struct {
-	stored, running, overdue, oldest *prometheus.GaugeVec
-	attempts                         *prometheus.CounterVec
-	seconds                          *prometheus.HistogramVec
+	stored, running, due, overdue, oldest *prometheus.GaugeVec
+	attempts, ended                       *prometheus.CounterVec
+	seconds                               *prometheus.HistogramVec
 }
 
 func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
@@ -89,6 +93,9 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 	m := &runnerMetrics{
 		stored:  jobs.MustCurryWith(prometheus.Labels{"state": "stored"}),
 		running: jobs.MustCurryWith(prometheus.Labels{"state": "running"}),
+		due: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_jobs_due", Help: "Jobs that are due and that nobody works on.",
+		}, []string{"kind"}),
 		overdue: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_jobs_overdue", Help: "Jobs that have been due for more than three leases.",
 		}, []string{"kind"}),
@@ -96,12 +103,13 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 			Name: "portico_jobs_overdue_seconds", Help: "How long the first of the overdue jobs has been due.",
 		}, []string{"kind"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_job_attempts_total", Help: "Attempts at jobs, by what they came to.",
+			Name: "portico_job_attempts_total", Help: "Attempts at jobs, by what they came to: done, again (it goes on), unfinished (nothing yet), failed, panicked, deposed (another replica has it), released (this one ends).",
 		}, []string{"kind", "outcome"}),
-		seconds: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "portico_job_seconds", Help: "Time that an attempt took.", Buckets: prometheus.ExponentialBuckets(0.005, 4, 8),
-		}, []string{"kind"}),
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_jobs_ended_total", Help: "Jobs that this replica has brought to their ends, by how they ended.",
+		}, []string{"kind", "end"}),
+		seconds: prometheus.NewHistogramVec(meter.Long("portico_job_seconds", "Time that an attempt took."), []string{"kind"}),
 	}
-	registry.MustRegister(jobs, m.overdue, m.oldest, m.attempts, m.seconds)
+	registry.MustRegister(jobs, m.due, m.overdue, m.oldest, m.attempts, m.ended, m.seconds)
 	return m
 }

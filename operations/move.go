@@ -288,7 +288,7 @@ func newMoveMetrics(registry prometheus.Registerer) *moveMetrics {
 			Name: "portico_move_calls_total", Help: "Calls by which providers were told to move resources, by what they came to.",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_moved_resources_total", Help: "Resources that were to move, by what became of them.",
+			Name: "portico_moved_resources_total", Help: "Resources that were to move, by what became of them: moved, stayed, gone.",
 		}, []string{"fate"}),
 	}
 	registry.MustRegister(m.calls, m.ends)

@@ -116,6 +116,8 @@ type Runner struct {
 	RunnerOptions
 	metrics *runnerMetrics
 	kinds   atomic.Pointer[map[string]Kind]
+	index   *indexMetrics
+	up      prometheus.Gauge
 	nudges  map[string]chan struct{} // by kind
 }
 
@@ -125,7 +127,7 @@ func NewRunner(o RunnerOptions) *Runner {
 	for name := range o.Kinds {
 		nudges[name] = make(chan struct{}, 1)
 	}
-	r := &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), nudges: nudges}
+	r := &Runner{RunnerOptions: o, metrics: newRunnerMetrics(o.Metrics), index: newIndexMetrics(o.Metrics), up: newStoreGauge(o.Metrics), nudges: nudges}
 	r.Replace(o.Kinds)
 	return r
 }
@@ -153,6 +155,8 @@ func (r *Runner) Run(ctx context.Context) {
 		parts.Go(func() { l.run(ctx) })
 	}
 	parts.Go(func() { r.keepHouse(ctx) })
+	parts.Go(func() { r.takeCensus(ctx) })
+	parts.Go(func() { r.watchStore(ctx) })
 }
 
 // pace is the pause between two looks for work; with jitter, so that replicas

@@ -22,6 +22,8 @@ const (
 	AtProvider              // an action or a read of a provider as a whole
 	Located                 // something of a provider in the region that the path names
 	Poll                    // the result or status of an asynchronous operation
+
+	Classes = iota // how many there are
 )
 
 var classNames = [...]string{"own", "none", "instance", "collection", "below", "provider", "located", "poll"}

@@ -223,14 +223,21 @@ func (rt *Router) registeredThere(r *Request, d Decision, registration inventory
 	if r.Reads() || d.Endpoint == nil || !rt.needsRegistration(r, d) || registration.Covers(d.Region) {
 		return nil
 	}
-	location, typeName := d.Region, r.Path.LastHop().Segment(0)
-	if region, ok := rt.Map.Region(d.Region); ok {
-		location = region.DisplayName
-	}
+	typeName := r.Path.LastHop().Segment(0)
 	if r.Type != nil {
 		typeName = r.Type.Name
 	}
-	return arm.NotRegisteredThere(r.Provider.Namespace, typeName, location)
+	return rt.NotRegisteredThere(r.Provider, typeName, d.Region)
+}
+
+// NotRegisteredThere refuses a write to a type, named without its namespace, in a
+// region that a registration is not for.
+func (rt *Router) NotRegisteredThere(p *regions.Provider, typeName, region string) *arm.Error {
+	location := region
+	if known, ok := rt.Map.Region(region); ok {
+		location = known.DisplayName
+	}
+	return arm.NotRegisteredThere(p.Namespace, typeName, location)
 }
 
 // NotRegistered refuses a write for the state of a registration.

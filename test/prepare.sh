@@ -11,6 +11,8 @@
 #                of the system is made or started
 #   systemd      systemd-analyze judges the unit; no init system is changed
 #   procps       kill, by which the unit reloads
+#   prometheus   runs the dashboards' queries and the alerts; its service is not
+#                started
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -39,6 +41,7 @@ command -v nginx >/dev/null || [[ -x /usr/sbin/nginx ]] || missing+=(nginx)
 compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null || missing+=(postgresql)
 command -v systemd-analyze >/dev/null || missing+=(systemd)
 [[ -x /bin/kill ]] || missing+=(procps)
+command -v prometheus >/dev/null && command -v promtool >/dev/null || missing+=(prometheus)
 if ((${#missing[@]} > 0)); then
 	if ((EUID == 0)) && command -v apt-get >/dev/null; then
 		apt-get update -qq

@@ -93,12 +93,13 @@ func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, ca
 	var got atomic.Bool
 	made := func(info httptrace.GotConnInfo) {
 		got.Store(true)
+		count(info)
 		if !info.Reused {
 			choice.Connected(c.now())
 		}
 	}
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.lines.Load().reads.RoundTrip(p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
+		response, err := p.send(p.lines.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
 		return sending{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
 	}
 	s := &send{started: call.Since, within: call.SendWithin}
@@ -106,7 +107,7 @@ func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, ca
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err := p.lines.Load().writes.RoundTrip(p.request(ctx, call)) //nolint:bodyclose // as above
+		response, err := p.send(p.lines.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
 		if err == nil {
 			return sending{response, s.sent(), true, nil}
 		}

@@ -39,7 +39,7 @@ func TestRetriesAreBudgeted(t *testing.T) {
 	if retries < 10 || retries > reads/5 {
 		t.Errorf("%d retries of %d reads", retries, reads)
 	}
-	counted := client.metrics.retries
+	counted := client.metrics.retries.MustCurryWith(prometheus.Labels{"region": p.endpoint().Region})
 	if sent := testutil.ToFloat64(counted.WithLabelValues("sent")); int(sent) != retries || testutil.ToFloat64(counted.WithLabelValues("refused")) == 0 {
 		t.Errorf("%v counted, %d sent", sent, retries)
 	}

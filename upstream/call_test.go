@@ -207,7 +207,7 @@ func TestNameThatDoesNotResolve(t *testing.T) {
 	client := newClient(t, Options{})
 	endpoint := endpointOf(&url.URL{Scheme: "http", Host: "westus.provider.example"})
 	pool := client.target(endpoint).pools[0].lines.Load()
-	pool.reads.DialContext, pool.writes.DialContext = noNames().DialContext, guardedDial(noNames())
+	pool.reads.DialContext, pool.writes.DialContext = noNames().DialContext, guardedDial(noNames().DialContext)
 	check := func(err error) {
 		t.Helper()
 		fault := faultOf(t, err)

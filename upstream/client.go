@@ -56,6 +56,7 @@ type Client struct {
 	probing atomic.Pointer[Probing]
 	tls     atomic.Pointer[tls.Config]
 	rewatch chan struct{} // there is another map, or another way of probing
+	audit   atomic.Pointer[Auditor]
 
 	targets sync.Map // of *regions.Endpoint: *target
 
@@ -97,11 +98,11 @@ func (c *Client) Close() {
 // now is the time as the health of addresses is told it.
 func (c *Client) now() time.Duration { return time.Since(c.epoch) }
 
-func (c *Client) transport(forWrites bool) *http.Transport {
-	dialer := &net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}
+func (c *Client) transport(forWrites bool, of *series) *http.Transport {
+	dial := countedDial(&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, of)
 	t := &http.Transport{
 		Proxy:                  nil, // a front door does not go by its environment
-		DialContext:            dialer.DialContext,
+		DialContext:            dial,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    maxIdle,
@@ -120,7 +121,7 @@ func (c *Client) transport(forWrites bool) *http.Transport {
 	if forWrites {
 		// Whether a byte of a write has left can be told from a connection of
 		// its own only.
-		t.DialContext = guardedDial(dialer)
+		t.DialContext = guardedDial(dial)
 	}
 	return t
 }
@@ -143,6 +144,9 @@ type Call struct {
 	// Repeats, of a Read: the call repeats one that failed, and takes from the
 	// endpoint's budget of retries.
 	Repeats bool
+	// Job names the durable work that makes the call on its own account; what
+	// [Client.Audit] was given is told of such calls.
+	Job string
 }
 
 // Do makes one attempt and returns the answer, whose body the caller must
@@ -152,7 +156,11 @@ type Call struct {
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
+	began := time.Now()
 	response, sent, err := c.attempt(ctx, t, call, nil)
+	if call.Job != "" {
+		c.tell(call, began, response, err)
+	}
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
 			err = errors.Join(cause, err)

@@ -1,113 +1,207 @@
 package upstream
 
 import (
+	"context"
+	"crypto/tls"
 	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/meter"
 	"portico/regions/health"
+	"portico/tracing"
 )
 
-// metrics counts what calls come to; nil counts nothing.
+// metrics are labelled by the map's regions and addresses, and by words from
+// lists. Without a registry they count, and nobody sees it.
 type metrics struct {
-	retries *prometheus.CounterVec
-	refused *prometheus.CounterVec
+	retries, refused                      *prometheus.CounterVec
+	requests, errors, connections         *prometheus.CounterVec
+	seconds                               *prometheus.HistogramVec
+	inFlight, open, certificates, reading *prometheus.GaugeVec
 }
 
 func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
-	if registry == nil {
-		return nil
-	}
+	place := []string{"region", "endpoint"}
 	m := &metrics{
 		retries: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_retries_total", Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them was used up.",
-		}, []string{"outcome"}),
+			Name: "portico_retries_total", Help: "Repetitions of reads of providers that were due: sent, or refused because the endpoint's budget of them (a fifth of its requests) was used up.",
+		}, []string{"region", "outcome"}),
 		refused: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_region_refusals_total", Help: "Calls that were not made, as no address of the endpoint can be reached.",
 		}, []string{"region"}),
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_requests_total", Help: "Requests that an address of a regional endpoint has answered, each attempt by itself, by the answer's status.",
+		}, append(place, "method", "code")),
+		errors: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_errors_total", Help: "Requests to an address that brought no whole answer: dns, connect, tls, timeout, cancelled (the client went away, or the answer was no longer wanted), unsent (its time was over before it could leave), too_large, broken (the connection, or what came over it).",
+		}, append(place, "kind")),
+		seconds: prometheus.NewHistogramVec(meter.Seconds(
+			"portico_upstream_seconds", "Time from a request's start, with the wait for a connection, to the headers of its answer, or to its failure.",
+		), place),
+		inFlight: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_in_flight", Help: "Requests that wait for the headers of their answers.",
+		}, place),
+		open: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_connections", Help: "Connections that are open, idle ones among them.",
+		}, place),
+		connections: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_upstream_connections_total", Help: "Connections that requests got: new, or reused.",
+		}, append(place, "state")),
+		certificates: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_certificate_expiry_timestamp_seconds", Help: "When the certificate ends that the endpoint showed last.",
+		}, place),
+		reading: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_upstream_reads_in_flight", Help: "Portico's own reads of an endpoint that are under way, of at most upstream.readsPerEndpoint for each.",
+		}, []string{"region"}),
 	}
-	registry.MustRegister(m.retries, m.refused, newHealthCollector(c))
+	if registry != nil {
+		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading)
+	}
 	return m
 }
 
-func (m *metrics) retried(sent bool) {
-	if m == nil {
-		return
-	}
+func (m *metrics) retried(region string, sent bool) {
 	outcome := "refused"
 	if sent {
 		outcome = "sent"
 	}
-	m.retries.WithLabelValues(outcome).Inc()
+	m.retries.WithLabelValues(region, outcome).Inc()
+}
+
+// series are the metrics of one address.
+type series struct {
+	address           string
+	requests, errors  *prometheus.CounterVec
+	seconds           *meter.Times
+	inFlight, open    prometheus.Gauge
+	opened, reused    prometheus.Counter
+	certificateExpiry *prometheus.GaugeVec
+}
+
+// addressOf is host and port of a URL, which is what a label says and a
+// connection is dialled by.
+func addressOf(u *url.URL) string {
+	if u.Port() != "" {
+		return u.Host
+	}
+	port := "80"
+	if u.Scheme == "https" {
+		port = "443"
+	}
+	return net.JoinHostPort(u.Hostname(), port)
+}
+
+func (m *metrics) of(region, address string) *series {
+	labels := prometheus.Labels{"region": region, "endpoint": address}
+	connections := m.connections.MustCurryWith(labels)
+	return &series{
+		address:           address,
+		requests:          m.requests.MustCurryWith(labels),
+		errors:            m.errors.MustCurryWith(labels),
+		seconds:           meter.NewTimes(m.seconds.With(labels)),
+		inFlight:          m.inFlight.With(labels),
+		open:              m.open.With(labels),
+		opened:            connections.WithLabelValues("new"),
+		reused:            connections.WithLabelValues("reused"),
+		certificateExpiry: m.certificates.MustCurryWith(labels),
+	}
+}
+
+// send makes one attempt, measured.
+func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
+	s := p.series
+	timing := timingOf(r.Context())
+	s.inFlight.Inc()
+	begun := time.Now()
+	timing.call(s.address)
+	timing.begin(begun)
+	response, err := t.RoundTrip(r)
+	ended := time.Now()
+	timing.end(ended)
+	s.inFlight.Dec()
+	s.seconds.Observe(ended.Sub(begun), ended, correlationOf(r.Header))
+	if err != nil {
+		s.errors.WithLabelValues(KindOf(err)).Inc()
+		return nil, err
+	}
+	s.requests.WithLabelValues(r.Method, meter.Code(response.StatusCode)).Inc()
+	response.Body = &measuredBody{body: response.Body, series: s, timing: timing}
+	return response, nil
+}
+
+func correlationOf(h http.Header) string {
+	if ids := h[tracing.CorrelationHeader]; len(ids) == 1 {
+		return ids[0]
+	}
+	return ""
+}
+
+// measuredBody counts the time that reading it takes as the provider's, and its
+// end, where that is no proper one, as an error.
+type measuredBody struct {
+	body   io.ReadCloser
+	series *series
+	timing *Timing
+	failed bool
+}
+
+func (b *measuredBody) Read(p []byte) (int, error) {
+	if b.timing != nil {
+		b.timing.begin(time.Now())
+	}
+	n, err := b.body.Read(p)
+	if b.timing != nil {
+		b.timing.end(time.Now())
+	}
+	if err != nil && err != io.EOF && !b.failed {
+		b.failed = true
+		b.series.errors.WithLabelValues(KindOf(err)).Inc()
+	}
+	return n, err
+}
+
+func (b *measuredBody) Close() error { return b.body.Close() }
+
+// KindOf names what went wrong with a call, in one word from a list.
+func KindOf(err error) string {
+	var (
+		dns         *net.DNSError
+		operation   *net.OpError
+		certificate *tls.CertificateVerificationError
+		record      tls.RecordHeaderError
+		alert       tls.AlertError
+		timeout     net.Error
+	)
+	switch {
+	case errors.Is(err, errTooLate), errors.Is(err, errSecondSend):
+		return "unsent"
+	case errors.Is(err, context.Canceled):
+		return "cancelled"
+	case errors.As(err, &dns):
+		return "dns"
+	case errors.As(err, &operation) && operation.Op == "dial":
+		return "connect"
+	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
+		return "tls"
+	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+		return "timeout"
+	case errors.Is(err, ErrTooLarge):
+		return "too_large"
+	}
+	return "broken"
 }
 
 // refuse counts a call that is not made. It returns err.
 func (c *Client) refuse(err error) error {
 	var down *health.Down
-	if c.metrics != nil && errors.As(err, &down) {
+	if errors.As(err, &down) {
 		c.metrics.refused.WithLabelValues(down.Region).Inc()
 	}
 	return err
-}
-
-// healthCollector shows how the addresses of the map fare. Nothing is left of
-// those that have gone from it.
-type healthCollector struct {
-	client                                                       *Client
-	up, circuit, ejected, opened, ejections, probes, outstanding *prometheus.Desc
-}
-
-func newHealthCollector(c *Client) *healthCollector {
-	describe := func(name, help string, labels ...string) *prometheus.Desc {
-		return prometheus.NewDesc("portico_endpoint_"+name, help, append([]string{"region", "endpoint"}, labels...), nil)
-	}
-	return &healthCollector{
-		client:      c,
-		up:          describe("up", "Whether an address is in use: its circuit is closed, its probes succeed and it is not ejected."),
-		circuit:     describe("circuit_state", "The circuit of an address: 0 closed, 1 half-open, 2 open."),
-		ejected:     describe("ejected", "Whether an address is left out for what calls of it came to."),
-		opened:      describe("circuit_openings_total", "How often the circuit of an address opened."),
-		ejections:   describe("ejections_total", "How often an address was ejected, for errors or for being slow.", "reason"),
-		probes:      describe("probes_total", "Probes of an address by what they came to: good, unwell (connected, but not answered as it should be) or unreachable.", "outcome"),
-		outstanding: describe("calls_in_flight", "Calls of an address that are under way."),
-	}
-}
-
-// Describe implements [prometheus.Collector].
-func (h *healthCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{h.up, h.circuit, h.ejected, h.opened, h.ejections, h.probes, h.outstanding} {
-		to <- d
-	}
-}
-
-// Collect implements [prometheus.Collector].
-func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
-	now := h.client.now()
-	for _, a := range h.client.board.Addresses() {
-		s := a.State(now)
-		gauge := func(d *prometheus.Desc, v float64) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, a.Region, a.Name)
-		}
-		counter := func(d *prometheus.Desc, v uint64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{a.Region, a.Name}, labels...)...)
-		}
-		gauge(h.up, truth(s.Up))
-		gauge(h.circuit, float64(s.Circuit))
-		gauge(h.ejected, truth(s.Ejected))
-		gauge(h.outstanding, float64(s.Outstanding))
-		counter(h.opened, s.Counts.Opened)
-		for _, reason := range []string{health.ReasonErrors, health.ReasonSlow} {
-			counter(h.ejections, s.Counts.Ejections[reason], reason)
-		}
-		for _, outcome := range []health.Probe{health.ProbeGood, health.ProbeUnwell, health.ProbeUnreachable} {
-			counter(h.probes, s.Counts.Probes[outcome], outcome.String())
-		}
-	}
-}
-
-func truth(b bool) float64 {
-	if b {
-		return 1
-	}
-	return 0
 }

@@ -90,14 +90,20 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := a.target.readers.Acquire(r.Context()); err != nil {
 		return nil, err
 	}
+	a.target.reading.Inc()
 	response, sent, err := a.client.attempt(r.Context(), a.target, a.call, &a.tried)
 	a.sent = a.sent || sent
 	if err != nil {
-		a.target.readers.Release()
+		a.target.release()
 		return nil, err
 	}
-	response.Body = &releasing{response.Body, a.target.readers.Release}
+	response.Body = &releasing{response.Body, a.target.release}
 	return response, nil
+}
+
+func (t *target) release() {
+	t.reading.Dec()
+	t.readers.Release()
 }
 
 // releasing is a body whose first Close gives something back.

@@ -58,7 +58,7 @@ func (a *attempts) begin() bool {
 // budgeted takes a retry from the endpoint's budget.
 func (a *attempts) budgeted() bool {
 	allowed := a.target.retries.Retry(time.Now())
-	a.client.metrics.retried(allowed)
+	a.client.metrics.retried(a.call.Endpoint.Region, allowed)
 	return allowed
 }
 

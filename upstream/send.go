@@ -138,9 +138,9 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 	return n, err
 }
 
-func guardedDial(dialer *net.Dialer) func(ctx context.Context, network, address string) (net.Conn, error) {
+func guardedDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
-		conn, err := dialer.DialContext(ctx, network, address)
+		conn, err := dial(ctx, network, address)
 		if err != nil {
 			return nil, err
 		}

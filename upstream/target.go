@@ -7,6 +7,8 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
@@ -19,12 +21,14 @@ type target struct {
 	pools     []*pool // by their index
 	readers   *limits.Concurrency
 	retries   limits.RetryBudget
+	reading   prometheus.Gauge
 }
 
 // pool holds the connections to one address.
 type pool struct {
-	base  *url.URL
-	lines atomic.Pointer[lines]
+	base   *url.URL
+	series *series
+	lines  atomic.Pointer[lines]
 }
 
 // lines are the connections that were made by one configuration of TLS.
@@ -32,8 +36,8 @@ type lines struct {
 	writes, reads *http.Transport
 }
 
-func (c *Client) newLines() *lines {
-	return &lines{writes: c.transport(true), reads: c.transport(false)}
+func (c *Client) newLines(of *series) *lines {
+	return &lines{writes: c.transport(true, of), reads: c.transport(false, of)}
 }
 
 // rest drops the connections that are idle. Those that are in use are dropped
@@ -52,7 +56,7 @@ func (c *Client) UseTLS(config *tls.Config) {
 	c.tls.Store(config)
 	for _, p := range c.pools {
 		if p.base.Scheme == "https" {
-			p.lines.Swap(c.newLines()).rest()
+			p.lines.Swap(c.newLines(p.series)).rest()
 		}
 	}
 }
@@ -76,12 +80,13 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 		return t
 	}
 	names := strings.Split(e.String(), ",")
-	t := &target{addresses: c.board.Set(e.Region, names...), readers: limits.NewConcurrency(c.options.Readers)}
+	t := &target{addresses: c.board.Set(e.Region, names...), readers: limits.NewConcurrency(c.options.Readers),
+		reading: c.metrics.reading.WithLabelValues(e.Region)}
 	for i, a := range t.addresses.Addresses() {
 		p := c.pools[a]
 		if p == nil {
-			p = &pool{base: e.URLs[i]}
-			p.lines.Store(c.newLines())
+			p = &pool{base: e.URLs[i], series: c.metrics.of(e.Region, addressOf(e.URLs[i]))}
+			p.lines.Store(c.newLines(p.series))
 			c.pools[a] = p
 		}
 		t.pools = append(t.pools, p)

@@ -19,6 +19,7 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/logs"
 	"portico/test/contoso"
 )
 
@@ -35,7 +36,7 @@ func demoCommand(stdout, stderr io.Writer) *cobra.Command {
 		Short: "Run a gateway with three regions of a reference provider, and print requests to try",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			log, err := logger("warn", stderr)
+			log, err := logs.New("warn", stderr)
 			if err != nil {
 				return err
 			}

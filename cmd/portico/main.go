@@ -13,8 +13,6 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
-	"go.uber.org/zap"
-	"go.uber.org/zap/zapcore"
 )
 
 func main() {
@@ -65,16 +63,4 @@ func versionCommand(stdout io.Writer) *cobra.Command {
 			return err
 		},
 	}
-}
-
-// logger writes one JSON object per line.
-func logger(level string, to io.Writer) (*zap.Logger, error) {
-	l, err := zapcore.ParseLevel(level)
-	if err != nil {
-		return nil, err
-	}
-	encoder := zap.NewProductionEncoderConfig()
-	encoder.EncodeTime = zapcore.RFC3339NanoTimeEncoder
-	encoder.EncodeDuration = zapcore.SecondsDurationEncoder
-	return zap.New(zapcore.NewCore(zapcore.NewJSONEncoder(encoder), zapcore.Lock(zapcore.AddSync(to)), l)), nil
 }

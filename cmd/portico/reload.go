@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
 	"portico/access"
@@ -35,8 +34,8 @@ func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, err
 	if err == nil {
 		reloaded, err = s.take(ctx, next)
 	}
-	s.metrics.reloaded(err == nil)
 	if err != nil {
+		s.shown.Refused(time.Now())
 		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation), zap.Error(err))
 		return gateway.Reloaded{}, err
 	}
@@ -66,7 +65,8 @@ func (s *service) take(ctx context.Context, next *config.Config) (gateway.Reload
 	s.config.Store(m.config)
 	s.towards = m.towards.hash
 	s.generation++
-	s.metrics.generation.Set(float64(s.generation))
+	s.shown.Loaded(s.generation, time.Now())
+	s.showCertificates(m)
 	return gateway.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
 }
 
@@ -133,36 +133,4 @@ func (s *service) changed() (now config.Sources, changed bool) {
 	defer s.reloading.Unlock()
 	now = s.sources.Now()
 	return now, !now.Same(s.sources)
-}
-
-// configMetrics tell which configuration holds, and whether there is a newer one
-// that could not be used.
-type configMetrics struct {
-	generation, last, success prometheus.Gauge
-}
-
-func newConfigMetrics(registry prometheus.Registerer) *configMetrics {
-	m := &configMetrics{
-		generation: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_generation", Help: "How many configurations this process has taken over, the one that it began with among them.",
-		}),
-		last: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_last_reload_timestamp_seconds", Help: "When the configuration was last read, whether it could be used or not.",
-		}),
-		success: prometheus.NewGauge(prometheus.GaugeOpts{
-			Name: "portico_config_last_reload_success", Help: "Whether the configuration that was last read was taken over; 0: the one before it stays.",
-		}),
-	}
-	registry.MustRegister(m.generation, m.last, m.success)
-	m.generation.Set(1)
-	m.reloaded(true)
-	return m
-}
-
-func (m *configMetrics) reloaded(success bool) {
-	m.last.SetToCurrentTime()
-	m.success.Set(0)
-	if success {
-		m.success.Set(1)
-	}
 }

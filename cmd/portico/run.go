@@ -65,8 +65,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	case <-limit.Done():
 		return errors.Join(failure, errors.New("work was cut off at the end of the drain"))
 	}
-	s.upstream.Close()
-	return errors.Join(failure, s.store.Close())
+	return errors.Join(failure, s.close())
 }
 
 // work does what is done beside the requests until ctx ends, then gives back the

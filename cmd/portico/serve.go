@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/config"
+	"portico/logs"
 )
 
 func serveCommand(stderr io.Writer) *cobra.Command {
@@ -28,7 +29,7 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			log, err := logger(level, stderr)
+			log, err := logs.New(level, stderr)
 			if err != nil {
 				return err
 			}

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
-	"github.com/prometheus/client_golang/prometheus/collectors"
 	"go.uber.org/zap"
 
 	"portico/access"
@@ -18,6 +17,8 @@ import (
 	"portico/fanout"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/logs"
+	"portico/meter"
 	"portico/operations"
 	"portico/upstream"
 )
@@ -33,7 +34,10 @@ type service struct {
 	upstream    *upstream.Client
 	live        *gateway.Live
 	certificate certificate // of the public listener; empty for plain HTTP
-	metrics     *configMetrics
+	registry    *meter.Registry
+	shown       *meter.Configuration // which configuration is in use
+	expiries    *meter.Certificates
+	audit       *logs.File       // nil where audit lines go with the others
 	hangups     <-chan os.Signal // each asks for a reload; may be nil
 	config      atomic.Pointer[config.Config]
 
@@ -47,28 +51,76 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s := &service{path: cfg.Files[0], sources: cfg.Sources, generation: 1, log: log}
 	s.config.Store(cfg)
 	var err error
-	if s.store, err = openStore(ctx, cfg); err != nil {
+	registry := meter.New()
+	meter.Process(registry)
+	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
+	s.shown.Loaded(1, time.Now())
+	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
 	}
 	m, err := s.prepare(ctx, cfg)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
+	audit, err := s.openAudit(cfg.Log.Audit)
+	if err != nil {
+		return nil, errors.Join(err, s.store.Close())
+	}
 	s.certificate.now.Store(m.pair)
 	s.towards = m.towards.hash
-	registry := prometheus.NewRegistry()
-	registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), collectors.NewBuildInfoCollector())
-	s.metrics = newConfigMetrics(registry)
+	s.showCertificates(m)
 	s.upstream = upstream.New(upstream.Options{
 		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: m.towards.config,
 		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
 	s.upstream.Watch(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Metrics: registry, Keys: m.keys,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Audit: audit, Metrics: registry, Keys: m.keys,
 		Reload: func(ctx context.Context) (gateway.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil
+}
+
+// openAudit opens the file of audit lines, if they have one, and counts those
+// that it does not take.
+func (s *service) openAudit(path string) (*zap.Logger, error) {
+	log := logs.Audit(s.log)
+	if path != config.AuditStderr {
+		var err error
+		if s.audit, err = logs.OpenFile(path); err != nil {
+			return nil, err
+		}
+		log = s.audit.Logger()
+	}
+	s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "portico_audit_failures_total", Help: "Audit lines that could not be written to the file of log.audit.",
+	}, func() float64 {
+		if s.audit == nil {
+			return 0
+		}
+		return float64(s.audit.Failures())
+	}))
+	return log, nil
+}
+
+// close ends what the service holds, when nothing uses it any more.
+func (s *service) close() error {
+	s.upstream.Close()
+	err := s.store.Close()
+	if s.audit != nil {
+		err = errors.Join(err, s.audit.Close())
+	}
+	return err
+}
+
+// showCertificates tells when those in use end.
+func (s *service) showCertificates(m material) {
+	if m.pair != nil && m.pair.Leaf != nil {
+		s.expiries.Use(meter.ListenerCertificate, m.pair.Leaf.NotAfter)
+	}
+	if c := m.towards.config; c != nil && len(c.Certificates) > 0 && c.Certificates[0].Leaf != nil {
+		s.expiries.Use(meter.UpstreamCertificate, c.Certificates[0].Leaf.NotAfter)
+	}
 }
 
 // tokenKeys returns the keys of skip tokens: those of the configuration, else
@@ -90,7 +142,7 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 	return fanout.NewKeys(keys...)
 }
 
-func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error) {
+func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Registerer) (*inventory.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
 	return inventory.Open(ctx, inventory.Options{
@@ -108,6 +160,7 @@ func openStore(ctx context.Context, cfg *config.Config) (*inventory.Store, error
 		JobRecords:      cfg.Operations.Records,
 		CacheTTL:        cfg.Index.CacheTTL,
 		CacheEntries:    cfg.Index.CacheEntries,
+		Metrics:         metrics,
 	})
 }
 

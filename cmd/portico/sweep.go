@@ -14,6 +14,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/inventory"
+	"portico/logs"
 	"portico/operations"
 )
 
@@ -90,7 +91,7 @@ func (o sweepOptions) sweep(ctx context.Context, cfg *config.Config, stderr io.W
 
 // sweepHere makes the sweep in this process.
 func (o sweepOptions) sweepHere(ctx context.Context, cfg *config.Config, stderr io.Writer, progress func(operations.SweepReport)) (operations.SweepReport, error) {
-	log, err := logger("warn", stderr)
+	log, err := logs.New("warn", stderr)
 	if err != nil {
 		return operations.SweepReport{}, err
 	}
@@ -99,8 +100,7 @@ func (o sweepOptions) sweepHere(ctx context.Context, cfg *config.Config, stderr 
 		return operations.SweepReport{}, err
 	}
 	report, err := s.sweepOnce(ctx, o.order, progress)
-	s.upstream.Close()
-	return report, errors.Join(err, s.store.Close())
+	return report, errors.Join(err, s.close())
 }
 
 func (s *service) sweepOnce(ctx context.Context, order operations.SweepOrder, progress func(operations.SweepReport)) (operations.SweepReport, error) {

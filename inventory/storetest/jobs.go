@@ -223,7 +223,8 @@ func testJobs(t *testing.T, database Database) {
 		want := map[string]bool{}
 		for _, kind := range []string{"verify", "sweep"} {
 			for _, subject := range []string{"a", "b", "c"} {
-				want[b.addJob(kind, subject, time.Time{}).Name()] = true
+				added := b.addJob(kind, subject, time.Time{})
+				want[added.Name()] = true
 			}
 		}
 		all := inventory.Job{ID: inventory.JobID("sweep", ""), Kind: "sweep"}
@@ -260,9 +261,10 @@ func testJobs(t *testing.T, database Database) {
 		b.addJob("follow", "f", now)
 		b.clock.Pass(12 * time.Second)
 		b.addJob("verify", "g", now)
+		b.addJob("verify", "h", now.Add(time.Hour))
 		counts, err := b.CountJobs(b.ctx, "verify", 10*time.Second, time.Second)
 		b.ok(err)
-		equal(b, counts, inventory.JobCounts{All: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
+		equal(b, counts, inventory.JobCounts{All: 7, Due: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
 	})
 }
 

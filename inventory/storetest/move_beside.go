@@ -140,6 +140,15 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	_, err = m.Unregister(m.ctx, computeThere())
 	m.ok(err)
 	equal(m.bench, as[*inventory.RegistrationStateError](m.bench, begin()).State, inventory.Unregistering)
+	// A region that joined later has to be registered for.
+	early := computeThere()
+	early.Tell = endpoints[3:] // of eastus
+	_, err = m.Register(m.ctx, early)
+	m.ok(err)
+	refused = as[*inventory.MoveError](m.bench, begin())
+	equal(m.bench, refused.Key, vmType)
+	equal(m.bench, *as[*inventory.RegistrationStateError](m.bench, refused),
+		inventory.RegistrationStateError{Namespace: computeNamespace, State: inventory.Registering, Region: "westus"})
 	// Within a subscription nothing new is brought into it.
 	m.groupIn(Sub, "beside")
 	order.Target = inventory.GroupName{Subscription: Sub, Name: "beside"}

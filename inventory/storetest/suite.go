@@ -65,6 +65,7 @@ func Run(t *testing.T, database Database) {
 		{"Adoption", testAdoption},
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
+		{"Census", testCensus},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 	} {

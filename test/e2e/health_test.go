@@ -61,7 +61,7 @@ func metric(t *testing.T, p *harness.Portico, name, labels string) float64 {
 
 func (w twoAddresses) up(t *testing.T, r *harness.Relay, region string) bool {
 	t.Helper()
-	return metric(t, w.Portico, "portico_endpoint_up", fmt.Sprintf("endpoint=%q,region=%q", r.URL, region)) == 1
+	return metric(t, w.Portico, "portico_endpoint_up", fmt.Sprintf("endpoint=%q,region=%q", hostOf(r.URL), region)) == 1
 }
 
 // load reads, writes and lists until it is stopped, and counts what failed.
@@ -171,10 +171,10 @@ func TestOneOfTwoAddressesDies(t *testing.T) {
 	accepted := victim.Accepted()
 	victim.Restart(t)
 	soon(t, "its return", func() bool { return w.up(t, victim, "westus") })
-	probed := metric(t, w.Portico, "portico_endpoint_probes_total", fmt.Sprintf(`endpoint=%q,outcome="good",region="westus"`, victim.URL))
+	probed := metric(t, w.Portico, "portico_endpoint_probes_total", fmt.Sprintf(`endpoint=%q,outcome="good",region="westus"`, hostOf(victim.URL)))
 	l.more(t, 300)
 	soon(t, "calls by way of it", func() bool {
-		now := metric(t, w.Portico, "portico_endpoint_probes_total", fmt.Sprintf(`endpoint=%q,outcome="good",region="westus"`, victim.URL))
+		now := metric(t, w.Portico, "portico_endpoint_probes_total", fmt.Sprintf(`endpoint=%q,outcome="good",region="westus"`, hostOf(victim.URL)))
 		return float64(victim.Accepted()-accepted) > now-probed+3
 	})
 	l.stop()
@@ -233,4 +233,10 @@ func TestRegionWithoutAnAddress(t *testing.T) {
 	soon(t, "its return", func() bool { return w.Portico.Do(t, harness.Request{Path: lost}).Status == http.StatusOK })
 	w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: lost, Body: body("eastus")}).Want(t, 200)
 	w.Portico.Do(t, harness.Request{Path: all}).Want(t, 200)
+}
+
+// hostOf is what metrics call an address.
+func hostOf(address string) string {
+	_, host, _ := strings.Cut(address, "://")
+	return host
 }

@@ -162,7 +162,7 @@ func (w *world) everythingFails(t *testing.T, list string) {
 			t.Errorf("%s got %d requests for %d lists", region, n, lists)
 		}
 	}
-	if fresh.metric(t, `portico_retries_total{outcome="refused"}`) == 0 || len(seen) != 2 {
+	if fresh.metric(t, `portico_retries_total{outcome="refused",region="eastus"}`) == 0 || len(seen) != 2 {
 		t.Errorf("no retry was refused; %v", seen)
 	}
 }

@@ -1,0 +1,67 @@
+package inventory
+
+import (
+	"context"
+
+	"portico/arm"
+)
+
+const (
+	countRows = `SELECT key, phase, verify FROM resources WHERE subscription = ? AND key > ? ORDER BY key LIMIT ?`
+	// openIntents counts the open writes of all subscriptions.
+	openIntents = `SELECT COUNT(*) FROM intents`
+)
+
+// Census counts the rows of the index, a bounded number at a time. The zero
+// value begins one.
+type Census struct {
+	// Rows are the rows by phase, Flagged those about which something ambiguous
+	// happened, so that their providers will be asked.
+	Rows    [Deleting + 1]int64
+	Flagged int64
+
+	subscription, key string
+	inside            bool
+}
+
+// Count goes on with a census by at most so many rows. It tells whether it has
+// come to its end. What changes meanwhile is counted or not.
+func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err error) {
+	if !c.inside {
+		next, err := s.Subscriptions(ctx, "", c.subscription, 1)
+		if err != nil || len(next) == 0 {
+			return err == nil, err
+		}
+		c.subscription, c.key, c.inside = arm.Fold(next[0].ID), "", true
+	}
+	n := 0
+	part := *c
+	err = s.read(ctx).each(func(scan scanner) error {
+		var phase Phase
+		var verify bool
+		if err := scan(&part.key, &phase, &verify); err != nil {
+			return err
+		}
+		n++
+		if int(phase) < len(part.Rows) {
+			part.Rows[phase]++
+		}
+		if verify {
+			part.Flagged++
+		}
+		return nil
+	}, countRows, c.subscription, c.key, atMost(rows))
+	if err != nil {
+		return false, err
+	}
+	part.inside = n == rows
+	*c = part
+	return false, nil
+}
+
+// Intents counts the writes that are open: under way, or ended in a way that
+// leaves their outcome unknown until their time is over.
+func (s *Store) Intents(ctx context.Context) (n int64, err error) {
+	err = s.read(ctx).one(openIntents)(&n)
+	return n, err
+}

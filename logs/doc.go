@@ -1,0 +1,9 @@
+// Package logs writes what Portico says of itself: JSON, one object per line,
+// whatever is in it, and without secrets. There are three kinds of lines, told
+// apart by their logger: access (one per request), audit (one per write), and
+// all else.
+//
+// Redaction does not rest on the care of whoever logs: every text that goes out
+// is looked through for credentials, and of a query nothing is shown but the
+// values of parameters that are known to be harmless.
+package logs

@@ -1,0 +1,140 @@
+package logs
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"go.uber.org/zap"
+	"pgregory.net/rapid"
+)
+
+func TestQuery(t *testing.T) {
+	for raw, want := range map[string]string{
+		"":                       "",
+		"api-version=2024-01-01": "api-version=2024-01-01",
+		"api-version=2024-01-01&sig=a%2Bb&%24top=5&$skiptoken=abc&s%69g=x": "api-version=2024-01-01&sig=REDACTED&%24top=5&$skiptoken=REDACTED&s%69g=REDACTED",
+		"justasecret":                          "REDACTED",
+		"%zz=secret":                           "%zz=REDACTED",
+		"a=secret=b&&code=secret":              "a=REDACTED&REDACTED&code=REDACTED",
+		"api-version=1;sig=secret":             "api-version=1;sig=REDACTED",
+		"$filter=name eq 'x' and token=secret": "$filter=name eq 'x' and token=REDACTED",
+	} {
+		if got := Query(raw); got != want {
+			t.Errorf("%q: %q, want %q", raw, got, want)
+		}
+	}
+	if got := Query(strings.Repeat("a=1&", 1000)); len(got) > 1000 {
+		t.Errorf("%d bytes of a query", len(got))
+	}
+}
+
+func TestText(t *testing.T) {
+	for text, want := range map[string]string{
+		"nothing to see":                          "nothing to see",
+		"GET https://user:pw@host/p?sig=s3&x=1":   "GET https://REDACTED@host/p?sig=REDACTED&x=1",
+		"https://a@b:pw@host and more":            "https://REDACTED@host and more",
+		"mail me@example.com":                     "mail me@example.com",
+		"Authorization: Bearer abc\r\nNext: x":    "Authorization:REDACTED\r\nNext: x",
+		"sent bearer abc.def, twice":              "sent bearer REDACTED, twice",
+		"Set-Cookie: a=b; c=d":                    "Set-Cookie:REDACTED",
+		"password=hunter2 host=db":                "password=REDACTED host=db",
+		"access_token=abc&refresh%54oken=d":       "access_token=REDACTED&refresh%54oken=REDACTED",
+		"depth=3 of tree=b":                       "depth=3 of tree=b",
+		"bearer":                                  "bearer",
+		"postgres://portico:pw@db/portico failed": "postgres://REDACTED@db/portico failed",
+	} {
+		if got := Text(text); got != want {
+			t.Errorf("%q: %q, want %q", text, got, want)
+		}
+	}
+}
+
+// Whatever is logged, each call makes one line of JSON.
+func TestOneLineEach(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var out bytes.Buffer
+		log, err := New("debug", &out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := rapid.OneOf(rapid.String(), rapid.SampledFrom([]string{"\u2028a", "b\u202e\u2069", "\x7f\u009b31m", "â€é"}), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
+		log.Info(text.Draw(t, "message"), zap.String("text", text.Draw(t, "text")), zap.Error(errors.New(text.Draw(t, "error"))), zap.Any("any", []string{text.Draw(t, "any")}))
+		line := out.String()
+		if strings.Count(line, "\n") != 1 || !strings.HasSuffix(line, "\n") || !json.Valid([]byte(line)) {
+			t.Fatalf("%q", line)
+		}
+		for _, c := range strings.TrimSuffix(line, "\n") {
+			if c < ' ' || deceives(c) {
+				t.Fatalf("%q holds a control character", line)
+			}
+		}
+	})
+}
+
+// No field lets a secret through, in whatever form it is given.
+func TestFieldsAreRedacted(t *testing.T) {
+	var out bytes.Buffer
+	log, err := New("info", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	const leak = "https://u:hidden@h/?token=hidden"
+	log.With(zap.String("a", leak)).Info(leak, zap.String("b", leak), zap.ByteString("c", []byte(leak)), zap.Error(errors.New(leak)), zap.Any("d", struct{ URL string }{leak}), zap.Int("e", 5))
+	if line := out.String(); strings.Contains(line, "hidden") || strings.Count(line, Redacted) != 12 || !strings.Contains(line, `"e":5`) {
+		t.Errorf("%s", line)
+	}
+}
+
+// Audit lines are written whatever the level is, and to a file alone where one
+// is named.
+func TestAudit(t *testing.T) {
+	var out bytes.Buffer
+	log, err := New("error", &out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log.Info("unseen")
+	Audit(log).Info("seen")
+	if got := out.String(); strings.Contains(got, "unseen") || !strings.Contains(got, `"logger":"audit"`) {
+		t.Errorf("%s", got)
+	}
+	path := filepath.Join(t.TempDir(), "audit.log")
+	for range 2 {
+		f, err := OpenFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f.Logger().Info("kept")
+		if err := f.Close(); err != nil || f.Failures() != 0 {
+			t.Error(err)
+		}
+		f.Logger().Info("lost")
+		if f.Failures() != 1 {
+			t.Errorf("%d failures", f.Failures())
+		}
+	}
+	text, err := os.ReadFile(path)
+	if err != nil || strings.Count(string(text), `"msg":"kept"`) != 2 {
+		t.Errorf("%v: %s", err, text)
+	}
+	if info, err := os.Stat(path); err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info.Mode(), err)
+	}
+}
+
+func TestClip(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		n    int
+		want string
+	}{{"abc", 3, "abc"}, {"abcd", 3, "abc…"}, {"aéé", 2, "a…"}, {"é", 1, "…"}} {
+		if got := Clip(c.text, c.n); got != c.want {
+			t.Errorf("%q at %d: %q", c.text, c.n, got)
+		}
+	}
+}

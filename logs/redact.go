@@ -1,0 +1,201 @@
+package logs
+
+import (
+	"net/url"
+	"strings"
+	"unicode/utf8"
+)
+
+// Redacted stands where a secret was.
+const Redacted = "REDACTED"
+
+// Clip shortens a client's text to at most n bytes, and says so.
+func Clip(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n] + "…"
+}
+
+// harmless are the parameters whose values may be seen, folded.
+func harmless(name string) bool {
+	switch name {
+	case "api-version", "$top", "$filter", "$expand", "$select", "$orderby":
+		return true
+	}
+	return false
+}
+
+// mostParameters of a query are shown.
+const mostParameters = 32
+
+// Query returns a raw query with the values of all parameters redacted but for
+// those that are known to be harmless: a signature or a token can have any name.
+func Query(raw string) string {
+	if raw == "" {
+		return ""
+	}
+	if name, _, _ := strings.Cut(raw, "="); name == "api-version" && !strings.ContainsAny(raw, "&%") {
+		return Text(raw) // most requests have nothing else
+	}
+	var b strings.Builder
+	n := 0
+	for part := range strings.SplitSeq(raw, "&") {
+		if n > 0 {
+			b.WriteByte('&')
+		}
+		if n++; n > mostParameters {
+			b.WriteString("…")
+			break
+		}
+		name, value, valued := strings.Cut(part, "=")
+		decoded, err := url.QueryUnescape(name)
+		switch {
+		case err == nil && harmless(strings.ToLower(decoded)):
+			b.WriteString(name)
+			if valued {
+				b.WriteByte('=')
+				b.WriteString(Text(value))
+			}
+		case valued && len(name) <= 40:
+			b.WriteString(name + "=" + Redacted)
+		default: // who knows what it is
+			b.WriteString(Redacted)
+		}
+	}
+	return b.String()
+}
+
+// Text returns a text without what looks like a credential: user and password in
+// a URL, what follows Bearer, Authorization: or Cookie:, and the values of names
+// such as token=, sig= or password=.
+func Text(text string) string {
+	if !suspicious(text) {
+		return text
+	}
+	text = redactHeaders(text)
+	text = redactUserinfo(text)
+	return redactValues(text)
+}
+
+func suspicious(text string) bool {
+	for i := range len(text) {
+		switch text[i] {
+		case '=', '@':
+			return true
+		case ' ', '+':
+			if i >= 6 && strings.EqualFold(text[i-6:i], "bearer") {
+				return true
+			}
+		case ':':
+			if hasFoldSuffix(text[:i], "authorization") || hasFoldSuffix(text[:i], "cookie") {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func hasFoldSuffix(text, suffix string) bool {
+	return len(text) >= len(suffix) && strings.EqualFold(text[len(text)-len(suffix):], suffix)
+}
+
+// redactHeaders takes what follows a credential's name to the end of its line,
+// and what follows Bearer to the end of its word.
+func redactHeaders(text string) string {
+	var b strings.Builder
+	from := 0
+	for i := 0; i < len(text); i++ {
+		end := -1
+		switch {
+		case text[i] == ':' && (hasFoldSuffix(text[:i], "authorization") || hasFoldSuffix(text[:i], "cookie")):
+			end = endOf(text, i+1, "\r\n")
+		case (text[i] == ' ' || text[i] == '+') && hasFoldSuffix(text[:i], "bearer"):
+			end = endOf(text, i+1, " \t\r\n,;\"'")
+		}
+		if end > i+1 {
+			b.WriteString(text[from:i+1] + Redacted)
+			from, i = end, end-1
+		}
+	}
+	b.WriteString(text[from:])
+	return b.String()
+}
+
+// endOf is where the first of some bytes stands from a place on, or the end.
+func endOf(text string, from int, ends string) int {
+	if i := strings.IndexAny(text[from:], ends); i >= 0 {
+		return from + i
+	}
+	return len(text)
+}
+
+// redactUserinfo takes user and password out of URLs.
+func redactUserinfo(text string) string {
+	var b strings.Builder
+	for {
+		before, after, found := strings.Cut(text, "://")
+		b.WriteString(before)
+		if !found {
+			return b.String()
+		}
+		b.WriteString("://")
+		if at := strings.LastIndexByte(after[:endOf(after, 0, "/?# \t\r\n\"'")], '@'); at >= 0 {
+			b.WriteString(Redacted)
+			after = after[at:]
+		}
+		text = after
+	}
+}
+
+// redactValues takes the values of secret names.
+func redactValues(text string) string {
+	var b strings.Builder
+	for {
+		i := strings.IndexByte(text, '=')
+		if i < 0 {
+			b.WriteString(text)
+			return b.String()
+		}
+		b.WriteString(text[:i+1])
+		secret := secretName(nameBefore(text[:i]))
+		text = text[i+1:]
+		if secret && text != "" {
+			b.WriteString(Redacted)
+			text = text[endOf(text, 0, "& \t\r\n\"'<>,;)"):]
+		}
+	}
+}
+
+// nameBefore is the name that a text ends with.
+func nameBefore(text string) string {
+	i := len(text)
+	for i > 0 {
+		c := text[i-1]
+		if c != '_' && c != '-' && c != '$' && c != '.' && c != '%' && (c < '0' || c > '9') && (c|0x20 < 'a' || c|0x20 > 'z') {
+			break
+		}
+		i--
+	}
+	return text[i:]
+}
+
+func secretName(name string) bool {
+	if decoded, err := url.QueryUnescape(name); err == nil {
+		name = decoded
+	}
+	name = strings.ToLower(name)
+	switch name {
+	case "sig", "code", "key", "pwd", "signature":
+		return true
+	}
+	for _, part := range []string{"token", "secret", "password", "credential", "apikey", "accesskey", "sharedaccess"} {
+		if strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
+}

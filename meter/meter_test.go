@@ -1,0 +1,112 @@
+package meter
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+)
+
+func TestDescriptions(t *testing.T) {
+	r := New()
+	Process(r)
+	r.MustRegister(
+		prometheus.NewHistogramVec(Seconds("portico_b_seconds", `"quoted" | piped`), []string{"z", "a"}),
+		prometheus.NewCounterFunc(prometheus.CounterOpts{Name: "portico_a_total", Help: "a"}, func() float64 { return 0 }),
+		prometheus.NewGauge(prometheus.GaugeOpts{Name: "portico_c", Help: "c", ConstLabels: prometheus.Labels{"k": "v"}}),
+	)
+	want := []Description{
+		{"portico_a_total", "counter", nil, "a"},
+		{"portico_b_seconds", "histogram", []string{"a", "z"}, `"quoted" | piped`},
+		{"portico_build_info", "gauge", []string{"goversion", "revision", "version"}, "Always 1: which build this is."},
+		{"portico_c", "gauge", []string{"k"}, "c"},
+	}
+	if got := fmt.Sprint(r.Descriptions()); got != fmt.Sprint(want) {
+		t.Errorf("%s", got)
+	}
+	var page bytes.Buffer
+	if err := r.WritePage(&page); err != nil || !strings.Contains(page.String(), "| `portico_b_seconds` | histogram | `a`, `z` | \"quoted\" \\| piped |\n") {
+		t.Errorf("%v %s", err, page.String())
+	}
+	if err := r.Register(prometheus.NewGauge(prometheus.GaugeOpts{Name: "portico_c", Help: "other"})); err == nil || len(r.Descriptions()) != len(want) {
+		t.Error("a second metric of one name is taken")
+	}
+}
+
+// Of times that are about as long, one a second has an exemplar.
+func TestExemplars(t *testing.T) {
+	observer := &exemplars{}
+	times := NewTimes(observer)
+	now := time.Unix(1_000_000, 0)
+	for i := range 100 {
+		times.Observe(time.Millisecond, now, fmt.Sprint("short", i))
+		times.Observe(time.Hour, now, fmt.Sprint("long", i))
+	}
+	times.Observe(time.Millisecond, now.Add(time.Second), "later")
+	times.Observe(-time.Second, now, "negative")
+	times.Observe(time.Second, now.Add(time.Minute), "")
+	if got := fmt.Sprint(observer.with); got != "[short0 long0 later negative]" || observer.n != 203 {
+		t.Errorf("%s of %d", got, observer.n)
+	}
+}
+
+// exemplars is a histogram that keeps who had an exemplar.
+type exemplars struct {
+	with []string
+	n    int
+}
+
+func (e *exemplars) Observe(float64) { e.n++ }
+
+func (e *exemplars) ObserveWithExemplar(_ float64, labels prometheus.Labels) {
+	e.n++
+	e.with = append(e.with, labels[CorrelationLabel])
+}
+
+func TestCode(t *testing.T) {
+	for status, want := range map[int]string{0: "other", 99: "other", 200: "200", 299: "2xx", 418: "418", 499: "4xx", 503: "503", 600: "other", -1: "other"} {
+		if got := Code(status); got != want {
+			t.Errorf("%d: %s, want %s", status, got, want)
+		}
+	}
+}
+
+func TestConfigurationAndCertificates(t *testing.T) {
+	r := New()
+	c := NewConfiguration(r)
+	c.Loaded(1, time.UnixMilli(1500))
+	c.Refused(time.Unix(2, 0))
+	NewCertificates(r).Use(ListenerCertificate, time.Unix(3, 0))
+	if err := testutil.GatherAndCompare(r, strings.NewReader(`
+# HELP portico_config_generation The number of the configuration in use: 1 at the start, one more with each reload that was taken.
+# TYPE portico_config_generation gauge
+portico_config_generation 1
+# HELP portico_config_last_reload_success 1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.
+# TYPE portico_config_last_reload_success gauge
+portico_config_last_reload_success 0
+# HELP portico_config_last_reload_timestamp_seconds When a configuration was last read, whether it was taken or refused.
+# TYPE portico_config_last_reload_timestamp_seconds gauge
+portico_config_last_reload_timestamp_seconds 2
+# HELP portico_certificate_expiry_timestamp_seconds When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers.
+# TYPE portico_certificate_expiry_timestamp_seconds gauge
+portico_certificate_expiry_timestamp_seconds{use="listener"} 3
+`)); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestTimesVec(t *testing.T) {
+	vec := prometheus.NewHistogramVec(Seconds("x_seconds", "x"), []string{"a", "b"})
+	v := NewTimesVec(vec)
+	if one, other := v.With("1", "2"), v.With("2", "1"); one != v.With("1", "2") || one == other {
+		t.Error("not one for each pair")
+	}
+	v.With("1", "2").Observe(time.Second, time.Unix(1, 0), "")
+	if n := testutil.CollectAndCount(vec); n != 2 {
+		t.Errorf("%d series", n)
+	}
+}

@@ -1,0 +1,96 @@
+package meter
+
+import (
+	"runtime/debug"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+)
+
+// Process registers what the process tells of itself: the Go runtime, the
+// operating system's account of it, and its build.
+func Process(r prometheus.Registerer) {
+	version, revision, compiler := Build()
+	build := prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "portico_build_info", Help: "Always 1: which build this is.",
+	}, []string{"version", "revision", "goversion"})
+	build.WithLabelValues(version, revision, compiler).Set(1)
+	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
+}
+
+// Build tells which build this is, as far as that was recorded when it was
+// made.
+func Build() (version, revision, compiler string) {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "unknown", "unknown", "unknown"
+	}
+	revision = "unknown"
+	for _, s := range info.Settings {
+		if s.Key == "vcs.revision" {
+			revision = s.Value
+		}
+	}
+	return info.Main.Version, revision, info.GoVersion
+}
+
+// Configuration tells which configuration is in use. It is safe for concurrent
+// use.
+type Configuration struct{ generation, last, success prometheus.Gauge }
+
+// NewConfiguration registers the metrics of the configuration.
+func NewConfiguration(r prometheus.Registerer) *Configuration {
+	c := &Configuration{
+		generation: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_generation", Help: "The number of the configuration in use: 1 at the start, one more with each reload that was taken.",
+		}),
+		last: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_last_reload_timestamp_seconds", Help: "When a configuration was last read, whether it was taken or refused.",
+		}),
+		success: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_last_reload_success", Help: "1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.",
+		}),
+	}
+	r.MustRegister(c.generation, c.last, c.success)
+	return c
+}
+
+// Loaded says that a configuration was taken, and which number it has.
+func (c *Configuration) Loaded(generation int64, at time.Time) {
+	c.generation.Set(float64(generation))
+	c.last.Set(timestamp(at))
+	c.success.Set(1)
+}
+
+// Refused says that a configuration was read and not taken.
+func (c *Configuration) Refused(at time.Time) {
+	c.last.Set(timestamp(at))
+	c.success.Set(0)
+}
+
+// Certificates tell when the gateway's own certificates end. It is safe for
+// concurrent use.
+type Certificates struct{ expiry *prometheus.GaugeVec }
+
+// The uses of certificates.
+const (
+	ListenerCertificate = "listener" // of the public listener
+	UpstreamCertificate = "upstream" // shown to providers
+)
+
+// NewCertificates registers the metric.
+func NewCertificates(r prometheus.Registerer) *Certificates {
+	c := &Certificates{prometheus.NewGaugeVec(prometheus.GaugeOpts{
+		Name: "portico_certificate_expiry_timestamp_seconds", Help: "When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers.",
+	}, []string{"use"})}
+	r.MustRegister(c.expiry)
+	return c
+}
+
+// Use says which certificate is in use now, by when it ends.
+func (c *Certificates) Use(use string, ends time.Time) {
+	c.expiry.WithLabelValues(use).Set(timestamp(ends))
+}
+
+func timestamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -1,0 +1,116 @@
+package dashboards
+
+import (
+	"database/sql"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"strconv"
+	"testing"
+
+	_ "modernc.org/sqlite" // the driver
+
+	"portico/test/harness"
+)
+
+// prepareLoss begins what has to wait when eastus is lost: an operation there,
+// and a group with a resource there.
+func (s *site) prepareLoss(t *testing.T) {
+	t.Helper()
+	s.PutGroup(t, "leaving")
+	s.PutResource(t, "leaving", "Contoso.Compute/virtualMachines/left", machine("eastus"))
+	s.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: s.path("Contoso.Compute/virtualMachines/endless"), Body: machine("eastus"),
+		Header: harness.Header("x-contoso-async", "azure-async", "x-contoso-duration", "1h"),
+	}).Want(t, 201)
+}
+
+// deleteGroup has that group deleted.
+func (s *site) deleteGroup(t *testing.T) {
+	t.Helper()
+	s.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: s.GroupPath("leaving") + "?api-version=2021-04-01"}).Want(t, 202)
+}
+
+// holdJob has the database undo every claim of the jobs that follow an accepted
+// write, of which there is one.
+func (s *site) holdJob(t *testing.T) {
+	t.Helper()
+	s.Portico.Do(t, harness.Request{
+		Method: http.MethodPut, Path: s.path("Contoso.Compute/virtualMachines/held"), Body: machine("westus"),
+		Header: harness.Header("x-contoso-async", "azure-async", "x-contoso-duration", "1h"),
+	}).Want(t, 201)
+	db, err := sql.Open("sqlite", "file:"+s.Portico.Database+"?_pragma=busy_timeout(10000)")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.ExecContext(t.Context(), `CREATE TRIGGER held BEFORE UPDATE ON jobs WHEN OLD.kind = 'follow' BEGIN SELECT RAISE(IGNORE); END`); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// sweep has index and providers compared.
+func (s *site) sweep(t *testing.T) {
+	t.Helper()
+	s.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/sweeps", Body: `{}`}).Want(t, 200, 202)
+}
+
+// drift makes resources behind Portico's back, one of them in a second region,
+// and has the index compared.
+func (s *site) drift(t *testing.T, p providers) {
+	t.Helper()
+	for _, made := range []struct{ region, name string }{{"westus", "unknown"}, {"northeurope", "vm-westus"}} {
+		path := s.path("Contoso.Compute/virtualMachines/" + made.name)
+		p[made.region].Do(t, harness.Request{
+			Method: http.MethodPut, Path: path, Body: machine(made.region), Header: harness.Header("Referer", s.Portico.URL+path),
+		}).Want(t, 201)
+	}
+	s.sweep(t)
+}
+
+// spoilConfiguration has the gateway read a configuration that it must refuse.
+func (s *site) spoilConfiguration(t *testing.T) {
+	t.Helper()
+	text, err := os.ReadFile(s.Portico.ConfigFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(s.Portico.ConfigFile, append(text, "\nunknown: true\n"...), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 400)
+}
+
+// useUpFiles has many clients keep connections to the gateway, and then lowers the
+// number of files that it may open to those that it has.
+func (s *site) useUpFiles(t *testing.T) {
+	t.Helper()
+	for range 60 {
+		transport := &http.Transport{}
+		t.Cleanup(transport.CloseIdleConnections)
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, s.Portico.URL+"/metadata/endpoints?api-version=2022-09-01", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := transport.RoundTrip(request)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = io.Copy(io.Discard, answer.Body)
+		if err := errors.Join(err, answer.Body.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pid := strconv.Itoa(s.Portico.Pid())
+	open, err := os.ReadDir("/proc/" + pid + "/fd")
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := exec.CommandContext(t.Context(), "prlimit", "--pid", pid, fmt.Sprintf("--nofile=%d:", len(open)+1)).CombinedOutput()
+	if err != nil {
+		t.Fatalf("prlimit: %v\n%s", err, out)
+	}
+}

@@ -1,0 +1,123 @@
+package dashboards
+
+import (
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestForm holds each dashboard to what its readers need: panels say what they
+// show and in which unit, none covers another, and only known variables occur.
+func TestForm(t *testing.T) {
+	uids := map[string]string{}
+	for _, d := range readDashboards(t) {
+		if d.UID == "" || d.Title == "" || d.Description == "" || uids[d.UID] != "" {
+			t.Errorf("%s: uid %q (also of %q), title %q, description %q", d.file, d.UID, uids[d.UID], d.Title, d.Description)
+		}
+		uids[d.UID] = d.file
+		known := map[string]bool{"__rate_interval": true}
+		for _, v := range d.Templating.List {
+			if v.Description == "" || v.Type == "query" && (!v.IncludeAll || v.AllValue != ".*") {
+				t.Errorf("%s: variable %+v", d.file, v)
+			}
+			known[v.Name] = true
+		}
+		ids, cells := map[int]bool{}, map[[2]int]string{}
+		for _, p := range d.Panels {
+			if ids[p.ID] {
+				t.Errorf("%s: id %d is given twice", d.file, p.ID)
+			}
+			ids[p.ID] = true
+			for x := range p.GridPos.W {
+				for y := range p.GridPos.H {
+					at := [2]int{p.GridPos.X + x, p.GridPos.Y + y}
+					if other := cells[at]; other != "" || at[0] >= 24 {
+						t.Fatalf("%s: %q lies on %q, or beyond the edge", d.file, p.Title, other)
+					}
+					cells[at] = p.Title
+				}
+			}
+			if p.Type == "row" {
+				continue
+			}
+			if p.Title == "" || p.Description == "" || p.FieldConfig.Defaults.Unit == "" || len(p.Targets) == 0 {
+				t.Errorf("%s: panel %d %q lacks a description, a unit or a query", d.file, p.ID, p.Title)
+			}
+			for _, target := range p.Targets {
+				for _, name := range regexp.MustCompile(`\$(\w+)`).FindAllStringSubmatch(target.Expr, -1) {
+					if !known[name[1]] {
+						t.Errorf("%s, %s: no variable %s", d.file, p.Title, name[1])
+					}
+				}
+				if !strings.Contains(target.Expr, `job=~"$job"`) {
+					t.Errorf("%s, %s: %s mixes deployments", d.file, p.Title, target.Expr)
+				}
+			}
+		}
+	}
+}
+
+// TestRunbook holds each alert to a severity, texts, and a section of the
+// runbook that is there and tells what to do.
+func TestRunbook(t *testing.T) {
+	sections := map[string]bool{}
+	text, err := os.ReadFile(deploy + "/runbook.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, heading := range regexp.MustCompile(`(?m)^## (Portico\w+)\n\n\S.{60}`).FindAllStringSubmatch(string(text), -1) {
+		sections[heading[1]] = true
+	}
+	for _, a := range alerts(readRules(t)) {
+		if s := a.Labels["severity"]; s != "page" && s != "ticket" {
+			t.Errorf("%s has severity %q", a.Alert, s)
+		}
+		if a.Annotations["summary"] == "" || a.Annotations["description"] == "" || a.Annotations["runbook"] != "deploy/runbook.md#"+strings.ToLower(a.Alert) {
+			t.Errorf("%s: annotations %v", a.Alert, a.Annotations)
+		}
+		if !sections[a.Alert] {
+			t.Errorf("the runbook has no section %s, or nothing in it", a.Alert)
+		}
+		delete(sections, a.Alert)
+	}
+	for name := range sections {
+		t.Errorf("the runbook tells of %s, which is no alert", name)
+	}
+}
+
+// TestRules has promtool check the rules, and run those on made-up series whose
+// windows are too long to wait for.
+func TestRules(t *testing.T) {
+	absolute, err := filepath.Abs(rulesFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	promtool(t, "check", "rules", absolute)
+	promtool(t, "test", "rules", filepath.Join("testdata", "rules.yaml"))
+
+	text, err := os.ReadFile(filepath.Join("testdata", "rules.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := readRules(t)
+	for _, a := range alerts(all) {
+		if looksBack(t, a, all) <= longestLive {
+			continue
+		}
+		fires := regexp.MustCompile(`(?m)alertname: ` + a.Alert + `\n\s+exp_alerts:\n`).Match(text)
+		silent := regexp.MustCompile(`(?m)alertname: ` + a.Alert + `, exp_alerts: \[\]`).Match(text)
+		if !fires || !silent {
+			t.Errorf("%s: made-up series in which it fires: %v, in which it is silent: %v", a.Alert, fires, silent)
+		}
+	}
+}
+
+func promtool(t *testing.T, args ...string) {
+	t.Helper()
+	if out, err := exec.CommandContext(t.Context(), "promtool", args...).CombinedOutput(); err != nil {
+		t.Errorf("promtool %v: %v\n%s", args, err, out)
+	}
+}

@@ -1,0 +1,207 @@
+package dashboards
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// Bounds of waits; nothing is measured by them.
+const (
+	soundFor   = 15 * time.Second // of load, before the faults
+	firingTime = 4 * time.Minute  // until every alert has fired
+)
+
+// expected are the alerts that each fault brings about: of these all have to
+// fire, and of the others none, but for those that a fault may bring about as
+// well.
+type expected struct {
+	must, may map[string]bool // "job alert"
+}
+
+func (e *expected) fires(s *site, alerts ...string) {
+	for _, a := range alerts {
+		e.must[s.job+" "+a] = true
+	}
+}
+
+func (e *expected) mayFire(s *site, alerts ...string) {
+	for _, a := range alerts {
+		e.may[s.job+" "+a] = true
+	}
+}
+
+// TestLive makes every fault, waits for every alert, and asks every panel.
+func TestLive(t *testing.T) {
+	shared := startProviders(t)
+	doomed := maps.Clone(shared)
+	doomed["eastus"] = harness.StartContoso(t, "eastus", harness.ContosoOptions{})
+	cluster := harness.StartPostgres(t)
+	at := func(p providers) harness.Config { return harness.Config{Endpoints: p.urls()} }
+	stored, secured := at(shared), at(shared)
+	stored.Postgres = cluster.CreateDatabase(t, "portico")
+	secured.TLS = true
+	secured.Endpoints["westus"] += ",http://" + harness.FreeAddress(t)
+
+	sound := startSite(t, 1, "portico-sound", at(shared))
+	losing := at(doomed)
+	losing.Subscriptions = subscriptions()
+	region := startSite(t, 2, "portico-region", losing)
+	store := startSite(t, 3, "portico-store", stored)
+	jobs := startSite(t, 4, "portico-jobs", at(shared))
+	ledger := startSite(t, 5, "portico-ledger", secured)
+	full := startSite(t, 6, "portico-full", at(shared))
+	gone := startSite(t, 7, "portico-gone", at(shared))
+	sites := []*site{sound, region, store, jobs, ledger, full, gone}
+
+	targets := map[string][]string{}
+	for _, s := range sites {
+		targets[s.job] = []string{s.address()}
+	}
+	begun := time.Now()
+	prometheus := harness.StartPrometheus(t, targets, rulesFile)
+
+	want := &expected{must: map[string]bool{}, may: map[string]bool{}}
+	// From the start: its certificate is made for a day, and nobody listens at the
+	// second address of westus.
+	want.fires(ledger, "PorticoCertificateExpires", "PorticoEndpointDown")
+	sound.load(t)
+	region.load(t, append(region.settle(t), region.failing())...)
+	want.mayFire(region, "PorticoRegionErrorBudgetFast", "PorticoRegionErrorBudgetSlow")
+	store.load(t)
+	sound.sweep(t)
+	ledger.sweep(t)
+	watch := &watcher{prometheus: prometheus, want: want, fired: map[string]bool{}}
+	watch.until(t, soundFor, func() bool { return time.Since(begun) > soundFor })
+
+	want.fires(region, "PorticoRegionDown", "PorticoGroupDeleteWaiting", "PorticoOperationTooLong")
+	region.prepareLoss(t)
+	broken := time.Now()
+	doomed["eastus"].Kill(t)
+	region.deleteGroup(t)
+	want.fires(store, "PorticoStoreDown")
+	want.mayFire(store, "PorticoErrorBudgetFast", "PorticoErrorBudgetSlow")
+	cluster.Stop(t)
+	want.fires(jobs, "PorticoJobStuck")
+	want.mayFire(jobs, "PorticoOperationTooLong")
+	jobs.holdJob(t)
+	want.fires(ledger, "PorticoIndexDrift", "PorticoResourceInTwoRegions", "PorticoReloadFailed")
+	ledger.spoilConfiguration(t)
+	ledger.drift(t, shared)
+	want.fires(full, "PorticoSaturated")
+	want.mayFire(full, "PorticoRegionDown") // for its probes no file is left
+	full.useUpFiles(t)
+	want.fires(gone, "PorticoDown")
+	gone.Portico.Kill(t)
+
+	want.complete(t)
+	watch.until(t, firingTime, watch.all)
+	t.Logf("every alert has fired %v after the start", time.Since(begun).Round(time.Second))
+	askPanels(t, prometheus, begun)
+	found := investigate(t, prometheus, region, begun, broken)
+	found.check(t, region, broken)
+	if *write && !t.Failed() {
+		found.publish(t, region, begun, broken)
+	}
+}
+
+// complete fails the test unless every alert that does not look back for too
+// long is expected of some site.
+func (e *expected) complete(t *testing.T) {
+	t.Helper()
+	all := readRules(t)
+	for _, a := range alerts(all) {
+		if looksBack(t, a, all) > longestLive {
+			continue
+		}
+		made := slices.ContainsFunc(slices.Collect(maps.Keys(e.must)), func(key string) bool { return strings.HasSuffix(key, " "+a.Alert) })
+		if !made {
+			t.Errorf("no fault is made for %s", a.Alert)
+		}
+	}
+}
+
+// watcher looks at the alerts that fire, all the time.
+type watcher struct {
+	prometheus *harness.Prometheus
+	want       *expected
+	fired      map[string]bool
+}
+
+// until looks until done, and fails the test at the first alert that nobody has
+// given cause for.
+func (w *watcher) until(t *testing.T, bound time.Duration, done func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(bound + time.Minute); !done(); time.Sleep(500 * time.Millisecond) {
+		now, err := w.prometheus.Alerts(t.Context())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range now {
+			key := a.Labels["job"] + " " + a.Labels["alertname"]
+			if a.State != "firing" || w.want.may[key] {
+				continue
+			}
+			if !w.want.must[key] {
+				t.Fatalf("fires without a cause: %v, %v; others that fire: %v", a.Labels, a.Annotations, slices.Sorted(maps.Keys(w.fired)))
+			}
+			w.fired[key] = true
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("have fired: %v, should have: %v", slices.Sorted(maps.Keys(w.fired)), slices.Sorted(maps.Keys(w.want.must)))
+		}
+	}
+}
+
+func (w *watcher) all() bool { return len(w.fired) == len(w.want.must) }
+
+// askPanels asks for everything that the dashboards show, and for the values of
+// their variables, since the beginning.
+func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
+	t.Helper()
+	asked := 0
+	for _, d := range readDashboards(t) {
+		for _, v := range d.Templating.List {
+			if v.Type != "query" {
+				continue
+			}
+			var metric, label string
+			if _, err := fmt.Sscanf(strings.NewReplacer("(", " ", ",", " ", ")", " ").Replace(v.Definition), "label_values %s %s", &metric, &label); err != nil {
+				t.Errorf("%s, variable %s: %q", d.file, v.Name, v.Definition)
+				continue
+			}
+			if !hasData(t.Context(), t, p, "count by ("+label+") ("+metric+")", begun) {
+				t.Errorf("%s: variable %s has no value", d.file, v.Name)
+			}
+		}
+		for _, panel := range d.Panels {
+			for _, target := range panel.Targets {
+				asked++
+				if !hasData(t.Context(), t, p, filled(target.Expr), begun) {
+					t.Errorf("%s: %q has no data: %s", d.file, panel.Title, target.Expr)
+				}
+			}
+		}
+	}
+	t.Logf("%d queries of panels were asked", asked)
+}
+
+// hasData tells whether an expression had a value at some time that is a number.
+func hasData(ctx context.Context, t *testing.T, p *harness.Prometheus, expr string, since time.Time) bool {
+	t.Helper()
+	series, err := p.QueryRange(ctx, expr, since, 2*time.Second)
+	if err != nil {
+		t.Errorf("%s: %v", expr, err)
+		return true
+	}
+	return slices.ContainsFunc(series, func(s harness.Series) bool {
+		return slices.ContainsFunc(s.Points, func(at harness.Point) bool { return !math.IsNaN(at.Value) })
+	})
+}

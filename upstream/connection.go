@@ -1,0 +1,61 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/http/httptrace"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// countedConn is a connection that is counted as long as it is open.
+type countedConn struct {
+	net.Conn
+	series *series
+	closed sync.Once
+}
+
+func (c *countedConn) Close() error {
+	c.closed.Do(c.series.open.Dec)
+	return c.Conn.Close()
+}
+
+// countedDial dials an address.
+func countedDial(dialer *net.Dialer, of *series) func(ctx context.Context, network, address string) (net.Conn, error) {
+	return func(ctx context.Context, network, address string) (net.Conn, error) {
+		conn, err := dialer.DialContext(ctx, network, address)
+		if err != nil {
+			return nil, err
+		}
+		of.open.Inc()
+		return &countedConn{Conn: conn, series: of}, nil
+	}
+}
+
+// count counts the connection that a request got.
+func count(info httptrace.GotConnInfo) {
+	conn := info.Conn
+	secured, ok := conn.(*tls.Conn)
+	if ok {
+		conn = secured.NetConn()
+	}
+	if guarded, ok := conn.(*guardedConn); ok {
+		conn = guarded.Conn
+	}
+	counted, ok := conn.(*countedConn)
+	if !ok {
+		return
+	}
+	if info.Reused {
+		counted.series.reused.Inc()
+		return
+	}
+	counted.series.opened.Inc()
+	if secured != nil {
+		if chain := secured.ConnectionState().PeerCertificates; len(chain) > 0 {
+			counted.series.certificateExpiry.With(prometheus.Labels{}).Set(float64(chain[0].NotAfter.Unix()))
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package upstream
+
+import (
+	"net/url"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/regions/health"
+)
+
+// healthCollector shows how the addresses of the map fare. Nothing is left of
+// those that have gone from it.
+type healthCollector struct {
+	client                                                       *Client
+	up, circuit, ejected, opened, ejections, probes, outstanding *prometheus.Desc
+}
+
+func newHealthCollector(c *Client) *healthCollector {
+	describe := func(name, help string, labels ...string) *prometheus.Desc {
+		return prometheus.NewDesc("portico_endpoint_"+name, help, append([]string{"region", "endpoint"}, labels...), nil)
+	}
+	return &healthCollector{
+		client:      c,
+		up:          describe("up", "Whether an address is in use: its circuit is closed, its probes succeed and it is not ejected."),
+		circuit:     describe("circuit_state", "The circuit of an address: 0 closed, 1 half-open, 2 open."),
+		ejected:     describe("ejected", "Whether an address is left out for what calls of it came to."),
+		opened:      describe("circuit_openings_total", "How often the circuit of an address opened."),
+		ejections:   describe("ejections_total", "How often an address was ejected, for errors or for being slow.", "reason"),
+		probes:      describe("probes_total", "Probes of an address by what they came to: good, unwell (connected, but not answered as it should be) or unreachable.", "outcome"),
+		outstanding: describe("calls_in_flight", "Calls of an address that are under way."),
+	}
+}
+
+// Describe implements [prometheus.Collector].
+func (h *healthCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{h.up, h.circuit, h.ejected, h.opened, h.ejections, h.probes, h.outstanding} {
+		to <- d
+	}
+}
+
+// Collect implements [prometheus.Collector].
+func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
+	now := h.client.now()
+	for _, a := range h.client.board.Addresses() {
+		s, at := a.State(now), placeOf(a)
+		gauge := func(d *prometheus.Desc, v float64) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, a.Region, at)
+		}
+		counter := func(d *prometheus.Desc, v uint64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{a.Region, at}, labels...)...)
+		}
+		gauge(h.up, truth(s.Up))
+		gauge(h.circuit, float64(s.Circuit))
+		gauge(h.ejected, truth(s.Ejected))
+		gauge(h.outstanding, float64(s.Outstanding))
+		counter(h.opened, s.Counts.Opened)
+		for _, reason := range []string{health.ReasonErrors, health.ReasonSlow} {
+			counter(h.ejections, s.Counts.Ejections[reason], reason)
+		}
+		for _, outcome := range []health.Probe{health.ProbeGood, health.ProbeUnwell, health.ProbeUnreachable} {
+			counter(h.probes, s.Counts.Probes[outcome], outcome.String())
+		}
+	}
+}
+
+// placeOf is what the labels of all other metrics say of an address.
+func placeOf(a *health.Address) string {
+	u, err := url.Parse(a.Name)
+	if err != nil {
+		return a.Name
+	}
+	return addressOf(u)
+}
+
+func truth(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
+}

@@ -1,0 +1,76 @@
+package upstream
+
+import (
+	"context"
+	"sync"
+	"time"
+)
+
+// Timing tells how long a request waited for providers: the time during which
+// at least one of its calls was under way. The zero value is ready for use, by
+// any number of goroutines.
+type Timing struct {
+	outer *Timing // of the request that this one is part of
+
+	mu      sync.Mutex
+	calls   int
+	open    int
+	since   time.Time
+	total   time.Duration
+	address string
+}
+
+type timingKey struct{}
+
+// WithTiming has t count the calls that are made by the context, and that of a
+// surrounding one with it.
+func WithTiming(ctx context.Context, t *Timing) context.Context {
+	t.outer = timingOf(ctx)
+	return context.WithValue(ctx, timingKey{}, t)
+}
+
+func timingOf(ctx context.Context) *Timing {
+	t, _ := ctx.Value(timingKey{}).(*Timing)
+	return t
+}
+
+// Total is the time until now, Calls how many calls there were, and Address the
+// host and port that the latest went to.
+func (t *Timing) Total() (total time.Duration, calls int, address string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	total = t.total
+	if t.open > 0 {
+		total += time.Since(t.since)
+	}
+	return total, t.calls, t.address
+}
+
+// call counts a call.
+func (t *Timing) call(address string) {
+	for ; t != nil; t = t.outer {
+		t.mu.Lock()
+		t.calls, t.address = t.calls+1, address
+		t.mu.Unlock()
+	}
+}
+
+func (t *Timing) begin(now time.Time) {
+	for ; t != nil; t = t.outer {
+		t.mu.Lock()
+		if t.open++; t.open == 1 {
+			t.since = now
+		}
+		t.mu.Unlock()
+	}
+}
+
+func (t *Timing) end(now time.Time) {
+	for ; t != nil; t = t.outer {
+		t.mu.Lock()
+		if t.open--; t.open == 0 {
+			t.total += now.Sub(t.since)
+		}
+		t.mu.Unlock()
+	}
+}
