@@ -1,10 +1,7 @@
 package logs
 
 import (
-	"fmt"
 	"io"
-	"os"
-	"sync/atomic"
 
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
@@ -46,50 +43,4 @@ func Audit(log *zap.Logger) *zap.Logger {
 		}
 		return c
 	}))
-}
-
-// File is a file of audit lines. What rotates it may move it away before a
-// restart, or copy and truncate it at any time.
-type File struct {
-	file     *os.File
-	failures atomic.Uint64
-}
-
-// OpenFile opens a file for lines to be added, for its owner's eyes only if it
-// has to be made.
-func OpenFile(path string) (*File, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
-	if err != nil {
-		return nil, fmt.Errorf("the audit log: %w", err)
-	}
-	return &File{file: file}, nil
-}
-
-// Logger returns the logger of audit lines that go to the file.
-func (f *File) Logger() *zap.Logger {
-	return zap.New(newCore(zapcore.Lock(escaping{f}), zapcore.InfoLevel)).Named(AuditName)
-}
-
-// Write implements [io.Writer].
-func (f *File) Write(line []byte) (int, error) {
-	n, err := f.file.Write(line)
-	if err != nil {
-		f.failures.Add(1)
-	}
-	return n, err
-}
-
-// Sync implements [zapcore.WriteSyncer].
-func (f *File) Sync() error { return f.file.Sync() }
-
-// Failures counts the lines that could not be written.
-func (f *File) Failures() uint64 { return f.failures.Load() }
-
-// Close brings what was written to the disk and closes the file.
-func (f *File) Close() error {
-	err := f.file.Sync()
-	if failure := f.file.Close(); err == nil {
-		err = failure
-	}
-	return err
 }

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"go.uber.org/zap"
@@ -136,5 +138,84 @@ func TestClip(t *testing.T) {
 		if got := Clip(c.text, c.n); got != c.want {
 			t.Errorf("%q at %d: %q", c.text, c.n, got)
 		}
+	}
+}
+
+// A file is opened anew while lines are written: each is in one of the two, whole.
+func TestFileOpenedAnew(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	log := f.Logger()
+	const writers, lines = 4, 200
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() {
+			for range lines {
+				log.Info("line")
+			}
+		})
+	}
+	for i := range 10 {
+		if err := os.Rename(path, fmt.Sprintf("%s.%d", path, i)); err != nil {
+			t.Fatal(err)
+		}
+		if err := f.Reopen(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	group.Wait()
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	parts, err := filepath.Glob(path + "*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole := 0
+	for _, part := range parts {
+		text, err := os.ReadFile(part)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for line := range bytes.Lines(text) {
+			if !json.Valid(line) {
+				t.Errorf("%s: %q", part, line)
+			}
+			whole++
+		}
+	}
+	if len(parts) != 11 || whole != writers*lines || f.Failures() != 0 {
+		t.Errorf("%d lines in %d files, %d failures", whole, len(parts), f.Failures())
+	}
+}
+
+// Where the path cannot be opened, lines go on to the file that is open.
+func TestFileThatCannotBeOpenedAnew(t *testing.T) {
+	folder := t.TempDir()
+	path := filepath.Join(folder, "there", "audit.log")
+	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	moved := filepath.Join(folder, "moved")
+	if err := os.Rename(filepath.Dir(path), moved); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.Reopen(); err == nil {
+		t.Error("opened in a folder that is not there")
+	}
+	f.Logger().Info("line")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	text, err := os.ReadFile(filepath.Join(moved, "audit.log"))
+	if err != nil || bytes.Count(text, []byte("\n")) != 1 {
+		t.Errorf("%q, %v", text, err)
 	}
 }

@@ -24,10 +24,17 @@ type material struct {
 }
 
 // reload reads the configuration anew, makes all of it, and then puts it in the
-// place of the one before; an error changes nothing. There is one at a time.
+// place of the one before; an error changes nothing. There is one at a time. What
+// rotates the file of audit lines has it opened anew by this, whatever becomes of
+// the configuration.
 func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
+	if s.audit != nil {
+		if err := s.audit.Reopen(); err != nil {
+			s.log.Error("the file of audit lines was not opened anew; lines go on to the one before", zap.Error(err))
+		}
+	}
 	next, sources, err := config.LoadSources(s.path)
 	s.sources = sources
 	var reloaded gateway.Reloaded

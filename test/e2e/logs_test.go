@@ -71,6 +71,7 @@ func (l logLine) want(t *testing.T, fields map[string]any) {
 // TestLogsOfARealProcess looks at what a process writes: a line for each
 // request, and apart from that one for each that may change something.
 func TestLogsOfARealProcess(t *testing.T) {
+	t.Parallel()
 	audit := filepath.Join(t.TempDir(), "audit.log")
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
 		Tokens: []harness.Token{alice},
@@ -188,11 +189,34 @@ func TestLogsOfARealProcess(t *testing.T) {
 	if strings.Contains(p.Log(), `"logger":"audit"`) {
 		t.Error("audit lines are in the log as well as in their file")
 	}
+
+	// The file is moved away, as logrotate does it; a line is in one or the other.
+	before, away := ofAudit(), audit+".1"
+	if err := os.Rename(audit, away); err != nil {
+		t.Fatal(err)
+	}
+	do("between", 201, "PUT", group+"-2?api-version="+harness.Version, `{"location":"westus"}`)
+	p.Hangup(t)
+	for end := time.Now().Add(time.Minute); !strings.Contains(p.Log(), `"why":"SIGHUP"`); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no reload in\n%s", p.Log())
+		}
+	}
+	do("rotated", 200, "PUT", group+"-2?api-version="+harness.Version, `{"location":"westus"}`)
+	logged(t, ofAudit, "audit", "rotated")
+	old, err := os.ReadFile(away)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(string(old), before) || !strings.Contains(string(old), `"clientRequestId":"between"`) || strings.Contains(ofAudit(), `"clientRequestId":"between"`) {
+		t.Errorf("the line between is not in the old file alone:\n%s\n%s", old, ofAudit())
+	}
 }
 
 // TestHostileTextMakesNoLine sends, on raw connections, what might end a line,
 // colour a terminal or be taken for a placeholder.
 func TestHostileTextMakesNoLine(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	p := w.Portico
 	address := strings.TrimPrefix(p.URL, "http://")
