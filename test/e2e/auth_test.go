@@ -36,6 +36,7 @@ func as(token harness.Token) http.Header {
 }
 
 func TestCallsWithoutAToken(t *testing.T) {
+	t.Parallel()
 	w := tokensWorld(t)
 	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
 	for _, row := range []struct {
@@ -72,6 +73,7 @@ func TestCallsWithoutAToken(t *testing.T) {
 }
 
 func TestTokenNeverReachesAProvider(t *testing.T) {
+	t.Parallel()
 	w := tokensWorld(t)
 	w.PutGroup(t, "rg")
 	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/vm", `{"location":"eastus"}`)
@@ -95,6 +97,7 @@ func TestTokenNeverReachesAProvider(t *testing.T) {
 }
 
 func TestSubscriptionOfAnotherTenant(t *testing.T) {
+	t.Parallel()
 	w := tokensWorld(t)
 	for _, row := range []struct {
 		token      harness.Token
@@ -116,6 +119,7 @@ func TestSubscriptionOfAnotherTenant(t *testing.T) {
 }
 
 func TestMetadataNeedsNoToken(t *testing.T) {
+	t.Parallel()
 	w := tokensWorld(t)
 	a := w.Portico.Do(t, harness.Request{Path: "/metadata/endpoints?api-version=2022-09-01", Anonymous: true}).Want(t, 200)
 	var environments []struct {
@@ -139,6 +143,7 @@ func TestMetadataNeedsNoToken(t *testing.T) {
 // The admin listener answers no web page: neither one that had its name
 // resolved to this address, nor one of another origin.
 func TestAdminListener(t *testing.T) {
+	t.Parallel()
 	w := tokensWorld(t)
 	for _, path := range []string{"/metrics", "/healthz", "/readyz"} {
 		w.Portico.Admin(t, harness.Request{Path: path}).Want(t, 200)

@@ -63,6 +63,7 @@ func machine(w *harness.World, i int) string {
 }
 
 func TestBatchOverRegions(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	w.PutGroup(t, "rg")
 	var puts, gets []string
@@ -93,6 +94,7 @@ func TestBatchOverRegions(t *testing.T) {
 // it. Nothing that changes something is sent twice, and what is told of each
 // request is true.
 func TestBatchOutlivesItsReplicas(t *testing.T) {
+	t.Parallel()
 	const n = 120
 	postgres := harness.StartPostgres(t)
 	w := harness.NewWorld(t, harness.WorldOptions{
@@ -150,6 +152,7 @@ func TestBatchOutlivesItsReplicas(t *testing.T) {
 // The embedded store alone: a gateway that is killed goes on with its batch when
 // it is started again, and nobody reads in its file what was sent.
 func TestBatchAfterARestart(t *testing.T) {
+	t.Parallel()
 	const n = 40
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: batchSettings}})
 	w.PutGroup(t, "rg")

@@ -19,6 +19,7 @@ import (
 
 // Connections that come in after a certificate was exchanged get the new one.
 func TestCertificateIsExchanged(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Server: watched}})
 	p := w.Portico
 	folder := filepath.Dir(p.ConfigFile)
@@ -62,6 +63,7 @@ func TestCertificateIsExchanged(t *testing.T) {
 // The authorities that providers have to come from are exchanged too, though no
 // line of the configuration has changed.
 func TestAuthoritiesAreExchanged(t *testing.T) {
+	t.Parallel()
 	provider := httptest.NewTLSServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 		w.Header().Set("Content-Type", "application/json")

@@ -30,6 +30,7 @@ subscriptions:
 `
 
 func TestCheckGood(t *testing.T) {
+	t.Parallel()
 	p := check(t, goodConfig)
 	if code := p.ExitCode(t); code != 0 {
 		t.Fatalf("exit code %d\n%s%s", code, p.Stdout(), p.Stderr())
@@ -47,6 +48,7 @@ func TestCheckGood(t *testing.T) {
 }
 
 func TestCheckBad(t *testing.T) {
+	t.Parallel()
 	for _, fault := range []struct {
 		name     string
 		old, new string
@@ -76,6 +78,7 @@ func TestCheckBad(t *testing.T) {
 
 // All faults are told at once.
 func TestCheckTellsEveryFault(t *testing.T) {
+	t.Parallel()
 	text := strings.Replace(goodConfig, "127.0.0.1:8100", "user:secret@127.0.0.1:8100", 1)
 	text = strings.Replace(text, "state: Enabled", "state: Sleeping", 1)
 	p := check(t, text)
@@ -95,6 +98,7 @@ func TestCheckTellsEveryFault(t *testing.T) {
 
 // The service refuses what check refuses, and says the same.
 func TestServeRefusesABadConfiguration(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	file := writeConfig(t, dir, strings.Replace(goodConfig, "mode: none", "mode: perhaps", 1))
 	p := harness.Start(t, "portico serve", dir, harness.Build(t).Portico, "serve", "--config", file)
@@ -108,6 +112,7 @@ func TestServeRefusesABadConfiguration(t *testing.T) {
 
 // The configurations that are shipped are good ones.
 func TestCheckShippedConfigurations(t *testing.T) {
+	t.Parallel()
 	files, err := filepath.Glob("../../configs/*.yaml")
 	if err != nil || len(files) == 0 {
 		t.Fatalf("no configurations: %v", err)

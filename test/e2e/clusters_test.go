@@ -11,6 +11,7 @@ import (
 // A provider makes what a composite resource consists of through the gateway,
 // in a subscription of its own, and says there for which resource it is.
 func TestCompositeResource(t *testing.T) {
+	t.Parallel()
 	const internal = "00000000-0000-0000-0000-0000000000ee"
 	listen := harness.FreeAddress(t)
 	w := harness.NewWorld(t, harness.WorldOptions{

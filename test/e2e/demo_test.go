@@ -18,6 +18,7 @@ import (
 // The demonstration works as its user sees it: the printed lines, pasted in
 // order, show what they promise, and a second start finds everything again.
 func TestDemo(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	d := startDemo(t, dir)
 	shown := map[string][]string{}

@@ -15,6 +15,7 @@ import (
 // Two gateways behind a balancer that knows nothing but TCP and /readyz are
 // restarted in turn, and no call fails.
 func TestRestartsUnderLoad(t *testing.T) {
+	t.Parallel()
 	rounds := 3
 	if *long {
 		rounds = 10
@@ -47,6 +48,7 @@ func TestRestartsUnderLoad(t *testing.T) {
 // A gateway that drains is not ready, goes on answering, and has each client
 // that it answers come back by another connection. A second signal ends it.
 func TestDrain(t *testing.T) {
+	t.Parallel()
 	for protocol, config := range map[string]harness.Config{
 		"HTTP/1.1": {Drain: "{delay: 10m, limit: 10m}"},
 		"HTTP/2.0": {Drain: "{delay: 10m, limit: 10m}", TLS: true},
@@ -95,6 +97,7 @@ func TestDrain(t *testing.T) {
 // What a client has begun is finished, and what is held for longer than the
 // limit is cut off.
 func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	w.PutGroup(t, "rg")
 	p := w.Portico
@@ -141,6 +144,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 // lease is over or its provider has answered: here that would be in an hour, and
 // never.
 func TestDrainHandsWorkOver(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{
 		Replicas: 2,
 		Config: harness.Config{

@@ -127,6 +127,7 @@ func (g *graph) wantFault(t *testing.T, d deletion, a harness.Answer, stuck []in
 // Whatever form the dependencies have, and whatever the providers in four
 // regions do, a group ends right. Nothing is deleted again that went.
 func TestGroupDeleteOfGraphs(t *testing.T) {
+	t.Parallel()
 	g := newGraph(t)
 	w := harness.NewWorld(t, harness.WorldOptions{Config: g.config()})
 	random := rand.New(rand.NewPCG(8, 7))
@@ -189,6 +190,7 @@ func deathSeed(t *testing.T) (first uint64, runs int) {
 // group is not gone before all that it held is, and nothing goes again whose end
 // was settled.
 func TestGroupDeleteAmongDeaths(t *testing.T) {
+	t.Parallel()
 	g := newGraph(t)
 	config := g.config()
 	config.Postgres = harness.StartPostgres(t).CreateDatabase(t, "deaths")

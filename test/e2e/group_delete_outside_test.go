@@ -15,6 +15,7 @@ import (
 // the top level of its status, metrics, and a log with one correlation id, which
 // all calls carry; and they can call it off.
 func TestGroupDeleteSeenFromOutside(t *testing.T) {
+	t.Parallel()
 	const correlation = "00000000-0000-0000-0000-00000000feed"
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
 	p := w.Portico

@@ -21,6 +21,7 @@ import (
 // A deletion outlives the gateways that work on it: each is killed in the middle
 // of it, and the other goes on where it stopped.
 func TestGroupDeleteOutlivesItsReplicas(t *testing.T) {
+	t.Parallel()
 	const n = 150
 	postgres := harness.StartPostgres(t)
 	w := harness.NewWorld(t, harness.WorldOptions{
@@ -61,6 +62,7 @@ func TestGroupDeleteOutlivesItsReplicas(t *testing.T) {
 // has left, hits nothing that was made since: not the new resource of the new
 // group, though it has the same name and stands in the same place.
 func TestGroupDeleteThatWakesTooLate(t *testing.T) {
+	t.Parallel()
 	postgres := harness.StartPostgres(t)
 	provider := harness.StartContoso(t, "westus", harness.ContosoOptions{})
 	front := newGate(t, provider.URL)

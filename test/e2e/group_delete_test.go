@@ -199,6 +199,7 @@ func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
 // their providers do that passes; what never goes is named; and another attempt
 // takes the rest.
 func TestGroupDeleteAmongFaults(t *testing.T) {
+	t.Parallel()
 	const n = 200
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
 	kinds := []string{"sync", "location", "status", "both", "nourl", "slow", "throttle", "error", "reset", "applied", "foreign", "named", "blind"}
@@ -249,6 +250,7 @@ func TestGroupDeleteAmongFaults(t *testing.T) {
 // While a region is down the group stays, says so, and goes on when it is back.
 // What comes back after its delete is found before the group goes.
 func TestGroupDeleteWaitsForARegion(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
 	resources := map[string]string{}
 	for i := range 30 {
@@ -277,6 +279,7 @@ func TestGroupDeleteWaitsForARegion(t *testing.T) {
 
 // A plain group of 2,000.
 func TestGroupDeleteOf2000(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
 	resources := map[string]string{}
 	for i := range 2000 {

@@ -121,6 +121,7 @@ func (l *traffic) more(t *testing.T, calls int64) int64 {
 // One of the two addresses of each region dies under load: what was under way
 // there fails, and nothing else; nor does anything when it comes back.
 func TestOneOfTwoAddressesDies(t *testing.T) {
+	t.Parallel()
 	w := newTwoAddresses(t)
 	w.PutGroup(t, "rg")
 	w.PutResource(t, "rg", machines+"vm", body("westus"))
@@ -191,6 +192,7 @@ func TestOneOfTwoAddressesDies(t *testing.T) {
 // A region without an address is refused, by name and with a time to come again,
 // and costs the others nothing. When one is back it goes on.
 func TestRegionWithoutAnAddress(t *testing.T) {
+	t.Parallel()
 	w := newTwoAddresses(t)
 	w.PutGroup(t, "rg")
 	w.PutResource(t, "rg", machines+"vm", body("westus"))

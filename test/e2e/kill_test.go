@@ -14,6 +14,7 @@ import (
 
 // A PUT that was answered is known after a crash, however soon it comes.
 func TestKillAfterEachPut(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	w.PutGroup(t, "rg")
 	placed := map[string]string{}
@@ -31,6 +32,7 @@ func TestKillAfterEachPut(t *testing.T) {
 // The same with several writers at once: the crash meets writes in every
 // state, and each that was answered is known afterwards.
 func TestKillAmongConcurrentWriters(t *testing.T) {
+	t.Parallel()
 	const (
 		rounds  = 6
 		writers = 4

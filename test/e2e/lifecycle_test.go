@@ -61,6 +61,7 @@ func subscriptionID(i int) string { return fmt.Sprintf("00000000-0000-0000-0000-
 // Whichever gateway dies, or stands still beyond its leases, at whatever step:
 // in the end every endpoint knows the newest state of every subscription.
 func TestEveryProviderKnowsTheNewestState(t *testing.T) {
+	t.Parallel()
 	const subscriptions, rounds = 4, 6
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -206,6 +207,7 @@ func wantKnown(t *testing.T, w *harness.World, id string) (notices int) {
 // A create and the end of its registration, through two gateways at once: one of
 // them is refused, and no resource stands where nobody may write.
 func TestUnregisterAgainstCreate(t *testing.T) {
+	t.Parallel()
 	const rounds = 30
 	postgres := harness.StartPostgres(t)
 	w := harness.NewWorld(t, harness.WorldOptions{

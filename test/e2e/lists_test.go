@@ -42,6 +42,7 @@ func fillRegions(t *testing.T, w *harness.World) (first string, all []string) {
 
 // A walk goes on after a restart: the key of its token is in the store.
 func TestWalkSurvivesARestart(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	w.PutGroup(t, "rg")
 	next, all := fillRegions(t, w)

@@ -81,6 +81,7 @@ const (
 // everything, and holds what it shows to the page that tells of it and to the
 // conventions of Prometheus.
 func TestMetricsOfARealProcess(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{})
 	p := w.Portico
 	const group = "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/metrics"

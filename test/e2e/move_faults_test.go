@@ -23,6 +23,7 @@ func moveMisbehaves(t *testing.T, w *harness.World, region, fault string, count 
 // What passes, passes; and where a provider does a thing by halves, or later than
 // anybody waits for, the index says what it has done.
 func TestMoveAmongFaults(t *testing.T) {
+	t.Parallel()
 	w := movers(t, harness.WorldOptions{})
 	from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, otherSubscription, "to")
 	ids := makeIn(t, w, from, oneOfEach())
@@ -54,6 +55,7 @@ func TestMoveAmongFaults(t *testing.T) {
 
 // What a provider refuses stays, and is told resource by resource; the rest moves.
 func TestMoveInPart(t *testing.T) {
+	t.Parallel()
 	w := movers(t, harness.WorldOptions{})
 	from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, otherSubscription, "to")
 	ids := makeIn(t, w, from, map[string]string{"Contoso.Compute/virtualMachines/a": "westus", "Contoso.Compute/virtualMachines/b": "eastus"})
@@ -111,6 +113,7 @@ func TestMoveInPart(t *testing.T) {
 // While a region is down its resources wait, by name; an operator can call it off,
 // and the time for it ends: what has moved has moved.
 func TestMoveThatWaitsForARegion(t *testing.T) {
+	t.Parallel()
 	for name, ends := range map[string]string{"resumed": "", "cancelled": "OperationCanceled", "over": "ResourceMoveFailed"} {
 		t.Run(name, func(t *testing.T) {
 			extra := moveSettings
@@ -166,6 +169,7 @@ func TestMoveThatWaitsForARegion(t *testing.T) {
 // Whatever is written to both groups while a move begins and goes on is before
 // it, or refused.
 func TestMoveAgainstWrites(t *testing.T) {
+	t.Parallel()
 	w := movers(t, harness.WorldOptions{})
 	from, to := group(t, w, harness.SubscriptionID, "from"), group(t, w, otherSubscription, "to")
 	ids := makeIn(t, w, from, oneOfEach())

@@ -24,6 +24,7 @@ var moveFaults = []string{
 // at whatever step, afterwards every resource is in exactly one group, in the
 // index as at its provider.
 func TestMoveOutlivesItsReplicas(t *testing.T) {
+	t.Parallel()
 	const moves, kills = 14, 16
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)

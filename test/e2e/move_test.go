@@ -177,6 +177,7 @@ func agree(t *testing.T, w *harness.World, p *harness.Portico, from, to string) 
 // A group's resources move, of several providers and regions, with all that lies
 // below them, also out of the subscription; and back.
 func TestMove(t *testing.T) {
+	t.Parallel()
 	for _, sub := range []string{harness.SubscriptionID, otherSubscription} {
 		t.Run("to "+sub[len(sub)-1:], func(t *testing.T) {
 			w := movers(t, harness.WorldOptions{})

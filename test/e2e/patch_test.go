@@ -13,6 +13,7 @@ import (
 // A PATCH that nobody heard the end of is asked for until the index shows what
 // became of it: the casing and the tags that the provider has.
 func TestPatchWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		name, fault string
 		killed      bool // the gateway is, once the provider has taken the PATCH

@@ -13,6 +13,7 @@ import (
 // TestReady asks as a container's health check does: with no more than the
 // program and its configuration.
 func TestReady(t *testing.T) {
+	t.Parallel()
 	portico := harness.NewWorld(t, harness.WorldOptions{}).Portico
 	ready := func() *harness.Process {
 		return harness.Start(t, "portico ready", t.TempDir(), harness.Build(t).Portico, "ready", "--config", portico.ConfigFile)
@@ -29,6 +30,7 @@ func TestReady(t *testing.T) {
 // TestReferenceOfTheProgram holds the program that is shipped to the pages
 // that are.
 func TestReferenceOfTheProgram(t *testing.T) {
+	t.Parallel()
 	for _, c := range []struct {
 		file string
 		args []string

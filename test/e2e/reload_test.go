@@ -57,6 +57,7 @@ func named(config harness.Config, name string) harness.Config {
 // A bad configuration changes nothing, and it is said what is wrong with it, and
 // where.
 func TestBadConfigurationChangesNothing(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
 	w.PutGroup(t, "rg")
 	w.PutResource(t, "rg", machines+"vm", body("westus"))
@@ -104,6 +105,7 @@ func TestBadConfigurationChangesNothing(t *testing.T) {
 
 // Each way of telling that the configuration has changed.
 func TestReloads(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: watched}})
 	p := w.Portico
 	becomes := func(name string) {
@@ -160,6 +162,7 @@ func link(t *testing.T, to, at string) {
 // What there is in a configuration that was taken over, and what of it waits for
 // a restart.
 func TestWhatAReloadChanges(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
 	w.PutGroup(t, "rg")
 	first, _ := fillRegions(t, w)
@@ -217,6 +220,7 @@ func TestWhatAReloadChanges(t *testing.T) {
 
 // A request that has begun ends by the configuration that it began with.
 func TestRequestKeepsItsConfiguration(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Server: unwatched}})
 	w.PutGroup(t, "rg")
 	p := w.Portico
@@ -251,6 +255,7 @@ func TestRequestKeepsItsConfiguration(t *testing.T) {
 // No call fails, whatever becomes of the configuration meanwhile: addresses come
 // and go, and every third one is bad.
 func TestReloadUnderLoad(t *testing.T) {
+	t.Parallel()
 	rounds := 20
 	if *long {
 		rounds = 100

@@ -27,6 +27,7 @@ const password = "s3cr3t-0f-the-st0re"
 
 // Several gateways over one PostgreSQL are one service.
 func TestReplicas(t *testing.T) {
+	t.Parallel()
 	postgres := harness.StartPostgres(t)
 	for name, test := range map[string]func(*testing.T, *harness.World, *harness.Postgres){
 		"what one wrote the others know at once":   testReadYourWrites,
@@ -305,6 +306,7 @@ func testAllCrash(t *testing.T, w *harness.World, postgres *harness.Postgres) {
 // A database that cannot be reached, or would sort keys otherwise than the
 // gateway, is refused; the latter in words that say what to do.
 func TestRefusesADatabaseOfAnotherCollation(t *testing.T) {
+	t.Parallel()
 	postgres := harness.StartPostgres(t)
 	dsn := postgres.CreateDatabase(t, "sorted", "TEMPLATE template0 LOCALE_PROVIDER icu ICU_LOCALE 'en' LOCALE 'C'")
 	endpoints := map[string]string{}

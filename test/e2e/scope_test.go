@@ -14,6 +14,7 @@ import (
 // DELETE is refused, or it has ended before the lock is acknowledged. What stands
 // then, stands as long as the lock does.
 func TestLocksAgainstDeletes(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{
 		Replicas: 2,
 		Config:   harness.Config{Postgres: harness.StartPostgres(t).CreateDatabase(t, "portico")},
@@ -70,6 +71,7 @@ func TestLocksAgainstDeletes(t *testing.T) {
 
 // Tags merged through two replicas at once, on every scope: none is lost.
 func TestTagsThroughReplicas(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{
 		Replicas: 2,
 		Config:   harness.Config{Postgres: harness.StartPostgres(t).CreateDatabase(t, "portico")},

@@ -24,6 +24,7 @@ const shop = `  - namespace: Contoso.Shop
 // SKUs of new resources are what the map offers the subscription; those of an
 // existing resource are its provider's.
 func TestSKUs(t *testing.T) {
+	t.Parallel()
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Providers: shop}})
 	offered := func(path string) string {
 		t.Helper()

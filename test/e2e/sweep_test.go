@@ -138,6 +138,7 @@ func (r report) finds(t *testing.T, want ...int) {
 
 // Portico is put before regions that have been in use without it.
 func TestEstate(t *testing.T) {
+	t.Parallel()
 	whole := t // what is started in a step must outlive it
 	e := newEstate(t, map[string][]string{
 		"westus":      {machines + "West-1", machines + "west-2"},
@@ -257,6 +258,7 @@ func (e estate) quiet(t *testing.T) {
 // What a subscription holds is swept at the start, without anybody's asking, as
 // soon as its groups are known.
 func TestEstateIsSweptAtTheStart(t *testing.T) {
+	t.Parallel()
 	e := newEstate(t, nil)
 	e.PutGroup(t, "rg-estate")
 	e.Portico.Stop(t)
