@@ -52,8 +52,11 @@ func (c cluster) validate(manifest []byte) error {
 		return err
 	}
 	kind := word(document["apiVersion"]) + " " + word(document["kind"])
-	if kind == "monitoring.coreos.com/v1 ServiceMonitor" {
+	switch kind {
+	case "monitoring.coreos.com/v1 ServiceMonitor":
 		return yaml.UnmarshalStrict(manifest, &monitoring.ServiceMonitor{})
+	case "monitoring.coreos.com/v1 PrometheusRule":
+		return yaml.UnmarshalStrict(manifest, &monitoring.PrometheusRule{})
 	}
 	schema, ok := c.kinds[kind]
 	if !ok {
