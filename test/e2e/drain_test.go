@@ -94,6 +94,24 @@ func TestDrain(t *testing.T) {
 	}
 }
 
+// slowWrite makes a resource and returns while the write is at its provider,
+// whose answer will take some seconds; then comes what was wrong with it, or nil.
+func slowWrite(t *testing.T, w *harness.World, at, region string) chan error {
+	t.Helper()
+	answered := make(chan error, 1)
+	go func() {
+		a, err := w.Portico.Try(t.Context(), harness.Request{
+			Method: http.MethodPut, Path: at, Body: body(region), Header: harness.Header("X-Contoso-Fault", "delay=3s"),
+		})
+		if err == nil && a.Status != 201 {
+			err = fmt.Errorf("status %d: %s", a.Status, a.Body)
+		}
+		answered <- err
+	}()
+	soon(t, "the write is at the provider", func() bool { return len(w.Contoso(region).Requests(t)) > 0 })
+	return answered
+}
+
 // What a client has begun is finished, and what is held for longer than the
 // limit is cut off.
 func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
@@ -102,17 +120,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	w.PutGroup(t, "rg")
 	p := w.Portico
 	at := w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version
-	answered := make(chan error, 1)
-	go func() {
-		a, err := p.Try(t.Context(), harness.Request{
-			Method: http.MethodPut, Path: at, Body: body("westus"), Header: harness.Header("X-Contoso-Fault", "delay=3s"),
-		})
-		if err == nil && a.Status != 201 {
-			err = fmt.Errorf("status %d: %s", a.Status, a.Body)
-		}
-		answered <- err
-	}()
-	soon(t, "the write is at the provider", func() bool { return len(w.Contoso("westus").Requests(t)) > 0 })
+	answered := slowWrite(t, w, at, "westus")
 	p.Terminate(t)
 	if code := p.ExitCode(t); code != 0 {
 		t.Errorf("exit code %d", code)

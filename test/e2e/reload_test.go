@@ -225,17 +225,7 @@ func TestRequestKeepsItsConfiguration(t *testing.T) {
 	w.PutGroup(t, "rg")
 	p := w.Portico
 	at := w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version
-	answered := make(chan error, 1)
-	go func() {
-		a, err := p.Try(t.Context(), harness.Request{
-			Method: http.MethodPut, Path: at, Body: body("eastus"), Header: harness.Header("X-Contoso-Fault", "delay=3s"),
-		})
-		if err == nil && a.Status != 201 {
-			err = fmt.Errorf("status %d: %s", a.Status, a.Body)
-		}
-		answered <- err
-	}()
-	soon(t, "the write is at the provider", func() bool { return len(w.Contoso("eastus").Requests(t)) > 0 })
+	answered := slowWrite(t, w, at, "eastus")
 	config := w.Config
 	config.Endpoints = maps.Clone(config.Endpoints)
 	delete(config.Endpoints, "eastus")
