@@ -197,18 +197,23 @@ func TestParseTouchesNoFile(t *testing.T) {
 }
 
 func TestStorePaths(t *testing.T) {
-	for _, c := range []struct{ dsn, want string }{
-		{"portico.db", "etc/portico.db"},
-		{"../data/portico.db", "data/portico.db"},
-		{"/var/lib/portico.db", "/var/lib/portico.db"},
-		{"portico.db?_pragma=x(../y)", "etc/portico.db?_pragma=x(../y)"},
-		{"file:portico.db?mode=ro", "file:etc/portico.db?mode=ro"},
-		{"file:/var/lib/portico.db", "file:/var/lib/portico.db"},
-		{":memory:", ":memory:"},
-		{"file::memory:?cache=shared", "file::memory:?cache=shared"},
+	for dsn, want := range map[string]string{
+		"portico.db":                    "etc/portico.db",
+		"../data/portico.db":            "data/portico.db",
+		"/var/lib/portico.db":           "/var/lib/portico.db",
+		"portico.db?_pragma=x(../y)":    "",
+		"file:portico.db?mode=ro":       "",
+		"file:/var/lib/portico.db":      "",
+		":memory:":                      "",
+		"file::memory:?cache=shared":    "",
+		"postgres://portico@db/portico": "",
 	} {
-		if got := sqlitePath("etc/portico.yaml", c.dsn); got != c.want {
-			t.Errorf("%s: got %s, want %s", c.dsn, got, c.want)
+		c, err := Parse("etc/portico.yaml", []byte(minimal+"store: {dsn: '"+dsn+"'}\n"))
+		switch {
+		case want == "" && (err == nil || !strings.Contains(err.Error(), "the value is no data source of driver sqlite")):
+			t.Errorf("%s: got %v", dsn, err)
+		case want != "" && (err != nil || c.Store.DSN != want):
+			t.Errorf("%s: got %+v, %v, want %s", dsn, c, err, want)
 		}
 	}
 }

@@ -3,8 +3,6 @@ package config
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 )
 
 // fileReader reads keys that name files, relative to the file they stand in.
@@ -58,50 +56,4 @@ func readable(path string) error {
 	defer file.Close()
 	_, err = file.Read(make([]byte, 1)) // a folder opens, but cannot be read
 	return err
-}
-
-func readStore(root object, s *Store) {
-	o := root.child("store", "driver", "dsn", "connections")
-	set(o, "driver", &s.Driver, oneOf(SQLite, Postgres))
-	set(o, "connections", &s.Connections, several())
-	dsn := rule[string]{
-		parse: func(text string) (string, bool) {
-			isURL := strings.HasPrefix(text, "postgres://") || strings.HasPrefix(text, "postgresql://")
-			if s.Driver == Postgres {
-				return text, isURL || strings.Contains(text, "=")
-			}
-			return text, text != "" && !isURL
-		},
-		noun:    "data source of driver " + s.Driver,
-		allowed: "the path of a database file, such as portico.db",
-		secret:  true,
-	}
-	if s.Driver == SQLite {
-		at := o.n // the default stands where the store does
-		if n := set(o, "dsn", &s.DSN, dsn); n != nil {
-			at = n
-		}
-		s.DSN = sqlitePath(at.file, s.DSN)
-		return
-	}
-	dsn.allowed = "postgres://user@host/database, or key=value pairs"
-	must(o, "dsn", &s.DSN, dsn)
-}
-
-// sqlitePath resolves the path in a data source name: path[?options], or
-// file:path[?options], or a database in memory.
-func sqlitePath(file, dsn string) string {
-	rest, scheme := strings.CutPrefix(dsn, "file:")
-	path, options, hasOptions := strings.Cut(rest, "?")
-	if path == "" || strings.HasPrefix(path, ":memory:") || filepath.IsAbs(path) {
-		return dsn
-	}
-	path = relativeTo(file, path)
-	if scheme {
-		path = "file:" + path
-	}
-	if hasOptions {
-		path += "?" + options
-	}
-	return path
 }

@@ -91,11 +91,7 @@ func ordered(o object, first string, firstTime time.Duration, longest string, lo
 	if firstTime <= longestTime {
 		return
 	}
-	at := o.at(first)
-	if o.get(first) == nil {
-		at = o.at(longest)
-	}
-	o.r.fault(at, fmt.Sprintf("%s %v is longer than %s %v", join(o.path, first), firstTime, longest, longestTime), first+" at most "+longest)
+	o.r.fault(o.at(first, longest), fmt.Sprintf("%s %v is longer than %s %v", join(o.path, first), firstTime, longest, longestTime), first+" at most "+longest)
 }
 
 // atMost is a positive time with a bound of its own.

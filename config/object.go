@@ -65,10 +65,13 @@ func (o object) get(key string) *node {
 	return nil
 }
 
-// at returns where a fault of key belongs: at its value, else at the object.
-func (o object) at(key string) *node {
-	if n := o.get(key); n != nil {
-		return n
+// at returns where a fault of keys belongs: at the value of the first of them
+// that is there, else at the object.
+func (o object) at(keys ...string) *node {
+	for _, key := range keys {
+		if n := o.get(key); n != nil {
+			return n
+		}
 	}
 	return o.n
 }

@@ -116,11 +116,7 @@ func readLists(root object, c *Config) {
 			"at least limits.answerBody")
 	}
 	if l.TotalMemory < l.Memory {
-		at := o.at("totalMemory")
-		if o.get("totalMemory") == nil {
-			at = o.at("memory")
-		}
-		o.r.fault(at, "lists.totalMemory is less than lists.memory: a list could not have what it may", "at least lists.memory")
+		o.r.fault(o.at("totalMemory", "memory"), "lists.totalMemory is less than lists.memory: a list could not have what it may", "at least lists.memory")
 	}
 	twice := o.r.distinct("lists.tokenKeys.id")
 	for _, item := range o.children("tokenKeys", "id", "key") {
@@ -138,11 +134,7 @@ func readOperations(root object, p *Operations) {
 	set(o, "retryAfterMax", &p.RetryAfterMax, seconds())
 	set(o, "records", &p.Records, positive())
 	if p.RetryAfterMin > p.RetryAfterMax {
-		at := o.at("retryAfterMin")
-		if o.get("retryAfterMin") == nil {
-			at = o.at("retryAfterMax")
-		}
-		o.r.fault(at, "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
+		o.r.fault(o.at("retryAfterMin", "retryAfterMax"), "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
 			"retryAfterMin at most retryAfterMax")
 	}
 }
@@ -178,11 +170,7 @@ func readBatch(root object, c *Config) {
 		o.r.fault(o.at("memory"), "batch.memory is less than limits.answerBody: no answer would fit", "at least limits.answerBody")
 	}
 	if b.TotalMemory < b.Memory {
-		at := o.at("totalMemory")
-		if o.get("totalMemory") == nil {
-			at = o.at("memory")
-		}
-		o.r.fault(at, "batch.totalMemory is less than batch.memory: a batch could not have what it may", "at least batch.memory")
+		o.r.fault(o.at("totalMemory", "memory"), "batch.totalMemory is less than batch.memory: a batch could not have what it may", "at least batch.memory")
 	}
 	if b.Requests < b.Immediate {
 		o.r.fault(o.at("requests"), "batch.requests is less than batch.immediate", "at least batch.immediate")

@@ -16,11 +16,7 @@ func readServer(root object, s *Server, files fileReader) object {
 	set(o, "listen", &s.Listen, listener())
 	set(o, "admin", &s.Admin, listener())
 	if s.Listen == s.Admin && !strings.HasSuffix(s.Listen, ":0") {
-		at := o.at("admin")
-		if o.get("admin") == nil {
-			at = o.at("listen")
-		}
-		o.r.fault(at, "server.listen and server.admin are the same address", "two addresses")
+		o.r.fault(o.at("admin", "listen"), "server.listen and server.admin are the same address", "two addresses")
 	}
 	must(o, "region", &s.Region, location())
 	readServerTLS(o, &s.TLS, files)

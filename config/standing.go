@@ -49,8 +49,8 @@ func standings() []standing {
 		stands("lists.totalMemory", func(c *Config) *int64 { return &c.Lists.TotalMemory }),
 		stands("operations.records", func(c *Config) *time.Duration { return &c.Operations.Records }),
 		stands("batch.memory", func(c *Config) *int64 { return &c.Batch.Memory }),
-		stands("log.audit", func(c *Config) *string { return &c.Log.Audit }),
 		stands("batch.totalMemory", func(c *Config) *int64 { return &c.Batch.TotalMemory }),
+		stands("log.audit", func(c *Config) *string { return &c.Log.Audit }),
 	}
 }
 

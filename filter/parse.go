@@ -117,14 +117,15 @@ func (p *parser) conjunction() (node, error) {
 }
 
 // joinTags makes one of the tag conditions of a conjunction: a value is the
-// value of the tag that is named beside it.
+// value of the tag that is named beside it. A name and a value that were joined
+// in parentheses stay a condition of their own.
 func joinTags(nodes all) (node, error) {
 	var joined tag
 	rest := nodes[:0:0]
 	for _, n := range nodes {
 		t, ok := n.(tag)
 		switch {
-		case !ok:
+		case !ok || t.name != nil && t.value != nil:
 			rest = append(rest, n)
 		case t.value != nil && joined.value == nil:
 			joined.value = t.value

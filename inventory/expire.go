@@ -25,16 +25,15 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 	}
 	horizon := micros(now.Add(-s.options.TombstoneAge))
 	old, err := collect(from, scanPair, oldTombstones, horizon, atMost(limit))
-	if err != nil || len(ended)+len(old) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	return commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) {
-		if err := lapse(t, ended); err != nil {
-			return 0, err
-		}
-		cleared, err := t.deleteAll(clearTombstone, old, horizon)
-		return len(ended) + cleared, err
-	})
+	lapsed, err := inPieces(ctx, s, ended, func(t *tx, piece []member) (int, error) { return len(piece), lapse(t, piece) })
+	if err != nil {
+		return lapsed, err
+	}
+	cleared, err := inPieces(ctx, s, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
+	return lapsed + cleared, err
 }
 
 // lapseGroup ends the intents into a group whose time is over.
@@ -55,6 +54,7 @@ func scanMember(scan scanner) (m member, err error) {
 }
 
 func lapse(t *tx, ended []member) error {
+	ended = slices.Clone(ended) // a transaction may be repeated
 	// The order in which all transactions lock rows.
 	slices.SortFunc(ended, func(a, b member) int {
 		return cmp.Or(cmp.Compare(a.subscription, b.subscription), cmp.Compare(a.group, b.group), cmp.Compare(a.key, b.key))

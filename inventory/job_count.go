@@ -85,12 +85,10 @@ func (s *Store) ForgetJobs(ctx context.Context, limit int) (int, error) {
 		}
 		old = append(old, found...)
 	}
-	if old = old[:min(len(old), max(limit, 0))]; len(old) == 0 {
-		return 0, nil
-	}
-	return commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) {
+	old = old[:min(len(old), max(limit, 0))]
+	return inPieces(ctx, s, old, func(t *tx, piece []jobKey) (int, error) {
 		deleted := 0
-		for _, k := range old {
+		for _, k := range piece {
 			n, err := t.exec(forgetJob, k.subscription, k.id, endedShard, now)
 			if err != nil {
 				return 0, err

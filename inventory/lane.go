@@ -65,6 +65,19 @@ func aboutGate(sub string, fences bool) subject {
 	return subject{subscription: arm.Fold(sub), gates: true, fences: fences}
 }
 
+// aboutFence is the subject of a write that locks every group of a subscription,
+// and not its own row.
+func aboutFence(sub string) subject { return subject{subscription: arm.Fold(sub), fences: true} }
+
+// aboutLock is the subject of a write about a lock: it locks the row of the
+// group, or without one of the subscription.
+func aboutLock(sub, group string) subject {
+	if group == "" {
+		return aboutGate(sub, false)
+	}
+	return aboutGroup(sub, group)
+}
+
 // aboutScopes is the subject of a write that locks the groups of several
 // subscriptions, of which it is stored with one.
 func aboutScopes(sub string) subject { return subject{subscription: arm.Fold(sub), alone: true} }

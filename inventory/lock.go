@@ -177,7 +177,7 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind Writ
 // change: ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
 // *GroupStateError. A scope has so many locks and no more: *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
-	result, err := commit(ctx, s, flushed, aboutGroup(sub, group), func(t *tx) (put[Lock], error) {
+	result, err := commit(ctx, s, flushed, aboutLock(sub, group), func(t *tx) (put[Lock], error) {
 		current, err := t.lockHeld(sub, group, scope, name, false)
 		if err != nil {
 			return put[Lock]{}, err
@@ -249,7 +249,7 @@ func (t *tx) placeForLock(l Lock) error {
 // DeleteLock removes a lock, after check has judged it. ErrNotFound where there
 // is none; otherwise it refuses like EditLock.
 func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
-	return s.writer.do(ctx, flushed, aboutGroup(sub, group), func(t *tx) error {
+	return s.writer.do(ctx, flushed, aboutLock(sub, group), func(t *tx) error {
 		current, err := t.lockHeld(sub, group, scope, name, true)
 		if err != nil {
 			return err

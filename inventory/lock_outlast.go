@@ -5,8 +5,6 @@ import (
 	"errors"
 	"math"
 	"time"
-
-	"portico/arm"
 )
 
 // ErrUnderway says that writes which a lock forbids began before it and may
@@ -14,8 +12,6 @@ import (
 var ErrUnderway = errors.New("inventory: writes that the lock forbids are still on their way")
 
 const (
-	holdGroup  = `SELECT key FROM resource_groups WHERE subscription = ? AND key = ?` + lockSuffix
-	holdGroups = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key` + lockSuffix
 	// The deletion of a group was accepted as a whole, and goes on.
 	countForbidden = `SELECT COUNT(*) FROM intents
 		WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND ends > ?
@@ -28,25 +24,14 @@ const (
 const outlastPause = 20 * time.Millisecond
 
 // Outlast waits until no write that a stored lock forbids is on its way any
-// more, and no move that has calls to make yet: once it has returned nil, nothing that the lock stands on, or that lies
-// below, changes against it. group is the lock's, "" for one on a subscription.
+// more, and no move that has calls to make yet: once it has returned nil, nothing
+// that the lock stands on, or that lies below, changes against it. group is the
+// lock's, "" for one on a subscription.
 // It waits no longer than ctx allows, and then returns ErrUnderway; the lock
 // stands all the same. What takes no intent, and the deletion of a group that was
 // accepted before, it does not wait for.
 func (s *Store) Outlast(ctx context.Context, group string, l Lock) error {
-	// A write that was admitted without seeing the lock holds its group's row
-	// until its intent can be seen. Whoever gets the row after that reads the
-	// locks anew.
-	err := s.writer.do(ctx, unflushed, aboutSubscription(l.Subscription), func(t *tx) error {
-		statement, args := holdGroups, []any{l.Subscription}
-		if group != "" {
-			statement, args = holdGroup, append(args, arm.Fold(group))
-		}
-		return t.each(func(scan scanner) error {
-			var key string
-			return scan(&key)
-		}, statement, args...)
-	})
+	err := s.outlastAdmission(ctx, group, l)
 	for err == nil {
 		var n int
 		if n, err = s.forbiddenBy(ctx, l); err != nil || n == 0 {
@@ -62,6 +47,25 @@ func (s *Store) Outlast(ctx context.Context, group string, l Lock) error {
 		return ErrUnderway
 	}
 	return err
+}
+
+// outlastAdmission waits for whoever holds a row of the groups that a lock
+// concerns: a write that was admitted without seeing the lock does so until its
+// intent can be seen, and whoever gets the row after that reads the locks anew.
+func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) error {
+	if group == "" {
+		return s.writer.do(ctx, unflushed, aboutFence(l.Subscription), func(t *tx) error {
+			_, err := collect(t, scanText, lockGroups, l.Subscription)
+			return err
+		})
+	}
+	return s.writer.do(ctx, unflushed, aboutGroup(l.Subscription, group), func(t *tx) error {
+		_, err := loadGroup(t, lockGroup, l.Subscription, group)
+		if errors.Is(err, ErrNotFound) {
+			return nil
+		}
+		return err
+	})
 }
 
 func (s *Store) forbiddenBy(ctx context.Context, l Lock) (n int, err error) {

@@ -90,12 +90,10 @@ func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, er
 func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
 	now := micros(s.dialect.now())
 	ended, err := collect(s.read(ctx), scanPair, endedOperations, now, atMost(limit))
-	if err != nil || len(ended) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	return commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) {
-		return t.deleteAll(deleteOperation, ended, now)
-	})
+	return inPieces(ctx, s, ended, func(t *tx, piece []pair) (int, error) { return t.deleteAll(deleteOperation, piece, now) })
 }
 
 // pair is a subscription and what names a row in it.

@@ -182,3 +182,28 @@ func TestASlowAnswerDoesNotSetTheClock(t *testing.T) {
 		t.Errorf("it was asked %d times, and the time is %v: %v", asked, c.now(), err)
 	}
 }
+
+// A clock that was ahead when a list was begun, and is set right by the next
+// reading, does not make what the list shows older than the list.
+func TestStraysAllowForClocksThatDiffer(t *testing.T) {
+	t.Parallel()
+	s := openPostgres(t, harness.StartPostgres(t).CreateDatabase(t, "portico"), 2)
+	makeGroup(t, s, "rg")
+	w := vmWrite("rg", "vm")
+	for i, want := range []AdoptResult{Adopted, Strayed} {
+		seen := Sighting{Resource: Resource{Subscription: "s", Group: "rg", ID: w.ID, Type: w.Type, Region: []string{"westus", "eastus"}[i]}, ListedSince: s.Time()}
+		if got, err := s.Adopt(t.Context(), seen); err != nil || got != want {
+			t.Fatal(got, err)
+		}
+	}
+	strays, err := s.Strays(t.Context(), "s", "rg")
+	if err != nil || len(strays) != 1 {
+		t.Fatal(strays, err)
+	}
+	for i, want := range []int{0, 1} {
+		begun := strays[0].Seen.Add([]time.Duration{clockError / 2, 2 * clockError}[i])
+		if n, err := s.ForgetStrays(t.Context(), "s", w.Type, "eastus", begun); err != nil || n != want {
+			t.Errorf("a list that was begun %v after it was seen: %d forgotten, %v", begun.Sub(strays[0].Seen), n, err)
+		}
+	}
+}

@@ -202,13 +202,7 @@ func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registrat
 
 func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, fences bool, change func(*tx, Registration) (Registration, error)) (Registration, error) {
 	return commit(ctx, s, flushed, aboutGate(c.Subscription, fences), func(t *tx) (Registration, error) {
-		sub, err := loadSubscription(t, lockSubscription, c.Subscription)
-		if errors.Is(err, ErrNotFound) {
-			return Registration{}, ErrSubscriptionNotFound
-		}
-		if err == nil {
-			err = sub.State.admits(false)
-		}
+		sub, err := t.openSubscription(c.Subscription, false)
 		if err != nil {
 			return Registration{}, err
 		}

@@ -198,12 +198,12 @@ func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (int, error
 		err = scan(&p.subscription, &p.job)
 		return p, err
 	}, endedBatches, now, atMost(limit))
-	if err != nil || len(ended) == 0 {
+	if err != nil {
 		return 0, err
 	}
-	return commit(ctx, s, unflushed, aboutSubscription(""), func(t *tx) (int, error) {
+	return inPieces(ctx, s, ended, func(t *tx, piece []place) (int, error) {
 		deleted := 0
-		for _, p := range ended {
+		for _, p := range piece {
 			n, err := t.exec(deleteRequestBatch, p.subscription, p.job, now)
 			if err != nil {
 				return 0, err

@@ -74,7 +74,7 @@ func stateOf(t *tx, sub string) (SubscriptionState, error) {
 	return known.State, err
 }
 
-// openSubscription locks a subscription that admits a write. sub is folded.
+// openSubscription locks a subscription that admits a write.
 func (t *tx) openSubscription(sub string, deletes bool) (Subscription, error) {
 	s, err := loadSubscription(t, lockSubscription, sub)
 	if errors.Is(err, ErrNotFound) {

@@ -22,12 +22,23 @@ var errSeal = errors.New("inventory: what was sealed does not open")
 // sealName is the secret that the key is.
 const sealName = "request batches"
 
-// sealing returns the cipher; whoever asks first makes its key.
+func (s *seal) known() cipher.AEAD {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.aead
+}
+
+func (s *seal) keep(aead cipher.AEAD) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.aead = aead
+}
+
+// sealing returns the cipher; whoever asks first makes its key. Several may be
+// the first: their key is the same, and none waits longer than its ctx lasts.
 func (s *Store) sealing(ctx context.Context) (cipher.AEAD, error) {
-	s.seal.mu.Lock()
-	defer s.seal.mu.Unlock()
-	if s.seal.aead != nil {
-		return s.seal.aead, nil
+	if aead := s.seal.known(); aead != nil {
+		return aead, nil
 	}
 	key, err := s.Secret(ctx, sealName)
 	if err != nil {
@@ -37,8 +48,12 @@ func (s *Store) sealing(ctx context.Context) (cipher.AEAD, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.seal.aead, err = cipher.NewGCMWithRandomNonce(block)
-	return s.seal.aead, err
+	aead, err := cipher.NewGCMWithRandomNonce(block)
+	if err != nil {
+		return nil, err
+	}
+	s.seal.keep(aead)
+	return aead, nil
 }
 
 // sealPlace is where a sealed text stands: in a job, and of that in a part; -1

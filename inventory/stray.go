@@ -52,8 +52,10 @@ func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) 
 
 // ForgetStrays drops the strays of a type in a region that were last seen
 // before a time, as after a complete list that was begun then and did not show
-// them. It returns how many those were.
+// them. It returns how many those were. As far as clocks may differ, what was seen
+// since is not taken for what was seen before.
 func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
+	before = before.Add(-s.clock.slack())
 	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (int, error) {
 		n, err := t.exec(forgetStrays, arm.Fold(sub), region, arm.Fold(typ), micros(before))
 		return int(n), err

@@ -250,13 +250,7 @@ func (s *Store) begun(t *tx, id string, tell []Addressee) error {
 // that, and has the providers of tell know. It refuses as EditGroup does.
 func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []Addressee) (Subscription, error) {
 	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (Subscription, error) {
-		current, err := loadSubscription(t, lockSubscription, sub)
-		if errors.Is(err, ErrNotFound) {
-			return current, ErrSubscriptionNotFound
-		}
-		if err == nil {
-			err = current.State.admits(false)
-		}
+		current, err := t.openSubscription(sub, false)
 		if err != nil || current.HasFeature(feature) == on {
 			return current, err
 		}

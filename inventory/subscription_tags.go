@@ -17,7 +17,7 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // that is told: ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError.
 func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
 	sub = arm.Fold(sub)
-	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (map[string]string, error) {
+	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (map[string]string, error) {
 		current, err := t.openSubscription(sub, kind == Delete)
 		if err != nil {
 			return nil, err

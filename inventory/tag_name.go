@@ -30,7 +30,7 @@ const (
 // there was none before. The subscription must take the change:
 // ErrSubscriptionNotFound, *SubscriptionStateError.
 func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created bool, err error) {
-	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (bool, error) {
+	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, false); err != nil {
 			return false, err
@@ -53,7 +53,7 @@ var ErrHasValues = errors.New("inventory: values are defined for the tag")
 // RemoveTag removes a defined name or, unless it is empty, a value of it. It
 // tells whether there was one. The subscription must take it, as by DefineTag.
 func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed bool, err error) {
-	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (bool, error) {
+	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, true); err != nil {
 			return false, err

@@ -57,7 +57,9 @@ func (r *Runner) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, houseTime)
 	defer cancel()
 	intents, failures := r.Store.Intents(ctx)
-	r.index.intents.Set(float64(intents))
+	if failures == nil {
+		r.index.intents.Set(float64(intents))
+	}
 	for name, kind := range *r.kinds.Load() {
 		counts, err := r.Store.CountJobs(ctx, name, overdueAfter*r.Lease, 0)
 		if err != nil {

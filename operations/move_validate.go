@@ -50,7 +50,7 @@ func (k MoveValidation) Run(ctx context.Context, h *Held) (Verdict, error) {
 			}
 			continue
 		}
-		said, err := k.validate(ctx, &p, c, groups[0], groups[1])
+		said, err := k.validate(ctx, &p, c, groups[0], groups[1], h.Job.Created.Add(k.Limit))
 		if err != nil {
 			return Verdict{}, err
 		}
@@ -95,8 +95,9 @@ func (c *MovingCall) types() (names []string) {
 	return names
 }
 
-// validate asks one provider in one region, and follows it to the end.
-func (k MoveValidation) validate(ctx context.Context, p *MovePayload, c *MovingCall, from, to inventory.Group) (moveSaid, error) {
+// validate asks one provider in one region, and follows it to the end, or until
+// a time.
+func (k MoveValidation) validate(ctx context.Context, p *MovePayload, c *MovingCall, from, to inventory.Group, until time.Time) (moveSaid, error) {
 	q, endpoint, err := k.Asker.moveTarget(c, from, "validateMoveResources")
 	if err != nil {
 		return moveSaid{result: moveRefused, text: errorText(string(arm.NoRegisteredProviderFound), err.Error())}, nil
@@ -124,13 +125,14 @@ func (k MoveValidation) validate(ctx context.Context, p *MovePayload, c *MovingC
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		said.result = moveDone // it has no such call
 	case http.StatusAccepted:
-		return k.follow(ctx, p, c, PollOf(response, k.Asker.Public, endpoint, p.Caller))
+		return k.follow(ctx, p, c, PollOf(response, k.Asker.Public, endpoint, p.Caller), until)
 	}
 	return said, nil
 }
 
-// follow polls a validation that was accepted.
-func (k MoveValidation) follow(ctx context.Context, p *MovePayload, c *MovingCall, poll *inventory.Poll) (moveSaid, error) {
+// follow polls a validation that was accepted. One that has not ended by a time,
+// or whose region does not say by then, counts as refused.
+func (k MoveValidation) follow(ctx context.Context, p *MovePayload, c *MovingCall, poll *inventory.Poll, until time.Time) (moveSaid, error) {
 	if poll == nil { // nobody can tell what it thinks
 		return moveSaid{result: moveDone}, nil
 	}
@@ -140,7 +142,11 @@ func (k MoveValidation) follow(ctx context.Context, p *MovePayload, c *MovingCal
 		return moveSaid{}, err
 	}
 	for pause := poll.RetryAfter; ; {
-		if err := stay(ctx, max(k.Floor, min(pause, longestWait))); err != nil {
+		left := until.Sub(k.Asker.Store.Time())
+		if left <= 0 {
+			return moveSaid{result: moveRefused, text: errorText("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
+		}
+		if err := stay(ctx, min(left, max(k.Floor, min(pause, longestWait)))); err != nil {
 			return moveSaid{}, err
 		}
 		said := k.Asker.pollMove(ctx, c, endpoint, p.header(k.Asker, k.Region))

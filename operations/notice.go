@@ -38,7 +38,7 @@ type Noticing struct {
 	Floor                                  time.Duration // the least pause before the next attempt
 
 	slots     *endpointSlots
-	announced bool // it has been seen to that endpoints that joined the map are told
+	announced round // of seeing to it that endpoints that joined the map are told
 }
 
 // NewNoticing completes a Noticing.
@@ -227,29 +227,17 @@ func (s *endpointSlots) free(to *regions.Endpoint) (release func(), free bool) {
 }
 
 // Schedule sees to it, once in the life of a process, that every subscription is
-// known to the endpoints that have joined the region map.
+// known to the endpoints that have joined the region map. It is for one goroutine
+// to call.
 func (k *Noticing) Schedule(ctx context.Context) error {
-	if k.announced {
+	if k.announced.ended {
 		return nil
 	}
 	all := Addressees(k.Map.Providers()...)
-	for after := ""; ; {
-		page, err := k.Store.Subscriptions(ctx, "", after, subscriptionsAtOnce)
-		if err != nil {
-			return err
-		}
-		for _, sub := range page {
-			after = sub.ID
-			if sub.Erased {
-				continue
-			}
-			if err := k.Store.Announce(ctx, sub.ID, all); err != nil {
-				return err
-			}
-		}
-		if len(page) < subscriptionsAtOnce {
-			k.announced = true // by the one goroutine that calls this
+	return k.announced.visit(ctx, k.Store, func(sub inventory.Subscription) error {
+		if sub.Erased {
 			return nil
 		}
-	}
+		return k.Store.Announce(ctx, sub.ID, all)
+	})
 }

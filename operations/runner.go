@@ -34,7 +34,8 @@ type Measured interface {
 }
 
 // Scheduled is a Kind that has jobs without anybody's asking: Schedule, which
-// is called from time to time on each replica, sees to it that they are there.
+// is called from time to time on each replica, sees to it that they are there. It
+// has little time, and goes on with the next call.
 type Scheduled interface {
 	Schedule(ctx context.Context) error
 }

@@ -45,8 +45,9 @@ func NewSighting(m *regions.Map, q *routing.Request, region, version string, bod
 			row.Parent = arm.Fold(q.Path.Prefix(hop.Start() + 2 + hop.Len() - segments))
 		}
 	}
-	if state, details := inventory.ReadDetails(body); details != nil {
-		row.ProvisioningState, row.Details = state, *details
+	state, details := inventory.ReadDetails(body)
+	if row.ProvisioningState = state; details != nil {
+		row.Details = *details
 	}
 	return inventory.Sighting{Resource: row, ListedSince: since}
 }

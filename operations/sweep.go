@@ -36,10 +36,10 @@ type Sweeping struct {
 	Log      *zap.Logger
 
 	metrics *sweepMetrics
+	covered round // of seeing to it that everything will be
 
-	mu      sync.Mutex
-	slots   map[*regions.Endpoint]chan struct{}
-	covered bool // it has been seen to that everything will be
+	mu    sync.Mutex
+	slots map[*regions.Endpoint]chan struct{}
 }
 
 // NewSweeping completes a Sweeping with its metrics.
@@ -137,8 +137,6 @@ type sweep struct {
 	order SweepOrder
 }
 
-const subscriptionsAtOnce = 500
-
 // subscriptions lists what is to be swept, in order.
 func (w *sweep) subscriptions(ctx context.Context) (ids []string, err error) {
 	if w.order.Subscription != "" {
@@ -148,20 +146,13 @@ func (w *sweep) subscriptions(ctx context.Context) (ids []string, err error) {
 		}
 		return []string{one.ID}, err
 	}
-	for after := ""; ; {
-		page, err := w.store.Subscriptions(ctx, "", after, subscriptionsAtOnce)
-		if err != nil {
-			return nil, err
+	err = new(round).visit(ctx, w.store, func(sub inventory.Subscription) error {
+		if sub.State != inventory.Deleted {
+			ids = append(ids, sub.ID)
 		}
-		for _, sub := range page {
-			if after = sub.ID; sub.State != inventory.Deleted {
-				ids = append(ids, sub.ID)
-			}
-		}
-		if len(page) < subscriptionsAtOnce {
-			return ids, nil
-		}
-	}
+		return nil
+	})
+	return ids, err
 }
 
 // tracked returns the types that have rows, each behind its parent.

@@ -146,7 +146,8 @@ func (s *Sweeping) conclude(h *Held, p *sweepPayload) Verdict {
 }
 
 // Schedule sees to it that everything is swept at each interval, and once in
-// the life of a process that whatever is not covered will be.
+// the life of a process that whatever is not covered will be. It is for one
+// goroutine to call.
 func (s *Sweeping) Schedule(ctx context.Context) error {
 	return errors.Join(s.scheduleAll(ctx), s.scheduleUncovered(ctx))
 }
@@ -170,34 +171,12 @@ func (s *Sweeping) scheduleAll(ctx context.Context) error {
 }
 
 func (s *Sweeping) scheduleUncovered(ctx context.Context) error {
-	s.mu.Lock()
-	covered := s.covered
-	s.mu.Unlock()
-	if covered {
-		return nil
-	}
-	for after := ""; ; {
-		page, err := s.Asker.Store.Subscriptions(ctx, "", after, subscriptionsAtOnce)
-		if err != nil {
-			return err
+	return s.covered.visit(ctx, s.Asker.Store, func(sub inventory.Subscription) error {
+		if sub.Covered || sub.State == inventory.Deleted {
+			return nil
 		}
-		for _, sub := range page {
-			after = sub.ID
-			if sub.Covered || sub.State == inventory.Deleted {
-				continue
-			}
-			if err := s.OrderUncovered(ctx, sub.ID); err != nil {
-				return err
-			}
-		}
-		if len(page) < subscriptionsAtOnce {
-			break
-		}
-	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.covered = true
-	return nil
+		return s.OrderUncovered(ctx, sub.ID)
+	})
 }
 
 // OrderUncovered has a subscription swept if there is anywhere that absence
