@@ -41,10 +41,11 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = worded.envelope()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(fault.Status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may be gone
+	if r.Method == http.MethodHead {
+		w.WriteHeader(fault.Status)
+		return
 	}
+	g.sendText(w, x, fault.Status, body)
 }
 
 // outageRetry is when a client may ask again while the store is down.
@@ -112,7 +113,6 @@ func (g *Gateway) answer(w http.ResponseWriter, x *exchange, status int, body an
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // the client may be gone
+	g.sendText(w, x, status, text)
 	return nil
 }
