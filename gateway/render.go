@@ -29,9 +29,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	g.ownHeaders(h, x)
 	h.Set("X-Ms-Failure-Cause", causeGateway)
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	if fault.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(fault.RetryAfter.Seconds()))))
-	}
+	setRetryAfter(h, fault.RetryAfter)
 	if len(fault.Allow) > 0 {
 		h.Set("Allow", strings.Join(fault.Allow, ", "))
 	}
@@ -46,6 +44,13 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	g.sendText(w, x, fault.Status, body)
+}
+
+// setRetryAfter asks for a pause, in whole seconds; 0 asks for none.
+func setRetryAfter(h http.Header, pause time.Duration) {
+	if pause > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(pause.Seconds())))}
+	}
 }
 
 // outageRetry is when a client may ask again while the store is down.
