@@ -13,21 +13,23 @@ import (
 	"net/http/pprof"
 	"net/netip"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
+	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/logs"
 )
 
 // readyTime bounds how long a readiness probe may take.
 const readyTime = 3 * time.Second
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
-// the lifecycle of subscriptions, and durable work. It must not be reachable for web pages,
-// so foreign hosts and origins are refused whatever is asked for.
+// reloads, the lifecycle of subscriptions, and durable work. It must not be
+// reachable for web pages, so foreign hosts and origins are refused whatever is
+// asked for.
 func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
@@ -36,17 +38,17 @@ func (g *Gateway) Admin() http.Handler {
 
 	guarded := m.NewRoute().Subrouter()
 	guarded.Use(g.auditAdmin, g.adminToken)
-	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(adminRoute(g.adminList))
-	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminGet))
-	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(adminRoute(g.adminPut))
-	guarded.Methods(http.MethodGet).Path("/admin/deleteOrder").Handler(adminRoute(g.adminDeleteOrder))
-	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(adminRoute(g.adminJobs))
-	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(adminRoute(g.adminJob))
+	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(g.adminRoute(g.adminList))
+	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminGet))
+	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminPut))
+	guarded.Methods(http.MethodGet).Path("/admin/deleteOrder").Handler(g.adminRoute(g.adminDeleteOrder))
+	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(g.adminRoute(g.adminJobs))
+	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(g.adminRoute(g.adminJob))
 	// The path comes first: a method that fits would make a wrong one at another
 	// path look like an unknown path.
-	guarded.Path("/admin/jobs/{id}/cancel").Methods(http.MethodPost).Handler(adminRoute(g.adminCancelJob))
-	guarded.Path("/admin/sweeps").Methods(http.MethodPost).Handler(adminRoute(g.adminSweep))
-	guarded.Path("/admin/reload").Methods(http.MethodPost).Handler(adminRoute(g.adminReload))
+	guarded.Path("/admin/jobs/{id}/cancel").Methods(http.MethodPost).Handler(g.adminRoute(g.adminCancelJob))
+	guarded.Path("/admin/sweeps").Methods(http.MethodPost).Handler(g.adminRoute(g.adminSweep))
+	guarded.Path("/admin/reload").Methods(http.MethodPost).Handler(g.adminRoute(g.adminReload))
 	guarded.Path("/debug/pprof/cmdline").HandlerFunc(pprof.Cmdline)
 	guarded.Path("/debug/pprof/profile").HandlerFunc(pprof.Profile)
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
@@ -107,28 +109,31 @@ func (g *Gateway) ready(w http.ResponseWriter, r *http.Request) {
 	ctx, cancel := context.WithTimeout(r.Context(), readyTime)
 	defer cancel()
 	if err := g.store.Ready(ctx); err != nil {
-		g.log.Sugar().Warnw("not ready", "error", err)
+		g.log.Warn("not ready", zap.Error(err))
 		plain(w, http.StatusServiceUnavailable, "the store does not answer\n")
 		return
 	}
 	plain(w, http.StatusOK, "ready\n")
 }
 
-// adminRoute renders what an admin handler returns.
-func adminRoute(handle func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)) http.Handler {
+// adminRoute renders what an admin handler returns. What is behind an error that
+// is not the caller's only the log learns.
+func (g *Gateway) adminRoute(handle func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := handle(w, r)
 		if err != nil {
 			var fault *arm.Error
 			if !errors.As(err, &fault) {
-				fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.").Because(err)
+				fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.")
+				g.adminFailed(r, err)
 			}
 			adminFault(w, fault)
 			return
 		}
 		text, err := json.Marshal(body)
 		if err != nil {
-			adminFault(w, arm.NewError(arm.Conflict).WithStatus(http.StatusInternalServerError).Saying("The answer could not be written.").Because(err))
+			g.adminFailed(r, err)
+			adminFault(w, arm.NewError(arm.Conflict).WithStatus(http.StatusInternalServerError).Saying("The answer could not be written."))
 			return
 		}
 		w.Header().Set("Content-Type", "application/json; charset=utf-8")
@@ -137,11 +142,14 @@ func adminRoute(handle func(w http.ResponseWriter, r *http.Request) (status int,
 	})
 }
 
+func (g *Gateway) adminFailed(r *http.Request, err error) {
+	g.log.Error("a request of the admin listener failed", zap.String("method", methodLabel(r.Method)),
+		zap.String("path", logs.Clip(r.URL.Path, longestPath)), zap.Error(err))
+}
+
 func adminFault(w http.ResponseWriter, fault *arm.Error) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	if fault.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(fault.RetryAfter.Seconds())))
-	}
+	setRetryAfter(w.Header(), fault.RetryAfter)
 	w.WriteHeader(fault.Status)
 	_, _ = w.Write(fault.Body()) // the client may be gone
 }

@@ -76,6 +76,9 @@ func TestReadiness(t *testing.T) {
 		if got := down.asked(503, "Conflict", c[0], c[1], c[2]); strings.Contains(got.text, "inventory") {
 			t.Errorf("%s", got.text)
 		}
+		if line := `"path":"` + c[1] + `","error":"inventory`; !strings.Contains(down.log.String(), line) {
+			t.Errorf("the log does not say why: %s", down.log)
+		}
 	}
 }
 

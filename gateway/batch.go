@@ -48,11 +48,12 @@ func (g *Gateway) batch(w http.ResponseWriter, r *http.Request, x *exchange, c o
 		size += len(answer) + 1
 	}
 	next := 0
-	return g.sendBatch(r.Context(), w, x, len(answers), size, func() ([]byte, error) {
+	g.sendBatch(r.Context(), w, x, len(answers), size, func() ([]byte, error) {
 		answer := answers[next]
 		next++
 		return answer, nil
 	})
+	return nil
 }
 
 // What stands around the answers of a batch, of which there is always one, and
@@ -65,9 +66,9 @@ const (
 
 // sendBatch sends so many answers of a batch, size bytes together with what
 // stands around them.
-func (g *Gateway) sendBatch(ctx context.Context, w http.ResponseWriter, x *exchange, answers, size int, next func() ([]byte, error)) error {
+func (g *Gateway) sendBatch(ctx context.Context, w http.ResponseWriter, x *exchange, answers, size int, next func() ([]byte, error)) {
 	g.ownHeaders(w.Header(), x)
-	return g.sendTimed(ctx, w, x, int64(size), func(w io.Writer) error {
+	g.sendTimed(ctx, w, x, int64(size), func(w io.Writer) error {
 		head := batchHead
 		for range answers {
 			answer, err := next()
@@ -137,9 +138,10 @@ func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchang
 		size += int(part.Size) + 1
 	}
 	next := 0
-	return g.sendBatch(r.Context(), w, x, len(batch.Parts), size, func() ([]byte, error) {
+	g.sendBatch(r.Context(), w, x, len(batch.Parts), size, func() ([]byte, error) {
 		answer, err := g.store.RequestAnswer(r.Context(), job.ID, next)
 		next++
 		return answer, err
 	})
+	return nil
 }

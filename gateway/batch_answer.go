@@ -2,9 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
-	"math"
 	"net/http"
-	"strconv"
 	"strings"
 
 	"portico/arm"
@@ -47,9 +45,7 @@ func refusalOf(name json.RawMessage, caller *batchCaller, fault *arm.Error) []by
 		tracing.CorrelationHeader:  {caller.Correlation},
 		tracing.FailureCauseHeader: {"gateway"},
 	}
-	if fault.RetryAfter > 0 {
-		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(fault.RetryAfter.Seconds())))}
-	}
+	setRetryAfter(h, fault.RetryAfter)
 	return answerOf(name, fault.Status, h, fault.Body())
 }
 

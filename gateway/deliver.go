@@ -34,8 +34,12 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 	h := w.Header()
 	g.answerHeaders(h, x, answer)
 	g.guardLinks(ctx, h, x, p, answer.StatusCode)
-	w.WriteHeader(answer.StatusCode)
-	if _, err := io.Copy(w, answer.Body); err != nil {
+	err := g.inTime(w, x, limit, g.config.Upstream.CallTimeout, func() error {
+		w.WriteHeader(answer.StatusCode)
+		_, err := io.Copy(w, answer.Body)
+		return err
+	})
+	if err != nil {
 		// What has gone out cannot be taken back: the message must end broken,
 		// not short.
 		x.failure = err

@@ -198,6 +198,30 @@ func TestSearchesAreShared(t *testing.T) {
 	}
 }
 
+// To those who wait for it, a search that panicked has not found that there is
+// nothing.
+func TestSearchThatBreaksOff(t *testing.T) {
+	s, east, _ := estate(t)
+	f := newFinder(s.gateway)
+	q, fault := routing.Classify(s.config.Map, "GET", east, "")
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	under := &search{done: make(chan struct{})}
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("a search on nobody's behalf was made")
+			}
+		}()
+		f.run(context.Background(), under, routing.Sought{Key: q.Key(), Type: q.Type})
+	}()
+	<-under.done
+	if !errors.Is(under.err, errBrokenOff) {
+		t.Errorf("it ended with %v", under.err)
+	}
+}
+
 // Others may wait for a search whose client has gone.
 func TestSearchOutlivesItsClient(t *testing.T) {
 	s, east, _ := estate(t)

@@ -81,9 +81,11 @@ func (f *finder) run(ctx context.Context, s *search, sought routing.Sought) {
 		f.mu.Unlock()
 		close(s.done)
 	}()
-	if s.err = f.throttle(sought); s.err == nil {
-		s.err = f.search(context.WithoutCancel(ctx), sought)
+	err := f.throttle(sought)
+	if err == nil {
+		err = f.search(context.WithoutCancel(ctx), sought)
 	}
+	s.err = err
 }
 
 var errBrokenOff = errors.New("gateway: the search for a resource broke off")

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -73,6 +74,36 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 		if !strings.Contains(s.log.String(), "inner details") {
 			t.Error("the log does not say what happened")
 		}
+	}
+}
+
+// What was sent of an answer cannot be taken back: it ends broken, alone as well
+// as in a batch, and nothing is put behind it.
+func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
+	s := newSite(t, setup{})
+	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = io.WriteString(w, `{"value":[`)
+		panic("inner details")
+	}), s.gateway.begin, s.gateway.observe, s.gateway.recover)
+	r := httptest.NewRequest(http.MethodGet, "/x", http.NoBody)
+	w := httptest.NewRecorder()
+	func() {
+		defer func() {
+			if failure := recover(); failure != http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+				t.Errorf("it ended with %v", failure)
+			}
+		}()
+		handler.ServeHTTP(w, r)
+	}()
+	if w.Body.String() != `{"value":[` {
+		t.Errorf("%s", w.Body)
+	}
+	held := s.gateway.capture()
+	if fault := held.whole("/x", func() { handler.ServeHTTP(held, r) }); fault == nil || fault.Code != arm.BadGatewayConnection {
+		t.Errorf("in a batch: %v", fault)
+	}
+	if !strings.Contains(s.log.String(), "inner details") || !strings.Contains(s.log.String(), `"outcome":"broken"`) {
+		t.Errorf("%s", s.log)
 	}
 }
 

@@ -21,8 +21,9 @@ import (
 // maxHeaderLines bounds the headers of a request beside their size.
 const maxHeaderLines = 200
 
-// recover turns a panic into a 500. An aborted answer stays aborted: the client
-// must see a broken message, not a short one.
+// recover turns a panic into a 500. An answer that has begun is broken off, and
+// one that was stays so: the client must see a broken message, not a short one,
+// nor one with an error behind what it was sent already.
 func (g *Gateway) recover(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
@@ -35,7 +36,12 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 			}
 			x := of(r)
 			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.identity.Correlation))
-			g.fail(w, r, errors.New("a handler panicked"))
+			err := errors.New("a handler panicked")
+			if answer, ok := w.(*recorder); ok && answer.begun {
+				x.failure = err
+				panic(http.ErrAbortHandler)
+			}
+			g.fail(w, r, err)
 		}()
 		next.ServeHTTP(w, r)
 	})

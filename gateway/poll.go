@@ -52,8 +52,7 @@ func (g *Gateway) renew(ctx context.Context, x *exchange, o inventory.Operation)
 	if o.Until.Sub(now) > kept/2 {
 		return
 	}
-	o.Until = now.Add(kept)
-	if err := g.store.RecordOperation(ctx, o); err != nil {
+	if err := g.store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
 		g.note(x, "a polling URL was not renewed", err)
 	}
 }

@@ -29,9 +29,7 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 	g.ownHeaders(h, x)
 	h.Set("X-Ms-Failure-Cause", causeGateway)
 	h.Set("Content-Type", "application/json; charset=utf-8")
-	if fault.RetryAfter > 0 {
-		h.Set("Retry-After", strconv.Itoa(int(math.Ceil(fault.RetryAfter.Seconds()))))
-	}
+	setRetryAfter(h, fault.RetryAfter)
 	if len(fault.Allow) > 0 {
 		h.Set("Allow", strings.Join(fault.Allow, ", "))
 	}
@@ -41,9 +39,17 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = worded.envelope()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(fault.Status)
-	if r.Method != http.MethodHead {
-		_, _ = w.Write(body) // the client may be gone
+	if r.Method == http.MethodHead {
+		w.WriteHeader(fault.Status)
+		return
+	}
+	g.sendText(w, x, fault.Status, body)
+}
+
+// setRetryAfter asks for a pause, in whole seconds; 0 asks for none.
+func setRetryAfter(h http.Header, pause time.Duration) {
+	if pause > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(pause.Seconds())))}
 	}
 }
 
@@ -112,7 +118,6 @@ func (g *Gateway) answer(w http.ResponseWriter, x *exchange, status int, body an
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	w.WriteHeader(status)
-	_, _ = w.Write(text) // the client may be gone
+	g.sendText(w, x, status, text)
 	return nil
 }

@@ -200,8 +200,8 @@ func (g *Gateway) editGroupTags(w http.ResponseWriter, r *http.Request, x *excha
 		switch {
 		case current == nil:
 			return nil, inventory.ErrNotFound
-		case current.State == inventory.GroupDeleting:
-			return nil, arm.NewError(arm.ResourceGroupBeingDeleted, current.Name).About("resourceGroupName")
+		case current.State != inventory.GroupActive:
+			return nil, routing.GroupClosed(current.State, current.Name)
 		}
 		next := *current
 		var err error

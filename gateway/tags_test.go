@@ -1,13 +1,18 @@
 package gateway
 
 import (
+	"errors"
 	"fmt"
 	"maps"
+	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 
+	"portico/arm"
 	"portico/inventory"
+	"portico/routing"
 )
 
 const tagsAt = "/providers/Microsoft.Resources/tags/default"
@@ -235,4 +240,30 @@ func TestTagsOvertaken(t *testing.T) {
 		t.Errorf("%v", got.header)
 	}
 	s.ok(200, "DELETE", m+tagsAt+own, "")
+}
+
+// A move that begins while a change of its group's tags is on the way has the
+// group to itself, as a deletion has.
+func TestTagsOfAGroupThatClosesMeanwhile(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("to")
+	group, err := s.store.Group(t.Context(), subscription, filepath.Base(s.group("from")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.ok(202, "POST", groupPath("from")+"/moveResources"+own, moveTo(groupPath("to"), s.machine("from", "m", "westus")))
+	q, fault := routing.Classify(s.config.Map, "PATCH", groupPath("from")+tagsAt, "")
+	if fault != nil {
+		t.Fatal(fault)
+	}
+	err = s.gateway.editGroupTags(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/", nil), &exchange{request: q}, ownCall{Decision: routing.Decision{
+		Subscription: inventory.Subscription{ID: subscription}, Group: group,
+	}}, tagEdit{sent: tagMap{"a": "b"}, limit: 50})
+	var refused *arm.Error
+	if !errors.As(err, &refused) || refused.Code != arm.ResourcesBeingMoved {
+		t.Errorf("%v", err)
+	}
+	if got := s.ok(200, "GET", groupPath("from")+own, ""); strings.Contains(got.text, `"a"`) {
+		t.Errorf("%s", got.text)
+	}
 }

@@ -46,14 +46,23 @@ const (
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
 			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in`
+	renewOperation  = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
-// RecordOperation remembers a polling URL, or renews what is known of it.
+// RecordOperation remembers a polling URL, in place of what was known of it.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
 	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), o.put)
+}
+
+// RenewOperation has what is known of a polling URL count until a later time. All
+// else stays, also what another poll has changed of it meanwhile.
+func (s *Store) RenewOperation(ctx context.Context, sub, token string, until time.Time) error {
+	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
+		return t.later(renewOperation, micros(until), arm.Fold(sub), token, micros(until))
+	})
 }
 
 func (o Operation) put(t *tx) error {

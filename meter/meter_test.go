@@ -80,7 +80,10 @@ func TestConfigurationAndCertificates(t *testing.T) {
 	c := NewConfiguration(r)
 	c.Loaded(1, time.UnixMilli(1500))
 	c.Refused(time.Unix(2, 0))
-	NewCertificates(r).Use(ListenerCertificate, time.Unix(3, 0))
+	certificates := NewCertificates(r)
+	certificates.Use(ListenerCertificate, time.Unix(3, 0))
+	certificates.Use(UpstreamCertificate, time.Unix(4, 0))
+	certificates.Forget(UpstreamCertificate)
 	if err := testutil.GatherAndCompare(r, strings.NewReader(`
 # HELP portico_config_generation The number of the configuration in use: 1 at the start, one more with each reload that was taken.
 # TYPE portico_config_generation gauge

@@ -93,4 +93,7 @@ func (c *Certificates) Use(use string, ends time.Time) {
 	c.expiry.WithLabelValues(use).Set(timestamp(ends))
 }
 
+// Forget says that there is no certificate of this use any more.
+func (c *Certificates) Forget(use string) { c.expiry.DeleteLabelValues(use) }
+
 func timestamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

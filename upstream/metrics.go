@@ -113,6 +113,17 @@ func (m *metrics) of(region, address string) *series {
 	}
 }
 
+// forget removes the series of an address that has gone from the map: nobody is
+// to be called for the sake of its certificate.
+func (m *metrics) forget(region, address string) {
+	labels := prometheus.Labels{"region": region, "endpoint": address}
+	for _, vec := range []interface{ DeletePartialMatch(labels prometheus.Labels) int }{
+		m.requests, m.errors, m.connections, m.seconds, m.inFlight, m.open, m.certificates,
+	} {
+		vec.DeletePartialMatch(labels)
+	}
+}
+
 // send makes one attempt, measured.
 func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
 	s := p.series

@@ -9,6 +9,9 @@ import (
 	"net/url"
 	"sync"
 	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
 )
 
 // doorman counts the connections to a server by what has become of them.
@@ -72,6 +75,35 @@ func TestConnectionsOfAnotherMap(t *testing.T) {
 		made, open := going.count()
 		return made == 2 && open == 0
 	})
+}
+
+// Of an address that is gone no series is left, but for those that another
+// spelling of it has: its certificate is nobody's concern any more.
+func TestMetricsOfAnotherMap(t *testing.T) {
+	stays, _ := watchedServer(t, (*httptest.Server).StartTLS)
+	goes, _ := watchedServer(t, (*httptest.Server).StartTLS)
+	c := newClient(t, Options{TLS: stays.Client().Transport.(*http.Transport).TLSClientConfig, Metrics: prometheus.NewRegistry()})
+	spelled := at(t, stays)
+	spelled.Path = "/"
+	for _, u := range []*url.URL{at(t, stays), spelled, at(t, goes)} {
+		for _, method := range []string{http.MethodGet, http.MethodPut} {
+			mustDo(t, c, Call{Endpoint: endpointOf(u), Method: method, Path: "/"})
+		}
+	}
+	m := c.metrics
+	all := map[string]prometheus.Collector{
+		"requests": m.requests, "connections": m.connections, "seconds": m.seconds, "in flight": m.inFlight, "open": m.open, "certificates": m.certificates,
+	}
+	before := map[string]int{}
+	for name, vec := range all {
+		before[name] = testutil.CollectAndCount(vec)
+	}
+	c.Watch(mapOf(spelled), Health{})
+	for name, vec := range all {
+		if got := testutil.CollectAndCount(vec); got == 0 || got*2 != before[name] {
+			t.Errorf("%s: %d series of %d", name, got, before[name])
+		}
+	}
 }
 
 // Other authorities hold for the next call, whatever connections there are.

@@ -130,18 +130,30 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 		}
 	}
 	c.board.Keep(sets)
-	used := map[*health.Address]bool{}
-	for _, a := range c.board.Addresses() {
-		used[a] = true
-	}
-	for a, p := range c.pools {
-		if !used[a] {
-			delete(c.pools, a)
-			p.lines.Load().rest()
-		}
-	}
+	c.drain()
 	select {
 	case c.rewatch <- struct{}{}:
 	default: // it is due already
+	}
+}
+
+// drain drops the pools of addresses that the board has forgotten, with their
+// series, unless another spelling of the address has the same.
+func (c *Client) drain() {
+	used := map[*health.Address]bool{}
+	shown := map[[2]string]bool{}
+	for _, a := range c.board.Addresses() {
+		used[a] = true
+		shown[[2]string{a.Region, placeOf(a)}] = true
+	}
+	for a, p := range c.pools {
+		if used[a] {
+			continue
+		}
+		delete(c.pools, a)
+		p.lines.Load().rest()
+		if !shown[[2]string{a.Region, p.series.address}] {
+			c.metrics.forget(a.Region, p.series.address)
+		}
 	}
 }

@@ -120,6 +120,8 @@ func (s *service) showCertificates(m material) {
 	}
 	if c := m.towards.config; c != nil && len(c.Certificates) > 0 && c.Certificates[0].Leaf != nil {
 		s.expiries.Use(meter.UpstreamCertificate, c.Certificates[0].Leaf.NotAfter)
+	} else {
+		s.expiries.Forget(meter.UpstreamCertificate)
 	}
 }
 

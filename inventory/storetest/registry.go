@@ -266,6 +266,18 @@ func testOperations(t *testing.T, database Database) {
 	equal(b, got, o)
 	_, err = b.Operation(b.ctx, "other", "ab")
 	b.is(err, inventory.ErrNotFound)
+	for renewed, want := range map[time.Duration]time.Duration{-time.Minute: 0, time.Minute: time.Minute} {
+		b.ok(b.RenewOperation(b.ctx, Sub, "ab", o.Until.Add(renewed)))
+		renewal := o
+		renewal.Until = o.Until.Add(want)
+		got, err = b.Operation(b.ctx, Sub, "ab")
+		b.ok(err)
+		equal(b, got, renewal)
+		b.ok(b.RecordOperation(b.ctx, o))
+	}
+	b.ok(b.RenewOperation(b.ctx, Sub, "unknown", o.Until))
+	_, err = b.Operation(b.ctx, Sub, "unknown")
+	b.is(err, inventory.ErrNotFound)
 
 	b.clock.Pass(90 * time.Minute)
 	n, err := b.ForgetOperations(b.ctx, 10)

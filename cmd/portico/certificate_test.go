@@ -1,0 +1,30 @@
+package main
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"portico/meter"
+)
+
+// The end of a certificate that providers are no longer shown, by another
+// configuration, is no alert's concern.
+func TestCertificateThatIsNoLongerShown(t *testing.T) {
+	r := meter.New()
+	s := &service{expiries: meter.NewCertificates(r)}
+	own := tls.Certificate{Leaf: &x509.Certificate{NotAfter: time.Unix(3, 0)}}
+	shown := material{towards: towards{config: &tls.Config{Certificates: []tls.Certificate{own}, MinVersion: tls.VersionTLS12}}}
+	for i, want := range []int{1, 0, 1} {
+		s.showCertificates(shown)
+		if i == 1 {
+			s.showCertificates(material{})
+		}
+		if n, err := testutil.GatherAndCount(r, "portico_certificate_expiry_timestamp_seconds"); err != nil || n != want {
+			t.Errorf("%d are shown, want %d; %v", n, want, err)
+		}
+	}
+}
