@@ -128,7 +128,16 @@ func testOwnAnswers(t *testing.T, w *world) {
 		{"200, put", message{method: "PUT", target: g + q, body: located("westus")}, want{status: 200, check: own}},
 		{"201", message{method: "PUT", target: S + "/resourceGroups/own-new" + q, body: located("westus")}, want{status: 201, check: own}},
 		{"204", message{method: "HEAD", target: g + q}, want{status: 204, check: own}},
-		{"HEAD 404", message{method: "HEAD", target: S + "/resourceGroups/own-absent" + q}, want{status: 404, check: own}},
+		{"HEAD 404", message{method: "HEAD", target: S + "/resourceGroups/own-absent" + q}, want{status: 404, code: "ResourceGroupNotFound", check: func(t *testing.T, got reply, x []received) {
+			own(t, got, x)
+			// The headers are those of the error that a GET gets.
+			same := w.send(t, message{target: S + "/resourceGroups/own-absent" + q})
+			for _, name := range []string{"Content-Type", "Content-Length"} {
+				if v := got.header.Get(name); v == "" || v != same.header.Get(name) {
+					t.Errorf("%s: %q, of a GET %q", name, v, same.header.Get(name))
+				}
+			}
+		}}},
 		{"list", message{target: S + "/resourceGroups" + q}, want{status: 200, check: own}},
 		{"metadata", message{target: "/metadata/endpoints?api-version=2022-09-01"}, want{status: 200, check: own}},
 		{"400", message{target: g}, want{status: 400, code: "MissingApiVersionParameter", check: own}},

@@ -17,6 +17,7 @@ var reserved = []string{
 	"x-ms-home-tenant-id", "x-ms-home-anything", "x-ms-arm-resource-system-data", "x-ms-arm-anything", "x-ms-identity-url", "x-ms-identity-principal-id",
 	"x-ms-routing-request-id", "x-ms-routing-anything", "x-ms-management-group-ancestors", "x-ms-providerhub-anything", "x-ms-original-url", "x-ms-original-anything",
 	"x-ms-portico-anything", "x-ms-portico-on-region-failure",
+	"x-remote-user", "x-remote-group", "x-remote-extra-scopes", "x-remote-anything",
 }
 
 // spellings are the ways in which servers and libraries take one header name
@@ -206,6 +207,14 @@ func testHostileHeaders(t *testing.T, w *world) {
 	}
 	w.table(t, rows)
 
+	t.Run("H3 look-alikes are counted", func(t *testing.T) {
+		const count = "portico_spoofed_headers_total"
+		before := w.metric(t, count)
+		w.must(t, get("X_Ms_Correlation_Request_Id: "+evil, "x.ms.client-tenant-id: "+evil, "x_ms_client_tenant_id: "+evil, "x-ms-client-tenant-id: "+evil, "X_Custom: fine"), 200)
+		if n := w.metric(t, count) - before; n != 3 {
+			t.Errorf("%v were counted, want 3", n)
+		}
+	})
 	t.Run("H10 every polling and page address is built from the public one", func(t *testing.T) {
 		host := strings.TrimPrefix(publicURL, "https://")
 		for _, m := range []message{{target: S + "/resourceGroups" + q + "&$top=1"}, {target: S + "/resourceGroups" + q + "&$top=1", host: host},
