@@ -275,7 +275,16 @@ func groupBodies(t *testing.T, w *world) {
 			text: "The request content was invalid and could not be deserialized: '" + what + ". Path '" + member + "''."}
 	}
 	put := func(body string) message { return message{method: http.MethodPut, target: g + q, body: body} }
+	const unread = "The request content was invalid and could not be deserialized: '"
 	w.table(t, []row{
+		{"an unknown member", put("{\"location\":\"westus\",\n \"foo\":1}"), want{status: 400, code: "InvalidRequestContent", about: "foo",
+			text: unread + "Could not find member 'foo'. Path 'foo', line 2, position 7.'."}},
+		{"an unknown member below", message{method: "PATCH", target: g + q, body: `{"properties":{"foo":1}}`}, want{status: 400, code: "InvalidRequestContent", about: "properties.foo",
+			text: unread + "Could not find member 'foo'. Path 'properties.foo', line 1, position 21.'."}},
+		{"a member of another kind", put(`{"location":"westus","managedBy":[]}`), want{status: 400, code: "InvalidRequestContent", about: "managedBy",
+			text: unread + "A value of the kind 'array' cannot stand here. Path 'managedBy', line 1, position 34.'."}},
+		{"a patch of the location", message{method: "PATCH", target: g + q, body: located("eastus")}, want{status: 409, code: "InvalidResourceGroupLocation", about: "location",
+			text: "Invalid resource group location 'eastus'. The Resource group already exists in location 'westus'."}},
 		{"what was read", put(string(text)), want{status: 200}},
 		{"the same in another casing", put(`{"id":"` + strings.ToUpper(g) + `","name":"CONTENT-GROUPS","type":"microsoft.resources/RESOURCEGROUPS","location":"WEST us","etag":"W/\"stale\""}`), want{status: 200}},
 		{"a matching provisioningState", put(`{"location":"westus","properties":{"provisioningState":"Succeeded"}}`), want{status: 200}},
