@@ -40,6 +40,7 @@ func TestWriteElsewhereAfterADelete(t *testing.T) {
 	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "1h")
 	s.at("westus").requests()
 	got := s.want(409, "Conflict", "PUT", m+api, eastus)
+	got.says(t, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests.")
 	if got.header.Get("Retry-After") != "10" {
 		t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 	}

@@ -254,6 +254,7 @@ func TestSearchesAreThrottled(t *testing.T) {
 	s.ok(200, "GET", east+api, "")
 	s.gets("")
 	got := s.want(429, "SubscriptionRequestsThrottled", "DELETE", west+api, "")
+	got.says(t, "Number of requests for subscription '"+subscription+"' and operation 'GET/CONTOSO.COMPUTE/VIRTUALMACHINES' exceeded the backend storage limit. Please try again after '30' seconds.")
 	if got.header.Get("Retry-After") != "30" || len(s.gets(west)) != 0 {
 		t.Errorf("%v", got.header)
 	}

@@ -68,9 +68,10 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 			s.gateway.begin, s.gateway.recover, s.gateway.observe, s.gateway.identify)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
-		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), "InternalServerError") {
+		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), `"code":"InternalServerError"`) {
 			t.Errorf("%d %s", w.Code, w.Body)
 		}
+		seen{text: w.Body.String()}.says(t, "Encountered internal server error. Diagnostic information: timestamp '"+aMoment+"', subscription id '', tracking id '"+aGUID+"', request correlation id '"+aGUID+"'.")
 		if !strings.Contains(s.log.String(), "inner details") {
 			t.Error("the log does not say what happened")
 		}

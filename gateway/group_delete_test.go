@@ -328,6 +328,8 @@ func TestGroupDeleteHasALimit(t *testing.T) {
 	s.within("a try", func() bool { return len(s.at("eastus").requests()) > 0 })
 	s.clock.advance(2 * hour)
 	got := s.endAsTimePasses(time.Second, accepted)
+	got.says(t, "Deletion of resource group 'g' did not finish within the allowed time as resources with identifiers 'Contoso.Compute/virtualMachines/m' could not be deleted. "+
+		"The provisioning state of the resource group will be rolled back. The tracking Id is '"+aGUID+"'. Please check audit logs for more details.")
 	fault := decode[deletionFault](t, got)
 	if got.status != 409 || got.code != "ResourceGroupDeletionTimeout" || len(fault.Error.Details) != 1 || fault.Error.Details[0].Target != m {
 		t.Errorf("%d %s", got.status, got.text)

@@ -75,7 +75,7 @@ func TestMoveRefusals(t *testing.T) {
 	}{
 		{name: "no body", status: 400, code: "InvalidRequestContent", text: "Required property 'targetResourceGroup' not found", target: "targetResourceGroup"},
 		{name: "not JSON", body: `{`, status: 400, code: "InvalidRequestContent"},
-		{name: "an unknown member", body: `{"targetResourceGroup":"x","resources":[],"more":1}`, status: 400, code: "InvalidRequestContent", text: `unknown field "more"`},
+		{name: "an unknown member", body: `{"targetResourceGroup":"x","resources":[],"more":1}`, status: 400, code: "InvalidRequestContent", text: `'Could not find member 'more'. Path 'more', line 1, position 49.'`, target: "more"},
 		{name: "no resources", body: moveTo(to), status: 400, code: "InvalidRequestContent", target: "resources"},
 		{name: "a target that is no group", body: moveTo(m, m), status: 400, code: "LinkedInvalidPropertyId", text: "Property id '" + m + "' at path 'targetResourceGroup' is invalid.", target: "targetResourceGroup"},
 		{name: "a target of no subscription", body: moveTo("/subscriptions/x/resourceGroups/g", m), status: 400, code: "LinkedInvalidPropertyId", target: "targetResourceGroup"},

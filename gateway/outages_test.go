@@ -36,9 +36,12 @@ func TestClosedStore(t *testing.T) {
 		if got.header.Get("Retry-After") != "5" || got.header.Get("X-Ms-Failure-Cause") != "gateway" || strings.Contains(got.text, "inventory") {
 			t.Errorf("%s %s: %v %s", c[0], c[1], got.header, got.text)
 		}
-		if !strings.Contains(got.text, got.header.Get("X-Ms-Correlation-Request-Id")) {
-			t.Errorf("the text does not help to find it: %s", got.text)
+		concerned := ""
+		if strings.HasPrefix(c[1], inSubscription) {
+			concerned = subscription
 		}
+		got.says(t, "The request timed out. Diagnostic information: timestamp '"+aMoment+"', subscription id '"+concerned+"', tracking id '"+got.header.Get("X-Ms-Request-Id")+
+			"', request correlation id '"+got.header.Get("X-Ms-Correlation-Request-Id")+"'.")
 	}
 	s.ok(503, "HEAD", m+api, "")
 	if asked := s.at("westus").requests(); len(asked) != 0 {

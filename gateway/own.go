@@ -116,8 +116,11 @@ func (g *Gateway) ownAnswer(w http.ResponseWriter, r *http.Request, handle ownHa
 }
 
 // noOwnRoute tells what is missing: a type of one of Portico's own namespaces,
-// or a route altogether.
+// templates, which are a matter of deployments, or a route altogether.
 func noOwnRoute(q *routing.Request) *arm.Error {
+	if i, below := q.Path.Own(); below && q.Path.Group() != "" && arm.EqualFold(q.Path.Segment(i), "exportTemplate") {
+		return arm.NewError(arm.InvalidResourceType, "Microsoft.Resources", q.Query.APIVersion).About("resourceType")
+	}
 	if q.Path.Hops() > 0 {
 		if hop := q.Path.LastHop(); hop.Len() > 0 && routing.OwnNamespace(hop.Namespace()) {
 			return arm.NewError(arm.InvalidResourceType, hop.Namespace(), q.Query.APIVersion).About("resourceType")

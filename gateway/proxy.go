@@ -20,7 +20,7 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 		return err
 	}
 	body, contentFault := readContent(x.request, content)
-	if fault := x.request.Check(g.router.Map, arm.Location(body.Location)); fault != nil {
+	if fault := g.checkArguments(r.Context(), x, arm.Location(body.Location)); fault != nil {
 		return fault
 	}
 	if contentFault != nil {
@@ -40,6 +40,17 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 	}
 	x.region = d.Region
 	return g.carry(w, r, x, proxied{Decision: d, body: body, content: content})
+}
+
+// checkArguments checks the common arguments. Where a type has not the
+// api-version, the fault names the location that is concerned: the content's,
+// else that of the resource.
+func (g *Gateway) checkArguments(ctx context.Context, x *exchange, location string) *arm.Error {
+	fault := x.request.Check(g.router.Map, location)
+	if fault == nil || fault.Code != arm.NoRegisteredProviderFound || location != "" {
+		return fault
+	}
+	return x.request.Check(g.router.Map, g.router.StoredLocation(ctx, x.request, x.principal))
 }
 
 // proxied is a resolved request with its content.

@@ -6,19 +6,75 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"reflect"
 	"strings"
 
 	"portico/arm"
+	"portico/jsonscan"
 )
 
 // readJSON reads the content of a request that Portico answers itself. What it
 // does not know, or not of that kind, is InvalidRequestContent, with the path of
 // the member as ARM tells it.
 func readJSON(content []byte, into any) *arm.Error {
-	if err := decodeFrom(bytes.NewReader(content), into); err != nil {
-		return undecodable(err)
+	err := decodeFrom(bytes.NewReader(content), into)
+	if err == nil {
+		return nil
 	}
-	return nil
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		return atPlace(undecodable(err), content, int(kind.Offset))
+	}
+	if path, at, found := unknownMember(content, reflect.TypeOf(into)); found {
+		name := path[strings.LastIndexByte(path, '.')+1:]
+		return atPlace(arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("Could not find member '%s'. Path '%s'", name, path)).About(path), content, at)
+	}
+	return undecodable(err)
+}
+
+// atPlace adds to the words of a fault, which end with a path, where in content
+// it lies.
+func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
+	line, position := jsonscan.Place(content, offset)
+	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
+}
+
+// errFound ends a scan.
+var errFound = errors.New("found")
+
+// unknownMember returns the path of the first member of text for which a value
+// of type t has no field, and where the member's value begins. The decoder
+// names such a member, but not its place.
+func unknownMember(text []byte, t reflect.Type) (path string, at int, found bool) {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct {
+		return "", 0, false
+	}
+	_ = jsonscan.Object(text, func(m jsonscan.Member) error {
+		field, known := fieldOf(t, string(m.Key))
+		if !known {
+			path, at, found = string(m.Key), m.Offset, true
+			return errFound
+		}
+		if below, offset, unknown := unknownMember(m.Value, field.Type); unknown {
+			path, at, found = string(m.Key)+"."+below, m.Offset+offset, true
+			return errFound
+		}
+		return nil
+	})
+	return path, at, found
+}
+
+// fieldOf returns the field of a struct into which the decoder puts a member.
+func fieldOf(t reflect.Type, name string) (reflect.StructField, bool) {
+	for _, field := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag != "" && strings.EqualFold(tag, name) {
+			return field, true
+		}
+	}
+	return reflect.StructField{}, false
 }
 
 // errMore: one value was read, and there is another one behind it.

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -276,6 +277,29 @@ func (s *site) want(status int, code, method, target, body string, header ...str
 	}
 	return got
 }
+
+// says holds an error to its words; what they quote of the moment stands in them
+// as a regular expression in angle brackets.
+func (a seen) says(t testing.TB, words string) {
+	t.Helper()
+	var pattern strings.Builder
+	for i, part := range strings.FieldsFunc(words, func(r rune) bool { return r == '⟨' || r == '⟩' }) {
+		if i%2 == 0 {
+			part = regexp.QuoteMeta(part)
+		}
+		pattern.WriteString(part)
+	}
+	fault := decode[struct{ Error struct{ Message string } }](t, a)
+	if got := fault.Error.Message; !regexp.MustCompile("^" + pattern.String() + "$").MatchString(got) {
+		t.Errorf("got  %s\nwant %s", got, words)
+	}
+}
+
+// aGUID and aMoment stand for such in the words of an error.
+const (
+	aGUID   = `⟨[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}⟩`
+	aMoment = `⟨\d{8}T\d{6}Z⟩`
+)
 
 // ok is want for answers without an error.
 func (s *site) ok(status int, method, target, body string, header ...string) seen {

@@ -104,11 +104,15 @@ func (s *scanner) locate(err error) error {
 		}
 		path.WriteString(s.path[i])
 	}
-	before := s.text[:min(s.at, len(s.text))]
 	fault.Path = path.String()
-	fault.Line = 1 + bytes.Count(before, []byte{'\n'})
-	fault.Position = len(before) - 1 - bytes.LastIndexByte(before, '\n')
+	fault.Line, fault.Position = Place(s.text, s.at)
 	return fault
+}
+
+// Place tells an offset in text as a [SyntaxError] does.
+func Place(text []byte, offset int) (line, position int) {
+	before := text[:min(offset, len(text))]
+	return 1 + bytes.Count(before, []byte{'\n'}), len(before) - 1 - bytes.LastIndexByte(before, '\n')
 }
 
 func (s *scanner) fault(reason string) error { return &SyntaxError{Reason: reason} }

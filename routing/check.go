@@ -40,6 +40,8 @@ func (r *Request) checkScope() *arm.Error {
 func groupNameFault(name string) *arm.Error {
 	fault := arm.NewError(arm.InvalidResourceGroup, name, arm.InvalidGroupNameCharacters(name)).About("resourceGroupName")
 	switch {
+	case name == "":
+		return fault.Saying("The provided resource group name '' is empty.")
 	case utf8.RuneCountInString(name) > arm.MaxGroupName:
 		return fault.Saying("The provided resource group name '%s' is longer than %d characters.", name, arm.MaxGroupName)
 	case arm.InvalidGroupNameCharacters(name) == "":
@@ -129,11 +131,7 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 		return arm.NewError(arm.MissingAPIVersionParameter).About("api-version")
 	}
 	if !arm.ValidAPIVersion(v) {
-		supported := ownVersions
-		if r.Type != nil {
-			supported = r.Type.APIVersions
-		}
-		return invalidVersion(v, supported)
+		return invalidVersion(v, r.supportedVersions())
 	}
 	if len(r.SKUTypes) > 0 {
 		return r.checkSKUs()
@@ -142,6 +140,14 @@ func (r *Request) checkVersion(bodyLocation string) *arm.Error {
 		return arm.NoProviderFound(bodyLocation, v, r.Type.FullName, r.Type.APIVersions, r.Type.Locations).About("api-version")
 	}
 	return nil
+}
+
+// supportedVersions are named where an api-version is malformed.
+func (r *Request) supportedVersions() []string {
+	if r.Type != nil {
+		return r.Type.APIVersions
+	}
+	return ownVersions
 }
 
 // checkSKUs wants an api-version and a location that one of the types has whose

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 
+	"portico/access"
 	"portico/arm"
 	"portico/inventory"
 	"portico/regions"
@@ -30,6 +31,25 @@ type Sought struct {
 	APIVersion   string // one that the type has
 	// Endpoints are where it may be, one per region, in the map's order.
 	Endpoints []*regions.Endpoint
+}
+
+// StoredLocation returns where the tracked resource lies that r names, or the
+// nearest one above it, by the index alone; "" where principal may not know of
+// it, and where there is none. It serves the wording of faults.
+func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
+	var d Decision
+	if r.Type == nil || rt.scope(ctx, r, p, &d) != nil || d.Group.Key == "" {
+		return ""
+	}
+	s := resolution{Router: rt, ctx: ctx, r: r, d: &d}
+	hop := r.Path.LastHop()
+	for t, n := r.Type, hop.Len()&^1; t != nil && n > 0; t, n = t.Parent, n-2 {
+		row, err := rt.Index.Resource(ctx, d.Subscription.ID, s.keyOf(hop, n))
+		if err == nil {
+			return arm.Location(row.Location)
+		}
+	}
+	return ""
 }
 
 // row returns the row of the tracked resource that the first n segments of hop

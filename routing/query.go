@@ -18,7 +18,10 @@ type Query struct {
 // ParseQuery looks into a raw query. Whatever two parsers could read in two
 // ways is refused: a broken escape, a second api-version, one beside a semicolon.
 // Parameter names match without case.
-func ParseQuery(raw string) (Query, *arm.Error) {
+func ParseQuery(raw string) (Query, *arm.Error) { return parseQuery(raw, ownVersions) }
+
+// parseQuery is ParseQuery where the api-versions are supported that a fault names.
+func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	q := Query{Raw: raw}
 	seen := false
 	for rest := raw; rest != ""; {
@@ -33,11 +36,11 @@ func ParseQuery(raw string) (Query, *arm.Error) {
 		text, err := unescapeQuery(value)
 		switch {
 		case version && (err != nil || seen || text == ""):
-			return q, badVersion(value)
+			return q, invalidVersion(value, supported)
 		case err != nil:
 			return q, arm.NewError(arm.InvalidQueryParameter, name, "a percent sign begins two hexadecimal digits").About(name)
 		case strings.IndexByte(pair, ';') >= 0 && hidesVersion(pair):
-			return q, badVersion(value)
+			return q, invalidVersion(value, supported)
 		case version:
 			seen = true
 			q.APIVersion = text
@@ -99,10 +102,6 @@ func (q Query) Without(name string) string {
 // ownVersions are named to clients that send a malformed api-version where no
 // type's versions apply; any well-formed dated one is accepted there.
 var ownVersions = []string{"2022-12-01", "2022-09-01", "2021-04-01", "2019-05-01"}
-
-func badVersion(sent string) *arm.Error {
-	return invalidVersion(sent, ownVersions)
-}
 
 func invalidVersion(sent string, supported []string) *arm.Error {
 	return arm.NewError(arm.InvalidAPIVersionParameter, sent, strings.Join(supported, ",")).About("api-version")

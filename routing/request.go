@@ -99,7 +99,7 @@ func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.
 	}
 	r.classify(m)
 	var fault *arm.Error
-	r.Query, fault = ParseQuery(rawQuery)
+	r.Query, fault = parseQuery(rawQuery, r.supportedVersions())
 	return r, fault
 }
 
@@ -112,7 +112,7 @@ func pathFault(err error, rawPath string) *arm.Error {
 	case arm.InvalidSubscriptionID:
 		return arm.NewError(fault.Code, "").About("subscriptionId")
 	case arm.InvalidResourceGroup:
-		return arm.NewError(fault.Code, "", "").About("resourceGroupName")
+		return groupNameFault("")
 	case arm.InvalidResourceName:
 		return arm.NewError(fault.Code, "").About("resourceName")
 	}

@@ -18,8 +18,12 @@ import (
 // mostAddresses bounds the addresses that one attempt goes through.
 const mostAddresses = 3
 
-// errSwitched: no call asks for another protocol.
-var errSwitched = errors.New("the provider switched to another protocol")
+// errSwitched: no call asks for another protocol. errNoStatus: net/http reads
+// statuses below 100, and panics where one is passed on.
+var (
+	errSwitched = errors.New("the provider switched to another protocol")
+	errNoStatus = errors.New("the provider answered with what is no status")
+)
 
 // attempt sends a call to the address that is fittest. As long as no connection
 // can be made it goes on to others: nothing has been sent then. tried, which
@@ -72,9 +76,11 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	case r.err == nil:
 		choice.Answered(now, now-began, r.response.StatusCode)
 		r.response.Body = &releasing{r.response.Body, choice.Release}
-		if r.response.StatusCode == http.StatusSwitchingProtocols {
+		if status := r.response.StatusCode; status < http.StatusOK { // interim ones never come here
 			_ = r.response.Body.Close()
-			r.response, r.err = nil, errSwitched
+			if r.response, r.err = nil, errSwitched; status != http.StatusSwitchingProtocols {
+				r.err = errNoStatus
+			}
 		}
 		return r
 	case !r.connected:

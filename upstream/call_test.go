@@ -146,6 +146,23 @@ func TestSwitchOfProtocols(t *testing.T) {
 	}
 }
 
+// Nor is what has no status that could be passed on.
+func TestAnswerWithoutAStatus(t *testing.T) {
+	for _, status := range []string{"000", "001", "099"} {
+		p := newPeer(t, reply("HTTP/1.1 "+status+" X\r\nContent-Length: 0\r\n\r\n"))
+		client := newClient(t, Options{})
+		for _, method := range []string{"GET", "PUT"} {
+			_, _, err := do(client, Call{Endpoint: p.endpoint(), Method: method, Path: "/"})
+			if fault := faultOf(t, err); !fault.Sent || fault.ARM("N").Code != arm.BadGatewayConnection || !errors.Is(fault, errNoStatus) {
+				t.Errorf("%s %s: got %+v", method, status, fault)
+			}
+		}
+		if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"}); !errors.Is(err, errNoStatus) {
+			t.Errorf("read %s: got %v", status, err)
+		}
+	}
+}
+
 func TestTimeouts(t *testing.T) {
 	for name, answer := range map[string]script{
 		"no answer": func(int, net.Conn) bool { return true },

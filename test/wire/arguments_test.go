@@ -11,6 +11,7 @@ import (
 // namespace, type, names, api-version; the first fault is the one that is told.
 func testArguments(t *testing.T, w *world) {
 	const q = "?" + V
+	const resourcesLack = "The resource type could not be found in the namespace 'Microsoft.Resources' for api version '2024-01-01'."
 	g := w.group(t, "arguments")
 	long := strings.Repeat("x", 261)
 	put := func(target string) message {
@@ -31,15 +32,20 @@ func testArguments(t *testing.T, w *world) {
 			want{status: 400, code: "InvalidResourceName", target: true}},
 		{"an extension's namespace", put(g + "/providers/Contoso.Compute/virtualMachines/n/providers/Contoso_Insight/diagnosticSettings/d" + q),
 			want{status: 400, code: "InvalidResourceNamespace", target: true}},
-		{"deployments are out", put(g + "/providers/Microsoft.Resources/deployments/d" + q), want{status: 404, code: "InvalidResourceType"}},
+		{"deployments are out", put(g + "/providers/Microsoft.Resources/deployments/d" + q), want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
+		{"deployments are out, what is below them", message{method: "POST", target: S + "/providers/Microsoft.Resources/deployments/d/validate" + q, body: "{}"},
+			want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
 		{"exportTemplate is out", message{method: "POST", target: g + "/exportTemplate" + q, body: "{}"},
-			want{status: 404, code: "InvalidResourceType", codes: []string{"HttpResourceNotFound"}}},
+			want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
+		{"exportTemplate is out, in other casing", message{method: "POST", target: strings.ToUpper(g) + "/EXPORTTEMPLATE" + q, body: "{}"},
+			want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
 		{"absent resource", message{target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q}, want{status: 404, code: "ResourceNotFound",
 			text: "The Resource 'Contoso.Compute/virtualMachines/absent' under resource group 'arguments' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix"}},
 		{"absent resource, patch", message{method: "PATCH", target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q, body: `{"tags":{}}`},
 			want{status: 404, code: "ResourceNotFound"}},
 		{"nested below an absent parent", message{target: g + "/providers/Contoso.Compute/virtualMachines/absent/disks/d" + q},
-			want{status: 404, code: "ResourceNotFound", codes: []string{"ParentResourceNotFound"}}},
+			want{status: 404, code: "ParentResourceNotFound", text: "Can not perform requested operation on nested resource. Parent resource 'absent' not found.",
+				about: g + "/providers/Contoso.Compute/virtualMachines/absent"}},
 	})
 }
 
@@ -56,6 +62,8 @@ func ownAnswer(t *testing.T, got reply) {
 		"Pragma":                 "no-cache",
 		"Expires":                "-1",
 		"X-Content-Type-Options": "nosniff",
+		// The public address is one of HTTPS.
+		"Strict-Transport-Security": "max-age=31536000; includeSubDomains",
 	} {
 		if values := got.header.Values(name); len(values) != 1 || values[0] != value {
 			t.Errorf("%s: %q, want %q", name, values, value)
@@ -114,17 +122,22 @@ func testOwnAnswers(t *testing.T, w *world) {
 		if r := got.header.Get("x-ms-routing-request-id"); !strings.HasSuffix(r, ":"+id) {
 			t.Errorf("x-ms-request-id %q, x-ms-routing-request-id %q", id, r)
 		}
-		// HTTPS is promised only where it is spoken.
-		if values := got.header.Values("Strict-Transport-Security"); len(values) > 1 {
-			t.Errorf("Strict-Transport-Security: %q", values)
-		}
 	}
 	w.table(t, []row{
 		{"200", message{target: g + q}, want{status: 200, check: own}},
 		{"200, put", message{method: "PUT", target: g + q, body: located("westus")}, want{status: 200, check: own}},
 		{"201", message{method: "PUT", target: S + "/resourceGroups/own-new" + q, body: located("westus")}, want{status: 201, check: own}},
 		{"204", message{method: "HEAD", target: g + q}, want{status: 204, check: own}},
-		{"HEAD 404", message{method: "HEAD", target: S + "/resourceGroups/own-absent" + q}, want{status: 404, check: own}},
+		{"HEAD 404", message{method: "HEAD", target: S + "/resourceGroups/own-absent" + q}, want{status: 404, code: "ResourceGroupNotFound", check: func(t *testing.T, got reply, x []received) {
+			own(t, got, x)
+			// The headers are those of the error that a GET gets.
+			same := w.send(t, message{target: S + "/resourceGroups/own-absent" + q})
+			for _, name := range []string{"Content-Type", "Content-Length"} {
+				if v := got.header.Get(name); v == "" || v != same.header.Get(name) {
+					t.Errorf("%s: %q, of a GET %q", name, v, same.header.Get(name))
+				}
+			}
+		}}},
 		{"list", message{target: S + "/resourceGroups" + q}, want{status: 200, check: own}},
 		{"metadata", message{target: "/metadata/endpoints?api-version=2022-09-01"}, want{status: 200, check: own}},
 		{"400", message{target: g}, want{status: 400, code: "MissingApiVersionParameter", check: own}},
@@ -149,8 +162,9 @@ func testOwnAnswers(t *testing.T, w *world) {
 			if len(reached) == 1 && reached[0].header.Get("x-ms-routing-request-id") != routed {
 				t.Errorf("the provider got routing id %q, the client %q", reached[0].header.Get("x-ms-routing-request-id"), routed)
 			}
-			if got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-cache" {
-				t.Errorf("nosniff and no-cache are added to a provider's answer: %s", got)
+			if got.header.Get("X-Content-Type-Options") != "nosniff" || got.header.Get("Cache-Control") != "no-cache" ||
+				got.header.Get("Strict-Transport-Security") != "max-age=31536000; includeSubDomains" {
+				t.Errorf("nosniff, no-cache and HSTS are added to a provider's answer: %s", got)
 			}
 		}}},
 		{"a provider's error", message{method: "POST", target: vm + "/unknownAction" + q}, want{status: 404, reaches: "westus", check: func(t *testing.T, got reply, _ []received) {

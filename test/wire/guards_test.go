@@ -277,22 +277,11 @@ func testPageGuards(t *testing.T, w *world) {
 	}
 	pageOf := func(next string) string { return `{"value":` + elements + `,"nextLink":` + next + `,"z":1.10}` }
 	plain := message{target: g + list + q}
-	refused := want{status: 502, either: true, check: func(t *testing.T, got reply, reached []received) {
+	refused := want{status: 502, code: "InvalidProviderResponse", reaches: "raw westus", like: "^" + quoteMeta("The resource provider 'Contoso.Raw' returned an invalid response: ") +
+		"(its nextLink (leads to another host|leads to another path|is no URL)|it has the member 'value' or 'nextLink' twice or in another casing)\\.$", check: func(t *testing.T, got reply, _ []received) {
 		t.Helper()
-		ownAnswer(t, got)
-		if cause := got.header.Get("x-ms-failure-cause"); cause != "gateway" {
-			t.Errorf("x-ms-failure-cause %q", cause)
-		}
-		if got.failure(t).Error.Code == "" {
-			t.Errorf("no ARM error: %s", got)
-		}
 		if part := leaked(got.String()); part != "" {
 			t.Errorf("%q reached the client: %s", part, got)
-		}
-		for _, r := range reached {
-			if r.target != plain.target {
-				t.Errorf("the provider was asked for %s", r.target)
-			}
 		}
 	}}
 	for name, address := range foreignAddresses(x, own) {
@@ -334,11 +323,7 @@ func testPageGuards(t *testing.T, w *world) {
 	}
 	for name, m := range map[string]message{"asked for": {target: plain.target, header: []string{"Accept-Encoding: gzip"}}, "not asked for": plain} {
 		t.Run("F1 compressed, "+name, func(t *testing.T) {
-			get(t, m, zipped(pageOf(`"https://evil.example/x"`)), want{status: 502, either: true, check: func(t *testing.T, got reply, _ []received) {
-				if got.status == 200 {
-					t.Errorf("a page that the gateway cannot have read was passed on: %s", got)
-				}
-			}})
+			get(t, m, zipped(pageOf(`"https://evil.example/x"`)), refused)
 		})
 	}
 
@@ -382,11 +367,7 @@ func testPageGuards(t *testing.T, w *world) {
 	})
 	t.Run("an action's page", func(t *testing.T) {
 		m := message{method: "POST", target: g + list + "/one/listThings" + q}
-		get(t, m, ok(200, `{"value":[],"nextLink":"https://evil.example/x"}`), want{status: 502, either: true, check: func(t *testing.T, got reply, _ []received) {
-			if part := leaked(got.String()); part != "" {
-				t.Errorf("%q reached the client: %s", part, got)
-			}
-		}})
+		get(t, m, ok(200, `{"value":[],"nextLink":"https://evil.example/x"}`), refused)
 	})
 	t.Run("an error with a next link is no page", func(t *testing.T) {
 		get(t, plain, ok(404, `{"error":{"code":"a","message":"b"}}`), want{status: 404, reaches: "raw westus"})

@@ -41,9 +41,6 @@ func notFound(target string) want {
 		text: "No HTTP resource was found that matches the request URI '" + path + "'."}
 }
 
-// malformedPath is what a path gets that nothing may interpret.
-var malformedPath = want{status: 400, code: "InvalidRequestUri"}
-
 func testIDs(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "ids")
@@ -62,9 +59,9 @@ func testIDs(t *testing.T, w *world) {
 
 		{`/ without a version`, get("/"), want{status: 400, code: "MissingApiVersionParameter",
 			text: "The api-version query parameter (?api-version=) is required for all requests."}},
-		{`/`, get("/" + q), want{status: 404, code: "HttpResourceNotFound"}},
-		{`//`, get("//" + q), want{status: 404, code: "HttpResourceNotFound"}},
-		{`//example.com`, get("//example.com" + q), want{status: 404, code: "HttpResourceNotFound"}},
+		{`/`, get("/" + q), notFound("/")},
+		{`//`, get("//" + q), notFound("/")},
+		{`//example.com`, get("//example.com" + q), notFound("/example.com")},
 		{`S`, get(S + q), want{status: 200, check: body("subscriptionId", subscription, "id", S)}},
 		{`S/`, get(S + "/" + q), want{status: 200, check: body("subscriptionId", subscription)}},
 		{`S//`, get(S + "//" + q), want{status: 200, check: body("subscriptionId", subscription)}},
@@ -88,23 +85,24 @@ func testIDs(t *testing.T, w *world) {
 		{`.../NS/t/n/`, get(vm + "/" + q), want{status: 200, reaches: "eastus", as: vm + q, check: body("name", "n")}},
 		{`.../NS/t/n/t2`, get(vm + "/disks" + q), want{status: 200, reaches: "eastus", check: listed}},
 		{`.../NS/t/n/t2/n2`, get(vm + "/disks/n2" + q), want{status: 200, reaches: "eastus", check: body("name", "n2")}},
-		{`S/resourceGroups//providers/NS/t/n`, get(S + "/resourceGroups/" + c + "/n" + q), want{status: 400, code: "InvalidRequestUri", codes: []string{"InvalidResourceGroup"}}},
-		{`S/resourceGroups/providers/NS/t/n`, get(S + "/resourceGroups" + c + "/n" + q), want{status: 404, code: "HttpResourceNotFound", codes: []string{"ResourceGroupNotFound"}}},
+		{`S/resourceGroups//providers/NS/t/n`, get(S + "/resourceGroups/" + c + "/n" + q), want{status: 400, code: "InvalidResourceGroup", text: "The provided resource group name '' is empty.", about: "resourceGroupName"}},
+		{`S/resourceGroups/providers/NS/t/n`, get(S + "/resourceGroups" + c + "/n" + q), want{status: 404, code: "ResourceGroupNotFound", text: "Resource group 'providers' could not be found.", about: "resourceGroupName"}},
 		{`S/.../PROVIDERS/NS/T/N`, get(g + "/PROVIDERS/CONTOSO.COMPUTE/VIRTUALMACHINES/N" + q), want{status: 200, reaches: "eastus"}},
 		{`S/providers/NS/locations/eastus/operationStatuses/1`, get(S + "/providers/Contoso.Compute/locations/eastus/operationStatuses/1" + q),
 			want{status: 404, reaches: "eastus"}},
 		{`S/providers/NS/locations/East US/operationResults/1`, get(S + "/providers/Contoso.Compute/locations/East%20US/operationResults/1" + q),
 			want{status: 404, reaches: "eastus"}},
 		{`S/providers/NS/locations/nowhere/operationResults/1`, get(S + "/providers/Contoso.Compute/locations/nowhere/operationResults/1" + q),
-			want{status: 404, oneOf: []int{400}, code: "NoRegisteredProviderFound", codes: []string{"HttpResourceNotFound", "LocationNotAvailableForResourceType"}}},
+			want{status: 400, code: "NoRegisteredProviderFound", about: "location",
+				text: "No registered resource provider found for location 'nowhere' and API version '2024-01-01' for type 'locations/operationResults'. The supported api-versions are '2024-06-01-preview, 2024-01-01, 2023-01-01'. The supported locations are 'westus, eastus, northeurope'."}},
 		{`S/providers/NS/locations/eastus/usages`, get(S + "/providers/Contoso.Compute/locations/eastus/usages" + q), want{status: 200, reaches: "eastus"}},
 		{`S/providers/NS/checkNameAvailability`, message{method: "POST", target: S + "/providers/Contoso.Compute/checkNameAvailability" + q,
 			body: `{"name":"x","type":"Contoso.Compute/virtualMachines"}`}, want{status: 200, reaches: "global"}},
 		{`S/providers/NS/locations/westus/checkNameAvailability`, message{method: "POST",
 			target: S + "/providers/Contoso.Compute/locations/westus/checkNameAvailability" + q,
 			body:   `{"name":"x","type":"Contoso.Compute/virtualMachines"}`}, want{status: 200, reaches: "westus"}},
-		{`/providers/NS/t/n`, get("/providers/Contoso.Insight/annotations/n" + q), want{status: 404, oneOf: []int{200, 400}, reaches: "global"}},
-		{`/providers/NS/t`, get("/providers/Contoso.Insight/annotations" + q), want{status: 200, oneOf: []int{404, 400}, reaches: "global"}},
+		{`/providers/NS/t/n`, get("/providers/Contoso.Insight/annotations/n" + q), want{status: 404, reaches: "global"}},
+		{`/providers/NS/t`, get("/providers/Contoso.Insight/annotations" + q), want{status: 404, reaches: "global"}},
 		{`/providers/NS/t/n of a type that lives in groups`, get("/providers/Contoso.Compute/virtualMachines/n" + q), notFound("/providers/Contoso.Compute/virtualMachines/n")},
 		{`/providers/NS`, get("/providers/Contoso.Compute" + q), want{status: 200, check: body("namespace", "Contoso.Compute")}},
 		{`/providers`, get("/providers" + q), want{status: 200, check: listed}},
@@ -123,7 +121,7 @@ func testIDs(t *testing.T, w *world) {
 		{`.../NS/t/providers`, get(g + c + "/providers" + q), want{status: 200, reaches: "northeurope", check: body("name", "providers")}},
 		{`.../NS/t/providers/t2`, get(g + c + "/providers/disks" + q), want{status: 200, reaches: "northeurope", check: listed}},
 		{`.../NS/providers/n`, get(g + "/providers/Contoso.Compute/providers/n" + q),
-			want{status: 404, oneOf: []int{400}, code: "InvalidResourceType", codes: []string{"HttpResourceNotFound"}}},
+			want{status: 400, code: "InvalidResourceType", text: "The resource type 'providers' is malformed: it has ASCII letters and digits only.", about: "resourceType"}},
 		{`POST .../t/n/listKeys`, message{method: "POST", target: vm + "/listKeys" + q}, want{status: 200, reaches: "eastus"}},
 		{`POST .../t/n/t2/n2/unknownAction`, message{method: "POST", target: vm + "/disks/n2/unknownAction" + q}, want{status: 404, reaches: "eastus"}},
 		{`POST .../t/absent/listKeys`, message{method: "POST", target: g + c + "/absent/listKeys" + q}, want{status: 404, code: "ResourceNotFound",

@@ -37,16 +37,8 @@ func testLocations(t *testing.T, w *world) {
 		row{"missing", message{method: "PUT", target: at + "none" + q, body: `{"properties":{}}`}, required},
 		row{"only below properties", message{method: "PUT", target: at + "none" + q, body: `{"properties":{"location":"westus"}}`}, required},
 		row{"null", message{method: "PUT", target: at + "none" + q, body: `{"location":null}`}, required},
-		row{"empty", create("none", ""), func() want {
-			x := required
-			x.codes, x.text = []string{"LocationNotAvailableForResourceType"}, ""
-			return x
-		}()},
-		row{"white space", create("none", "  "), func() want {
-			x := required
-			x.codes, x.text = []string{"LocationNotAvailableForResourceType"}, ""
-			return x
-		}()},
+		row{"empty", create("none", ""), required},
+		row{"white space", create("none", "  "), required},
 		row{"a global type", message{method: "PUT", target: g + "/providers/Contoso.Insight/profiles/p" + q, body: located("global")}, want{status: 201, reaches: "global"}},
 		row{"a global type, in capitals", message{method: "PUT", target: g + "/providers/Contoso.Insight/profiles/p2" + q, body: located("Global")}, want{status: 201, reaches: "global"}},
 		row{"a global type in a region", message{method: "PUT", target: g + "/providers/Contoso.Insight/profiles/p3" + q, body: located("westus")},
@@ -61,15 +53,16 @@ func testLocations(t *testing.T, w *world) {
 		row{"nested, without one", message{method: "PUT", target: at + "la/disks/a" + q, body: `{"properties":{}}`}, want{status: 201, reaches: "westus"}},
 		row{"nested, the parent's", message{method: "PUT", target: at + "la/disks/b" + q, body: located("West US")}, want{status: 201, reaches: "westus"}},
 		row{"nested, another", message{method: "PUT", target: at + "la/disks/c" + q, body: located("eastus")},
-			want{status: 400, code: "LocationNotAvailableForResourceType", like: "^The provided location 'eastus' is not available for resource type 'Contoso.Compute/virtualMachines/disks'\\."}},
+			notOffered("eastus", "Contoso.Compute/virtualMachines/disks", "westus")},
 		row{"nested, an existing one elsewhere", message{method: "PUT", target: at + "la/disks/a" + q, body: located("eastus")},
-			want{status: 400, oneOf: []int{409}, code: "LocationNotAvailableForResourceType", codes: []string{"InvalidResourceLocation"}}},
+			notOffered("eastus", "Contoso.Compute/virtualMachines/disks", "westus")},
 		row{"nested below nothing", message{method: "PUT", target: at + "absent/disks/a" + q, body: `{"properties":{}}`},
-			want{status: 404, code: "ParentResourceNotFound", like: "^Can not perform requested operation on nested resource\\. Parent resource '.*absent' not found\\.$"}},
+			want{status: 404, code: "ParentResourceNotFound", text: "Can not perform requested operation on nested resource. Parent resource 'absent' not found.", about: at + "absent"}},
 		row{"nested proxy-only", message{method: "PUT", target: at + "la/runCommands/r" + q, body: `{"properties":{}}`}, want{status: 201, reaches: "westus"}},
 
 		row{"a group in no region", message{method: "PUT", target: S + "/resourceGroups/locations-new" + q, body: located("nowhere")},
-			want{status: 400, code: "LocationNotAvailableForResourceGroup"}},
+			want{status: 400, code: "LocationNotAvailableForResourceGroup", about: "location",
+				text: "The provided location 'nowhere' is not available for resource group. List of available regions is 'westus,eastus,northeurope'."}},
 		row{"a group without location", message{method: "PUT", target: S + "/resourceGroups/locations-new" + q, body: `{"tags":{}}`}, required},
 		row{"a group elsewhere", message{method: "PUT", target: g + q, body: located("eastus")}, want{status: 409, code: "InvalidResourceGroupLocation",
 			text: "Invalid resource group location 'eastus'. The Resource group already exists in location 'westus'."}},

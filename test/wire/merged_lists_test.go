@@ -130,7 +130,12 @@ func testMergedLists(t *testing.T, w *world) {
 	t.Run("F9 the same id twice", func(t *testing.T) {
 		pages("westus", map[string]string{"": page("", item("same"), item("w1"))})
 		pages("eastus", map[string]string{"": page("", `{"id":"`+strings.ToUpper(path)+`/SAME","name":"same"}`, item("e1"))})
+		const strays = "portico_list_strays_total"
+		before := w.metric(t, strays)
 		expect(t, walk(t, ""), "same", "w1", "e1")
+		if n := w.metric(t, strays) - before; n != 1 {
+			t.Errorf("%v strays were counted, want 1", n)
+		}
 	})
 	own := map[string]string{"westus": w.scripted["westus"].url, "eastus": w.scripted["eastus"].url}
 	for name, base := range map[string]string{"on the provider's own host": own["westus"], "on the public host": publicURL, "relative": ""} {
@@ -154,19 +159,27 @@ func testMergedLists(t *testing.T, w *world) {
 		expect(t, walk(t, ""))
 	})
 
-	fails := func(t *testing.T, query string) {
+	// fails asks for a list that fails as a whole, as the region in the west did.
+	fails := func(t *testing.T, query string, west fault) {
 		t.Helper()
 		got, reached := ask(t, query)
-		if (got.status < 500 || got.status > 504) && got.status != 429 {
-			t.Errorf("status %d, want the whole list to fail: %s", got.status, got)
-			return
+		status, code := 503, "ServiceUnavailable"
+		if west.Code == "Slow" {
+			status, code = 429, "TooManyRequests"
 		}
-		ownAnswer(t, got)
-		if cause := got.header.Get("x-ms-failure-cause"); cause != "gateway" {
-			t.Errorf("x-ms-failure-cause %q", cause)
+		asked := "2"
+		if query != "" {
+			asked = "1" // the other one has no second page
 		}
-		if f := got.failure(t).Error; f.Code == "" || f.Message == "" {
-			t.Errorf("no ARM error: %s", got)
+		row{want: want{status: status, code: code, text: "The list could not be completed: 1 of " + asked + " regions of 'Contoso.Raw' did not answer as they should. Please see details."}}.failed(t, got)
+		if got.status != status {
+			t.Errorf("status %d, want %d: %s", got.status, status, got)
+		}
+		if f := got.failure(t).Error; len(f.Details) != 1 || f.Details[0].Code != west.Code || f.Details[0].Target != "westus" || west.Message != "" && f.Details[0].Message != west.Message || f.Details[0].Message == "" {
+			t.Errorf("details %+v, want %+v of westus", f.Details, west)
+		}
+		if got.header.Get("x-ms-portico-completed") != "false" {
+			t.Errorf("x-ms-portico-completed %q", got.header.Values("x-ms-portico-completed"))
 		}
 		if part := leaked(got.String()); part != "" || strings.Contains(string(got.body), `"e1"`) {
 			t.Errorf("%q or an element reached the client: %s", part, got)
@@ -186,14 +199,14 @@ func testMergedLists(t *testing.T, w *world) {
 		t.Run("F1 "+name, func(t *testing.T) {
 			pages("westus", map[string]string{"": page(quote(address+path+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
 			pages("eastus", map[string]string{"": page("", item("e1"))})
-			fails(t, "")
+			fails(t, "", fault{Code: "InvalidProviderResponse"})
 		})
 	}
 	for name, other := range map[string]string{"another path": S + "/resourceGroups/other" + list, "the path of another list": S + list, "up and down": path + "/../pages", "an empty path": ""} {
 		t.Run("F1 "+name, func(t *testing.T) {
 			pages("westus", map[string]string{"": page(quote(own["westus"]+other+q+"&$skipToken=2"), item("w1")), "2": page("", item("w2"))})
 			pages("eastus", map[string]string{"": page("", item("e1"))})
-			fails(t, "")
+			fails(t, "", fault{Code: "InvalidProviderResponse"})
 		})
 	}
 	good := page("", item("e1"))
@@ -201,7 +214,11 @@ func testMergedLists(t *testing.T, w *world) {
 		t.Run("F8 one region: "+name, func(t *testing.T) {
 			pages("westus", map[string]string{"": answer})
 			pages("eastus", map[string]string{"": good})
-			fails(t, "")
+			told, plain := badPageFaults[name]
+			if !plain {
+				told = fault{Code: "InvalidProviderResponse"}
+			}
+			fails(t, "", told)
 		})
 	}
 	t.Run("F8 the second page of one region", func(t *testing.T) {
@@ -212,7 +229,8 @@ func testMergedLists(t *testing.T, w *world) {
 		if next == nil || got.header.Get("x-ms-portico-completed") != "true" {
 			t.Fatalf("no second page: %s", got)
 		}
-		fails(t, strings.TrimPrefix(*next, publicURL+path+q))
+		fails(t, strings.TrimPrefix(*next, publicURL+path+q), fault{Code: "InvalidProviderResponse",
+			Message: "The resource provider 'Contoso.Raw' returned an invalid response: status 503."})
 	})
 
 	t.Run("the reference provider in three regions", func(t *testing.T) {
@@ -235,6 +253,18 @@ func testMergedLists(t *testing.T, w *world) {
 			expect(t, all, wanted...)
 		}
 	})
+}
+
+// badPageFaults are the details of those bad pages that are more than an invalid
+// response: the provider's own error, or none of its words.
+var badPageFaults = map[string]fault{
+	"503": {Code: "Busy", Message: "m"}, "429": {Code: "Slow", Message: "m"}, "401": {Code: "Who", Message: "m"}, "403": {Code: "Denied", Message: "m"},
+	"hang up":                 {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."},
+	"reset":                   {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."},
+	"broken off in the array": {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."},
+	"no gzip":                 {Code: "BadGatewayConnection"},
+	"another encoding":        {Code: "BadGatewayConnection"},
+	"over 8 MiB":              {Code: "ResponseTooLarge", Message: "The response of 'Contoso.Raw' exceeds the maximum size of a page and was dropped."},
 }
 
 // badPages are what a provider may answer that is no page.

@@ -31,26 +31,31 @@ func groupNames(t *testing.T, w *world) {
 		)
 	}
 	for name, bad := range map[string]string{
-		"a b": " ", "a%b": "%", "a&b": "&", "a:b": ":", "a<b>": "<>", "a?b": "?", "a#b": "#", "a+b": "+", "a*b,c": "*,",
+		"a b": " ", "a&b": "&", "a:b": ":", "a<b>": "<>", "a?b": "?", "a#b": "#", "a+b": "+", "a*b,c": "*,",
 		"a@b": "@", "a'b": "'", "a~b": "~", "a\u00b2": "\u00b2", "a\u2160": "\u2160", "a\u0301": "\u0301", "\U0001F600": "\U0001F600",
 	} {
 		rows = append(rows, row{"refused " + name, message{method: "PUT", target: S + "/resourceGroups/" + url.PathEscape(name) + q, body: `{"location":"westus"}`},
-			want{status: 400, code: "InvalidResourceGroup", codes: encodedPercent(name), target: name != "a%b",
-				like: like("The provided resource group name '"+name+"' has these invalid characters: '"+bad+"'.", name)}})
+			want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
+				text: "The provided resource group name '" + name + "' has these invalid characters: '" + bad + "'. The name can only be a letter, digit, '-', '.', '(', ')' or '_'."}})
 	}
-	for name, escaped := range map[string]string{
-		"a.": "a.", "(a).": "(a).", "91 chars": strings.Repeat("x", 91), "91 letters of three bytes": strings.Repeat(url.PathEscape("日"), 91),
+	for name, c := range map[string]struct {
+		escaped string
+		want    want
+	}{
+		"a.": {"a.", endsInAStop("a.")}, "(a).": {"(a).", endsInAStop("(a).")},
+		"91 chars":                  {strings.Repeat("x", 91), tooLong(strings.Repeat("x", 91))},
+		"91 letters of three bytes": {strings.Repeat(url.PathEscape("日"), 91), tooLong(strings.Repeat("日", 91))},
+		// It cannot be told from a path that is escaped twice.
+		"a%b": {"a%25b", want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: a path is encoded once."}},
 	} {
 		rows = append(rows,
-			row{"refused " + name, message{method: "PUT", target: S + "/resourceGroups/" + escaped + q, body: `{"location":"westus"}`},
-				want{status: 400, code: "InvalidResourceGroup", target: true}},
-			row{"refused below " + name, message{target: S + "/resourceGroups/" + escaped + "/providers/Contoso.Compute/virtualMachines/n" + q},
-				want{status: 400, code: "InvalidResourceGroup", target: true}},
+			row{"refused " + name, message{method: "PUT", target: S + "/resourceGroups/" + c.escaped + q, body: `{"location":"westus"}`}, c.want},
+			row{"refused below " + name, message{target: S + "/resourceGroups/" + c.escaped + "/providers/Contoso.Compute/virtualMachines/n" + q}, c.want},
 		)
 	}
 	rows = append(rows,
 		row{"empty", message{method: "PUT", target: S + "/resourceGroups/" + q, body: `{"location":"westus"}`},
-			want{status: 405, code: "MethodNotAllowed"}},
+			want{status: 405, code: "MethodNotAllowed", text: "The requested resource does not support http method 'PUT'."}},
 		row{"a/b", message{method: "PUT", target: S + "/resourceGroups/a/b" + q, body: `{"location":"westus"}`}, notFound(S + "/resourceGroups/a/b")},
 		row{"absent", message{target: S + "/resourceGroups/names-absent" + q},
 			want{status: 404, code: "ResourceGroupNotFound", text: "Resource group 'names-absent' could not be found."}},
@@ -64,22 +69,20 @@ func groupNames(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
-// encodedPercent gives the code that a name holding an encoded percent sign may
-// have as well: it cannot be told from a doubly encoded path.
-func encodedPercent(name string) []string {
-	if strings.Contains(name, "%") {
-		return []string{"InvalidRequestUri"}
-	}
-	return nil
+// endsInAStop, tooLong and invalidName are the answers to names of these kinds.
+func endsInAStop(group string) want {
+	return want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
+		text: "The provided resource group name '" + group + "' ends with a full stop. The last character can only be a letter, digit, '-', '(', ')' or '_'."}
 }
 
-// like quotes the recorded beginning of a message; a name with a percent sign
-// may have failed before it was read as a name.
-func like(text, name string) string {
-	if strings.Contains(name, "%") {
-		return ""
-	}
-	return "^" + quoteMeta(text)
+func tooLong(group string) want {
+	return want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
+		text: "The provided resource group name '" + group + "' is longer than 90 characters."}
+}
+
+func invalidName(name string) want {
+	return want{status: 400, code: "InvalidResourceName", about: "resourceName",
+		text: "The provided resource name '" + name + `' is invalid. A name has 1 to 260 characters and cannot include '<', '>', '%', '&', ':', '\', '?', '/' or control characters.`}
 }
 
 // A namespace is ASCII letters, digits and full stops, and matches without
@@ -95,20 +98,21 @@ func namespaces(t *testing.T, w *world) {
 	}
 	for _, ns := range []string{"Contoso-Compute", "Contoso_Compute", "Contóso.Compute", "Contoso Compute", "Contoso.Compute(1)", "Contoso.\u212aompute", "Contoso.Compute;v=1", "Contoso..Compute", ".Contoso"} {
 		escaped := strings.ReplaceAll(url.PathEscape(ns), "%3B", ";")
+		malformed := want{status: 400, code: "InvalidResourceNamespace", about: "resourceProviderNamespace", text: "The resource namespace '" + ns + "' is invalid."}
 		rows = append(rows,
 			row{"malformed " + ns, message{target: g + "/providers/" + escaped + "/virtualMachines/n" + q},
-				want{status: 400, code: "InvalidResourceNamespace", target: true}},
+				malformed},
 			row{"malformed at the subscription " + ns, message{target: S + "/providers/" + escaped + q},
-				want{status: 400, code: "InvalidResourceNamespace", target: true}},
+				malformed},
 		)
 	}
 	for _, ns := range []string{"Contoso.Unknown", "Microsoft", "microsoft.compute", "Contoso", "1"} {
 		text := "The resource namespace '" + ns + "' is invalid."
 		rows = append(rows,
-			row{"unknown " + ns, message{target: g + "/providers/" + ns + "/virtualMachines/n" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
-			row{"unknown at the subscription " + ns, message{target: S + "/providers/" + ns + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
-			row{"unknown at the tenant " + ns, message{target: "/providers/" + ns + "/operations" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
-			row{"unknown, register " + ns, message{method: "POST", target: S + "/providers/" + ns + "/register" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, target: true}},
+			row{"unknown " + ns, message{target: g + "/providers/" + ns + "/virtualMachines/n" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, about: "resourceProviderNamespace"}},
+			row{"unknown at the subscription " + ns, message{target: S + "/providers/" + ns + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, about: "resourceProviderNamespace"}},
+			row{"unknown at the tenant " + ns, message{target: "/providers/" + ns + "/operations" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, about: "resourceProviderNamespace"}},
+			row{"unknown, register " + ns, message{method: "POST", target: S + "/providers/" + ns + "/register" + q}, want{status: 404, code: "InvalidResourceNamespace", text: text, about: "resourceProviderNamespace"}},
 		)
 	}
 	w.table(t, rows)
@@ -126,13 +130,15 @@ func typeNames(t *testing.T, w *world) {
 	}
 	for _, name := range []string{"virtual-machines", "virtual_machines", "virtual.machines", "virtual machines", "virtualMachiné", "virtualMachine\u017f", "virtualMachines;v=1", "(virtualMachines)"} {
 		escaped := strings.ReplaceAll(url.PathEscape(name), "%3B", ";")
+		malformed := want{status: 400, code: "InvalidResourceType", about: "resourceType",
+			text: "The resource type '" + name + "' is malformed: it has ASCII letters and digits only."}
 		rows = append(rows,
-			row{"malformed " + name, message{target: ns + escaped + "/n" + q}, want{status: 400, code: "InvalidResourceType", target: true}},
-			row{"malformed, nested " + name, message{target: vm + "/" + escaped + "/n" + q}, want{status: 400, code: "InvalidResourceType", target: true}},
-			row{"malformed, list " + name, message{target: S + "/providers/Contoso.Compute/" + escaped + q}, want{status: 400, code: "InvalidResourceType", target: true}},
+			row{"malformed " + name, message{target: ns + escaped + "/n" + q}, malformed},
+			row{"malformed, nested " + name, message{target: vm + "/" + escaped + "/n" + q}, malformed},
+			row{"malformed, list " + name, message{target: S + "/providers/Contoso.Compute/" + escaped + q}, malformed},
 		)
 	}
-	unknown := want{status: 404, code: "InvalidResourceType", target: true,
+	unknown := want{status: 404, code: "InvalidResourceType", about: "resourceType",
 		text: "The resource type could not be found in the namespace 'Contoso.Compute' for api version '2024-01-01'."}
 	rows = append(rows,
 		row{"unknown", message{target: ns + "unknowns/n" + q}, unknown},
@@ -167,21 +173,25 @@ func resourceNames(t *testing.T, w *world) {
 	for _, name := range []string{"a<b", "a>b", "a&b", "a:b"} {
 		rows = append(rows,
 			row{"refused " + name, message{method: "PUT", target: at + url.PathEscape(name) + q, body: located("eastus")},
-				want{status: 400, code: "InvalidResourceName", target: true}},
-			row{"refused, nested " + name, message{target: at + "a/disks/" + url.PathEscape(name) + q}, want{status: 400, code: "InvalidResourceName", target: true}},
+				invalidName(name)},
+			row{"refused, nested " + name, message{target: at + "a/disks/" + url.PathEscape(name) + q}, invalidName(name)},
 			row{"refused, extension " + name, message{target: at + "a/providers/Contoso.Insight/diagnosticSettings/" + url.PathEscape(name) + q},
-				want{status: 400, code: "InvalidResourceName", target: true}},
+				invalidName(name)},
 		)
 	}
-	for name, escaped := range map[string]string{
-		"261 chars": strings.Repeat("x", 261), "300 chars": strings.Repeat("x", 300), "261 letters of three bytes": strings.Repeat(url.PathEscape("日"), 261),
+	for name, long := range map[string]string{
+		"261 chars": strings.Repeat("x", 261), "300 chars": strings.Repeat("x", 300), "261 letters of three bytes": strings.Repeat("日", 261),
 	} {
-		rows = append(rows, row{"refused " + name, message{method: "PUT", target: at + escaped + q, body: located("eastus")},
-			want{status: 400, code: "InvalidResourceName", target: true}})
+		rows = append(rows, row{"refused " + name, message{method: "PUT", target: at + url.PathEscape(long) + q, body: located("eastus")}, invalidName(long)})
 	}
-	for name, escaped := range map[string]string{"?": "a%3Fb", "%": "a%25b", `\`: "a%5Cb", "/": "a%2Fb", "control": "a%01b", "C1 control": "a%C2%85b"} {
-		rows = append(rows, row{"refused " + name, message{method: "PUT", target: at + escaped + q, body: located("eastus")},
-			want{status: 400, code: "InvalidResourceName", codes: []string{"InvalidRequestUri"}}})
+	uri := func(why string) want {
+		return want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: " + why + "."}
+	}
+	for escaped, expected := range map[string]want{
+		"a%3Fb": invalidName("a?b"), "a%C2%85b": invalidName("a\u0085b"), "a%25b": uri("a path is encoded once"), "a%5Cb": uri("a path holds no backslash"),
+		"a%2Fb": uri("a segment holds no encoded slash"), "a%01b": uri("a path holds no control character"),
+	} {
+		rows = append(rows, row{"refused " + escaped, message{method: "PUT", target: at + escaped + q, body: located("eastus")}, expected})
 	}
 	w.table(t, rows)
 }
@@ -200,7 +210,7 @@ func casing(t *testing.T, w *world) {
 		{"reads changed nothing", message{target: g + "/resources" + q}, want{status: 200, check: listing("name", "Machine")}},
 		{"the same resource in another casing and region", message{method: "PUT", target: upper + q, body: located("westus")},
 			want{status: 409, code: "InvalidResourceLocation",
-				like: "^The resource '(?i:machine)' already exists in location 'northeurope' in resource group '(?i:names-casing)'. A resource with the same name cannot be created in location 'westus'. Please select a new resource name.$"}},
+				text: "The resource 'MACHINE' already exists in location 'northeurope' in resource group 'NAMES-CASING'. A resource with the same name cannot be created in location 'westus'. Please select a new resource name."}},
 		{"put in capitals", message{method: "PUT", target: shouted + q, body: located("northeurope")},
 			want{status: 200, reaches: "northeurope", check: body("name", "MACHINE")}},
 		{"the latest put's casing", message{target: g + "/resources" + q}, want{status: 200, check: listing("name", "MACHINE")}},

@@ -27,6 +27,7 @@ type want struct {
 	text    string   // error.message, exactly
 	like    string   // a regular expression for error.message
 	target  bool     // error.target must say what is wrong
+	about   string   // error.target, exactly
 	reaches string   // the one provider that gets the request; none when empty
 	either  bool     // the documents leave open whether a provider gets it
 	as      string   // the path and query that it gets; the request's own when empty
@@ -94,6 +95,9 @@ func (r row) failed(t *testing.T, got reply) {
 	}
 	if r.want.target && f.Target == "" {
 		t.Errorf("error.target is empty\n%s", got)
+	}
+	if r.about != "" && f.Target != r.about {
+		t.Errorf("error.target %q, want %q\n%s", f.Target, r.about, got)
 	}
 }
 

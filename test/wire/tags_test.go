@@ -56,31 +56,40 @@ func testTags(t *testing.T, w *world) {
 			rows = append(rows, row{x.name + name, message{method: x.method, target: x.target, body: x.body}, expected})
 		}
 	}
+	tooMany := func(n int) want {
+		return want{status: 400, code: "TagCountExceeded", about: "tags", text: fmt.Sprintf("The number of tags '%d' exceeds the maximum of '50'.", n)}
+	}
+	longName := func(name string) want {
+		return want{status: 400, code: "InvalidTagNameLength", about: "tags", text: "The tag name '" + name + "' is invalid: a tag name has 1 to 512 characters."}
+	}
+	reserved := func(names string) want {
+		return want{status: 400, code: "InvalidTagNameCharacters", about: "tags", text: "The tag names '" + names + `' have reserved characters '<,>,%,&,\,?,/' or control characters.`}
+	}
 	both("50 tags", many(50), want{})
-	both("51 tags", many(51), want{status: 400, code: "TagCountExceeded", target: true})
-	both("1000 tags", many(1000), want{status: 400, code: "TagCountExceeded", target: true})
+	both("51 tags", many(51), tooMany(51))
+	both("1000 tags", many(1000), tooMany(1000))
 	both("name of 512", one(strings.Repeat("k", 512), "v"), want{})
-	both("name of 513", one(strings.Repeat("k", 513), "v"), want{status: 400, code: "InvalidTagNameLength", target: true})
+	both("name of 513", one(strings.Repeat("k", 513), "v"), longName(strings.Repeat("k", 513)))
 	both("name of 512 letters of two bytes", one(strings.Repeat("é", 512), "v"), want{})
-	both("name of 513 letters of two bytes", one(strings.Repeat("é", 513), "v"), want{status: 400, code: "InvalidTagNameLength", target: true})
+	both("name of 513 letters of two bytes", one(strings.Repeat("é", 513), "v"), longName(strings.Repeat("é", 513)))
 	both("value of 256", one("a", strings.Repeat("v", 256)), want{})
-	both("value of 257", one("a", strings.Repeat("v", 257)), want{status: 400, code: "InvalidTagValueLength", target: true})
+	both("value of 257", one("a", strings.Repeat("v", 257)), want{status: 400, code: "InvalidTagValueLength", about: "tags.a",
+		text: "The value of the tag 'a' is invalid: a tag value has at most 256 characters."})
 	both("value of 256 letters of three bytes", one("a", strings.Repeat("日", 256)), want{})
-	both("value of 257 letters of three bytes", one("a", strings.Repeat("日", 257)), want{status: 400, code: "InvalidTagValueLength", target: true})
+	both("value of 257 letters of three bytes", one("a", strings.Repeat("日", 257)), want{status: 400, code: "InvalidTagValueLength", about: "tags.a",
+		text: "The value of the tag 'a' is invalid: a tag value has at most 256 characters."})
 	both("empty value", one("a", ""), want{})
 	both("any characters in a value", one("a", `<>%&\?/`+"\t"), want{})
 	both("a name of other signs", one(`a b:c#d.e-f_g+h@i(j)"k'é日`, "v"), want{})
 	for _, c := range []string{"<", ">", "%", "&", `\`, "?", "/"} {
 		name := "a" + c + "b"
-		both("name with "+c, one(name, "v"), want{status: 400, code: "InvalidTagNameCharacters", target: true,
-			text: "The tag names '" + name + `' have reserved characters '<,>,%,&,\,?,/' or control characters.`})
+		both("name with "+c, one(name, "v"), reserved(name))
 	}
 	for _, c := range []string{"\x00", "\n", "\x1f", "\x7f", "\u0085"} {
-		both(fmt.Sprintf("name with %q", c), one("a"+c+"b", "v"), want{status: 400, code: "InvalidTagNameCharacters", target: true})
+		both(fmt.Sprintf("name with %q", c), one("a"+c+"b", "v"), reserved("a"+c+"b"))
 	}
-	both("two bad names", map[string]string{"a<": "v", "b>": "v", "good": "v"}, want{status: 400, code: "InvalidTagNameCharacters",
-		text: `The tag names 'a<, b>' have reserved characters '<,>,%,&,\,?,/' or control characters.`})
+	both("two bad names", map[string]string{"a<": "v", "b>": "v", "good": "v"}, reserved("a<, b>"))
 	rows = append(rows, row{"create with 51 tags", message{method: "PUT", target: g + "/providers/Contoso.Compute/virtualMachines/new" + q,
-		body: `{"location":"westus","tags":` + encode(many(51)) + `}`}, want{status: 400, code: "TagCountExceeded"}})
+		body: `{"location":"westus","tags":` + encode(many(51)) + `}`}, tooMany(51)})
 	w.table(t, rows)
 }
