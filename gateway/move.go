@@ -119,7 +119,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	case sent.Resources == nil || len(*sent.Resources) == 0:
 		return missingMember("resources")
 	}
-	to, fault := routing.Classify(m.router.Map, http.MethodGet, *sent.Target, "")
+	to, fault := routing.ClassifyID(m.router.Map, http.MethodGet, *sent.Target)
 	name := ""
 	if fault == nil {
 		name = to.Path.Group()
@@ -131,7 +131,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	source := arm.Fold(routing.GroupID(m.source.Subscription.ID, m.source.Group.Name))
 	seen := map[string]bool{}
 	for i, id := range *sent.Resources {
-		q, fault := routing.Classify(m.router.Map, http.MethodGet, id, "")
+		q, fault := routing.ClassifyID(m.router.Map, http.MethodGet, id)
 		if fault != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
 			path := fmt.Sprintf("resources[%d]", i)
 			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)

@@ -105,7 +105,7 @@ func later(err error, floor time.Duration) (Verdict, error) {
 func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endpoint, error) {
 	// An ID is the decoded form of a path that was legal when it came in, so it
 	// holds nothing that decoding it again could change.
-	q, fault := routing.Classify(a.Map, http.MethodGet, row.ID, "")
+	q, fault := routing.ClassifyID(a.Map, http.MethodGet, row.ID)
 	switch {
 	case fault != nil:
 		return nil, nil, fault

@@ -61,6 +61,19 @@ func TestSweepAdoptsAnEstate(t *testing.T) {
 	}
 }
 
+// A number sign is a legal character of a name, and no fragment begins with it.
+func TestSweepAdoptsNamesWithNumberSigns(t *testing.T) {
+	s := newSite(t)
+	s.west.hold(vm("a#1"), vm("a#1")+"/disks/d#2")
+	s.create(vm("gone#3"), "westus")
+	report := s.sweep(everything)
+	s.finds(report, 2, 1, 0, 0, 0)
+	s.holds(subscription, "a#1@westus", "a#1/disks/d#2@westus")
+	if !report.Complete() {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestSweepOfARegionThatFailsClaimsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
