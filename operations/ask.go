@@ -72,7 +72,8 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
-	header.Set("Referer", fanout.PublicLink(a.Public, path, query))
+	// Providers put their own token behind it, in the place of any other.
+	header.Set("Referer", fanout.PublicLink(a.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
 	return a.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header})
 }
 
