@@ -40,7 +40,7 @@ type moving struct {
 	groupID   string // of the target, as the client wrote it
 	group     string // its name
 	resources []*routing.Request
-	names     []string // the resources' IDs as the client wrote them
+	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
 }
 
 func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
@@ -140,7 +140,7 @@ func (m *moving) read(content []byte) *arm.Error {
 			return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the resource '%s' is not in the resource group '%s'", id, m.source.Group.Name)).About(id)
 		}
 		if !seen[q.Key()] {
-			m.resources, m.names = append(m.resources, q), append(m.names, id)
+			m.resources, m.names = append(m.resources, q), append(m.names, q.Path.String())
 		}
 		seen[q.Key()] = true
 	}

@@ -25,10 +25,7 @@ func TestNumberSignsInNames(t *testing.T) {
 	}
 	s.ok(200, "PUT", made+"/providers/Microsoft.Resources/tags/default"+own, `{"properties":{"tags":{"a":"b"}}}`)
 
-	id := machinePath("G", "made#2")
-	if got := s.end(s.ok(202, "POST", g+"/moveResources"+own, moveTo(to, id))); got.status != 204 {
-		t.Errorf("%d %s", got.status, got.text)
-	}
+	s.moves(g, to, machinePath("G", "made#2"))
 	if got := s.names(to + "/resources" + own); got != "made#2 made#2/d#" {
 		t.Errorf("%s", got)
 	}
