@@ -8,6 +8,7 @@ func TestValidResourceID(t *testing.T) {
 		group + "/providers/Contoso.Compute/virtualMachines/m":                                           true,
 		group + "/providers/contoso.compute/virtualmachines/m/disks/d":                                   true,
 		group + "/providers/Contoso.Compute/virtualMachines/m/providers/Contoso.Insight/annotations/a b": true,
+		group + "/providers/Contoso.Compute/virtualMachines/m#1":                                         true,
 		group + "/providers/Contoso.Compute/virtualMachines/m/":                                          false,
 		group + "/providers/Contoso.Compute/virtualMachines":                                             false,
 		group + "/providers/Contoso.Compute":                                                             false,

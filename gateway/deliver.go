@@ -12,6 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/jsonscan"
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
@@ -54,7 +55,7 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 	upstream.RemoveHopByHop(answer.Header)
 	for name, values := range answer.Header {
 		switch name {
-		case "Server", "X-Powered-By", tracing.RoutingHeader, tracing.CorrelationHeader, tracing.FailureCauseHeader:
+		case "Server", "X-Powered-By", tracing.RoutingHeader, tracing.CorrelationHeader, tracing.FailureCauseHeader, completedHeader:
 			continue
 		}
 		h[name] = values
@@ -101,9 +102,9 @@ func paged(q *routing.Request, answer *http.Response) bool {
 		return false
 	}
 	switch q.Class {
-	case routing.Collection, routing.Below, routing.AtProvider, routing.Located:
+	case routing.Collection, routing.Below, routing.AtProvider, routing.Located, routing.Poll: // the result of an action may be one
 		return true
-	case routing.Own, routing.NoRoute, routing.Instance, routing.Poll:
+	case routing.Own, routing.NoRoute, routing.Instance:
 	}
 	return false
 }
@@ -126,17 +127,35 @@ func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error
 	if page.NextLink == nil {
 		return nil
 	}
-	links := fanout.Links{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
-	query, err := links.Query(page.NextLink)
+	next, err := g.nextLink(x, p, page.NextLink)
 	if err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error()).About("nextLink")
 	}
 	link := []byte("null")
-	if query != "" {
-		link = quote(fanout.PublicLink(g.public, x.request.Path.Escaped(), query))
+	if next != "" {
+		link = quote(next)
 	}
 	putBack(answer, page.WithNextLink(link))
 	return nil
+}
+
+// nextLink is the link of a page as the client gets it, "" at the end of the
+// list. That of an operation's result leads to where its provider says, since
+// what was polled is no list.
+func (g *Gateway) nextLink(x *exchange, p proxied, link []byte) (string, error) {
+	links := fanout.Links{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
+	path := x.request.Path.Escaped()
+	if text, ok := jsonscan.Text(link); ok && x.request.Class == routing.Poll {
+		var to arm.Path
+		if target, own := g.publicForm(text, p); own && to.Parse(target.EscapedPath()) == nil {
+			links.Path, path = to.String(), to.Escaped()
+		}
+	}
+	query, err := links.Query(link)
+	if err != nil || query == "" {
+		return "", err
+	}
+	return fanout.PublicLink(g.public, path, query), nil
 }
 
 // note logs what did not work without being the client's affair.

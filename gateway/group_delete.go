@@ -145,7 +145,7 @@ func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 	if err != nil {
 		return true, err
 	}
-	q, fault := routing.Classify(g.router.Map, http.MethodDelete, routing.GroupID(subscription.ID, at.group.Name), "")
+	q, fault := routing.ClassifyID(g.router.Map, http.MethodDelete, routing.GroupID(subscription.ID, at.group.Name))
 	if fault != nil {
 		return true, fault
 	}
@@ -158,7 +158,7 @@ func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 // soughtByID is what is needed to ask for a resource of the group of c that is
 // known by its ID alone.
 func (g *Gateway) soughtByID(c ownCall, id string) (routing.Sought, *arm.Error) {
-	q, fault := routing.Classify(g.router.Map, http.MethodGet, id, "")
+	q, fault := routing.ClassifyID(g.router.Map, http.MethodGet, id)
 	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
 		fault = q.NotFound()
 	}

@@ -268,7 +268,7 @@ func (g *Gateway) headGroup(w http.ResponseWriter, r *http.Request, x *exchange,
 }
 
 func (g *Gateway) listGroups(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	p, err := pageOf(x.request.Query)
+	p, err := g.pageOf(x.request)
 	if err != nil {
 		return err
 	}

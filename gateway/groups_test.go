@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"encoding/base64"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -320,6 +321,17 @@ func TestGroupList(t *testing.T) {
 	}
 	if again := decode[named](t, s.ok(200, "GET", s.local(next), "")).NextLink; strings.Count(again, "skipToken") != 1 {
 		t.Errorf("the second link is %s", again)
+	}
+	// A token is of its own list, filter and api-version alone, and of nobody's making.
+	token := next[strings.LastIndex(next, "%24skipToken="):]
+	plain := "%24skipToken=" + base64.RawURLEncoding.EncodeToString([]byte("b"))
+	s.ok(200, "GET", list+"&x=/&$top=3&"+token, "")
+	for _, target := range []string{
+		list + "&x=%2F&" + plain, list + "&" + token, list + "&x=/&$filter=name%20eq%20%27D%27&" + token, inSubscription + "/resourceGroups?api-version=2021-04-01&x=%2F&" + token,
+		inSubscription + "/resources" + own + "&x=%2F&" + token, inSubscription + "/tagNames" + own + "&x=%2F&" + token, "/subscriptions" + own + "&x=%2F&" + token,
+		list + "&x=%2F&" + token[:len(token)-2],
+	} {
+		s.want(400, "InvalidSkipToken", "GET", target, "")
 	}
 	for _, c := range [][2]string{
 		{"&$top=0", "InvalidQueryParameter"}, {"&$top=-1", "InvalidQueryParameter"}, {"&$top=abc", "InvalidQueryParameter"}, {"&$top=", "InvalidQueryParameter"},

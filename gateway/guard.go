@@ -67,9 +67,16 @@ func (l *pollingLinks) records() (all []inventory.Operation) {
 	return all
 }
 
+// finerRetry are further headers by which providers name a pause, in
+// milliseconds: the contract knows none of them, but clients prefer them.
+var finerRetry = []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"}
+
 // clampRetryAfter makes Retry-After of an accepted or finished operation an
-// integer within the contract's bounds; absent stays absent.
+// integer within the contract's bounds, and the only one; absent stays absent.
 func (g *Gateway) clampRetryAfter(h http.Header) {
+	for _, name := range finerRetry {
+		delete(h, name)
+	}
 	if h.Get("Retry-After") == "" {
 		return
 	}

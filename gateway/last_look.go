@@ -205,7 +205,7 @@ func (l *looking) each(ctx context.Context, p place, t *regions.ResourceType, ta
 		Reader: g.upstream, Endpoint: p.endpoint, Namespace: namespace, Public: g.public,
 		Query: "api-version=" + t.APIVersions[0], Header: map[string][]string{},
 	}
-	if err := c.Path.Parse(target); err != nil {
+	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
 	}
 	g.stamp(c.Header, l.exchange, l.exchange.principal.In(l.call.Subscription.TenantID), fanout.PublicLink(g.public, c.Path.Escaped(), c.Query))

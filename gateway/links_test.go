@@ -98,6 +98,12 @@ func TestGuardLinks(t *testing.T) {
 			t.Errorf("%d %s %s became %q, want %q", c.status, c.name, c.sent, got, c.want)
 		}
 	}
+	for status, want := range map[int]string{200: "", 201: "", 202: "", 429: "1", 503: "1"} {
+		got := s.guarded(status, http.Header{"Retry-After-Ms": {"1"}, "X-Ms-Retry-After-Ms": {"1"}})
+		if got.Get("Retry-After-Ms") != want || got.Get("X-Ms-Retry-After-Ms") != want || got.Get("Retry-After") != "" {
+			t.Errorf("%d: %v", status, got)
+		}
+	}
 	for status, want := range map[int]string{200: "10", 201: "10", 202: "10", 429: "1", 503: "1", 307: "1"} {
 		if got := s.guarded(status, http.Header{"Retry-After": {"1"}}).Get("Retry-After"); got != want {
 			t.Errorf("%d: Retry-After %s, want %s", status, got, want)

@@ -52,6 +52,11 @@ func (x *exchange) regionFailure() (regions.RegionFailure, error) {
 	return wanted, nil
 }
 
+// ofOneRepresentation are headers that ask for one representation on condition,
+// or for a part of it. A page that is put together of several has no entity tag,
+// and what a region would answer to them is no page.
+var ofOneRepresentation = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"}
+
 // pageRequest is the request for a page of the list that x asks for.
 func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.Request, error) {
 	asked, err := x.regionFailure()
@@ -62,9 +67,16 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 	if setting == regions.Inherit {
 		setting = g.config.Lists.OnRegionFailure
 	}
+	h := g.outbound(r, x, p, http.MethodGet).Header
+	for _, name := range ofOneRepresentation {
+		delete(h, name)
+	}
+	// Providers put their own token behind it (resource reference, Paging
+	// Response Body); the one that the client sent is none of theirs.
+	h["Referer"] = []string{fanout.PublicLink(g.public, x.request.Path.Escaped(), x.request.Query.Without("$skipToken"))}
 	return fanout.Request{
 		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
-		Header: g.outbound(r, x, p, http.MethodGet).Header, Began: x.started,
+		Header: h, Began: x.started,
 		Endpoints: p.Endpoints, Endpoint: x.request.Type.Endpoint,
 		Asked: asked, Setting: setting,
 	}, nil

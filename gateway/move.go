@@ -40,7 +40,7 @@ type moving struct {
 	groupID   string // of the target, as the client wrote it
 	group     string // its name
 	resources []*routing.Request
-	names     []string // the resources' IDs as the client wrote them
+	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
 }
 
 func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
@@ -119,7 +119,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	case sent.Resources == nil || len(*sent.Resources) == 0:
 		return missingMember("resources")
 	}
-	to, fault := routing.Classify(m.router.Map, http.MethodGet, *sent.Target, "")
+	to, fault := routing.ClassifyID(m.router.Map, http.MethodGet, *sent.Target)
 	name := ""
 	if fault == nil {
 		name = to.Path.Group()
@@ -131,7 +131,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	source := arm.Fold(routing.GroupID(m.source.Subscription.ID, m.source.Group.Name))
 	seen := map[string]bool{}
 	for i, id := range *sent.Resources {
-		q, fault := routing.Classify(m.router.Map, http.MethodGet, id, "")
+		q, fault := routing.ClassifyID(m.router.Map, http.MethodGet, id)
 		if fault != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
 			path := fmt.Sprintf("resources[%d]", i)
 			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
@@ -140,7 +140,7 @@ func (m *moving) read(content []byte) *arm.Error {
 			return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the resource '%s' is not in the resource group '%s'", id, m.source.Group.Name)).About(id)
 		}
 		if !seen[q.Key()] {
-			m.resources, m.names = append(m.resources, q), append(m.names, id)
+			m.resources, m.names = append(m.resources, q), append(m.names, q.Path.String())
 		}
 		seen[q.Key()] = true
 	}

@@ -137,3 +137,16 @@ func TestMoveIntoADeletedSubscription(t *testing.T) {
 		return err == nil && sub.Erased
 	})
 }
+
+// An ID may come as the path of a resource may: with what is no part of it.
+func TestMoveOfIDsWrittenLikePaths(t *testing.T) {
+	s := newSite(t, setup{})
+	s.work()
+	from, to := s.group("From"), s.group("To")
+	a, b := s.machine("From", "A", "westus"), s.machine("From", "b", "eastus")
+	s.ok(201, "PUT", machinePath("From", "c%20c")+api, westus)
+	s.moves(from, to, strings.ToUpper(a)+"/", "/"+b, a, machinePath("From", "c%20c"))
+	if got := s.names(to + "/resources" + own); got != "A b c c" {
+		t.Errorf("%s", got)
+	}
+}

@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"encoding/base64"
 	"strconv"
 
 	"portico/arm"
@@ -26,23 +25,25 @@ const (
 )
 
 // pageOf reads $top and $skipToken. The token is where the page before ended.
-func pageOf(q routing.Query) (page, error) {
+func (g *Gateway) pageOf(q *routing.Request) (page, error) {
 	p := page{top: defaultPage}
-	if text, ok := q.Get("$top"); ok {
+	if text, ok := q.Query.Get("$top"); ok {
 		n, err := strconv.Atoi(text)
 		if err != nil || n < 1 {
 			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
 		}
 		p.top = min(n, largestPage)
 	}
-	if text, ok := q.Get("$skipToken"); ok && text != "" {
-		after, err := base64.RawURLEncoding.DecodeString(text)
-		if err != nil || len(after) == 0 {
-			return p, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
-		}
-		p.after = string(after)
+	var known bool
+	if p.after, known = g.lister.OpenPlace(listed(q)); !known {
+		return p, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
 	}
 	return p, nil
+}
+
+// listed is an own list as its skip tokens are bound to it.
+func listed(q *routing.Request) fanout.Request {
+	return fanout.Request{Path: q.Path, Query: q.Query}
 }
 
 // filterOf reads $filter for a list that knows the given fields; none means all.
@@ -112,7 +113,7 @@ func listOf[T any](g *Gateway, x *exchange, elements []T, rest string, show func
 	if query != "" {
 		query += "&"
 	}
-	query += "%24skipToken=" + base64.RawURLEncoding.EncodeToString([]byte(rest))
+	query += "%24skipToken=" + g.lister.SealPlace(listed(x.request), rest)
 	l.NextLink = fanout.PublicLink(g.public, x.request.Path.Escaped(), query)
 	return l
 }

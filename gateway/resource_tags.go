@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/routing"
 )
 
 // The tags of a resource are its provider's: they are read by GET and changed by
@@ -145,7 +146,7 @@ func (g *Gateway) turn(ctx context.Context, x *exchange, s scope) (inventory.Tur
 // onResource sends a call to a resource on behalf of a request about something
 // that belongs to it, by the whole way that the client's own call would take.
 func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method string, content []byte, ifMatch string) (*captured, error) {
-	q, fault := g.named(method, s.id, "api-version="+defaultVersion(s.on.Type.APIVersions))
+	q, fault := routing.Classify(g.router.Map, method, arm.PathOf(s.id), "api-version="+defaultVersion(s.on.Type.APIVersions))
 	if fault != nil {
 		return nil, fault
 	}

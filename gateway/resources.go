@@ -89,7 +89,7 @@ func shownState(row inventory.Resource) string {
 // what the index believes, not what stands. What was never seen it lacks, until
 // a sweep or a request finds it.
 func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	p, err := pageOf(x.request.Query)
+	p, err := g.pageOf(x.request)
 	if err != nil {
 		return err
 	}

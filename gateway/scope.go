@@ -3,7 +3,6 @@ package gateway
 import (
 	"context"
 	"net/http"
-	"strings"
 
 	"portico/arm"
 	"portico/regions"
@@ -35,7 +34,7 @@ func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
 		return s, nil
 	}
 	var fault *arm.Error
-	if s.on, fault = g.named(http.MethodHead, text, ""); fault != nil {
+	if s.on, fault = routing.ClassifyID(g.router.Map, http.MethodHead, text); fault != nil {
 		return s, fault
 	}
 	if s.on.Class != routing.Instance || s.on.Type == nil {
@@ -53,7 +52,7 @@ func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
 // hop of a path lies.
 func (g *Gateway) hostOf(path *arm.Path) (string, *arm.Error) {
 	n := path.Hop(1).Start()
-	q, fault := g.named(http.MethodHead, path.Prefix(n), "")
+	q, fault := routing.ClassifyID(g.router.Map, http.MethodHead, path.Prefix(n))
 	if fault != nil {
 		return "", fault
 	}
@@ -72,16 +71,10 @@ func (g *Gateway) mustStand(ctx context.Context, x *exchange, s scope) error {
 	if s.host == "" {
 		return nil
 	}
-	host, fault := g.named(http.MethodHead, s.host, "")
+	host, fault := routing.ClassifyID(g.router.Map, http.MethodHead, s.host)
 	if fault != nil {
 		return fault
 	}
 	_, err := g.router.Resolve(ctx, host, x.principal, routing.Body{})
 	return err
-}
-
-// named classifies a call to what an id names. Ids are written plainly; in a
-// request's path some characters that names may hold stand for something else.
-func (g *Gateway) named(method, id, query string) (*routing.Request, *arm.Error) {
-	return routing.Classify(g.router.Map, method, strings.ReplaceAll(id, "#", "%23"), query)
 }

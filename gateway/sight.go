@@ -20,7 +20,7 @@ import (
 // returns the sighting to adopt, or nil where the provider has no such resource;
 // a fault says that the provider told neither.
 func (g *Gateway) sight(ctx context.Context, x *exchange, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Sighting, *arm.Error) {
-	q, fault := routing.Classify(g.router.Map, http.MethodGet, sought.ID, "")
+	q, fault := routing.ClassifyID(g.router.Map, http.MethodGet, sought.ID)
 	if fault != nil {
 		return nil, fault
 	}

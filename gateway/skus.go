@@ -77,7 +77,7 @@ type offeredSKU struct {
 // listSKUs lists what new resources can be made in: by the map, for the
 // location, the api-version, and the subscription's features and offer.
 func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
-	p, err := pageOf(x.request.Query)
+	p, err := g.pageOf(x.request)
 	if err != nil {
 		return err
 	}

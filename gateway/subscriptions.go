@@ -41,7 +41,7 @@ func (g *Gateway) getSubscription(w http.ResponseWriter, _ *http.Request, x *exc
 }
 
 func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
-	p, err := pageOf(x.request.Query)
+	p, err := g.pageOf(x.request)
 	if err != nil {
 		return err
 	}

@@ -124,7 +124,7 @@ func tagNameOf(subscription string, defined inventory.TagName, use tagUse) tagNa
 // listTagNames lists the names of tags that are defined, and those that
 // resources, groups and the subscription itself have.
 func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	p, err := pageOf(x.request.Query)
+	p, err := g.pageOf(x.request)
 	if err != nil {
 		return err
 	}

@@ -72,7 +72,8 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, a.Timeout)
 	defer cancel()
-	header.Set("Referer", fanout.PublicLink(a.Public, path, query))
+	// Providers put their own token behind it, in the place of any other.
+	header.Set("Referer", fanout.PublicLink(a.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
 	return a.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header})
 }
 
@@ -105,7 +106,7 @@ func later(err error, floor time.Duration) (Verdict, error) {
 func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endpoint, error) {
 	// An ID is the decoded form of a path that was legal when it came in, so it
 	// holds nothing that decoding it again could change.
-	q, fault := routing.Classify(a.Map, http.MethodGet, row.ID, "")
+	q, fault := routing.ClassifyID(a.Map, http.MethodGet, row.ID)
 	switch {
 	case fault != nil:
 		return nil, nil, fault

@@ -155,7 +155,7 @@ func (a Asker) moveTarget(c *MovingCall, from inventory.Group, action string) (*
 	if err != nil {
 		return nil, nil, err
 	}
-	q, fault := routing.Classify(a.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action, "")
+	q, fault := routing.ClassifyID(a.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action)
 	if fault != nil {
 		return nil, nil, fault
 	}

@@ -30,7 +30,7 @@ func NewSighting(m *regions.Map, q *routing.Request, region, version string, bod
 	_ = json.Unmarshal(body, &told)
 	created, _ := time.Parse(time.RFC3339, told.SystemData.CreatedAt)
 	// The provider's spelling, as long as it names the same resource.
-	if spelt, fault := routing.Classify(m, http.MethodGet, told.ID, ""); fault == nil && spelt.Key() == q.Key() {
+	if spelt, fault := routing.ClassifyID(m, http.MethodGet, told.ID); fault == nil && spelt.Key() == q.Key() {
 		q = spelt
 	}
 	row := inventory.Resource{

@@ -16,12 +16,12 @@ import (
 // collection reads every page of a list and hands over what the index does not
 // have in this region. What the provider does wrong is noted as a fault, and
 // ends the list.
-func (rs *regionSweep) collection(ctx context.Context, rawPath string, unknown func(*routing.Request) error) error {
+func (rs *regionSweep) collection(ctx context.Context, id string, unknown func(*routing.Request) error) error {
 	c := fanout.Collection{
 		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Asker.Public,
 		Query: "api-version=" + rs.version,
 	}
-	if err := c.Path.Parse(rawPath); err != nil {
+	if err := c.Path.Parse(arm.PathOf(id)); err != nil {
 		return rs.fault(ctx, err)
 	}
 	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, unknown) })

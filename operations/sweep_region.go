@@ -179,7 +179,7 @@ func (rs *regionSweep) fault(ctx context.Context, reason error) error {
 // named returns the request that the id of a list's element names, or why it
 // names none of the type.
 func (rs *regionSweep) named(id string) (*routing.Request, error) {
-	q, fault := routing.Classify(rs.Asker.Map, http.MethodGet, id, "")
+	q, fault := routing.ClassifyID(rs.Asker.Map, http.MethodGet, id)
 	if fault != nil || q.Class != routing.Instance || q.Type != rs.typ || q.Path.Hops() != 1 || q.Path.Group() == "" ||
 		!arm.EqualFold(q.Path.Subscription(), rs.sub) {
 		return nil, fmt.Errorf("an element of its list has no id that is one of the type's in the subscription")

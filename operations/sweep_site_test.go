@@ -46,6 +46,7 @@ type estate struct {
 	lists   []string        // the collections that were listed
 	gets    int
 	foreign bool // nextLinks lead to another host
+	literal bool // nextLinks are the referer with a token behind it
 }
 
 func (e *estate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -110,6 +111,9 @@ func (e *estate) list(w http.ResponseWriter, r *http.Request) {
 			host = "https://elsewhere.example"
 		}
 		page.NextLink = fmt.Sprintf("%s%s?api-version=%s&$skiptoken=%d", host, r.URL.Path, r.URL.Query().Get("api-version"), from+pageSize)
+		if e.literal {
+			page.NextLink = fmt.Sprintf("%s&$skiptoken=%d", r.Header.Get("Referer"), from+pageSize)
+		}
 	}
 	_ = json.NewEncoder(w).Encode(page)
 }

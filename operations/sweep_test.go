@@ -61,6 +61,36 @@ func TestSweepAdoptsAnEstate(t *testing.T) {
 	}
 }
 
+// The contract has a provider make its links of the referer as it is.
+func TestSweepOfALiteralProvider(t *testing.T) {
+	s := newSite(t)
+	s.west.literal = true
+	var want []string
+	for i := range 3*pageSize + 1 {
+		s.west.hold(vm(fmt.Sprint("m", i)))
+		want = append(want, fmt.Sprint("m", i, "@westus"))
+	}
+	report := s.sweep(everything)
+	s.finds(report, len(want), 0, 0, 0, 0)
+	s.holds(subscription, want...)
+	if !report.Complete() {
+		t.Errorf("%+v", report)
+	}
+}
+
+// A number sign is a legal character of a name, and no fragment begins with it.
+func TestSweepAdoptsNamesWithNumberSigns(t *testing.T) {
+	s := newSite(t)
+	s.west.hold(vm("a#1"), vm("a#1")+"/disks/d#2")
+	s.create(vm("gone#3"), "westus")
+	report := s.sweep(everything)
+	s.finds(report, 2, 1, 0, 0, 0)
+	s.holds(subscription, "a#1@westus", "a#1/disks/d#2@westus")
+	if !report.Complete() {
+		t.Errorf("%+v", report)
+	}
+}
+
 func TestSweepOfARegionThatFailsClaimsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string

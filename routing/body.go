@@ -128,19 +128,37 @@ func CheckJSON(content []byte) *arm.Error {
 	return nil
 }
 
-// CheckContentType refuses content that is not declared, once, to be JSON. Without
-// content no declaration is asked for. The result is an error value, so that
-// nil stays nil.
+// CheckContentType refuses content that is not declared, once, to be JSON, and
+// content in a coding or a set of characters in which a provider would read
+// something else than was checked here. Without content no declaration is asked
+// for. The result is an error value, so that nil stays nil.
 func CheckContentType(h http.Header, content []byte) error {
 	if len(content) == 0 {
 		return nil
 	}
-	sent := h["Content-Type"]
-	media, _, err := mime.ParseMediaType(strings.Join(sent, ", "))
-	if len(sent) != 1 || err != nil && !errors.Is(err, mime.ErrInvalidMediaParameter) || !jsonMedia(media) {
-		return arm.NewError(arm.UnsupportedMediaType, strings.Join(sent, ", ")).About("Content-Type")
+	sent := strings.Join(h["Content-Type"], ", ")
+	if len(h["Content-Type"]) != 1 || !plainJSON(sent) {
+		return arm.NewError(arm.UnsupportedMediaType, sent).About("Content-Type")
+	}
+	if coding := strings.TrimSpace(strings.Join(h["Content-Encoding"], ", ")); coding != "" && !strings.EqualFold(coding, "identity") {
+		return arm.NewError(arm.UnsupportedMediaType, sent).
+			Saying("The content encoding '%s' is not supported for this resource.", coding).About("Content-Encoding")
 	}
 	return nil
+}
+
+// plainJSON holds for the media types of JSON, in a set of characters that has
+// ASCII where UTF-8 has it. Parameters that cannot be read may name no other one.
+func plainJSON(sent string) bool {
+	media, parameters, err := mime.ParseMediaType(sent)
+	if errors.Is(err, mime.ErrInvalidMediaParameter) && !strings.Contains(strings.ToLower(sent), "charset") {
+		err = nil
+	}
+	switch strings.ToLower(parameters["charset"]) {
+	case "", "utf-8", "utf8", "us-ascii", "iso-8859-1":
+		return err == nil && jsonMedia(media)
+	}
+	return false
 }
 
 func jsonMedia(media string) bool {

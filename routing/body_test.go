@@ -80,7 +80,7 @@ func TestCheckJSON(t *testing.T) {
 
 func TestCheckContentType(t *testing.T) {
 	content := []byte("{}")
-	for _, sent := range []string{"application/json", "APPLICATION/JSON", "application/json; charset=utf8", "  application/json  ;  charset=utf-8", "text/json", "application/merge-patch+json", "application/json;"} {
+	for _, sent := range []string{"application/json", "APPLICATION/JSON", "application/json; charset=utf8", "  application/json  ;  charset=utf-8", "text/json", "application/merge-patch+json", "application/json;", `application/json; charset="US-ASCII"`, "application/json; charset=ISO-8859-1", "application/json; x"} {
 		if err := CheckContentType(http.Header{"Content-Type": {sent}}, content); err != nil {
 			t.Errorf("%q: %v", sent, err)
 		}
@@ -88,6 +88,7 @@ func TestCheckContentType(t *testing.T) {
 	for _, sent := range [][]string{
 		nil, {""}, {"text/plain"}, {"plain/text"}, {"application/xml"}, {"json"}, {"application/jsonx"}, {"text/x+json"}, {"application/json, application/json"},
 		{"application/json", "text/plain"}, {"application/json; a=b", "application/json"},
+		{"application/json; charset=utf-7"}, {"application/json; charset=UTF-16"}, {"application/json; x; charset=utf-16"}, {"application/json; charset=utf-8; charset=utf-7"},
 	} {
 		err := CheckContentType(http.Header{"Content-Type": sent}, content)
 		fault, ok := err.(*arm.Error) //nolint:errorlint // it is returned bare
@@ -95,7 +96,19 @@ func TestCheckContentType(t *testing.T) {
 			t.Errorf("%q: %v", sent, err)
 		}
 	}
-	if err := CheckContentType(http.Header{"Content-Type": {"text/plain"}}, nil); err != nil {
+	for _, coding := range [][]string{{"gzip"}, {"identity, gzip"}, {"identity", "br"}, {"aws-chunked"}} {
+		err := CheckContentType(http.Header{"Content-Type": {"application/json"}, "Content-Encoding": coding}, content)
+		fault, ok := err.(*arm.Error) //nolint:errorlint // as above
+		if !ok || fault.Status != 415 || fault.Code != arm.UnsupportedMediaType || fault.Target != "Content-Encoding" {
+			t.Errorf("%q: %v", coding, err)
+		}
+	}
+	for _, coding := range []string{"", "Identity"} {
+		if err := CheckContentType(http.Header{"Content-Type": {"application/json"}, "Content-Encoding": {coding}}, content); err != nil {
+			t.Errorf("%q: %v", coding, err)
+		}
+	}
+	if err := CheckContentType(http.Header{"Content-Type": {"text/plain"}, "Content-Encoding": {"gzip"}}, nil); err != nil {
 		t.Errorf("without content: %v", err)
 	}
 }

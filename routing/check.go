@@ -17,7 +17,7 @@ func (r *Request) Check(m *regions.Map, bodyLocation string) *arm.Error {
 		return fault
 	}
 	for i := range r.Path.Hops() {
-		if fault := r.checkHop(m, r.Path.Hop(i), i == r.Path.Hops()-1); fault != nil {
+		if fault := r.checkHop(m, i); fault != nil {
 			return fault
 		}
 	}
@@ -50,7 +50,8 @@ func groupNameFault(name string) *arm.Error {
 	return fault
 }
 
-func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
+func (r *Request) checkHop(m *regions.Map, i int) *arm.Error {
+	hop := r.Path.Hop(i)
 	ns := hop.Namespace()
 	if ns == "" {
 		return nil
@@ -62,17 +63,17 @@ func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
 	if provider == nil && !OwnNamespace(ns) {
 		return arm.NewError(arm.InvalidResourceNamespace, ns).About("resourceProviderNamespace")
 	}
-	for i := 0; i < hop.Len(); i += 2 {
-		if segment := hop.Segment(i); !arm.ValidTypeName(segment) || i == 0 && arm.EqualFold(segment, "providers") && !arm.EqualFold(ns, featuresNamespace) {
+	for n := 0; n < hop.Len(); n += 2 {
+		if segment := hop.Segment(n); !arm.ValidTypeName(segment) || n == 0 && arm.EqualFold(segment, "providers") && !arm.EqualFold(ns, featuresNamespace) {
 			return arm.NewError(arm.InvalidResourceType, ns, r.Query.APIVersion).WithStatus(http.StatusBadRequest).
 				Saying("The resource type '%s' is malformed: it has ASCII letters and digits only.", segment).About("resourceType")
 		}
 	}
-	if provider != nil && !r.typeKnown(provider, hop, last) {
+	if provider != nil && !r.typeKnown(provider, i) {
 		return r.unknownType(provider)
 	}
-	for i := 1; i < hop.Len(); i += 2 {
-		if name := hop.Segment(i); !arm.ValidResourceName(name) {
+	for n := 1; n < hop.Len(); n += 2 {
+		if name := hop.Segment(n); !arm.ValidResourceName(name) {
 			return arm.NewError(arm.InvalidResourceName, name).About("resourceName")
 		}
 	}
@@ -80,17 +81,25 @@ func (r *Request) checkHop(m *regions.Map, hop arm.Hop, last bool) *arm.Error {
 }
 
 // typeKnown holds for the types that requests of their class must have
-// declared; a host of an extension must be of a declared type.
-func (r *Request) typeKnown(provider *regions.Provider, hop arm.Hop, last bool) bool {
-	if !last {
-		return typeOf(provider, hop, hop.Len()/2) != nil // a further hop begins behind a name only
+// declared; a host of an extension must be of a declared type. What stands on a
+// resource is an extension, or below one.
+func (r *Request) typeKnown(provider *regions.Provider, i int) bool {
+	t := r.Type
+	if i < r.Path.Hops()-1 {
+		hop := r.Path.Hop(i)
+		t = typeOf(provider, hop, hop.Len()/2) // a further hop begins behind a name only
+	} else if r.Class != Instance && r.Class != Collection && r.Class != Below {
+		return true
 	}
-	switch r.Class {
-	case Instance, Collection, Below:
-		return r.Type != nil
-	case NoRoute, Own, AtProvider, Located, Poll:
+	return t != nil && (i == 0 || top(t).Kind == regions.Extension)
+}
+
+// top is the type at the beginning of a nested one's name.
+func top(t *regions.ResourceType) *regions.ResourceType {
+	for t.Parent != nil {
+		t = t.Parent
 	}
-	return true
+	return t
 }
 
 func (r *Request) unknownType(provider *regions.Provider) *arm.Error {

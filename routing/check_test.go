@@ -92,6 +92,12 @@ func TestCheckRefuses(t *testing.T) {
 		// The hosts of extensions are held to the rules too.
 		{"GET", vms + guard + "/guards/g" + v, 400, arm.InvalidResourceType, "resourceType"},
 		{"GET", rg + compute + guard + "/guards/g" + v, 400, arm.InvalidResourceType, "resourceType"},
+		// Nothing but extensions stands on a resource.
+		{"PUT", vms + "/a" + compute + "/virtualMachines/b" + v, 404, arm.InvalidResourceType, "resourceType"},
+		{"GET", vms + "/a" + compute + "/virtualMachines" + v, 404, arm.InvalidResourceType, "resourceType"},
+		{"POST", vms + "/a" + compute + "/virtualMachines/b/start" + v, 404, arm.InvalidResourceType, "resourceType"},
+		{"GET", vms + "/a" + compute + "/virtualMachines/b" + guard + "/guards/g" + v, 404, arm.InvalidResourceType, "resourceType"},
+		{"GET", vms + "/a" + compute + "/virtualMachines/b/disks/d" + v, 404, arm.InvalidResourceType, "resourceType"},
 		{"GET", rg + compute + "/nothings/n" + guard + "/guards/g" + v, 404, arm.InvalidResourceType, "resourceType"},
 		{"GET", vms + "/a%3A" + guard + "/guards/g" + v, 400, arm.InvalidResourceName, "resourceName"},
 		{"GET", rg + "/providers/Nobody.Knows/things/n" + guard + "/guards/g" + v, 404, arm.InvalidResourceNamespace, "resourceProviderNamespace"},

@@ -103,6 +103,12 @@ func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.
 	return r, fault
 }
 
+// ClassifyID reads a call to the resource, or whatever else, that an ID names as
+// bodies and the index have it.
+func ClassifyID(m *regions.Map, method, id string) (*Request, *arm.Error) {
+	return Classify(m, method, arm.PathOf(id), "")
+}
+
 func pathFault(err error, rawPath string) *arm.Error {
 	fault, ok := err.(*arm.PathError) //nolint:errorlint // Parse returns nothing else
 	if !ok {

@@ -37,7 +37,7 @@ func mediaTypes(t *testing.T, w *world) {
 	}
 	for _, kind := range []string{
 		"", "text/plain", "plain/text", "application/xml", "application/x-www-form-urlencoded", "multipart/form-data; boundary=x", "application/jsonx", "json",
-		"text/html; application/json", "application/octet-stream", "/", ";", "application/", "*/*",
+		"text/html; application/json", "application/octet-stream", "application/json; charset=utf-7", "application/json; charset=utf-16", "/", ";", "application/", "*/*",
 	} {
 		header := []string{"Content-Type: " + kind}
 		name := kind
@@ -52,6 +52,14 @@ func mediaTypes(t *testing.T, w *world) {
 			row{"patch " + name, message{method: "PATCH", target: vm + q, header: header, body: `{"tags":{}}`}, unsupported},
 			row{"patch group " + name, message{method: "PATCH", target: g + q, header: header, body: `{"tags":{}}`}, unsupported},
 			row{"post " + name, message{method: "POST", target: vm + "/start" + q, header: header, body: `{}`}, unsupported},
+		)
+	}
+	for _, coding := range []string{"gzip", "deflate", "identity, br"} {
+		header := []string{"Content-Type: application/json", "Content-Encoding: " + coding}
+		rows = append(rows,
+			row{"put in " + coding, message{method: "PUT", target: vm + q, header: header, body: located("westus")}, unsupported},
+			row{"put group in " + coding, message{method: "PUT", target: g + q, header: header, body: located("westus")}, unsupported},
+			row{"post in " + coding, message{method: "POST", target: vm + "/start" + q, header: header, body: `{}`}, unsupported},
 		)
 	}
 	rows = append(rows,
