@@ -87,7 +87,7 @@ func (s *service) openAudit(path string) (*zap.Logger, error) {
 	log := logs.Audit(s.log)
 	if path != config.AuditStderr {
 		var err error
-		if s.audit, err = logs.OpenFile(path); err != nil {
+		if s.audit, err = logs.OpenFile(path, s.log); err != nil {
 			return nil, err
 		}
 		log = s.audit.Logger()
