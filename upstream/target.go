@@ -130,18 +130,33 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 		}
 	}
 	c.board.Keep(sets)
+	c.forget()
+	select {
+	case c.rewatch <- struct{}{}:
+	default: // it is due already
+	}
+}
+
+// forget drops the connections to addresses that are not of the map any more, and
+// what is shown of them.
+func (c *Client) forget() {
 	used := map[*health.Address]bool{}
 	for _, a := range c.board.Addresses() {
 		used[a] = true
 	}
+	gone, stays := map[*health.Address]*pool{}, map[string]bool{} // by region and label
 	for a, p := range c.pools {
-		if !used[a] {
-			delete(c.pools, a)
-			p.lines.Load().rest()
+		if used[a] {
+			stays[a.Region+" "+p.series.address] = true
+			continue
 		}
+		gone[a] = p
+		delete(c.pools, a)
 	}
-	select {
-	case c.rewatch <- struct{}{}:
-	default: // it is due already
+	for a, p := range gone {
+		p.lines.Load().rest()
+		if !stays[a.Region+" "+p.series.address] { // the same by another scheme
+			c.metrics.forget(a.Region, p.series)
+		}
 	}
 }
