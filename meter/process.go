@@ -88,8 +88,13 @@ func NewCertificates(r prometheus.Registerer) *Certificates {
 	return c
 }
 
-// Use says which certificate is in use now, by when it ends.
+// Use says which certificate is in use now, by when it ends; the zero time: none
+// is.
 func (c *Certificates) Use(use string, ends time.Time) {
+	if ends.IsZero() {
+		c.expiry.DeleteLabelValues(use)
+		return
+	}
 	c.expiry.WithLabelValues(use).Set(timestamp(ends))
 }
 
