@@ -2,6 +2,7 @@ package logs
 
 import (
 	"fmt"
+	"io"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -14,58 +15,113 @@ import (
 // it opened anew, or copy and truncate it.
 type File struct {
 	path     string
+	log      *zap.Logger
 	failures atomic.Uint64
 
-	mu   sync.Mutex // guards file, so that no line goes to one that is closed
-	file *os.File
+	mu      sync.Mutex // guards all below, so that no line goes to a file that is closed
+	file    file
+	torn    bool   // it ends in a part of a line
+	failing bool   // it did not take the last line
+	since   uint64 // failures before those
+}
+
+// file is an *os.File.
+type file interface {
+	io.WriteCloser
+	Sync() error
 }
 
 // OpenFile opens a file for lines to be added, for its owner's eyes only if it
-// has to be made.
-func OpenFile(path string) (*File, error) {
-	file, err := openFile(path)
+// has to be made. log is told when the file takes no more lines, and when it does
+// again.
+func OpenFile(path string, log *zap.Logger) (*File, error) {
+	opened, torn, err := openFile(path)
 	if err != nil {
 		return nil, err
 	}
-	return &File{path: path, file: file}, nil
+	return &File{path: path, log: log, file: opened, torn: torn}, nil
 }
 
-func openFile(path string) (*os.File, error) {
-	file, err := os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
+func openFile(path string) (opened file, torn bool, err error) {
+	opened, err = os.OpenFile(path, os.O_WRONLY|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
-		return nil, fmt.Errorf("the audit log: %w", err)
+		return nil, false, fmt.Errorf("the audit log: %w", err)
 	}
-	return file, nil
+	return opened, endsInPart(path), nil
+}
+
+// endsInPart reports whether a file ends in a part of a line: its disk was full,
+// or who wrote it was killed. What cannot be read is taken to be whole.
+func endsInPart(path string) bool {
+	info, err := os.Stat(path)
+	if err != nil || !info.Mode().IsRegular() || info.Size() == 0 {
+		return false
+	}
+	read, err := os.Open(path)
+	if err != nil {
+		return false
+	}
+	defer read.Close()
+	var last [1]byte
+	if _, err := read.ReadAt(last[:], info.Size()-1); err != nil {
+		return false
+	}
+	return last[0] != '\n'
 }
 
 // Reopen opens the path anew, for the lines to come, and ends the file that was
 // open; where it cannot be opened, lines go on to the one before.
 func (f *File) Reopen() error {
-	next, err := openFile(f.path)
+	next, torn, err := openFile(f.path)
 	if err != nil {
 		return err
 	}
 	f.mu.Lock()
 	before := f.file
-	f.file = next
+	f.file, f.torn = next, torn
 	f.mu.Unlock()
 	return finish(before)
 }
 
-// Logger returns the logger of audit lines that go to the file.
+// Logger returns the logger of audit lines that go to the file. Of lines that it
+// does not take the log tells; zap would write of each to stderr, in a form of its
+// own.
 func (f *File) Logger() *zap.Logger {
-	return zap.New(newCore(zapcore.Lock(escaping{f}), zapcore.InfoLevel)).Named(AuditName)
+	return zap.New(newCore(zapcore.Lock(escaping{f}), zapcore.InfoLevel), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
 }
 
-// Write implements [io.Writer].
+// Write adds a line. It implements [io.Writer].
 func (f *File) Write(line []byte) (int, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	n, err := f.file.Write(line)
-	if err != nil {
-		f.failures.Add(1)
+	text := line
+	if f.torn { // that part is a line of its own
+		text = append([]byte{'\n'}, line...)
 	}
-	return n, err
+	n, err := f.file.Write(text)
+	if n > 0 {
+		f.torn = text[n-1] != '\n'
+	}
+	f.tell(err)
+	if err != nil {
+		return min(n, len(line)), err
+	}
+	return len(line), nil
+}
+
+// tell counts a line that was not written, and says in the log when that begins
+// and ends.
+func (f *File) tell(err error) {
+	switch {
+	case err != nil:
+		if before := f.failures.Add(1) - 1; !f.failing {
+			f.failing, f.since = true, before
+			f.log.Error("audit lines cannot be written", zap.Error(err))
+		}
+	case f.failing:
+		f.failing = false
+		f.log.Warn("audit lines are written again", zap.Uint64("lost", f.failures.Load()-f.since))
+	}
 }
 
 // Sync implements [zapcore.WriteSyncer].
@@ -85,9 +141,9 @@ func (f *File) Close() error {
 	return finish(f.file)
 }
 
-func finish(file *os.File) error {
-	err := file.Sync()
-	if failure := file.Close(); err == nil {
+func finish(f file) error {
+	err := f.Sync()
+	if failure := f.Close(); err == nil {
 		err = failure
 	}
 	return err

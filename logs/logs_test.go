@@ -7,8 +7,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"testing"
 
 	"go.uber.org/zap"
@@ -107,7 +109,7 @@ func TestAudit(t *testing.T) {
 	}
 	path := filepath.Join(t.TempDir(), "audit.log")
 	for range 2 {
-		f, err := OpenFile(path)
+		f, err := OpenFile(path, zap.NewNop())
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +146,7 @@ func TestClip(t *testing.T) {
 // A file is opened anew while lines are written: each is in one of the two, whole.
 func TestFileOpenedAnew(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit.log")
-	f, err := OpenFile(path)
+	f, err := OpenFile(path, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -199,7 +201,7 @@ func TestFileThatCannotBeOpenedAnew(t *testing.T) {
 	if err := os.Mkdir(filepath.Dir(path), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	f, err := OpenFile(path)
+	f, err := OpenFile(path, zap.NewNop())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -217,5 +219,101 @@ func TestFileThatCannotBeOpenedAnew(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join(moved, "audit.log"))
 	if err != nil || bytes.Count(text, []byte("\n")) != 1 {
 		t.Errorf("%q, %v", text, err)
+	}
+}
+
+// A disk that is full tears a line in two and loses others. The log tells of it
+// once, in its own form; what is written afterwards is whole.
+func TestFileThatTakesNoMore(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	var text bytes.Buffer
+	log, err := New("info", &text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path, log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := f.Logger()
+	lines.Info("first")
+	little := &disk{f.file, 20}
+	f.file = little
+	for range 3 {
+		lines.Info("lost")
+	}
+	little.room = 1 << 20
+	lines.Info("second")
+	lines.Info("third")
+	if err := f.Close(); err != nil {
+		t.Fatal(err)
+	}
+	messages(t, path, "first", "", "second", "third")
+	if f.Failures() != 3 {
+		t.Errorf("%d failures", f.Failures())
+	}
+	for i, want := range []string{"audit lines cannot be written", "audit lines are written again"} {
+		var line struct {
+			Msg  string
+			Lost int
+		}
+		got, err := text.ReadBytes('\n')
+		if err != nil || json.Unmarshal(got, &line) != nil || line.Msg != want || line.Lost != 3*i {
+			t.Errorf("%s, %v; want %s", got, err, want)
+		}
+	}
+	if text.Len() > 0 {
+		t.Errorf("the log says further: %s", text.String())
+	}
+}
+
+// What a process that was killed has left is a line of its own.
+func TestFileThatEndsInAPart(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "audit.log")
+	if err := os.WriteFile(path, []byte(`{"msg":"whole"}`+"\n"+`{"msg":"pa`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	f, err := OpenFile(path, zap.NewNop())
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Logger().Info("next")
+	if err := errors.Join(f.Reopen(), f.Close()); err != nil {
+		t.Fatal(err)
+	}
+	messages(t, path, "whole", "", "next")
+}
+
+// disk is a file on a disk that has little room.
+type disk struct {
+	file
+	room int
+}
+
+func (d *disk) Write(text []byte) (int, error) {
+	n, err := d.file.Write(text[:min(d.room, len(text))])
+	if d.room -= n; err == nil && n < len(text) {
+		err = syscall.ENOSPC
+	}
+	return n, err
+}
+
+// messages holds the lines of a file to what they say, "" for one that is no JSON.
+func messages(t *testing.T, path string, want ...string) {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for line := range bytes.Lines(text) {
+		var of struct{ Msg string }
+		if json.Unmarshal(line, &of) != nil {
+			of.Msg = ""
+		}
+		got = append(got, of.Msg)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("%q, want %q: %s", got, want, text)
 	}
 }

@@ -83,7 +83,7 @@ func TestConfigurationAndCertificates(t *testing.T) {
 	certificates := NewCertificates(r)
 	certificates.Use(ListenerCertificate, time.Unix(3, 0))
 	certificates.Use(UpstreamCertificate, time.Unix(4, 0))
-	certificates.Forget(UpstreamCertificate)
+	certificates.Use(UpstreamCertificate, time.Time{})
 	if err := testutil.GatherAndCompare(r, strings.NewReader(`
 # HELP portico_config_generation The number of the configuration in use: 1 at the start, one more with each reload that was taken.
 # TYPE portico_config_generation gauge

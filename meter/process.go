@@ -88,12 +88,14 @@ func NewCertificates(r prometheus.Registerer) *Certificates {
 	return c
 }
 
-// Use says which certificate is in use now, by when it ends.
+// Use says which certificate is in use now, by when it ends; the zero time: none
+// is.
 func (c *Certificates) Use(use string, ends time.Time) {
+	if ends.IsZero() {
+		c.expiry.DeleteLabelValues(use)
+		return
+	}
 	c.expiry.WithLabelValues(use).Set(timestamp(ends))
 }
-
-// Forget says that there is no certificate of this use any more.
-func (c *Certificates) Forget(use string) { c.expiry.DeleteLabelValues(use) }
 
 func timestamp(t time.Time) float64 { return float64(t.UnixMilli()) / 1000 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 )
 
 // watchEvery is how often the store is asked whether it answers.
@@ -18,21 +19,30 @@ func newStoreGauge(registry prometheus.Registerer) prometheus.Gauge {
 	return up
 }
 
-// watchStore tells whether the store answers, until ctx ends. That is told apart
-// from errors of writes, as there may be none to fail.
+// watchStore tells whether the store answers, until ctx ends; in the log, when that
+// changes. That is told apart from errors of writes, as there may be none to fail.
 func (r *Runner) watchStore(ctx context.Context) {
 	tick := time.NewTicker(watchEvery)
 	defer tick.Stop()
+	down := false
 	for {
 		err := r.Store.Ready(ctx)
-		switch {
-		case ctx.Err() != nil:
+		if ctx.Err() != nil {
 			return
+		}
+		switch {
 		case err == nil:
 			r.up.Set(1)
+			if down {
+				r.Log.Info("the store answers again")
+			}
 		default:
 			r.up.Set(0)
+			if !down {
+				r.Log.Error("the store does not answer", zap.Error(err))
+			}
 		}
+		down = err != nil
 		select {
 		case <-ctx.Done():
 			return

@@ -6,8 +6,6 @@ import (
 	"net"
 	"net/http/httptrace"
 	"sync"
-
-	"github.com/prometheus/client_golang/prometheus"
 )
 
 // countedConn is a connection that is counted as long as it is open.
@@ -54,8 +52,6 @@ func count(info httptrace.GotConnInfo) {
 	}
 	counted.series.opened.Inc()
 	if secured != nil {
-		if chain := secured.ConnectionState().PeerCertificates; len(chain) > 0 {
-			counted.series.certificateExpiry.With(prometheus.Labels{}).Set(float64(chain[0].NotAfter.Unix()))
-		}
+		counted.series.showed(secured.ConnectionState())
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -74,14 +76,41 @@ func (m *metrics) retried(region string, sent bool) {
 	m.retries.WithLabelValues(region, outcome).Inc()
 }
 
-// series are the metrics of one address.
+// series are the metrics of one address. Those that count errors are there from
+// the start: the first error is to show as one, not as the beginning of a series.
 type series struct {
-	address           string
-	requests, errors  *prometheus.CounterVec
-	seconds           *meter.Times
-	inFlight, open    prometheus.Gauge
-	opened, reused    prometheus.Counter
-	certificateExpiry *prometheus.GaugeVec
+	address        string
+	requests       *prometheus.CounterVec
+	errors         map[string]prometheus.Counter // by kind
+	seconds        *meter.Times
+	inFlight, open prometheus.Gauge
+	opened, reused prometheus.Counter
+
+	mu     sync.Mutex // guards expiry: what has gone from the page does not come back
+	expiry *prometheus.GaugeVec
+	gone   atomic.Bool // the address has left the map
+}
+
+// failed counts a request, or an answer's body, that came to nothing.
+func (s *series) failed(err error) { s.errors[KindOf(err)].Inc() }
+
+// answered counts an answer.
+func (s *series) answered(method string, status int) {
+	if !s.gone.Load() {
+		s.requests.WithLabelValues(method, meter.Code(status)).Inc()
+	}
+}
+
+// showed notes when the certificate ends that the address shows.
+func (s *series) showed(state tls.ConnectionState) {
+	if len(state.PeerCertificates) == 0 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.gone.Load() {
+		s.expiry.With(prometheus.Labels{}).Set(float64(state.PeerCertificates[0].NotAfter.Unix()))
+	}
 }
 
 // addressOf is host and port of a URL, which is what a label says and a
@@ -99,28 +128,33 @@ func addressOf(u *url.URL) string {
 
 func (m *metrics) of(region, address string) *series {
 	labels := prometheus.Labels{"region": region, "endpoint": address}
-	connections := m.connections.MustCurryWith(labels)
+	connections, failures := m.connections.MustCurryWith(labels), map[string]prometheus.Counter{}
+	for _, kind := range kinds() {
+		failures[kind] = m.errors.WithLabelValues(region, address, kind)
+	}
+	m.refused.WithLabelValues(region)
 	return &series{
-		address:           address,
-		requests:          m.requests.MustCurryWith(labels),
-		errors:            m.errors.MustCurryWith(labels),
-		seconds:           meter.NewTimes(m.seconds.With(labels)),
-		inFlight:          m.inFlight.With(labels),
-		open:              m.open.With(labels),
-		opened:            connections.WithLabelValues("new"),
-		reused:            connections.WithLabelValues("reused"),
-		certificateExpiry: m.certificates.MustCurryWith(labels),
+		address:  address,
+		requests: m.requests.MustCurryWith(labels),
+		errors:   failures,
+		seconds:  meter.NewTimes(m.seconds.With(labels)),
+		inFlight: m.inFlight.With(labels),
+		open:     m.open.With(labels),
+		opened:   connections.WithLabelValues("new"),
+		reused:   connections.WithLabelValues("reused"),
+		expiry:   m.certificates.MustCurryWith(labels),
 	}
 }
 
-// forget removes the series of an address that has gone from the map: nobody is
-// to be called for the sake of its certificate.
-func (m *metrics) forget(region, address string) {
-	labels := prometheus.Labels{"region": region, "endpoint": address}
-	for _, vec := range []interface{ DeletePartialMatch(labels prometheus.Labels) int }{
-		m.requests, m.errors, m.connections, m.seconds, m.inFlight, m.open, m.certificates,
-	} {
-		vec.DeletePartialMatch(labels)
+// forget takes what is shown of an address from the page, for good: calls of it
+// that are under way show no more.
+func (m *metrics) forget(region string, s *series) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.gone.Store(true)
+	place := prometheus.Labels{"region": region, "endpoint": s.address}
+	for _, shown := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates} {
+		shown.DeletePartialMatch(place)
 	}
 }
 
@@ -138,10 +172,10 @@ func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) 
 	s.inFlight.Dec()
 	s.seconds.Observe(ended.Sub(begun), ended, correlationOf(r.Header))
 	if err != nil {
-		s.errors.WithLabelValues(KindOf(err)).Inc()
+		s.failed(err)
 		return nil, err
 	}
-	s.requests.WithLabelValues(r.Method, meter.Code(response.StatusCode)).Inc()
+	s.answered(r.Method, response.StatusCode)
 	response.Body = &measuredBody{body: response.Body, series: s, timing: timing}
 	return response, nil
 }
@@ -172,12 +206,17 @@ func (b *measuredBody) Read(p []byte) (int, error) {
 	}
 	if err != nil && err != io.EOF && !b.failed {
 		b.failed = true
-		b.series.errors.WithLabelValues(KindOf(err)).Inc()
+		b.series.failed(err)
 	}
 	return n, err
 }
 
 func (b *measuredBody) Close() error { return b.body.Close() }
+
+// kinds are the words of [KindOf].
+func kinds() []string {
+	return []string{"dns", "connect", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
+}
 
 // KindOf names what went wrong with a call, in one word from a list.
 func KindOf(err error) string {

@@ -186,7 +186,13 @@ func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error)
 		settings.ServerName = host
 	}
 	settings.NextProtos = speaks
-	return (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	conn, err := (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
+	if secured, ok := conn.(*tls.Conn); ok {
+		// Calls may go on for long over connections that were made before the
+		// certificate was renewed.
+		p.pool.series.showed(secured.ConnectionState())
+	}
+	return conn, err
 }
 
 // ask sends a GET over a connection, and closes it.

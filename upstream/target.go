@@ -130,30 +130,33 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 		}
 	}
 	c.board.Keep(sets)
-	c.drain()
+	c.forget()
 	select {
 	case c.rewatch <- struct{}{}:
 	default: // it is due already
 	}
 }
 
-// drain drops the pools of addresses that the board has forgotten, with their
-// series, unless another spelling of the address has the same.
-func (c *Client) drain() {
+// forget drops the connections to addresses that are not of the map any more, and
+// what is shown of them.
+func (c *Client) forget() {
 	used := map[*health.Address]bool{}
-	shown := map[[2]string]bool{}
 	for _, a := range c.board.Addresses() {
 		used[a] = true
-		shown[[2]string{a.Region, placeOf(a)}] = true
 	}
+	gone, stays := map[*health.Address]*pool{}, map[string]bool{} // by region and label
 	for a, p := range c.pools {
 		if used[a] {
+			stays[a.Region+" "+p.series.address] = true
 			continue
 		}
+		gone[a] = p
 		delete(c.pools, a)
+	}
+	for a, p := range gone {
 		p.lines.Load().rest()
-		if !shown[[2]string{a.Region, p.series.address}] {
-			c.metrics.forget(a.Region, p.series.address)
+		if !stays[a.Region+" "+p.series.address] { // the same by another scheme
+			c.metrics.forget(a.Region, p.series)
 		}
 	}
 }

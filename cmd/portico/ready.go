@@ -7,6 +7,8 @@ import (
 	"net/http"
 
 	"github.com/spf13/cobra"
+
+	"portico/config"
 )
 
 func readyCommand(stderr io.Writer) *cobra.Command {
@@ -16,11 +18,12 @@ func readyCommand(stderr io.Writer) *cobra.Command {
 		Short: "Ask the service that runs with this configuration whether it is ready",
 		Args:  cobra.NoArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			cfg, err := load(path, stderr)
+			// The service goes on where its configuration has become a bad one.
+			address, err := config.AdminAddress(path)
 			if err != nil {
-				return err
+				fmt.Fprintf(stderr, "%v\nwarning: the configuration does not tell the admin listener; asking at %s\n", err, address)
 			}
-			client, err := newAdminClient(cfg.Server.Admin, "")
+			client, err := newAdminClient(address, "")
 			if err != nil {
 				return err
 			}

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/tls"
+	"errors"
 	"time"
 
 	"go.uber.org/zap"
@@ -11,6 +12,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway"
+	"portico/inventory"
 )
 
 // material is everything that is made of a configuration before any of it takes
@@ -41,6 +43,7 @@ func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, err
 	if err == nil {
 		reloaded, err = s.take(ctx, next)
 	}
+	s.unfinished = errors.Is(err, inventory.ErrUnavailable)
 	if err != nil {
 		s.shown.Refused(time.Now())
 		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation), zap.Error(err))
@@ -96,7 +99,9 @@ func (s *service) prepare(ctx context.Context, c *config.Config) (m material, er
 }
 
 // followChanges reloads at SIGHUP, and when the configuration's files have
-// changed and stood still for an interval, until ctx ends.
+// changed and stood still for an interval, until ctx ends. What ended for the
+// store's sake, with nothing wrong with the configuration, is done again when the
+// store answers.
 func (s *service) followChanges(ctx context.Context) {
 	var seen config.Sources // at the last look
 	looked := time.Now()
@@ -119,6 +124,9 @@ func (s *service) followChanges(ctx context.Context) {
 			}
 			seen, looked = now, time.Now()
 		}
+		if s.due(ctx) {
+			_, _ = s.reload(ctx, "the store answers again") // it is logged
+		}
 		timer.Reset(watchPause(interval))
 	}
 }
@@ -131,6 +139,15 @@ func watchPause(interval time.Duration) time.Duration {
 		return longestWatchPause
 	}
 	return min(interval, longestWatchPause)
+}
+
+// due reports whether the last reload is to be made again, and the store is there
+// for it.
+func (s *service) due(ctx context.Context) bool {
+	s.reloading.Lock()
+	unfinished := s.unfinished
+	s.reloading.Unlock()
+	return unfinished && s.store.Ready(ctx) == nil
 }
 
 // changed looks at the files that the latest configuration was read from,

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"crypto/tls"
 	"errors"
 	"os"
 	"sync"
@@ -45,6 +46,7 @@ type service struct {
 	sources    config.Sources // of the configuration that was read last
 	towards    [sha256.Size]byte
 	generation int64
+	unfinished bool // the last reload ended as the store did not answer
 }
 
 func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*service, error) {
@@ -87,7 +89,7 @@ func (s *service) openAudit(path string) (*zap.Logger, error) {
 	log := logs.Audit(s.log)
 	if path != config.AuditStderr {
 		var err error
-		if s.audit, err = logs.OpenFile(path); err != nil {
+		if s.audit, err = logs.OpenFile(path, s.log); err != nil {
 			return nil, err
 		}
 		log = s.audit.Logger()
@@ -115,14 +117,20 @@ func (s *service) close() error {
 
 // showCertificates tells when those in use end.
 func (s *service) showCertificates(m material) {
-	if m.pair != nil && m.pair.Leaf != nil {
-		s.expiries.Use(meter.ListenerCertificate, m.pair.Leaf.NotAfter)
+	s.expiries.Use(meter.ListenerCertificate, endOf(m.pair))
+	var shown *tls.Certificate
+	if c := m.towards.config; c != nil && len(c.Certificates) > 0 {
+		shown = &c.Certificates[0]
 	}
-	if c := m.towards.config; c != nil && len(c.Certificates) > 0 && c.Certificates[0].Leaf != nil {
-		s.expiries.Use(meter.UpstreamCertificate, c.Certificates[0].Leaf.NotAfter)
-	} else {
-		s.expiries.Forget(meter.UpstreamCertificate)
+	s.expiries.Use(meter.UpstreamCertificate, endOf(shown))
+}
+
+// endOf is when a certificate ends, zero where there is none.
+func endOf(c *tls.Certificate) time.Time {
+	if c == nil || c.Leaf == nil {
+		return time.Time{}
 	}
+	return c.Leaf.NotAfter
 }
 
 // tokenKeys returns the keys of skip tokens: those of the configuration, else

@@ -95,6 +95,25 @@ func TestAuthoritiesAreExchanged(t *testing.T) {
 	p.Do(t, vm).WantError(t, 502, "BadGatewayConnection")
 }
 
+// A certificate that is not shown to providers any more does not go on ending.
+func TestCertificateThatIsGivenUp(t *testing.T) {
+	t.Parallel()
+	pair := harness.NewCertificate(t, t.TempDir())
+	config := harness.Config{Server: unwatched, Extra: fmt.Sprintf("upstream: {tls: {cert: %q, key: %q}}\n", pair.CertFile, pair.KeyFile)}
+	w := harness.NewWorld(t, harness.WorldOptions{Config: config})
+	const expiry, use = "portico_certificate_expiry_timestamp_seconds", `use="upstream"`
+	if metric(t, w.Portico, expiry, use) <= 0 {
+		t.Error("its end is not shown")
+	}
+	config = w.Config
+	config.Extra = ""
+	w.Portico.Write(t, w.Portico.Text(t, config))
+	reload(t, w.Portico).Want(t, 200)
+	if got := metric(t, w.Portico, expiry, use); got != -1 {
+		t.Errorf("it is shown on: %v", got)
+	}
+}
+
 func verify(der []byte, pool *x509.CertPool) error {
 	c, err := x509.ParseCertificate(der)
 	if err == nil {

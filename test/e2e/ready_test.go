@@ -14,13 +14,22 @@ import (
 // program and its configuration.
 func TestReady(t *testing.T) {
 	t.Parallel()
-	portico := harness.NewWorld(t, harness.WorldOptions{}).Portico
+	w := harness.NewWorld(t, harness.WorldOptions{})
+	portico := w.Portico
 	ready := func() *harness.Process {
 		return harness.Start(t, "portico ready", t.TempDir(), harness.Build(t).Portico, "ready", "--config", portico.ConfigFile)
 	}
 	if p := ready(); p.ExitCode(t) != 0 {
 		t.Errorf("a service that runs is not ready: %s", p.Stderr())
 	}
+	// A configuration that was spoilt meanwhile is refused at reloads, and does not
+	// make a service sick that goes on.
+	good := portico.Text(t, w.Config)
+	portico.Write(t, good+"wibble: 1\n")
+	if p := ready(); p.ExitCode(t) != 0 {
+		t.Errorf("a service whose configuration was spoilt is not ready: %s", p.Stderr())
+	}
+	portico.Write(t, good)
 	portico.Stop(t)
 	if p := ready(); p.ExitCode(t) != 1 || !strings.Contains(p.Stderr(), "portico: ") {
 		t.Errorf("a service that has stopped is ready: %s", p.Stderr())
