@@ -1,17 +1,13 @@
 package clients
 
 import (
-	"encoding/json"
+	"os"
 	"os/exec"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"portico/test/harness"
 )
-
-// cloud is what the CLI of these tests knows Portico as.
-const cloud = "Portico"
 
 // azure is the az CLI with a configuration of its own, and a stand.
 type azure struct {
@@ -20,37 +16,60 @@ type azure struct {
 	dir     string // where it runs, and keeps its configuration
 }
 
-// newAzure makes a stand a cloud of the CLI, which is not signed in yet.
+// newAzure starts a stand for a CLI that does not know it yet.
 func newAzure(t *testing.T, options harness.WorldOptions) azure {
 	t.Helper()
 	program, err := exec.LookPath("az")
 	if err != nil {
 		t.Fatal("no az in PATH: install it, or let test/clients/prepare.sh do it")
 	}
-	c := azure{stand: newStand(t, options), program: program, dir: t.TempDir()}
-	c.do(t, "cloud", "register", "--name", cloud, "--endpoint-resource-manager", c.Portico.URL,
-		"--endpoint-active-directory-graph-resource-id", "https://graph.example/")
-	c.do(t, "cloud", "set", "--name", cloud)
-	return c
+	return azure{stand: newStand(t, options), program: program, dir: t.TempDir()}
 }
 
-// signedIn is newAzure with the CLI signed in as the machine's identity.
+// signedIn is a CLI that knows Portico as its cloud, and has signed in as the
+// identity of the machine.
 func signedIn(t *testing.T, options harness.WorldOptions) azure {
 	t.Helper()
 	c := newAzure(t, options)
+	c.register(t)
 	c.do(t, "login", "--identity")
+	return c
+}
+
+// register makes Portico the CLI's cloud, by nothing but its address.
+func (c azure) register(t *testing.T) {
+	t.Helper()
+	c.do(t, "cloud", "register", "--name", "Portico", "--endpoint-resource-manager", c.Portico.URL)
+	c.do(t, "cloud", "set", "--name", "Portico")
+}
+
+// beside is the CLI in a folder of its own, signed in as before: two at a time
+// would get in each other's way.
+func (c azure) beside(t *testing.T) azure {
+	t.Helper()
+	from := c.dir
+	c.dir = t.TempDir()
+	if err := os.CopyFS(c.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
 	return c
 }
 
 func (c azure) run(t *testing.T, args ...string) outcome {
 	t.Helper()
-	return run(t, c.dir, []string{
-		"AZURE_CONFIG_DIR=" + filepath.Join(c.dir, "config"),
+	return c.runWith(t, nil, args...)
+}
+
+func (c azure) runWith(t *testing.T, env []string, args ...string) outcome {
+	t.Helper()
+	return run(t, c.dir, append([]string{
+		"AZURE_CONFIG_DIR=" + c.dir,
 		"AZURE_CORE_COLLECT_TELEMETRY=no",
 		"AZURE_CORE_NO_COLOR=yes",
 		"REQUESTS_CA_BUNDLE=" + c.Bundle,
+		"SSL_CERT_FILE=" + c.Bundle, // what it fetches without the library that reads the other
 		"MSI_ENDPOINT=" + c.Authority + "/msi/token",
-	}, c.program, append(args, "--output", "json")...)
+	}, env...), c.program, append(args, "--output", "json")...)
 }
 
 // do runs a command that must end well, and returns what it printed.
@@ -63,41 +82,51 @@ func (c azure) do(t *testing.T, args ...string) string {
 	return o.Stdout
 }
 
-// object is do for commands that print an object.
-func (c azure) object(t *testing.T, args ...string) map[string]any {
-	t.Helper()
-	return decoded[map[string]any](t, c.do(t, args...))
-}
+// found is what an account list shows of the world's only subscription.
+const found = `[["Demo","` + harness.SubscriptionID + `","Enabled","` + harness.TenantID + `",true]]`
 
-// list is do for commands that print a list of objects.
-func (c azure) list(t *testing.T, args ...string) []map[string]any {
-	t.Helper()
-	return decoded[[]map[string]any](t, c.do(t, args...))
-}
-
-func decoded[T any](t *testing.T, text string) (value T) {
-	t.Helper()
-	if err := json.Unmarshal([]byte(text), &value); err != nil {
-		t.Fatalf("%v in what az printed:\n%s", err, text)
-	}
-	return value
-}
-
-// As an application, too, the CLI finds its subscriptions.
-func TestAzSignsInAsAnApplication(t *testing.T) {
+func TestAzSignsIn(t *testing.T) {
 	t.Parallel()
-	c := newAzure(t, harness.WorldOptions{})
-	c.do(t, "login", "--service-principal", "--username", clientID, "--password", clientSecret, "--tenant", "adfs")
-	found := c.list(t, "account", "list")
-	if len(found) != 1 || found[0]["id"] != c.SubscriptionID || found[0]["name"] != "Demo" || found[0]["state"] != "Enabled" {
-		t.Errorf("%v", found)
-	}
-}
-
-func TestAzSignsInAsAMachine(t *testing.T) {
-	t.Parallel()
-	c := signedIn(t, harness.WorldOptions{})
-	if got := c.object(t, "account", "show"); got["id"] != c.SubscriptionID || got["tenantId"] != harness.TenantID {
-		t.Errorf("%v", got)
-	}
+	t.Run("as a machine", func(t *testing.T) {
+		t.Parallel()
+		c := signedIn(t, harness.WorldOptions{})
+		c.play(t,
+			step{command: `account list --query [].[name,id,state,tenantId,isDefault]`, prints: found},
+			step{command: `account show --query [name,homeTenantId,environmentName]`, prints: `["Demo","` + harness.TenantID + `","Portico"]`},
+			step{command: `account set --subscription Demo`},
+			step{command: `account get-access-token --query [subscription,tokenType]`, prints: `["` + harness.SubscriptionID + `","Bearer"]`},
+			step{
+				command: `account list-locations --query [].[name,displayName,regionalDisplayName,type,metadata.regionType,metadata.pairedRegion[].name]`,
+				prints:  `[["westus","West US","West US","Region","Physical",["eastus"]],["eastus","East US","East US","Region","Physical",["westus"]],["northeurope","North Europe","North Europe","Region","Physical",[]]]`,
+			},
+		)
+	})
+	t.Run("as an application", func(t *testing.T) {
+		t.Parallel()
+		c := newAzure(t, harness.WorldOptions{})
+		c.register(t)
+		c.do(t, "login", "--service-principal", "--username", clientID, "--password", clientSecret, "--tenant", "adfs")
+		c.play(t, step{command: `account list --query [].[name,id,state]`, prints: `[["Demo","` + harness.SubscriptionID + `","Enabled"]]`})
+	})
+	t.Run("to the clouds that Portico tells of", func(t *testing.T) {
+		t.Parallel()
+		c := newAzure(t, harness.WorldOptions{})
+		for _, version := range []string{"2019-05-01", "2022-09-01"} {
+			here := c
+			here.dir = t.TempDir()
+			env := []string{"ARM_CLOUD_METADATA_URL=" + c.Portico.URL + "/metadata/endpoints?api-version=" + version}
+			for _, row := range []struct{ command, prints string }{
+				{`cloud list --query [].[name,isActive]`, `[["Portico test",true]]`},
+				{`login --identity --query [].[name,id,state,tenantId,isDefault]`, found},
+				{`cloud show --query endpoints.[resourceManager,activeDirectory,activeDirectoryResourceId]`,
+					`["` + c.Portico.URL + `","` + c.Authority + `","` + audience + `"]`},
+				{`group list`, `[]`},
+			} {
+				o := here.runWith(t, env, strings.Fields(row.command)...)
+				if got := compact(t, o.Stdout); o.Code != 0 || got != row.prints {
+					t.Fatalf("%s: az %s: exit status %d, printed %s, want %s\n%s", version, row.command, o.Code, got, row.prints, o.Stderr)
+				}
+			}
+		}
+	})
 }
