@@ -60,7 +60,7 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract|chaos|dashboards)(/|$$)'); go test -race -timeout 15m $$packages
+	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract|chaos|dashboards|clients)(/|$$)'); go test -race -timeout 15m $$packages
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '

@@ -19,6 +19,16 @@ type authentication struct {
 	IdentityProvider string   `json:"identityProvider,omitempty"`
 }
 
+// oldEnvironment is the older form. The endpoints of services that this cloud
+// does not have are empty, not absent: `az cloud register` refuses a cloud whose
+// answer has no graphEndpoint.
+type oldEnvironment struct {
+	GalleryEndpoint string         `json:"galleryEndpoint"`
+	GraphEndpoint   string         `json:"graphEndpoint"`
+	PortalEndpoint  string         `json:"portalEndpoint"`
+	Authentication  authentication `json:"authentication"`
+}
+
 // firstArrayVersion is the api-version from which the answer is an array of
 // environments; before, it was one object of another form.
 const firstArrayVersion = "2019-05-01"
@@ -30,7 +40,7 @@ func (g *Gateway) metadata(w http.ResponseWriter, _ *http.Request, x *exchange, 
 		login.Audiences = []string{g.public.String()}
 	}
 	if x.request.Query.APIVersion < firstArrayVersion {
-		return g.answer(w, x, http.StatusOK, map[string]any{"authentication": login})
+		return g.answer(w, x, http.StatusOK, oldEnvironment{Authentication: login})
 	}
 	login.IdentityProvider = "AAD"
 	return g.answer(w, x, http.StatusOK, []environment{{

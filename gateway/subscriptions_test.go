@@ -168,14 +168,15 @@ func TestDeletesInADisabledSubscription(t *testing.T) {
 }
 
 func TestMetadata(t *testing.T) {
+	const none = `{"galleryEndpoint":"","graphEndpoint":"","portalEndpoint":"",` // az wants to be told
 	for _, c := range []struct{ name, metadata, old, new string }{
 		{
-			"as it comes", "", `{"authentication":{"audiences":["http://portico.example"]}}`,
+			"as it comes", "", none + `"authentication":{"audiences":["http://portico.example"]}}`,
 			`[{"name":"Portico","authentication":{"audiences":["http://portico.example"],"identityProvider":"AAD"},"resourceManager":"http://portico.example","suffixes":{}}]`,
 		},
 		{
 			"configured", `name: Cloud, loginEndpoint: "https://login.example", audiences: ["api://one", "api://two"], tenant: common`,
-			`{"authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"common"}}`,
+			none + `"authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"common"}}`,
 			`[{"name":"Cloud","authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"common","identityProvider":"AAD"},` +
 				`"resourceManager":"http://portico.example","suffixes":{}}]`,
 		},

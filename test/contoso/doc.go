@@ -36,7 +36,8 @@
 //
 // or apply it and spoil the answer:
 //
-//	async=M            carry it out in the mode M of x-contoso-async
+//	async=M            carry it out in the mode M of x-contoso-async; async=M,S also with
+//	                   Retry-After: S, as async-fails=M,S
 //	async-fails=M      the same, and the operation fails
 //	halfway            a move breaks off after the first half of its resources, with 500
 //	delay=D            wait first

@@ -55,6 +55,8 @@ type fault struct {
 	duration time.Duration // of delay, late, slow
 	id       string        // of refuse-until, blocked-by
 	mode     string        // of async, async-fails
+	// retryAfter is the second argument of these two, "" without.
+	retryAfter string
 }
 
 func parseFault(text string) (fault, error) {
@@ -76,7 +78,8 @@ func parseFault(text string) (fault, error) {
 		f.duration, err = time.ParseDuration(arg)
 		ok = f.duration >= 0 && f.duration <= maxWait
 	case asynchronous, asyncFailing:
-		f.mode, ok = arg, hasArg
+		f.mode, f.retryAfter, _ = strings.Cut(arg, ",")
+		ok = hasArg
 	case refuseUntil, blockedBy:
 		f.id, ok = arg, strings.HasPrefix(arg, "/")
 	default:

@@ -46,6 +46,12 @@ func TestFaultsThatRefuse(t *testing.T) {
 		t.Errorf("%v", a.header)
 	}
 	s.do(400, "DELETE", vm+version, "", faulty("async=state"))
+	s.do(201, "PUT", vm+"2"+version, westVM)
+	for _, f := range []string{"async=location,3", "async-fails=location,3"} {
+		if a := s.do(202, "DELETE", vm+"2"+version, "", faulty(f)); a.header.Get("Retry-After") != "3" {
+			t.Errorf("%s: %v", f, a.header)
+		}
+	}
 }
 
 func TestFaultsThatResetTheConnection(t *testing.T) {

@@ -1,6 +1,7 @@
 package contoso
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -62,7 +63,7 @@ func readOrder(method string, h http.Header, f fault) (order, error) {
 		if !slices.Contains(modes, f.mode) {
 			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
 		}
-		fallback = f.mode
+		fallback, o.retryAfter = f.mode, cmp.Or(o.retryAfter, f.retryAfter)
 	}
 	var err error
 	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {

@@ -20,7 +20,9 @@ import (
 type Certificate struct {
 	CertFile string // PEM
 	KeyFile  string // PEM
-	Pool     *x509.CertPool
+	// AuthorityFile is PEM too: what clients of other languages are given to trust.
+	AuthorityFile string
+	Pool          *x509.CertPool
 }
 
 // NewCertificate makes an authority and a server certificate for 127.0.0.1,
@@ -63,11 +65,14 @@ func NewCertificate(t testing.TB, dir string) Certificate {
 	c := Certificate{
 		CertFile: filepath.Join(dir, "server.crt"),
 		KeyFile:  filepath.Join(dir, "server.key"),
-		Pool:     x509.NewCertPool(),
+
+		AuthorityFile: filepath.Join(dir, "authority.crt"),
+		Pool:          x509.NewCertPool(),
 	}
 	c.Pool.AddCert(signed)
 	writePEM(t, c.CertFile, "CERTIFICATE", serverDER)
 	writePEM(t, c.KeyFile, "PRIVATE KEY", keyDER)
+	writePEM(t, c.AuthorityFile, "CERTIFICATE", authorityDER)
 	return c
 }
 

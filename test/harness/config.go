@@ -86,6 +86,9 @@ type Config struct {
 	Drain string
 	// Name is what the cloud calls itself, "Portico test" by default.
 	Name string
+	// LoginEndpoint is where it sends clients to sign in, an address that nobody
+	// has by default.
+	LoginEndpoint string
 	// Server is YAML added to the server section, indented by two spaces.
 	Server string
 	// Extra is YAML added at the end: whole sections, such as limits or index.
@@ -127,6 +130,7 @@ func (c Config) withDefaults(listen string) Config {
 		c.InsightRegistration = "automatic"
 	}
 	c.Drain, c.Name = cmp.Or(c.Drain, "{delay: 10ms, limit: 20s}"), cmp.Or(c.Name, "Portico test")
+	c.LoginEndpoint = cmp.Or(c.LoginEndpoint, "https://login.example/")
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
 	}
@@ -152,7 +156,7 @@ var configTemplate = template.Must(template.New("config").Funcs(template.FuncMap
 {{- end}}
 metadata:
   name: {{.Name}}
-  loginEndpoint: https://login.example/
+  loginEndpoint: {{.LoginEndpoint}}
   audiences: ["https://management.example/"]
 {{- if .Tokens}}
 auth:

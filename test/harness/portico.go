@@ -24,8 +24,10 @@ type Portico struct {
 	ConfigFile string
 	// Database is the SQLite file of its state, unless that is in PostgreSQL.
 	Database string
-	// Client trusts the public listener's certificate.
-	Client *http.Client
+	// Client trusts the public listener's certificate, and so does whoever trusts
+	// AuthorityFile; "" without TLS.
+	Client        *http.Client
+	AuthorityFile string
 	// Token is the raw token that Do and Try send, "" when auth is none.
 	Token string
 
@@ -100,9 +102,11 @@ func newPortico(t testing.TB, config Config) *Portico {
 		ConfigFile: filepath.Join(dir, "portico.yaml"),
 		Database:   f.Database,
 		Client:     newClient(transport),
-		dir:        dir,
-		file:       f,
-		program:    Build(t).Portico,
+
+		AuthorityFile: f.Certificate.AuthorityFile,
+		dir:           dir,
+		file:          f,
+		program:       Build(t).Portico,
 	}
 	if len(config.Tokens) > 0 {
 		p.Token = config.Tokens[0].Raw

@@ -1,0 +1,132 @@
+package clients
+
+import (
+	"os"
+	"os/exec"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// azure is the az CLI with a configuration of its own, and a stand.
+type azure struct {
+	stand
+	program string
+	dir     string // where it runs, and keeps its configuration
+}
+
+// newAzure starts a stand for a CLI that does not know it yet.
+func newAzure(t *testing.T, options harness.WorldOptions) azure {
+	t.Helper()
+	program, err := exec.LookPath("az")
+	if err != nil {
+		t.Fatal("no az in PATH: install it, or let test/clients/prepare.sh do it")
+	}
+	return azure{stand: newStand(t, options), program: program, dir: t.TempDir()}
+}
+
+// signedIn is a CLI that knows Portico as its cloud, and has signed in as the
+// identity of the machine.
+func signedIn(t *testing.T, options harness.WorldOptions) azure {
+	t.Helper()
+	c := newAzure(t, options)
+	c.register(t)
+	c.do(t, "login", "--identity")
+	return c
+}
+
+// register makes Portico the CLI's cloud, by nothing but its address.
+func (c azure) register(t *testing.T) {
+	t.Helper()
+	c.do(t, "cloud", "register", "--name", "Portico", "--endpoint-resource-manager", c.Portico.URL)
+	c.do(t, "cloud", "set", "--name", "Portico")
+}
+
+// beside is the CLI in a folder of its own, signed in as before: two at a time
+// would get in each other's way.
+func (c azure) beside(t *testing.T) azure {
+	t.Helper()
+	from := c.dir
+	c.dir = t.TempDir()
+	if err := os.CopyFS(c.dir, os.DirFS(from)); err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+func (c azure) run(t *testing.T, args ...string) outcome {
+	t.Helper()
+	return c.runWith(t, nil, args...)
+}
+
+func (c azure) runWith(t *testing.T, env []string, args ...string) outcome {
+	t.Helper()
+	return run(t, c.dir, append([]string{
+		"AZURE_CONFIG_DIR=" + c.dir,
+		"AZURE_CORE_COLLECT_TELEMETRY=no",
+		"AZURE_CORE_NO_COLOR=yes",
+		"REQUESTS_CA_BUNDLE=" + c.Bundle,
+		"SSL_CERT_FILE=" + c.Bundle, // what it fetches without the library that reads the other
+		"MSI_ENDPOINT=" + c.Authority + "/msi/token",
+	}, env...), c.program, append(args, "--output", "json")...)
+}
+
+// do runs a command that must end well, and returns what it printed.
+func (c azure) do(t *testing.T, args ...string) string {
+	t.Helper()
+	o := c.run(t, args...)
+	if o.Code != 0 {
+		t.Fatalf("az %s: exit status %d\n%s%s", strings.Join(args, " "), o.Code, o.Stdout, o.Stderr)
+	}
+	return o.Stdout
+}
+
+// found is what an account list shows of the world's only subscription.
+const found = `[["Demo","` + harness.SubscriptionID + `","Enabled","` + harness.TenantID + `",true]]`
+
+func TestAzSignsIn(t *testing.T) {
+	t.Parallel()
+	t.Run("as a machine", func(t *testing.T) {
+		t.Parallel()
+		c := signedIn(t, harness.WorldOptions{})
+		c.play(t,
+			step{command: `account list --query [].[name,id,state,tenantId,isDefault]`, prints: found},
+			step{command: `account show --query [name,homeTenantId,environmentName]`, prints: `["Demo","` + harness.TenantID + `","Portico"]`},
+			step{command: `account set --subscription Demo`},
+			step{command: `account get-access-token --query [subscription,tokenType]`, prints: `["` + harness.SubscriptionID + `","Bearer"]`},
+			step{
+				command: `account list-locations --query [].[name,displayName,regionalDisplayName,type,metadata.regionType,metadata.pairedRegion[].name]`,
+				prints:  `[["westus","West US","West US","Region","Physical",["eastus"]],["eastus","East US","East US","Region","Physical",["westus"]],["northeurope","North Europe","North Europe","Region","Physical",[]]]`,
+			},
+		)
+	})
+	t.Run("as an application", func(t *testing.T) {
+		t.Parallel()
+		c := newAzure(t, harness.WorldOptions{})
+		c.register(t)
+		c.do(t, "login", "--service-principal", "--username", clientID, "--password", clientSecret, "--tenant", "adfs")
+		c.play(t, step{command: `account list --query [].[name,id,state]`, prints: `[["Demo","` + harness.SubscriptionID + `","Enabled"]]`})
+	})
+	t.Run("to the clouds that Portico tells of", func(t *testing.T) {
+		t.Parallel()
+		c := newAzure(t, harness.WorldOptions{})
+		for _, version := range []string{"2019-05-01", "2022-09-01"} {
+			here := c
+			here.dir = t.TempDir()
+			env := []string{"ARM_CLOUD_METADATA_URL=" + c.Portico.URL + "/metadata/endpoints?api-version=" + version}
+			for _, row := range []struct{ command, prints string }{
+				{`cloud list --query [].[name,isActive]`, `[["Portico test",true]]`},
+				{`login --identity --query [].[name,id,state,tenantId,isDefault]`, found},
+				{`cloud show --query endpoints.[resourceManager,activeDirectory,activeDirectoryResourceId]`,
+					`["` + c.Portico.URL + `","` + c.Authority + `","` + audience + `"]`},
+				{`group list`, `[]`},
+			} {
+				o := here.runWith(t, env, strings.Fields(row.command)...)
+				if got := compact(t, o.Stdout); o.Code != 0 || got != row.prints {
+					t.Fatalf("%s: az %s: exit status %d, printed %s, want %s\n%s", version, row.command, o.Code, got, row.prints, o.Stderr)
+				}
+			}
+		}
+	})
+}
