@@ -75,7 +75,7 @@ sdk: ## the Azure SDK for Go as the client
 
 clients-js: ## the Azure SDK for JavaScript as the client
 	test/clients/js/prepare.sh
-	PORTICO_TEST_RACE=1 go test -count=1 -timeout 15m -run '^TestAzureSDKForJavaScript$$' ./test/clients
+	go test -count=1 -timeout 15m -run '^TestAzureSDKForJavaScript$$' ./test/clients
 
 # The go command cannot see either that results depend on files of another
 # module, such as the chart.
