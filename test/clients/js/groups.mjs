@@ -21,7 +21,8 @@ for (const generation of generations) {
       assert.deepEqual((await client.resourceGroups.update(name, { tags: { a: "b" } })).tags, { a: "b" });
       const read = await client.resourceGroups.get(name.toLowerCase());
       assert.deepEqual([read.name, read.tags], [name, { a: "b" }]);
-      await refused(client.resourceGroups.createOrUpdate(name, { location: "eastus" }), 409, "InvalidResourceGroupLocation");
+      const { details } = await refused(client.resourceGroups.createOrUpdate(name, { location: "eastus" }), 409, "InvalidResourceGroupLocation");
+      assert.deepEqual([details.error.code, details.error.target], ["InvalidResourceGroupLocation", "location"]);
     });
 
     test("list by tag, page by page", async () => {

@@ -5,7 +5,7 @@ import { describe, test } from "node:test";
 import { setTimeout as pause } from "node:timers/promises";
 import { FeatureClient } from "@azure/arm-features";
 import { SubscriptionClient } from "@azure/arm-resources-subscriptions";
-import { collect, credential, generations, groupId, newGroup, open, refused, second, subscription, version, watched } from "./stand.mjs";
+import { collect, credential, generations, groupId, newGroup, open, refused, second, subscription, told, version, watched } from "./stand.mjs";
 
 describe("subscriptions", () => {
   const client = new SubscriptionClient(credential, watched().options);
@@ -52,7 +52,7 @@ describe("features", () => {
 
 for (const generation of generations) {
   describe(`providers, ${generation.name}`, () => {
-    const { client } = open(generation);
+    const { client, calls } = open(generation);
 
     test("list and get", async () => {
       const names = (await collect(client.providers.list({ expand: "metadata" }))).map((provider) => provider.namespace);
@@ -65,6 +65,8 @@ for (const generation of generations) {
       assert.equal((await client.providers.getAtTenantScope("Contoso.Compute")).namespace, "Contoso.Compute");
       assert.ok((await collect(client.providers.listAtTenantScope())).length >= 2);
       await refused(client.providers.get("Fabrikam.Nothing"), 404, "InvalidResourceNamespace");
+      const operations = (await collect(client.operations.list())).map((operation) => operation.name);
+      assert.ok(operations.includes("Microsoft.Resources/subscriptions/resourceGroups/moveResources/action"), `${operations}`);
     });
 
     test("register before the first write", async () => {
@@ -73,6 +75,7 @@ for (const generation of generations) {
       const put = () => client.resources.beginCreateOrUpdateByIdAndWait(id, version, { location: "eastus" });
       const error = await refused(put(), 409, "MissingSubscriptionRegistration");
       assert.match(error.message, /to use namespace 'Contoso.Insight'/);
+      assert.deepEqual(told(calls).details.map((detail) => [detail.code, detail.target]), [["MissingSubscriptionRegistration", "Contoso.Insight"]]);
       assert.match((await client.providers.register("Contoso.Insight")).registrationState, /^Register(ing|ed)$/);
       const signal = AbortSignal.timeout(60_000);
       while ((await client.providers.get("Contoso.Insight")).registrationState !== "Registered") await pause(20, undefined, { signal });
