@@ -63,7 +63,6 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 		return groupRefusal(x, err)
 	}
 	g.pollHere(w.Header(), link)
-	w.Header()["Azure-Asyncoperation"] = []string{link(operationStatuses)}
 	return g.answer(w, x, http.StatusAccepted, nil)
 }
 

@@ -102,7 +102,7 @@ func TestLastLookThatCannotBeTaken(t *testing.T) {
 func (s *site) waitsFor(accepted seen, region string) {
 	s.t.Helper()
 	s.within("the status", func() bool {
-		now := decode[operationStatus](s.t, s.ok(200, "GET", s.local(accepted.header.Get("Azure-Asyncoperation")), ""))
+		now := decode[operationStatus](s.t, s.ok(200, "GET", s.statusOf(accepted), ""))
 		return slices.Equal(now.WaitingFor, []string{region})
 	})
 	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")

@@ -68,7 +68,6 @@ func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange,
 		return m.refusal(err)
 	}
 	g.pollHere(w.Header(), link)
-	w.Header()["Azure-Asyncoperation"] = []string{link(operationStatuses)}
 	return g.answer(w, x, http.StatusAccepted, nil)
 }
 

@@ -180,8 +180,8 @@ func TestMoveIsItsCallersAlone(t *testing.T) {
 	}
 	s.ok(201, "PUT", machinePath("from", "m")+api, westus, begun...)
 	got := s.ok(202, "POST", groupPath("from")+"/moveResources"+own, moveTo(groupPath("to"), machinePath("from", "m")), begun...)
-	location, status := s.local(got.header.Get("Location")), s.local(got.header.Get("Azure-Asyncoperation"))
-	if got.text != "" || got.header.Get("Retry-After") != "15" || !strings.HasPrefix(location, inSubscription+"/operationresults/") {
+	location, status := s.resultOf(got), s.statusOf(got)
+	if got.text != "" || got.header.Get("Retry-After") != "15" || !strings.HasPrefix(location, inSubscription+"/operationresults/") || len(got.header["Azure-Asyncoperation"]) != 0 {
 		t.Errorf("%s %v", got.text, got.header)
 	}
 	for _, url := range []string{location, status} {

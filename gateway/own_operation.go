@@ -32,7 +32,10 @@ func ownToken(id string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// pollHere has a client poll an operation of Portico's own by its result.
+// pollHere has a client poll an operation of Portico's own by its result alone:
+// clients prefer a status where one is named, whose answer is a 200 all the same
+// when the operation failed, and then have neither the error's status nor its
+// details.
 func (g *Gateway) pollHere(h http.Header, link func(kind string) string) {
 	h["Location"] = []string{link(operationResults)}
 	g.pollAgain(h)

@@ -361,6 +361,14 @@ func (s *site) local(link string) string {
 	return "/" + rest
 }
 
+// resultOf and statusOf are where an operation of Portico's own is polled, given
+// the answer that it began with: clients learn of its result alone.
+func (s *site) resultOf(accepted seen) string { return s.local(accepted.header.Get("Location")) }
+
+func (s *site) statusOf(accepted seen) string {
+	return strings.Replace(s.resultOf(accepted), "/"+operationResults+"/", "/"+operationStatuses+"/", 1)
+}
+
 // within waits, within a bound, until cond holds.
 func (s *site) within(what string, cond func() bool) {
 	s.t.Helper()

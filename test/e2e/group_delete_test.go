@@ -93,14 +93,20 @@ func beginDelete(t *testing.T, w *harness.World, p *harness.Portico, group strin
 func deletionOf(t *testing.T, w *harness.World, a harness.Answer, group string) deletion {
 	t.Helper()
 	d := deletion{w: w, group: group}
-	for header, path := range map[string]*string{"Location": &d.result, "Azure-AsyncOperation": &d.status} {
-		at, err := url.Parse(a.Header.Get(header))
-		if err != nil || at.Path == "" {
-			t.Fatalf("%s: %q %v", header, a.Header.Get(header), err)
-		}
-		*path = at.RequestURI()
-	}
+	d.result, d.status = ownOperation(t, a)
 	return d
+}
+
+// ownOperation is where an operation of Portico's own is polled for its result,
+// which its first answer names, and for its status.
+func ownOperation(t *testing.T, accepted harness.Answer) (result, status string) {
+	t.Helper()
+	at, err := url.Parse(accepted.Header.Get("Location"))
+	if err != nil || !strings.Contains(at.Path, "/operationresults/") {
+		t.Fatalf("Location: %q %v", accepted.Header.Get("Location"), err)
+	}
+	result = at.RequestURI()
+	return result, strings.Replace(result, "/operationresults/", "/operationStatuses/", 1)
 }
 
 // progress is what the operation's status says.

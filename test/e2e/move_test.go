@@ -4,7 +4,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
 	"testing"
@@ -79,16 +78,8 @@ type moveOperation struct{ result, status string }
 
 func beginMove(t *testing.T, p *harness.Portico, r harness.Request) moveOperation {
 	t.Helper()
-	a := p.Do(t, r).Want(t, 202)
-	var o moveOperation
-	for header, path := range map[string]*string{"Location": &o.result, "Azure-AsyncOperation": &o.status} {
-		at, err := url.Parse(a.Header.Get(header))
-		if err != nil || at.Path == "" {
-			t.Fatalf("%s: %q %v", header, a.Header.Get(header), err)
-		}
-		*path = at.RequestURI()
-	}
-	return o
+	result, status := ownOperation(t, p.Do(t, r).Want(t, 202))
+	return moveOperation{result, status}
 }
 
 func (o moveOperation) end(t *testing.T, p *harness.Portico) (a harness.Answer) {

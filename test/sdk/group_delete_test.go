@@ -64,7 +64,7 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 	}
 	_, err = poller.Result(ctx)
 	var failure *azcore.ResponseError
-	if !errors.As(err, &failure) || failure.ErrorCode != "ResourceGroupDeletionBlocked" {
+	if !errors.As(err, &failure) || failure.StatusCode != 409 || failure.ErrorCode != "ResourceGroupDeletionBlocked" {
 		t.Fatalf("%v", err)
 	}
 	text, err := io.ReadAll(failure.RawResponse.Body)

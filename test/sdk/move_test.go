@@ -73,7 +73,7 @@ func TestMoveResourcesThatAreRefused(t *testing.T) {
 	info := armresources.MoveInfo{TargetResourceGroup: to.Ptr(c.GroupPath("to")), Resources: to.SliceOfPtrs(ids...)}
 	move, err := c.resources.BeginMoveResources(t.Context(), "from", info, nil)
 	var failure *azcore.ResponseError
-	if err := moved(t, move, err); !errors.As(err, &failure) || failure.ErrorCode != "ResourceMoveFailed" {
+	if err := moved(t, move, err); !errors.As(err, &failure) || failure.StatusCode != 409 || failure.ErrorCode != "ResourceMoveFailed" {
 		t.Fatalf("%v", err)
 	}
 	text, err := io.ReadAll(failure.RawResponse.Body)
