@@ -56,6 +56,8 @@ func mediaTypes(t *testing.T, w *world) {
 	}
 	for _, coding := range []string{"gzip", "deflate", "identity, br"} {
 		header := []string{"Content-Type: application/json", "Content-Encoding: " + coding}
+		unsupported := want{status: 415, code: "UnsupportedMediaType", about: "Content-Encoding",
+			text: "The content encoding '" + coding + "' is not supported for this resource."}
 		rows = append(rows,
 			row{"put in " + coding, message{method: "PUT", target: vm + q, header: header, body: located("westus")}, unsupported},
 			row{"put group in " + coding, message{method: "PUT", target: g + q, header: header, body: located("westus")}, unsupported},
