@@ -113,11 +113,13 @@ func (d *deletion) add(m *member) {
 }
 
 // resume has a deletion, when its members are there, go on from where an earlier
-// one left off. What has gone since then counts as well.
-func (d *deletion) resume(total, pass int) {
+// one left off, of which total and deleted were recorded. What has gone since
+// then counts as well; so many of the members have come since.
+func (d *deletion) resume(total, deleted, came, pass int) {
 	d.pass = max(pass, d.pass)
-	if gone := total - len(d.members); gone > 0 {
-		d.total, d.went = total, make([]string, gone) // of types that nobody remembers
+	gone := deleted + max(0, total-deleted-(len(d.members)-came))
+	if gone > 0 {
+		d.total, d.went = gone+len(d.members), make([]string, gone) // of types that nobody remembers
 	}
 }
 

@@ -147,3 +147,41 @@ func TestDeletionKeepsPauses(t *testing.T) {
 		t.Errorf("%+v", d.members["a"])
 	}
 }
+
+// What went is remembered beside what came while nobody worked on the deletion:
+// each further step has what was refused tried anew.
+func TestDeletionGoesOnBesideWhatCame(t *testing.T) {
+	for name, c := range map[string]struct {
+		total, deleted int      // recorded
+		came           int      // of the members
+		members        []string // beside the refused one
+		now            bool     // it is tried at once: something has gone since it was refused
+	}{
+		"one came back":              {total: 2, deleted: 1, came: 1, members: []string{"x"}},
+		"one came back in secret":    {total: 2, deleted: 1, members: []string{"x"}},
+		"one went, another came":     {total: 3, deleted: 1, came: 1, members: []string{"x"}, now: true},
+		"nothing came, one went":     {total: 3, deleted: 1, now: true},
+		"nothing came, nothing went": {total: 3, deleted: 1, members: []string{"x"}},
+	} {
+		d := newDeletion(testLimits, nil)
+		d.add(&member{key: "refused", typ: "a", endpoint: "e", state: memberParked, tried: c.deleted})
+		for _, key := range c.members {
+			d.add(&member{key: key, typ: "b", endpoint: "e"})
+		}
+		d.resume(c.total, c.deleted, c.came, 1)
+		if got := d.progress(); got.Total-got.Deleted != len(d.members) || got.Deleted < c.deleted {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if d.another() != c.now {
+			t.Errorf("%s: another pass: %t", name, !c.now)
+		}
+		now := time.Unix(0, 0)
+		for _, key := range c.members {
+			d.next(now)
+			d.hear(key, said{result: resultGone}, now)
+		}
+		if len(c.members) > 0 && (d.end() != endNone || !d.another()) {
+			t.Errorf("%s: given up after a step", name)
+		}
+	}
+}

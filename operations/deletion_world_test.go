@@ -292,7 +292,13 @@ func (w *world) plan(limits deletionLimits, order []typeOrder, earlier *deletion
 		d.missing(m)
 	}
 	if earlier != nil {
-		d.resume(earlier.total, earlier.pass)
+		came := 0
+		for key := range d.members {
+			if earlier.members[key] == nil {
+				came++
+			}
+		}
+		d.resume(earlier.total, earlier.total-len(earlier.members), came, earlier.pass)
 	}
 	return d
 }

@@ -58,7 +58,7 @@ func (w *deletionWork) load(ctx context.Context) error {
 	for i, o := range orders {
 		known[i] = typeOrder{o.Before, o.After}
 	}
-	w.plan, w.errors = newDeletion(w.limits(), known), map[string]string{}
+	w.plan, w.errors, w.came = newDeletion(w.limits(), known), map[string]string{}, 0
 	recalled := map[string]memory{}
 	for after := ""; ; {
 		page, err := w.Asker.Store.DeletionMembers(ctx, w.held.Job, after, membersAtOnce)
@@ -81,7 +81,8 @@ func (w *deletionWork) load(ctx context.Context) error {
 	for _, m := range w.plan.members {
 		w.plan.missing(m)
 	}
-	w.plan.resume(w.payload.Progress.Total, w.payload.Progress.Pass)
+	was := w.payload.Progress
+	w.plan.resume(was.Total, was.Deleted, w.came, was.Pass)
 	if len(recalled) == 0 && w.payload.Progress.Total == 0 {
 		w.note("group delete begins", zap.Int("resources", len(w.plan.members)))
 	}
@@ -150,6 +151,14 @@ func (w *deletionWork) take(row inventory.Resource, recalled map[string]memory) 
 	if followed(row) {
 		m.state, m.blockers = memberAccepted, nil
 	}
+	w.admit(m, row.Created)
+}
+
+// admit adds a member to the plan that has been there since then.
+func (w *deletionWork) admit(m *member, since time.Time) {
+	if since.After(w.payload.Saved) {
+		w.came++
+	}
 	w.plan.add(m)
 }
 
@@ -161,7 +170,7 @@ func (w *deletionWork) takeStray(stray inventory.Stray, recalled map[string]memo
 	if r, known := recalled[m.key]; known {
 		m.recall(r)
 	}
-	w.plan.add(m)
+	w.admit(m, stray.Seen)
 }
 
 // rowOf is what is needed to ask for a stray, and to call for it.
@@ -265,7 +274,7 @@ func (w *deletionWork) learn(ctx context.Context) error {
 // save records how far the deletion has come.
 func (w *deletionWork) save(ctx context.Context) error {
 	w.saved = time.Now()
-	w.payload.Progress = w.plan.progress()
+	w.payload.Progress, w.payload.Saved = w.plan.progress(), w.now()
 	if err := w.learn(ctx); err != nil {
 		return err
 	}
