@@ -48,7 +48,9 @@ func comesBack(t *testing.T, open bool) {
 	if got := p.end(accepted); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.text)
 	}
-	if deletes != 2 {
+	// While a call is open, a delete that went well does not end the row, and may
+	// be sent again, as often as there is time for it.
+	if deletes < 2 || deletes > 2 && !open {
 		t.Errorf("%d deletes", deletes)
 	}
 }
