@@ -228,11 +228,7 @@ func (k *Moving) placed(m MovingMember, row inventory.Resource) toMove {
 }
 
 func absentText(id string) string {
-	name := id
-	if at := strings.Index(strings.ToLower(id), "/providers/"); at >= 0 {
-		name = id[at+len("/providers/"):]
-	}
-	return errorText(string(arm.ResourceNotFound), "The resource '"+name+"' was not found.")
+	return errorText(string(arm.ResourceNotFound), "The resource '"+shortName(id)+"' was not found.")
 }
 
 // run does what there is to do, until all that is left is to wait, or the end.

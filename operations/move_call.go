@@ -191,9 +191,7 @@ func moveContent(to inventory.Group, ids []string) []byte {
 	return text
 }
 
-// header carries the ids of a call, on whose behalf it is made, and what the
-// provider is to record of it: the same for every resource of a move (common
-// headers, x-ms-arm-resource-system-data).
+// header carries the ids of a call, and on whose behalf it is made.
 func (p *MovePayload) header(a Asker, region string) http.Header {
 	header := headerOf(p.Correlation, region)
 	p.Caller.Stamp(header)
@@ -201,21 +199,10 @@ func (p *MovePayload) header(a Asker, region string) http.Header {
 	return header
 }
 
-func (p *MovePayload) systemData() string {
-	text, err := json.Marshal(map[string]string{
-		"lastModifiedBy": p.Caller.Signature(), "lastModifiedByType": p.Caller.Kind(),
-		"lastModifiedAt": p.Begun.UTC().Format("2006-01-02T15:04:05.0000000Z"),
-	})
-	if err != nil { // strings always have a JSON form
-		return "{}"
-	}
-	return string(text)
-}
-
 // exchange sends a call. Once sent it is seen to its end.
 func (w *moveWork) exchange(ctx context.Context, c *MovingCall, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) moveSaid {
 	header := w.payload.header(w.Asker, w.Region)
-	header.Set(tracing.SystemDataHeader, w.payload.systemData())
+	header.Set(tracing.SystemDataHeader, systemData(w.payload.Caller, w.payload.Begun)) // the same for every resource of a move
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
