@@ -83,12 +83,8 @@ func (p MovePayload) Moved(row inventory.Resource) (moved inventory.Resource, do
 			}
 		}
 	}
-	order := inventory.MoveCall{Source: folded(p.Source), Target: folded(p.Target)}
-	return order.MovedRow(row, inventory.Group{Subscription: order.Target.Subscription, Key: order.Target.Name, Name: p.Target.Name}), done
-}
-
-func folded(n inventory.GroupName) inventory.GroupName {
-	return inventory.GroupName{Subscription: arm.Fold(n.Subscription), Name: arm.Fold(n.Name)}
+	order := inventory.MoveCall{Source: p.Source, Target: p.Target}
+	return order.MovedRow(row, inventory.Group{Subscription: arm.Fold(p.Target.Subscription), Key: arm.Fold(p.Target.Name), Name: p.Target.Name}), done
 }
 
 func (k *Moving) limits() moveLimits {
