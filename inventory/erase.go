@@ -29,7 +29,13 @@ const (
 	eraseGroupStrays   = `DELETE FROM strays WHERE subscription = ? AND grp = ?`
 	eraseOtherJobs     = `DELETE FROM jobs WHERE subscription = ? AND id <> ?`
 	eraseRegistrations = `DELETE FROM registrations WHERE subscription = ?`
+	firstTags          = `SELECT tag, resource FROM resource_tags WHERE subscription = ? ORDER BY tag, resource LIMIT ?`
+	eraseFirstTags     = `DELETE FROM resource_tags WHERE subscription = ? AND (tag, resource) <= (?, ?)`
 )
+
+// tagsAtOnce is how many tags of resources are erased in one step: a subscription
+// may have millions, which are more than a transaction has time for.
+const tagsAtOnce = 10_000
 
 // erasures empty the tables of all that is a subscription's, but for itself, its
 // secrets, of which it has none, and its jobs.
@@ -54,8 +60,8 @@ var erasures = []string{
 }
 
 // EraseSubscription takes one step in erasing what is left of a Deleted
-// subscription, a group at a time, by the job that does so: ErrDeposed when the
-// caller no longer holds it.
+// subscription, a group at a time and then the tags of its resources, some at a
+// time, by the job that does so: ErrDeposed when the caller no longer holds it.
 //
 // It begins when every endpoint has confirmed that the subscription is Deleted,
 // no write is open, and no move out of it or into it is under way: then nothing
@@ -89,6 +95,9 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 			e.Groups = len(groups) - 1
 			return e, t.eraseGroup(sub.ID, groups[0])
 		}
+		if more, err := t.eraseTags(sub.ID); err != nil || more {
+			return e, err
+		}
 		e.Done = true
 		return e, s.eraseRest(t, &sub, j)
 	})
@@ -111,6 +120,22 @@ func (t *tx) eraseGroup(sub, group string) error {
 		}
 	}
 	return nil
+}
+
+// eraseTags removes some of a subscription's tags, and tells whether there may be
+// more. The last ones go with the rest.
+func (t *tx) eraseTags(sub string) (more bool, err error) {
+	type use struct{ tag, resource string }
+	first, err := collect(t, func(scan scanner) (u use, err error) {
+		err = scan(&u.tag, &u.resource)
+		return u, err
+	}, firstTags, sub, tagsAtOnce)
+	if err != nil || len(first) < tagsAtOnce {
+		return false, err
+	}
+	last := first[tagsAtOnce-1]
+	_, err = t.exec(eraseFirstTags, sub, last.tag, last.resource)
+	return true, err
 }
 
 func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {

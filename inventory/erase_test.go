@@ -1,9 +1,11 @@
 package inventory
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 // Every table that there is, and that there will be, is emptied of a subscription
@@ -21,5 +23,48 @@ func TestEveryTableIsErased(t *testing.T) {
 		if !strings.HasPrefix(statement, "DELETE FROM ") || !strings.Contains(statement, "WHERE subscription = ?") {
 			t.Errorf("%q erases more than one subscription", statement)
 		}
+	}
+}
+
+// The tags of a subscription that has very many go in several steps, and none of
+// another's.
+func TestManyTagsAreErasedInSteps(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	if err := s.writer.do(t.Context(), unflushed, subject{}, func(t *tx) error {
+		for i := range 2*tagsAtOnce + 1 {
+			for _, sub := range []string{"s", "t"} {
+				if i > 1 && sub == "t" {
+					continue
+				}
+				if err := t.later(insertTag, sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i)); err != nil {
+					return err
+				}
+			}
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := s.PutSubscription(t.Context(), Subscription{ID: "s", TenantID: "t", State: Deleted}); err != nil {
+		t.Fatal(err)
+	}
+	jobs, err := s.ClaimJobs(t.Context(), "test", time.Minute, 1, EraseJob)
+	if err != nil || len(jobs) != 1 {
+		t.Fatal(jobs, err)
+	}
+	count := func(sub string) (n int) {
+		if err := s.read(t.Context()).one(`SELECT COUNT(*) FROM resource_tags WHERE subscription = ?`, sub)(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n
+	}
+	for _, left := range []int{tagsAtOnce + 1, 1, 0} {
+		e, err := s.EraseSubscription(t.Context(), jobs[0])
+		if err != nil || e.Done != (left == 0) || count("s") != left {
+			t.Errorf("%+v, %v: %d are left, want %d", e, err, count("s"), left)
+		}
+	}
+	if n := count("t"); n != 2 {
+		t.Errorf("of another subscription %d are left", n)
 	}
 }

@@ -26,10 +26,9 @@ const outlastPause = 20 * time.Millisecond
 // Outlast waits until no write that a stored lock forbids is on its way any
 // more, and no move that has calls to make yet: once it has returned nil, nothing
 // that the lock stands on, or that lies below, changes against it. group is the
-// lock's, "" for one on a subscription.
-// It waits no longer than ctx allows, and then returns ErrUnderway; the lock
-// stands all the same. What takes no intent, and the deletion of a group that was
-// accepted before, it does not wait for.
+// lock's, "" for one on a subscription. It waits no longer than ctx allows, and
+// then returns ErrUnderway; the lock stands all the same. What takes no intent, and
+// the deletion of a group that was accepted before, it does not wait for.
 func (s *Store) Outlast(ctx context.Context, group string, l Lock) error {
 	err := s.outlastAdmission(ctx, group, l)
 	for err == nil {

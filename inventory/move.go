@@ -100,7 +100,10 @@ func (n GroupName) compare(other GroupName) int {
 	return cmp.Or(cmp.Compare(n.Subscription, other.Subscription), cmp.Compare(n.Name, other.Name))
 }
 
-func (n GroupName) scope() string { return groupScope(n.Subscription, n.Name) }
+func (n GroupName) scope() string {
+	n = n.folded()
+	return groupScope(n.Subscription, n.Name)
+}
 
 // markPair writes the state and the generation of two groups.
 func (t *tx) markPair(a, b Group, state GroupState, generation [16]byte) error {

@@ -140,7 +140,8 @@ func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	}, listStray, source.Subscription, m.Region, m.Key, from, to)
 }
 
-// moved is the key of what had another in the source group.
+// moved is the key of what had another in the source group, however the groups
+// are spelt.
 func (c *MoveCall) moved(key string) string {
 	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
 }

@@ -14,7 +14,7 @@ import (
 )
 
 // Options say where the inventory lives and by which times and bounds it
-// keeps. Nothing but Now has a default here.
+// keeps. Only Driver, Connections and Now have a default here.
 type Options struct {
 	// Driver is the engine, SQLite when empty.
 	Driver string

@@ -191,7 +191,7 @@ func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registrat
 		if !r.State.Permits() {
 			return r, nil
 		}
-		used, err := namespaceInUse(t, t.now, r.Subscription, r.Namespace)
+		used, err := t.inUse(r.Subscription, r.Namespace)
 		if err == nil && used {
 			err = ErrNamespaceInUse
 		}
@@ -266,14 +266,10 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (
 	})
 }
 
-// HasResources tells whether the index holds any resource of a namespace, in
-// any phase, or a write or a move may be bringing one.
-func (s *Store) HasResources(ctx context.Context, sub, namespace string) (bool, error) {
-	return namespaceInUse(s.read(ctx), s.dialect.now(), arm.Fold(sub), arm.Fold(namespace))
-}
-
-func namespaceInUse(from source, now time.Time, sub, namespace string) (used bool, err error) {
-	first, last := namespace+"/", namespace+"0"
-	err = from.one(anyOfNamespace, sub, first, last, sub, first, last, micros(now), sub, first, last, sub, GroupMoving, first, last)(&used)
+// inUse tells whether the index holds any resource of a namespace, in any phase,
+// or a write or a move may be bringing one. Both are folded.
+func (t *tx) inUse(sub, namespace string) (used bool, err error) {
+	first, last := below(namespace)
+	err = t.one(anyOfNamespace, sub, first, last, sub, first, last, micros(t.now), sub, first, last, sub, GroupMoving, first, last)(&used)
 	return used, err
 }

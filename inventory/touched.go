@@ -19,11 +19,11 @@ func scanTouch(scan scanner) (touch Touch, err error) {
 // Touched lists, once each, where an incarnation of a group sent a write to; see
 // [Closing].Last.
 func (s *Store) Touched(ctx context.Context, g Group) ([]Touch, error) {
-	return collect(s.read(ctx), scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
+	return touchedBy(s.read(ctx), g)
 }
 
 // touchedBy lists, once each, where this incarnation of the group sent a write
 // to: also the places where nothing came of it.
-func touchedBy(t *tx, g Group) ([]Touch, error) {
-	return collect(t, scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
+func touchedBy(from source, g Group) ([]Touch, error) {
+	return collect(from, scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
 }

@@ -194,7 +194,7 @@ type exchanged struct {
 // exchange sends a DELETE. Once sent it is seen to its end.
 func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, begun time.Time) exchanged {
 	header.Set("Referer", fanout.PublicLink(w.Asker.Public, q.Path.Escaped(), q.Query.Raw))
-	header.Set(tracing.SystemDataHeader, w.systemData())
+	header.Set(tracing.SystemDataHeader, systemData(w.payload.Caller, w.now()))
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: w.SendWithin, Job: w.held.Job.Name(),
@@ -267,16 +267,4 @@ func textOf(status int, body []byte) string {
 		text = strings.ToValidUTF8(text[:errorBytes], "")
 	}
 	return text
-}
-
-// systemData is who deletes, and when.
-func (w *deletionWork) systemData() string {
-	text, err := json.Marshal(map[string]string{
-		"lastModifiedBy": w.payload.Caller.Signature(), "lastModifiedByType": w.payload.Caller.Kind(),
-		"lastModifiedAt": w.now().UTC().Format("2006-01-02T15:04:05.0000000Z"),
-	})
-	if err != nil { // strings always have a JSON form
-		return "{}"
-	}
-	return string(text)
 }

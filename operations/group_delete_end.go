@@ -2,12 +2,11 @@ package operations
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"slices"
 	"strings"
 	"time"
-
-	"encoding/json"
 
 	"go.uber.org/zap"
 
@@ -205,12 +204,19 @@ func (w *deletionWork) leftovers(ctx context.Context) ([]leftover, error) {
 func shortNames(left []leftover) []string {
 	names := make([]string, len(left))
 	for i, l := range left {
-		names[i] = l.Target
-		if at := strings.Index(strings.ToLower(l.Target), "/providers/"); at >= 0 {
-			names[i] = l.Target[at+len("/providers/"):]
-		}
+		names[i] = shortName(l.Target)
 	}
 	return names
+}
+
+// shortName is an ID without the group that it lies in: it begins with the
+// namespace.
+func shortName(id string) string {
+	var p arm.Path
+	if p.Parse(id) != nil || p.Hops() == 0 || p.Hop(0).Namespace() == "" {
+		return id
+	}
+	return p.String()[len(p.Prefix(p.Hop(0).Start()+1))+1:]
 }
 
 func faultBody(fault *arm.Error, left []leftover) json.RawMessage {

@@ -83,12 +83,8 @@ func (p MovePayload) Moved(row inventory.Resource) (moved inventory.Resource, do
 			}
 		}
 	}
-	order := inventory.MoveCall{Source: folded(p.Source), Target: folded(p.Target)}
-	return order.MovedRow(row, inventory.Group{Subscription: order.Target.Subscription, Key: order.Target.Name, Name: p.Target.Name}), done
-}
-
-func folded(n inventory.GroupName) inventory.GroupName {
-	return inventory.GroupName{Subscription: arm.Fold(n.Subscription), Name: arm.Fold(n.Name)}
+	order := inventory.MoveCall{Source: p.Source, Target: p.Target}
+	return order.MovedRow(row, inventory.Group{Subscription: arm.Fold(p.Target.Subscription), Key: arm.Fold(p.Target.Name), Name: p.Target.Name}), done
 }
 
 func (k *Moving) limits() moveLimits {
@@ -228,11 +224,7 @@ func (k *Moving) placed(m MovingMember, row inventory.Resource) toMove {
 }
 
 func absentText(id string) string {
-	name := id
-	if at := strings.Index(strings.ToLower(id), "/providers/"); at >= 0 {
-		name = id[at+len("/providers/"):]
-	}
-	return errorText(string(arm.ResourceNotFound), "The resource '"+name+"' was not found.")
+	return errorText(string(arm.ResourceNotFound), "The resource '"+shortName(id)+"' was not found.")
 }
 
 // run does what there is to do, until all that is left is to wait, or the end.

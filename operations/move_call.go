@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -120,28 +122,58 @@ func (w *moveWork) begin(ctx, calling context.Context, c *MovingCall) (func() he
 
 // revise finds the members of a call that cannot move any more.
 func (w *moveWork) revise(ctx context.Context, c *MovingCall) error {
-	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for _, m := range c.open() {
-		row, err := w.Asker.Store.Resource(ctx, w.from.Subscription, m.Key)
-		switch {
-		case errors.Is(err, inventory.ErrNotFound):
-			m.verdict, m.Error = fateGone, absentText(m.ID)
-			continue
-		case err != nil:
-			return err
-		case row.Phase != inventory.Live || row.FollowDelete || !m.Stray && row.Region != c.Region:
-			m.verdict, m.Error = fateStayed, errorText("RequestConflict", "The resource is being deleted, or was made anew.")
-			continue
+		review := w.reviewRow
+		if m.Stray {
+			review = w.reviewStray
 		}
-		switch _, err := w.Asker.Store.Resource(ctx, w.to.Subscription, order.MovedRow(row, w.to).Key); {
-		case err == nil:
-			m.verdict, m.Error = fateStayed, errorText("RequestConflict", "The target resource group has a resource of this ID.")
-		case !errors.Is(err, inventory.ErrNotFound):
+		var err error
+		if m.verdict, m.Error, err = review(ctx, c, m); err != nil {
 			return err
 		}
 	}
 	c.Due = w.now().Add(w.Floor)
 	return nil
+}
+
+// reviewRow tells whether a row can still move, and if not, what becomes of it
+// and why.
+func (w *moveWork) reviewRow(ctx context.Context, c *MovingCall, m *MovingMember) (moveFate, string, error) {
+	row, err := w.Asker.Store.Resource(ctx, w.from.Subscription, m.Key)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return fateGone, absentText(m.ID), nil
+	case err != nil:
+		return fateOpen, "", err
+	case row.Phase != inventory.Live || row.FollowDelete || row.Region != c.Region:
+		return fateStayed, errorText("RequestConflict", "The resource is being deleted, or was made anew."), nil
+	}
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
+	if err != nil || !taken {
+		return fateOpen, "", err
+	}
+	return fateStayed, errorText("RequestConflict", "The target resource group has a resource of this ID."), nil
+}
+
+// reviewStray is reviewRow for a stray: its region may have been seen not to hold
+// it any more.
+func (w *moveWork) reviewStray(ctx context.Context, c *MovingCall, m *MovingMember) (moveFate, string, error) {
+	strays, err := w.Asker.Store.Strays(ctx, w.from.Subscription, w.from.Key)
+	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
+		return fateOpen, "", err
+	}
+	return fateGone, absentText(m.ID), nil
+}
+
+// taken tells whether the target has a resource of a key, or one below it.
+func (w *moveWork) taken(ctx context.Context, key string) (bool, error) {
+	_, err := w.Asker.Store.Resource(ctx, w.to.Subscription, key)
+	if !errors.Is(err, inventory.ErrNotFound) {
+		return err == nil, err
+	}
+	next, err := w.Asker.Store.Resources(ctx, inventory.ResourceQuery{Subscription: w.to.Subscription, Group: w.to.Key, After: key + "/", Limit: 1})
+	return len(next) > 0 && strings.HasPrefix(next[0].Key, key+"/"), err
 }
 
 // target is what is called for a call, and where.
@@ -191,9 +223,7 @@ func moveContent(to inventory.Group, ids []string) []byte {
 	return text
 }
 
-// header carries the ids of a call, on whose behalf it is made, and what the
-// provider is to record of it: the same for every resource of a move (common
-// headers, x-ms-arm-resource-system-data).
+// header carries the ids of a call, and on whose behalf it is made.
 func (p *MovePayload) header(a Asker, region string) http.Header {
 	header := headerOf(p.Correlation, region)
 	p.Caller.Stamp(header)
@@ -201,21 +231,10 @@ func (p *MovePayload) header(a Asker, region string) http.Header {
 	return header
 }
 
-func (p *MovePayload) systemData() string {
-	text, err := json.Marshal(map[string]string{
-		"lastModifiedBy": p.Caller.Signature(), "lastModifiedByType": p.Caller.Kind(),
-		"lastModifiedAt": p.Begun.UTC().Format("2006-01-02T15:04:05.0000000Z"),
-	})
-	if err != nil { // strings always have a JSON form
-		return "{}"
-	}
-	return string(text)
-}
-
 // exchange sends a call. Once sent it is seen to its end.
 func (w *moveWork) exchange(ctx context.Context, c *MovingCall, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) moveSaid {
 	header := w.payload.header(w.Asker, w.Region)
-	header.Set(tracing.SystemDataHeader, w.payload.systemData())
+	header.Set(tracing.SystemDataHeader, systemData(w.payload.Caller, w.payload.Begun)) // the same for every resource of a move
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,

@@ -1,11 +1,10 @@
 package operations
 
 import (
-	"time"
-
 	"context"
 	"errors"
 	"strings"
+	"time"
 
 	"go.uber.org/zap"
 

@@ -33,7 +33,7 @@ type regionSweep struct {
 	mu     sync.Mutex
 	listed int
 	faults int
-	// open: something is there of which no row tells.
+	// open: something is there of which no row tells, or may be.
 	open bool
 	// young are resources that could not be adopted yet.
 	young []*routing.Request
@@ -48,6 +48,9 @@ func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, er
 	if rs.endpoint == nil {
 		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
 		return false, nil
+	}
+	if rs.open, err = rs.parentsUnknown(ctx); err != nil {
+		return false, err
 	}
 	err = rs.lists(ctx)
 	if err == nil {
@@ -72,6 +75,18 @@ func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, er
 	return true, err
 }
 
+// parentsUnknown tells whether there may be parents of a nested type in the region
+// that the index does not know: nobody lists what is below them then. It is asked
+// before the parents are read, which are there when the coverage is.
+func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
+	parent := rs.typ.Parent
+	if parent == nil || parent.Kind != regions.Tracked {
+		return parent != nil, nil
+	}
+	unseen, err := rs.store.Uncovered(ctx, rs.sub, parent.Key, []string{rs.endpoint.Region})
+	return len(unseen) > 0, err
+}
+
 // lists reads the collections: that of the subscription or, of a nested type,
 // one below each parent that lies in the region.
 func (rs *regionSweep) lists(ctx context.Context) error {
@@ -86,7 +101,6 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 		return errors.Join(crew.wait(ctx), err)
 	}
 	if rs.typ.Parent.Kind != regions.Tracked {
-		rs.open = true // nobody knows its parents
 		return nil
 	}
 	last = last[len(rs.typ.Parent.Name):] // with its slash

@@ -140,6 +140,36 @@ func TestSweepOfARegionThatFailsClaimsNothing(t *testing.T) {
 	}
 }
 
+// Below parents that nobody has seen nothing was listed: where they may be,
+// absence of what is nested in them is not claimed either.
+func TestSweepClaimsNothingBelowUnseenParents(t *testing.T) {
+	s := newSite(t)
+	disk := vm("v") + "/disks/d"
+	s.east.hold(vm("v"), disk)
+	s.east.fail(func(r *http.Request) int {
+		if strings.HasSuffix(r.URL.Path, "/virtualMachines") {
+			return http.StatusForbidden
+		}
+		return 0
+	})
+	s.sweep(everything)
+	for _, typ := range []string{machines, disks} {
+		if left := s.uncovered(typ); !slices.Equal(left, []string{"eastus"}) {
+			t.Errorf("%s: not covered: %v", typ, left)
+		}
+	}
+	s.east.fail(nil)
+	s.sweep(operations.SweepOrder{Subscription: subscription, Uncovered: true})
+	if !s.knows(vm("v")) || !s.knows(disk) {
+		t.Errorf("the index has %v", s.rows(subscription))
+	}
+	for _, typ := range []string{machines, disks} {
+		if left := s.uncovered(typ); len(left) != 0 {
+			t.Errorf("%s: not covered: %v", typ, left)
+		}
+	}
+}
+
 // A list that lacks a resource which is there, or shows one that is not, is not
 // believed.
 func TestSweepAsksBeforeItBelieves(t *testing.T) {

@@ -236,17 +236,30 @@ func testRegistrations(t *testing.T, database Database) {
 
 	b.group("rg")
 	w := write(inventory.Put, "rg", "vm")
-	for namespace, want := range map[string]bool{"Contoso.Compute": false, "Contoso": false, "Contoso.Compute2": false} {
-		holds, err := b.HasResources(b.ctx, Sub, namespace)
-		b.ok(err)
-		equal(b, holds, want)
+	for _, namespace := range []string{"Contoso", "Contoso.Compute2", "Contoso.Compute"} {
+		equal(b, b.inUse(namespace), false)
 	}
 	b.begin(w)
 	for namespace, want := range map[string]bool{"CONTOSO.compute": true, "Contoso": false, "Contoso.Comput": false, "Contoso.Compute2": false} {
-		holds, err := b.HasResources(b.ctx, Sub, namespace)
-		b.ok(err)
-		equal(b, holds, want)
+		equal(b, b.inUse(namespace), want)
 	}
+}
+
+// inUse tells whether a namespace, which is registered for that and afterwards,
+// cannot be unregistered as there are resources of it.
+func (b *bench) inUse(namespace string) bool {
+	b.Helper()
+	c := inventory.RegistrationChange{Subscription: Sub, Namespace: namespace}
+	_, err := b.Register(b.ctx, c)
+	b.ok(err)
+	_, err = b.Unregister(b.ctx, c)
+	if errors.Is(err, inventory.ErrNamespaceInUse) {
+		return true
+	}
+	b.ok(err)
+	_, err = b.Register(b.ctx, c)
+	b.ok(err)
+	return false
 }
 
 func testOperations(t *testing.T, database Database) {
