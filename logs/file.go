@@ -39,7 +39,8 @@ func openFile(path string) (*os.File, error) {
 }
 
 // Reopen opens the path anew, for the lines to come, and ends the file that was
-// open; where it cannot be opened, lines go on to the one before.
+// open; where it cannot be opened, lines go on to the one before. An error can
+// be that one's as well.
 func (f *File) Reopen() error {
 	next, err := openFile(f.path)
 	if err != nil {
