@@ -297,6 +297,29 @@ func TestLinkThatNoTokenHolds(t *testing.T) {
 	}
 }
 
+// A region that a partial list gives up makes no token longer: one that is long
+// for another region's sake goes on.
+func TestLongTokenOutlivesAFailure(t *testing.T) {
+	far := query + "&t=" + noisy(0, 8000)
+	s := (&scripted{}).says("a", query+"&t=1", 503, "").says("b", far, 200, `{"value":[2]}`)
+	l := newList(t, s, Options{}, "a", "b")
+	w := &walk{issued: time.Now(), partial: true, answered: true, width: 1, regions: []*region{
+		{name: "a", state: at, pages: 1, query: query + "&t=1"}, {name: "b", state: at, pages: 1, query: far},
+	}}
+	own := ownQueryOf(l.Query)
+	token := l.options.Keys.seal(w.encode(own), own.digest(l.Path))
+	if len(token) <= fullToken || len(token) > longestToken {
+		t.Fatalf("a token of %d bytes", len(token))
+	}
+	l.at("https://public.example" + listed + "?" + query + "&$skipToken=" + token)
+	if text, page := l.must(); !strings.HasPrefix(text, `{"value":[],"nextLink"`) || page.Completed {
+		t.Errorf("got %s", text)
+	}
+	if text, _ := l.must(); text != `{"value":[2],"unreachable":["a"]}` {
+		t.Errorf("got %s", text)
+	}
+}
+
 // noisy is text that cannot be packed.
 func noisy(seed, n int) string {
 	var b strings.Builder

@@ -75,7 +75,8 @@ func (p *pass) settle() *arm.Error {
 		}
 	}
 	p.order()
-	if len(p.seal()) > fullToken {
+	// Where nobody was taken on, the token is none that this page made longer.
+	if kept > 0 && len(p.seal()) > fullToken {
 		if kept = p.fit(kept); kept == 0 {
 			return p.oversized()
 		}
