@@ -297,6 +297,30 @@ func TestLinkThatNoTokenHolds(t *testing.T) {
 	}
 }
 
+// A region for whose query there is no room in the token beside those of others
+// is begun when they have ended.
+func TestTokenHoldsOneAfterTheOther(t *testing.T) {
+	next := func(region string, n int) string { return query + "&t=" + noisy(int(region[0])*1000, n) }
+	s := &scripted{}
+	for region, n := range map[string]int{"a": 4150, "b": 5200, "c": 1450} {
+		s.says(region, query, 200, fmt.Sprintf(`{"value":["%s1"],"nextLink":"?%s"}`, region, next(region, n)))
+		s.says(region, next(region, n), 200, fmt.Sprintf(`{"value":["%s2"]}`, region))
+	}
+	l := newList(t, s, Options{}, "a", "b", "c")
+	var pages []string
+	for range 10 {
+		text, page := l.must()
+		value, _, _ := strings.Cut(text, "]")
+		pages = append(pages, strings.TrimPrefix(value, `{"value":[`))
+		if page.NextLink == "" {
+			break
+		}
+	}
+	if got := strings.Join(pages, " "); got != `"a1","c1" "a2"  "c2" "b1" "b2"` {
+		t.Errorf("got %s", got)
+	}
+}
+
 // A region that a partial list gives up makes no token longer: one that is long
 // for another region's sake goes on.
 func TestLongTokenOutlivesAFailure(t *testing.T) {
