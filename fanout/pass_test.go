@@ -231,6 +231,25 @@ func TestMemoryOfAllLists(t *testing.T) {
 
 // Where others hold everything, a list waits for a while and is then told to
 // come later.
+// A panic while a region is asked is the page's, not the process's, and holds
+// nothing back.
+func TestPanicWhileARegionIsAsked(t *testing.T) {
+	budget := limits.NewMemory(1 << 20)
+	s := (&scripted{}).says("a", query, 200, `{"value":[1]}`).on("b", query, func(context.Context) (upstream.Answer, error) { panic("inner details") })
+	l := newList(t, s, Options{Budget: budget, Memory: 1 << 20, PageSize: 1 << 19}, "a", "b")
+	func() {
+		defer func() {
+			if p, ok := recover().(*limits.Panic); !ok || p.Value != "inner details" {
+				t.Errorf("it ended with %v", p)
+			}
+		}()
+		l.must()
+	}()
+	if free := budget.Free(); free != 1<<20 {
+		t.Errorf("%d bytes are free", free)
+	}
+}
+
 func TestNoMemoryAtAll(t *testing.T) {
 	e := &estate{size: 10}
 	e.fill(eight, 1, 1<<10)

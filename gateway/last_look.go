@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 )
@@ -78,7 +79,7 @@ func (g *Gateway) lookAgain(ctx context.Context, x *exchange, c ownCall, at *unl
 	ctx, cancel := context.WithTimeout(ctx, g.config.Upstream.CallTimeout)
 	defer cancel()
 	l := looking{gateway: g, exchange: x, call: c}
-	eachOf(askedAtOnce, places, func(_ int, p place) { l.at(ctx, p) })
+	limits.Each(askedAtOnce, len(places), func(i int) { l.at(ctx, places[i]) })
 	if len(l.silent) > 0 {
 		return lastLook{}, unsaid(fmt.Sprintf("anything is left in the resource group '%s'", at.group.Name), x.request.Path.String(), l.silent)
 	}
