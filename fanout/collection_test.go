@@ -22,7 +22,7 @@ func each(c Collection) (string, error) {
 	err := c.Each(context.Background(), func(page Page) error {
 		b.WriteByte('[')
 		for _, e := range page.Elements {
-			b.Write(page.At(e))
+			b.Write(page.Text[e.begin:e.end])
 			b.WriteString(page.ID(e))
 		}
 		b.WriteByte(']')

@@ -104,7 +104,7 @@ func (l *Lister) Page(ctx context.Context, r Request) (*Merged, error) {
 	return merged, err
 }
 
-func (l *Lister) page(ctx context.Context, r Request) (*Merged, error) {
+func (l *Lister) page(ctx context.Context, r Request) (merged *Merged, err error) {
 	top, fault := topOf(r.Query)
 	if fault != nil {
 		return nil, fault
@@ -118,12 +118,12 @@ func (l *Lister) page(ctx context.Context, r Request) (*Merged, error) {
 		lister: l, request: r, own: own, walk: w, top: top,
 		share: l.options.Budget.Share(l.options.Memory),
 	}
-	merged, err := p.run(ctx)
-	if err != nil {
-		p.share.Close()
-		return nil, err
-	}
-	return merged, nil
+	defer func() {
+		if merged == nil { // also where it panicked
+			p.share.Close()
+		}
+	}()
+	return p.run(ctx)
 }
 
 // topOf reads $top, 0 where it is absent.

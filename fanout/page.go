@@ -27,9 +27,6 @@ type Member struct {
 	Value []byte
 }
 
-// At returns the element's bytes.
-func (p Page) At(e Element) []byte { return p.Text[e.begin:e.end] }
-
 // ID returns what the element's id says, "" where it has none.
 func (p Page) ID(e Element) string {
 	id, _ := jsonscan.Text(p.Text[e.id:e.idEnd])

@@ -20,7 +20,7 @@ func TestParsePage(t *testing.T) {
 		page, err := ParsePage([]byte(c.text))
 		var elements [][]byte
 		for _, e := range page.Elements {
-			elements = append(elements, page.At(e))
+			elements = append(elements, page.Text[e.begin:e.end])
 		}
 		if got := string(bytes.Join(elements, []byte("|"))); err != nil || got != c.elements || string(page.NextLink) != c.link || string(page.Text) != c.text {
 			t.Errorf("%s: got %s, %s, %v", c.text, got, page.NextLink, err)

@@ -3,7 +3,6 @@ package fanout
 import (
 	"context"
 	"errors"
-	"sync"
 	"time"
 
 	"portico/arm"
@@ -103,16 +102,7 @@ func (p *pass) ask(ctx context.Context) {
 
 // atOnce asks regions at the same time, and returns when all have answered.
 func (p *pass) atOnce(ctx context.Context, results []*result, repeats bool) {
-	slots := make(chan struct{}, regionsAtOnce)
-	var wait sync.WaitGroup
-	for _, r := range results {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			p.one(ctx, r, attempt{repeats: repeats})
-		})
-	}
-	wait.Wait()
+	limits.Each(regionsAtOnce, len(results), func(i int) { p.one(ctx, results[i], attempt{repeats: repeats}) })
 }
 
 // inOrder asks one region after the other for what the page still lacks, until

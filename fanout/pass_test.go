@@ -231,6 +231,25 @@ func TestMemoryOfAllLists(t *testing.T) {
 
 // Where others hold everything, a list waits for a while and is then told to
 // come later.
+// A panic while a region is asked is the page's, not the process's, and holds
+// nothing back.
+func TestPanicWhileARegionIsAsked(t *testing.T) {
+	budget := limits.NewMemory(1 << 20)
+	s := (&scripted{}).says("a", query, 200, `{"value":[1]}`).on("b", query, func(context.Context) (upstream.Answer, error) { panic("inner details") })
+	l := newList(t, s, Options{Budget: budget, Memory: 1 << 20, PageSize: 1 << 19}, "a", "b")
+	func() {
+		defer func() {
+			if p, ok := recover().(*limits.Panic); !ok || p.Value != "inner details" {
+				t.Errorf("it ended with %v", p)
+			}
+		}()
+		l.must()
+	}()
+	if free := budget.Free(); free != 1<<20 {
+		t.Errorf("%d bytes are free", free)
+	}
+}
+
 func TestNoMemoryAtAll(t *testing.T) {
 	e := &estate{size: 10}
 	e.fill(eight, 1, 1<<10)
@@ -294,6 +313,53 @@ func TestLinkThatNoTokenHolds(t *testing.T) {
 	}
 	if fault := l.fault(); len(fault.Details) != 1 || fault.Details[0].Target != "b" || !strings.Contains(fault.Details[0].Message, "too long") {
 		t.Errorf("got %+v", fault)
+	}
+}
+
+// A region for whose query there is no room in the token beside those of others
+// is begun when they have ended.
+func TestTokenHoldsOneAfterTheOther(t *testing.T) {
+	next := func(region string, n int) string { return query + "&t=" + noisy(int(region[0])*1000, n) }
+	s := &scripted{}
+	for region, n := range map[string]int{"a": 4150, "b": 5200, "c": 1450} {
+		s.says(region, query, 200, fmt.Sprintf(`{"value":["%s1"],"nextLink":"?%s"}`, region, next(region, n)))
+		s.says(region, next(region, n), 200, fmt.Sprintf(`{"value":["%s2"]}`, region))
+	}
+	l := newList(t, s, Options{}, "a", "b", "c")
+	var pages []string
+	for range 10 {
+		text, page := l.must()
+		value, _, _ := strings.Cut(text, "]")
+		pages = append(pages, strings.TrimPrefix(value, `{"value":[`))
+		if page.NextLink == "" {
+			break
+		}
+	}
+	if got := strings.Join(pages, " "); got != `"a1","c1" "a2"  "c2" "b1" "b2"` {
+		t.Errorf("got %s", got)
+	}
+}
+
+// A region that a partial list gives up makes no token longer: one that is long
+// for another region's sake goes on.
+func TestLongTokenOutlivesAFailure(t *testing.T) {
+	far := query + "&t=" + noisy(0, 8000)
+	s := (&scripted{}).says("a", query+"&t=1", 503, "").says("b", far, 200, `{"value":[2]}`)
+	l := newList(t, s, Options{}, "a", "b")
+	w := &walk{issued: time.Now(), partial: true, answered: true, width: 1, regions: []*region{
+		{name: "a", state: at, pages: 1, query: query + "&t=1"}, {name: "b", state: at, pages: 1, query: far},
+	}}
+	own := ownQueryOf(l.Query)
+	token := l.options.Keys.seal(w.encode(own), own.digest(l.Path))
+	if len(token) <= fullToken || len(token) > longestToken {
+		t.Fatalf("a token of %d bytes", len(token))
+	}
+	l.at("https://public.example" + listed + "?" + query + "&$skipToken=" + token)
+	if text, page := l.must(); !strings.HasPrefix(text, `{"value":[],"nextLink"`) || page.Completed {
+		t.Errorf("got %s", text)
+	}
+	if text, _ := l.must(); text != `{"value":[2],"unreachable":["a"]}` {
+		t.Errorf("got %s", text)
 	}
 }
 

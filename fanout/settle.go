@@ -75,8 +75,9 @@ func (p *pass) settle() *arm.Error {
 		}
 	}
 	p.order()
-	if len(p.seal()) > fullToken {
-		if kept = p.fit(kept); kept == 0 {
+	// Where nobody was taken on, the token is none that this page made longer.
+	if kept > 0 && len(p.seal()) > fullToken {
+		if kept = p.fit(kept); kept == 0 && !p.behind() {
 			return p.oversized()
 		}
 	}
@@ -105,15 +106,7 @@ func (p *pass) order() {
 	for _, r := range p.results {
 		late[r.region] = r.outcome == postponed
 	}
-	slices.SortStableFunc(p.walk.regions, func(a, b *region) int {
-		switch {
-		case late[a] == late[b]:
-			return 0
-		case late[a]:
-			return 1
-		}
-		return -1
-	})
+	p.walk.putBehind(func(r *region) bool { return late[r] })
 }
 
 // fit takes back as many of the kept regions as must be for the token not to be
@@ -144,6 +137,23 @@ func (p *pass) fit(kept int) int {
 		kept--
 	}
 	return kept
+}
+
+// behind moves the regions that were to be begun behind those that are open, where
+// these leave no room for them: so they are begun when these have ended. It
+// returns false where what does not fit is open itself, or stands in its own way.
+func (p *pass) behind() bool {
+	for _, r := range p.results {
+		if r.outcome == deferred && r.before.state == at {
+			return false
+		}
+	}
+	begun := func(r *region) bool { return r.state == at }
+	if !slices.ContainsFunc(p.walk.regions, begun) {
+		return false
+	}
+	p.walk.putBehind(func(r *region) bool { return !begun(r) })
+	return true
 }
 
 // oversized is the fault of regions whose next queries no token can carry.

@@ -2,6 +2,7 @@ package fanout
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 )
 
@@ -72,6 +73,19 @@ func (w *walk) open() []*region {
 		}
 	}
 	return open
+}
+
+// putBehind moves some regions to the end of the walk.
+func (w *walk) putBehind(late func(*region) bool) {
+	slices.SortStableFunc(w.regions, func(a, b *region) int {
+		switch {
+		case late(a) == late(b):
+			return 0
+		case late(a):
+			return 1
+		}
+		return -1
+	})
 }
 
 // unreachable names the regions that were given up.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/limits"
 )
 
 // batchRun carries requests of a batch, several at a time, within what its
@@ -121,8 +122,13 @@ func unsent(why string) *arm.Error {
 	return fault
 }
 
-// one carries one request.
+// one carries one request. A panic in it is an error of the batch.
 func (b *batchRun) one(ctx context.Context, i int) (c carried) {
+	defer func() {
+		if value := recover(); value != nil {
+			c = carried{err: limits.Recovered(value)}
+		}
+	}()
 	q := &b.requests[i]
 	if b.begin != nil && !q.reads() {
 		first, err := b.begin(i)

@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"portico/arm"
+	"portico/limits"
 )
 
 // responses is the answer to a batch.
@@ -280,5 +282,23 @@ func TestContentInBatch(t *testing.T) {
 		if want := fmt.Sprintf(`{"name":"n","httpStatusCode":200,"headers":{"ETag":"e","x-ms-a":"1, 2"},"contentLength":%d%s}`, len(content), want); got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
 		}
+	}
+}
+
+// A panic beside a request of a batch is an error of the batch.
+func TestPanicInABatch(t *testing.T) {
+	s := newSite(t, setup{})
+	memory := limits.NewMemory(s.config.Batch.TotalMemory)
+	share := memory.Share(s.config.Batch.TotalMemory)
+	run := batchRun{
+		gateway: s.gateway, caller: &batchCaller{Correlation: subscription}, requests: []batchedRequest{{Method: "GET", URL: "/subscriptions" + own}},
+		todo: []int{0}, share: share, keeps: true, end: func(int, []byte) error { panic("inner details") },
+	}
+	var p *limits.Panic
+	if err := run.carry(t.Context()); !errors.As(err, &p) || p.Value != "inner details" {
+		t.Errorf("it ended with %v", err)
+	}
+	if held := share.Holds(); held != 0 {
+		t.Errorf("%d bytes are held", held)
 	}
 }

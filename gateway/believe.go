@@ -8,6 +8,25 @@ import (
 	"portico/routing"
 )
 
+// asked sends a request to its endpoint and returns the answer, if that can be
+// believed. Without one the client has been answered, by the request decided
+// anew, or is to get the error.
+func (g *Gateway) asked(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
+	answer, err := g.call(r.Context(), r, x, p, method)
+	if err != nil {
+		return nil, err
+	}
+	believed, err := g.believed(r.Context(), x, p, answer)
+	if believed {
+		return answer, nil
+	}
+	_ = answer.Body.Close() // nobody wants the rest
+	if err == nil {
+		err = g.anew(w, r, x, p)
+	}
+	return nil, err
+}
+
 // believed tells whether a read's answer can go out. One that says that nothing
 // is there, from a place that a cache named, is checked once against the store:
 // the resource that decides about the place must still lie there and, where it

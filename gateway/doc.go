@@ -2,17 +2,19 @@
 // routes that Portico answers itself, the way of a proxied request, and the
 // admin listener.
 //
-// A request meets, in this order: recovery from panics, the access log and
-// metrics, its identity (ids minted, reserved headers stripped), the guard on
-// hosts, authentication, classification; then either one of Portico's own
-// routes or the proxy. The order is composed once, in [Gateway.Public].
+// A request meets, in this order: the logs and metrics, recovery from panics, the
+// time in which its content must come, its identity (ids minted), the guard on
+// hosts, authentication (from which on no reserved header is left),
+// classification; then either one of Portico's own routes or the proxy. The order
+// is composed once, in [Gateway.Public].
 //
 // Handlers return errors. One renderer, render.go, turns them into answers,
-// whatever they are; nothing else writes an error body.
+// whatever they are; nothing else on the public listener writes an error body.
+// What a client gets of time to take an answer stands in send.go.
 //
 // The way of a proxied request stands in proxy.go, that of writes to tracked
 // resources, which are told to the inventory before and after, in write.go,
-// and what may reach a client of a provider's answer in guard.go.
+// and what may reach a client of a provider's answer in deliver.go and guard.go.
 //
 // Portico's own routes stand in own.go, a line for each; a handler gets its
 // request checked and its subscription and group resolved. What is over at once

@@ -15,7 +15,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/regions"
+	"portico/limits"
 	"portico/routing"
 )
 
@@ -151,8 +151,8 @@ func (f *finder) ask(ctx context.Context, sought routing.Sought) ([]inventory.Si
 		fault *arm.Error
 	}
 	words := make([]word, len(sought.Endpoints))
-	eachOf(regionsAtOnce, sought.Endpoints, func(i int, endpoint *regions.Endpoint) {
-		words[i].seen, words[i].fault = f.gateway.sight(ctx, x, sought, endpoint)
+	limits.Each(regionsAtOnce, len(words), func(i int) {
+		words[i].seen, words[i].fault = f.gateway.sight(ctx, x, sought, sought.Endpoints[i])
 	})
 	var seen []inventory.Sighting
 	var silent []silence
@@ -195,19 +195,4 @@ func (f *finder) adopt(ctx context.Context, sought routing.Sought, seen []invent
 		}
 	}
 	return again && !found, nil
-}
-
-// eachOf works on all members of a list, at most atOnce at a time, and returns
-// when all are done.
-func eachOf[T any](atOnce int, list []T, work func(i int, member T)) {
-	var wait sync.WaitGroup
-	slots := make(chan struct{}, atOnce)
-	for i, member := range list {
-		slots <- struct{}{}
-		wait.Go(func() {
-			defer func() { <-slots }()
-			work(i, member)
-		})
-	}
-	wait.Wait()
 }

@@ -155,9 +155,9 @@ func (g *Gateway) Public() http.Handler {
 		g.observe, // logs and metrics, of refusals too
 		g.recover, // a panic is a 500, and the log's affair
 		g.boundContent,
-		g.identify, // ids, then no reserved header is left
+		g.identify,
 		g.guardHost,
-		g.authenticate,
+		g.authenticate, // from here on no reserved header is left
 		g.classify,
 	)
 }

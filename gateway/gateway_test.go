@@ -78,6 +78,18 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	}
 }
 
+// A status that nobody can be answered with is answered with one, for nothing has
+// been sent then.
+func TestStatusThatIsNone(t *testing.T) {
+	s := newSite(t, setup{})
+	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), s.gateway.begin, s.gateway.observe, s.gateway.recover)
+	w := httptest.NewRecorder()
+	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
+	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "InternalServerError") || !strings.Contains(s.log.String(), `"status":500`) {
+		t.Errorf("%d %s; %s", w.Code, w.Body, s.log)
+	}
+}
+
 // What was sent of an answer cannot be taken back: it ends broken, alone as well
 // as in a batch, and nothing is put behind it.
 func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {

@@ -16,9 +16,6 @@ import (
 	"portico/tracing"
 )
 
-// askedAtOnce bounds the questions to providers on behalf of one group delete.
-const askedAtOnce = 8
-
 // closingRounds is how often one request tries to close a group: what it looked
 // at may each time have brought something new to look at.
 const closingRounds = 4
@@ -152,19 +149,4 @@ func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
 	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
 	return true, err
-}
-
-// soughtByID is what is needed to ask for a resource of the group of c that is
-// known by its ID alone.
-func (g *Gateway) soughtByID(c ownCall, id string) (routing.Sought, *arm.Error) {
-	q, fault := routing.ClassifyID(g.router.Map, http.MethodGet, id)
-	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
-		fault = q.NotFound()
-	}
-	if fault != nil {
-		return routing.Sought{}, fault
-	}
-	return routing.Sought{
-		Subscription: c.Subscription, Group: c.Group, Type: q.Type, ID: id, Key: q.Key(), APIVersion: q.Type.APIVersions[0],
-	}, nil
 }

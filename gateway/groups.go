@@ -97,22 +97,12 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 			return sent, fault
 		}
 	}
-	return sent, sent.matchesURL(x)
-}
-
-// matchesURL holds the read-only members to the URL, which decides.
-func (sent groupRequest) matchesURL(x *exchange) error {
-	subscription, name := x.request.Path.Subscription(), x.request.Path.Group()
-	for _, c := range []struct{ member, got, want string }{
-		{"id", sent.ID, routing.GroupID(subscription, name)},
-		{"name", sent.Name, name},
-		{"type", sent.Type, groupType},
-	} {
-		if c.got != "" && !arm.EqualFold(c.got, c.want) {
-			return arm.NewError(arm.InvalidRequestContent, "The member '"+c.member+"' is not that of the request URI. Path '"+c.member+"'").About(c.member)
-		}
+	name := x.request.Path.Group()
+	if fault := matchURL(echoed{"id", sent.ID, routing.GroupID(x.request.Path.Subscription(), name)},
+		echoed{"name", sent.Name, name}, echoed{"type", sent.Type, groupType}); fault != nil {
+		return sent, fault
 	}
-	return nil
+	return sent, nil
 }
 
 // checkState compares the provisioningState that came back from a GET.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"sync"
@@ -11,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 )
@@ -47,6 +49,9 @@ func (l lastLook) judge(group inventory.Group, touched []inventory.Touch) error 
 	return nil
 }
 
+// askedAtOnce bounds the questions to providers on behalf of one group delete.
+const askedAtOnce = 8
+
 // mostFound is how many resources one look takes over: one is enough to hold a
 // group back, and its next delete finds the rest.
 const mostFound = 100
@@ -74,7 +79,7 @@ func (g *Gateway) lookAgain(ctx context.Context, x *exchange, c ownCall, at *unl
 	ctx, cancel := context.WithTimeout(ctx, g.config.Upstream.CallTimeout)
 	defer cancel()
 	l := looking{gateway: g, exchange: x, call: c}
-	eachOf(askedAtOnce, places, func(_ int, p place) { l.at(ctx, p) })
+	limits.Each(askedAtOnce, len(places), func(i int) { l.at(ctx, places[i]) })
 	if len(l.silent) > 0 {
 		return lastLook{}, unsaid(fmt.Sprintf("anything is left in the resource group '%s'", at.group.Name), x.request.Path.String(), l.silent)
 	}
@@ -155,11 +160,10 @@ func downToTracked(t *regions.ResourceType) []*regions.ResourceType {
 }
 
 func unconfigured(group inventory.Group, typeName, region string) *arm.Error {
-	fault := unsaid(fmt.Sprintf("anything is left in the resource group '%s'", group.Name), routing.GroupID(group.Subscription, group.Name), []silence{{
-		region, arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(503).
+	return unsaid(fmt.Sprintf("anything is left in the resource group '%s'", group.Name), routing.GroupID(group.Subscription, group.Name), []silence{{
+		region, arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
 			Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group has, or had, resources. Configure it again, or have an operator see to what it holds.", typeName, region),
 	}})
-	return fault
 }
 
 // looking is one last look under way. Its places are worked on at the same time.
@@ -270,4 +274,19 @@ func (l *looking) take(ctx context.Context, p place, id string) *arm.Error {
 		l.err = err
 	}
 	return nil
+}
+
+// soughtByID is what is needed to ask for a resource of the group of c that is
+// known by its ID alone.
+func (g *Gateway) soughtByID(c ownCall, id string) (routing.Sought, *arm.Error) {
+	q, fault := routing.ClassifyID(g.router.Map, http.MethodGet, id)
+	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
+		fault = q.NotFound()
+	}
+	if fault != nil {
+		return routing.Sought{}, fault
+	}
+	return routing.Sought{
+		Subscription: c.Subscription, Group: c.Group, Type: q.Type, ID: id, Key: q.Key(), APIVersion: q.Type.APIVersions[0],
+	}, nil
 }

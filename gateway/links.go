@@ -47,8 +47,7 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 	})
 }
 
-// identify mints the request's ids and strips what a client may not say. From
-// here on no reserved header is left on the request.
+// identify mints the request's ids, and finds the client behind it.
 func (g *Gateway) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := of(r)

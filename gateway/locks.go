@@ -129,12 +129,8 @@ func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err err
 		return l, fault
 	}
 	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}
-	for _, c := range []struct{ member, got, want string }{
-		{"id", sent.ID, lockOf(l).ID}, {"name", sent.Name, l.Name}, {"type", sent.Type, lockType},
-	} {
-		if c.got != "" && !arm.EqualFold(c.got, c.want) {
-			return l, arm.NewError(arm.InvalidRequestContent, "The member '"+c.member+"' is not that of the request URI. Path '"+c.member+"'").About(c.member)
-		}
+	if fault := matchURL(echoed{"id", sent.ID, lockOf(l).ID}, echoed{"name", sent.Name, l.Name}, echoed{"type", sent.Type, lockType}); fault != nil {
+		return l, fault
 	}
 	for _, level := range inventory.LockLevels() {
 		if strings.EqualFold(sent.Properties.Level, level.String()) {

@@ -57,10 +57,10 @@ type recorder struct {
 }
 
 func (w *recorder) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status) // panics at what is no status
 	if !w.begun {
 		w.status, w.begun = status, true
 	}
-	w.ResponseWriter.WriteHeader(status)
 }
 
 func (w *recorder) Write(p []byte) (int, error) {

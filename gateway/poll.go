@@ -25,17 +25,11 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 			return g.replay(w, r, x, p)
 		}
 	}
-	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
-	if err != nil {
+	answer, err := g.asked(w, r, x, p, http.MethodGet)
+	if answer == nil {
 		return err
 	}
 	defer answer.Body.Close()
-	switch believed, err := g.believed(r.Context(), x, p, answer); {
-	case err != nil:
-		return err
-	case !believed:
-		return g.anew(w, r, x, p)
-	}
 	return g.polled(w, r, x, p, answer)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"go.uber.org/zap"
 
 	"portico/arm"
 	"portico/fanout"
@@ -42,7 +43,8 @@ func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int
 			links.all = append(links.all, link)
 			polled = polled || operations.Polled(name, status)
 		} else {
-			g.log.Warn("a polling URL on a foreign host was removed")
+			g.log.Warn("a polling URL on a foreign host was removed", zap.String("header", name),
+				zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
 		}
 	}
 	// Without a URL to poll, clients take such an answer for an error.
@@ -75,7 +77,8 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 		}
 		return link, true
 	case begins:
-		g.log.Info("a polling URL that clients cannot use was replaced")
+		g.log.Info("a polling URL that clients cannot use was replaced", zap.String("header", name),
+			zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
 		return g.standIn(x, p, name, replayable(sent)), true
 	case goesOn:
 		return g.goOn(x, p, name, replayable(sent)), true

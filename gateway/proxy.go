@@ -115,34 +115,22 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 
 // relay carries a call that the index has no part in.
 func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.call(r.Context(), r, x, p, r.Method)
-	if err != nil {
+	answer, err := g.asked(w, r, x, p, r.Method)
+	if answer == nil {
 		return err
 	}
 	defer answer.Body.Close()
-	switch believed, err := g.believed(r.Context(), x, p, answer); {
-	case err != nil:
-		return err
-	case !believed:
-		return g.anew(w, r, x, p)
-	}
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
 // head answers whether a resource is there, by asking its provider with GET,
 // the verb that every provider has.
 func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
-	if err != nil {
+	answer, err := g.asked(w, r, x, p, http.MethodGet)
+	if answer == nil {
 		return err
 	}
 	defer answer.Body.Close()
-	switch believed, err := g.believed(r.Context(), x, p, answer); {
-	case err != nil:
-		return err
-	case !believed:
-		return g.anew(w, r, x, p)
-	}
 	if p.Row != nil {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err
@@ -163,17 +151,11 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 // read carries a GET of a tracked resource, and has the inventory learn of what
 // it settles. A 404 counts for the generation that was known before it was asked.
 func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.call(r.Context(), r, x, p, http.MethodGet)
-	if err != nil {
+	answer, err := g.asked(w, r, x, p, http.MethodGet)
+	if answer == nil {
 		return err
 	}
 	defer answer.Body.Close()
-	switch believed, err := g.believed(r.Context(), x, p, answer); {
-	case err != nil:
-		return err
-	case !believed:
-		return g.anew(w, r, x, p)
-	}
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && p.Doubtful {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err

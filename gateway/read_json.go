@@ -77,6 +77,21 @@ func fieldOf(t reflect.Type, name string) (reflect.StructField, bool) {
 	return reflect.StructField{}, false
 }
 
+// echoed is a member that only the service sets. It may come back from a GET,
+// and has to be what the URL says.
+type echoed struct{ member, got, want string }
+
+// matchURL refuses the first member that is another than the URL's, without
+// regard to case.
+func matchURL(members ...echoed) *arm.Error {
+	for _, m := range members {
+		if m.got != "" && !arm.EqualFold(m.got, m.want) {
+			return arm.NewError(arm.InvalidRequestContent, "The member '"+m.member+"' is not that of the request URI. Path '"+m.member+"'").About(m.member)
+		}
+	}
+	return nil
+}
+
 // errMore: one value was read, and there is another one behind it.
 var errMore = errors.New("more than one value")
 

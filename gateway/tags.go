@@ -113,13 +113,9 @@ func (g *Gateway) readTags(r *http.Request, x *exchange, content []byte, scopeID
 		return e
 	}
 	e.sent = sent.Properties.Tags
-	for _, c := range []struct{ member, got, want string }{
-		{"id", sent.ID, scopeID + tagsPlace}, {"name", sent.Name, "default"}, {"type", sent.Type, tagsType},
-	} {
-		if c.got != "" && !arm.EqualFold(c.got, c.want) {
-			e.fault = arm.NewError(arm.InvalidRequestContent, "The member '"+c.member+"' is not that of the request URI. Path '"+c.member+"'").About(c.member)
-			return e
-		}
+	if fault := matchURL(echoed{"id", sent.ID, scopeID + tagsPlace}, echoed{"name", sent.Name, "default"}, echoed{"type", sent.Type, tagsType}); fault != nil {
+		e.fault = fault
+		return e
 	}
 	known := r.Method == http.MethodPut && sent.Operation == ""
 	if r.Method == http.MethodPatch {

@@ -70,7 +70,8 @@ func endsInPart(path string) bool {
 }
 
 // Reopen opens the path anew, for the lines to come, and ends the file that was
-// open; where it cannot be opened, lines go on to the one before.
+// open; where it cannot be opened, lines go on to the one before. An error can
+// be that one's as well.
 func (f *File) Reopen() error {
 	next, torn, err := openFile(f.path)
 	if err != nil {

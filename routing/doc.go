@@ -13,7 +13,7 @@
 //	a nested resource                 the region of its nearest tracked ancestor
 //	an extension resource             the region of its host, or the global endpoint
 //	/locations/{l}/…                  that region
-//	a collection                      every region that holds a row of the type in that scope
+//	a collection                      every region that holds a row of the type in that scope, or may hold what has none
 //	a global type, a tenant's call    the global endpoint
 //	an operation's status             the endpoint that was recorded when its URL was issued
 package routing

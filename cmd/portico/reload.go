@@ -34,7 +34,7 @@ func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, err
 	defer s.reloading.Unlock()
 	if s.audit != nil {
 		if err := s.audit.Reopen(); err != nil {
-			s.log.Error("the file of audit lines was not opened anew; lines go on to the one before", zap.Error(err))
+			s.log.Error("the file of audit lines was not opened anew, so that lines go on to the one before, or that one was not closed in good order", zap.Error(err))
 		}
 	}
 	next, sources, err := config.LoadSources(s.path)

@@ -7,15 +7,8 @@ import (
 
 // put creates or replaces a resource (resource reference, Put Resource).
 func (p *Provider) put(c *call, t *resourceType) (answer, error) {
-	body, err := c.object()
+	body, condition, err := p.asked(c, t)
 	if err != nil {
-		return answer{}, err
-	}
-	condition, err := c.preconditions()
-	if err != nil {
-		return answer{}, err
-	}
-	if body, err = p.compose(c, t, condition, body); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -42,15 +35,8 @@ func (p *Provider) put(c *call, t *resourceType) (answer, error) {
 
 // patch updates a resource (resource reference, Patch Resource).
 func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
-	body, err := c.object()
+	body, condition, err := p.asked(c, t)
 	if err != nil {
-		return answer{}, err
-	}
-	condition, err := c.preconditions()
-	if err != nil {
-		return answer{}, err
-	}
-	if body, err = p.compose(c, t, condition, body); err != nil {
 		return answer{}, err
 	}
 	return p.transact(func(x *tx) (answer, error) {
@@ -73,6 +59,21 @@ func (p *Provider) patch(c *call, t *resourceType) (answer, error) {
 		}
 		return p.carryOut(c, x, t, writing{current, next, children})
 	})
+}
+
+// asked reads what a PUT or PATCH asks for, and on which condition. What a composite
+// resource consists of is made by then.
+func (p *Provider) asked(c *call, t *resourceType) (object, precondition, error) {
+	body, err := c.object()
+	if err != nil {
+		return nil, precondition{}, err
+	}
+	condition, err := c.preconditions()
+	if err != nil {
+		return nil, condition, err
+	}
+	body, err = p.compose(c, t, condition, body)
+	return body, condition, err
 }
 
 // remove deletes a resource and all below it (resource reference, Delete

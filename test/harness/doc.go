@@ -1,7 +1,9 @@
 // Package harness runs Portico the way its users do: as processes. It builds
 // the two programs, starts a `portico serve` and as many `contoso` endpoints
 // as a test wants on free loopback ports, waits for them within bounds, and
-// ends what it started, whatever becomes of the test.
+// ends what it started, whatever becomes of the test. Beside them it runs what a
+// test needs of their surroundings: a [Postgres] with standbys, a [Balancer], a
+// [Relay] that can go, a [Prometheus].
 //
 // A test usually asks for a [World] and speaks HTTP to it:
 //
