@@ -143,7 +143,8 @@ func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err err
 	case utf8.RuneCountInString(l.Notes) > longestNotes:
 		return l, arm.NewError(arm.InvalidRequestContent, "The notes have at most 512 characters. Path 'properties.notes'").About("properties.notes")
 	case utf8.RuneCountInString(l.Name) > longestLockName:
-		return l, arm.NewError(arm.InvalidResourceName, l.Name).About("resourceName")
+		return l, arm.NewError(arm.InvalidResourceName, l.Name).About("resourceName").
+			Saying("The provided lock name '%s' is longer than %d characters.", l.Name, longestLockName)
 	}
 	l.ETag = arm.WeakETag(lockOf(l))
 	return l, nil

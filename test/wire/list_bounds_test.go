@@ -52,6 +52,25 @@ func testListBounds(t *testing.T, w *world) {
 			}
 		}
 	})
+	t.Run("R1 the largest of several", func(t *testing.T) {
+		w.pages("westus", map[string]string{"": ok(429, `{"error":{"code":"Slow","message":"w"}}`, "Retry-After: 17")})
+		w.pages("eastus", map[string]string{"": ok(429, `{"error":{"code":"Slow","message":"e"}}`, "Retry-After: 16")})
+		defer w.pages("eastus", map[string]string{"": good})
+		w.run(t, row{message: message{target: first}, want: want{status: 429, code: "TooManyRequests", either: true,
+			text: "The list could not be completed: 2 of 2 regions of 'Contoso.Raw' did not answer as they should. Please see details.",
+			check: func(t *testing.T, got reply, _ []received) {
+				if d := got.failure(t).Error.Details; got.header.Get("Retry-After") != "17" || len(d) != 2 || d[0].Target != "eastus" || d[0].Message != "e" || d[1].Target != "westus" || d[1].Message != "w" {
+					t.Errorf("got %s", got)
+				}
+			}}})
+	})
+	t.Run("a region that knows nothing of the subscription has nothing", func(t *testing.T) {
+		w.pages("westus", map[string]string{"": ok(404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`)})
+		got := w.send(t, message{target: first})
+		if got.status != 200 || string(got.body) != `{"value":["e1"]}` || got.header.Get("x-ms-portico-completed") != "true" {
+			t.Errorf("got %s", got)
+		}
+	})
 	t.Run("R5 the provider's own error", func(t *testing.T) {
 		w.pages("westus", map[string]string{"": ok(503, `{"error":{"code":"Maintenance","message":"Back at nine.","details":[]}}`)})
 		got := w.send(t, message{target: first})

@@ -19,6 +19,7 @@ func testWordings(t *testing.T, w *world) {
 	t.Run("a group's deletion", func(t *testing.T) { w.wordsOfDeletion(t) })
 	t.Run("a deletion that is blocked", func(t *testing.T) { w.wordsOfABlockedDeletion(t) })
 	t.Run("moves", func(t *testing.T) { w.wordsOfMoves(t) })
+	t.Run("a move that its provider refuses", func(t *testing.T) { w.wordsOfARefusedMove(t) })
 }
 
 // changed is the world behind another gateway, its configuration changed by
@@ -129,6 +130,7 @@ func (w *world) wordsOfLocks(t *testing.T) {
 	g := w.group(t, "words-of-locks")
 	vm := w.machine(t, g, "n", "westus")
 	lock := func(scope string) string { return scope + "/providers/Microsoft.Authorization/locks/l" + q }
+	named := func(name string) string { return vm + "/providers/Microsoft.Authorization/locks/" + name + q }
 	locked := func(scope, what string) want {
 		return want{status: 409, code: "ScopeLocked", about: scope,
 			text: "The scope '" + scope + "' cannot perform " + what + " operation because following scope(s) are locked: '" + g + "'. Please remove the lock and try again."}
@@ -145,6 +147,14 @@ func (w *world) wordsOfLocks(t *testing.T) {
 		{"action", message{method: "POST", target: vm + "/listKeys" + q}, locked(vm+"/listKeys", "write")},
 		{"put the group", message{method: "PUT", target: g + q, body: located("westus")}, locked(g, "write")},
 		{"read", message{target: vm + q}, want{status: 200, reaches: "westus"}},
+		{"notes of 512 characters", message{method: "PUT", target: lock(vm), body: `{"properties":{"level":"canNotDelete","notes":"` + strings.Repeat("é", 512) + `"}}`}, want{status: 201}},
+		{"that lock goes", message{method: "DELETE", target: lock(vm)}, want{status: 200}},
+		{"a name of 90 characters", message{method: "PUT", target: named(strings.Repeat("x", 90)), body: `{"properties":{"level":"CanNotDelete"}}`}, want{status: 201}},
+		{"that one goes as well", message{method: "DELETE", target: named(strings.Repeat("x", 90))}, want{status: 200}},
+		{"a name of 91", message{method: "PUT", target: named(strings.Repeat("x", 91)), body: `{"properties":{"level":"CanNotDelete"}}`}, want{status: 400, code: "InvalidResourceName", about: "resourceName",
+			text: "The provided lock name '" + strings.Repeat("x", 91) + "' is longer than 90 characters."}},
+		{"notes of 513", message{method: "PUT", target: lock(vm), body: `{"properties":{"level":"CanNotDelete","notes":"` + strings.Repeat("é", 513) + `"}}`}, want{status: 400, code: "InvalidRequestContent", about: "properties.notes",
+			text: "The request content was invalid and could not be deserialized: 'The notes have at most 512 characters. Path 'properties.notes''."}},
 		{"an absent lock", message{target: g + "/providers/Microsoft.Authorization/locks/absent" + q}, want{status: 404, code: "LockNotFound", text: "The lock 'absent' could not be found."}},
 		{"unlock", message{method: "DELETE", target: lock(g)}, want{status: 200}},
 		{"unlock again", message{method: "DELETE", target: lock(g)}, want{status: 204}},
@@ -315,5 +325,28 @@ func (w *world) wordsOfMoves(t *testing.T) {
 		from, to = to, from
 		vm = from + strings.TrimPrefix(vm, to)
 		w.run(t, row{message: message{target: vm + "?" + V}, want: want{status: 200, reaches: "westus", check: body("id", vm, "name", "n")}})
+	}
+}
+
+// A provider that refuses a move tells why in a detail of its own, as the text
+// that it is.
+func (w *world) wordsOfARefusedMove(t *testing.T) {
+	const q = "?api-version=2021-04-01"
+	from, to := w.group(t, "words-of-a-refused-move"), w.group(t, "words-of-its-target")
+	vm, nic := w.machine(t, from, "n", "westus"), from+"/providers/Contoso.Compute/networkInterfaces/n"
+	w.must(t, message{method: "PUT", target: nic + "?" + V, body: located("westus")}, 201)
+	w.must(t, message{method: "PUT", target: vm + "?" + V, body: `{"location":"westus","properties":{"linkedTo":"` + nic + `"}}`}, 200)
+	got := w.ends(t, accepted(t, w.send(t, message{method: "POST", target: from + "/validateMoveResources" + q, body: `{"targetResourceGroup":"` + to + `","resources":["` + vm + `"]}`})))
+	ownAnswer(t, got)
+	const anID = `[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}`
+	want := "^" + quoteMeta(`{"error":{"code":"ResourceMoveProviderValidationFailed","message":"Resource move validation failed. Please see details. Diagnostic information: timestamp '`) + `\d{8}T\d{6}Z` +
+		quoteMeta("', subscription id '"+subscription+"', tracking id '") + anID + "', request correlation id '" + anID +
+		quoteMeta(`'.","details":[{"code":null,"target":"Contoso.Compute/virtualMachines","message":"{\"error\":{\"code\":\"MissingMoveDependentResources\",\"message\":`+
+			`\"The move resources request does not contain all the dependent resources. Please check error details for missing resource ids.\",`)
+	if got.status != 409 || !regexp.MustCompile(want).Match(got.body) {
+		t.Errorf("got  %s\nwant 409 %s", got, want)
+	}
+	if f := got.failure(t).Error; len(f.Details) != 1 || !strings.Contains(f.Details[0].Message, `"target":"`+nic+`"`) {
+		t.Errorf("the detail does not name %s: %s", nic, got.body)
 	}
 }
