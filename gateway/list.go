@@ -1,13 +1,11 @@
 package gateway
 
 import (
-	"context"
 	"errors"
 	"io"
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"portico/arm"
 	"portico/config"
@@ -132,33 +130,4 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 		_, err := merged.WriteTo(w)
 		return err
 	})
-}
-
-// What a client may take for an answer that is held until it is sent.
-const (
-	slowestClient = 256 << 10 // bytes per second
-	clientPause   = 30 * time.Second
-)
-
-// sendTimed sends JSON of so many bytes, which is held until then. A client that
-// does not take it in time is cut off: it must not keep others from theirs.
-func (g *Gateway) sendTimed(ctx context.Context, w http.ResponseWriter, x *exchange, size int64, write func(io.Writer) error) error {
-	h := w.Header()
-	h["Content-Type"] = []string{"application/json; charset=utf-8"}
-	h["Content-Length"] = []string{strconv.FormatInt(size, 10)}
-	control := http.NewResponseController(w)
-	limit := clientPause + time.Duration(size/slowestClient)*time.Second
-	if err := control.SetWriteDeadline(time.Now().Add(limit)); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return err
-	}
-	w.WriteHeader(http.StatusOK)
-	if err := write(w); err != nil {
-		x.failure = errors.Join(err, ctx.Err())
-		panic(http.ErrAbortHandler)
-	}
-	// The connection goes on to other requests.
-	if err := control.SetWriteDeadline(time.Time{}); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		g.note(x, "the time to write an answer could not be lifted", err)
-	}
-	return nil
 }

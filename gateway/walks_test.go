@@ -254,7 +254,8 @@ func TestClientThatDoesNotTakeItsPage(t *testing.T) {
 	if ended := list(w); ended != nil || w.Code != 200 || !strings.Contains(w.Body.String(), `"name":"a"`) {
 		t.Errorf("%v: %d %s", ended, w.Code, w.Body)
 	}
-	if d := w.deadlines; len(d) != 2 || d[0].Before(begun.Add(clientPause)) || d[0].After(time.Now().Add(clientPause+time.Second)) || !d[1].IsZero() {
+	// The last of it may leave when all of it was written: the time is not lifted.
+	if d := w.deadlines; len(d) != 2 || d[1].Before(begun.Add(clientPause)) || d[1].After(time.Now().Add(clientPause+time.Second)) {
 		t.Errorf("%v", d)
 	}
 }
