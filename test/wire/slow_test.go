@@ -110,7 +110,7 @@ func ignore(ctx context.Context, conn net.Conn, request string) error {
 			return fmt.Errorf("still open: %w", ctx.Err())
 		case <-tick.C:
 			if _, err := io.WriteString(conn, "G"); err != nil {
-				return nil //nolint:nilerr // this is what was waited for
+				return nil // this is what was waited for
 			}
 		}
 	}
