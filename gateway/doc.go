@@ -8,7 +8,8 @@
 // routes or the proxy. The order is composed once, in [Gateway.Public].
 //
 // Handlers return errors. One renderer, render.go, turns them into answers,
-// whatever they are; nothing else writes an error body.
+// whatever they are; nothing else writes an error body. However an answer is
+// made, its client has a bounded time to take it (pace.go).
 //
 // The way of a proxied request stands in proxy.go, that of writes to tracked
 // resources, which are told to the inventory before and after, in write.go,
