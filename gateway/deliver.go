@@ -59,6 +59,9 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
 	}
+	if _, typed := h["Content-Type"]; !typed {
+		h["Content-Type"] = nil // else net/http would make a guess of its own
+	}
 	g.ownHeaders(h, x)
 	if answer.StatusCode >= http.StatusBadRequest {
 		x.cause = causeService
