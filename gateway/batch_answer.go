@@ -22,7 +22,9 @@ type batchedAnswer struct {
 func answerOf(name json.RawMessage, status int, h http.Header, content []byte) []byte {
 	a := batchedAnswer{Name: name, Status: status, Headers: map[string]string{}, ContentLength: len(content)}
 	for name, values := range h {
-		a.Headers[spelled(name)] = strings.Join(values, ", ")
+		if len(values) > 0 {
+			a.Headers[spelled(name)] = strings.Join(values, ", ")
+		}
 	}
 	text, err := json.Marshal(a)
 	if err != nil { // the name was read from JSON, the rest has a JSON form

@@ -29,7 +29,11 @@ func (g *Gateway) boundContent(next http.Handler) http.Handler {
 				size = most
 			}
 			deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
-			_ = http.NewResponseController(w).SetReadDeadline(deadline) // not every writer has a connection
+			control := http.NewResponseController(w)
+			_ = control.SetReadDeadline(deadline) // not every writer has a connection
+			// That of the answer before is for that one alone: the client may have
+			// to be told to send its content.
+			_ = control.SetWriteDeadline(time.Time{})
 		}
 		next.ServeHTTP(w, r)
 	})

@@ -35,12 +35,8 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 	h := w.Header()
 	g.answerHeaders(h, x, answer)
 	g.guardLinks(ctx, h, x, p, answer.StatusCode)
-	err := g.inTime(w, x, limit, g.config.Upstream.CallTimeout, func() error {
-		w.WriteHeader(answer.StatusCode)
-		_, err := io.Copy(w, answer.Body)
-		return err
-	})
-	if err != nil {
+	w.WriteHeader(answer.StatusCode)
+	if _, err := io.Copy(w, answer.Body); err != nil {
 		// What has gone out cannot be taken back: the message must end broken,
 		// not short.
 		x.failure = err
@@ -62,6 +58,9 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 	}
 	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
+	}
+	if _, typed := h["Content-Type"]; !typed {
+		h["Content-Type"] = nil // else net/http would make a guess of its own
 	}
 	g.ownHeaders(h, x)
 	if answer.StatusCode >= http.StatusBadRequest {

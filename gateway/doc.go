@@ -10,7 +10,7 @@
 //
 // Handlers return errors. One renderer, render.go, turns them into answers,
 // whatever they are; nothing else on the public listener writes an error body.
-// What a client gets of time to take an answer stands in send.go.
+// However an answer is made, its client has a bounded time to take it (pace.go).
 //
 // The way of a proxied request stands in proxy.go, that of writes to tracked
 // resources, which are told to the inventory before and after, in write.go,

@@ -44,7 +44,11 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, links *pollingLinks
 	kept := links.all[:0]
 	for _, link := range links.all {
 		if link.record != nil {
-			err := g.store.RecordOperation(ctx, *link.record)
+			record := g.store.RecordOperation
+			if link.learned {
+				record = g.store.LearnOperation
+			}
+			err := record(ctx, *link.record)
 			if err != nil {
 				g.note(x, "a polling URL was not recorded", err)
 			}

@@ -11,7 +11,7 @@ import (
 // answer, on the goroutine that made it.
 func (g *Gateway) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := &recorder{ResponseWriter: w, status: http.StatusOK}
+		recorder := &recorder{ResponseWriter: w, status: http.StatusOK, limit: g.longestAnswer()}
 		broken := true // unless next returns
 		g.metrics.inFlight.Inc()
 		defer func() {
@@ -54,20 +54,32 @@ type recorder struct {
 	status int
 	bytes  int64
 	begun  bool
+	limit  time.Duration // for the client to take the answer, from its beginning; 0: none
 }
 
 func (w *recorder) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status) // panics at what is no status
 	if !w.begun {
-		w.status, w.begun = status, true
+		w.status = status
+		w.begin()
 	}
 }
 
 func (w *recorder) Write(p []byte) (int, error) {
-	w.begun = true
+	if !w.begun {
+		w.begin()
+	}
 	n, err := w.ResponseWriter.Write(p)
 	w.bytes += int64(n)
 	return n, err
+}
+
+func (w *recorder) begin() {
+	w.begun = true
+	if w.limit == 0 {
+		return
+	}
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.limit)) // not every writer has a connection
 }
 
 // Unwrap lets http.ResponseController reach the connection.

@@ -24,6 +24,9 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		if o.Replays() {
 			return g.replay(w, r, x, p)
 		}
+		if p.Endpoint == nil {
+			return noEndpointToPoll(o)
+		}
 	}
 	answer, err := g.asked(w, r, x, p, http.MethodGet)
 	if answer == nil {
@@ -33,8 +36,18 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return g.polled(w, r, x, p, answer)
 }
 
-// began tells whether the caller is who began an operation.
+// noEndpointToPoll tells that the region in which an operation runs has left the
+// map: an outage, where clients would take an absence for an operation that failed.
+func noEndpointToPoll(o *inventory.Operation) *arm.Error {
+	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
+	return fault.Saying("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).About(o.Region)
+}
+
+// began tells whether the caller is who began an operation, as far as that is known.
 func (g *Gateway) began(x *exchange, p proxied, o *inventory.Operation) bool {
+	if o.TenantID == "" && o.ObjectID == "" {
+		return true
+	}
 	principal := x.principal.In(p.Subscription.TenantID)
 	return arm.EqualFold(o.TenantID, principal.TenantID) && o.ObjectID == principal.ObjectID
 }

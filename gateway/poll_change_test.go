@@ -240,6 +240,7 @@ func TestStandInWithoutAnEndpoint(t *testing.T) {
 	lie := []string{"x-contoso-fault", "foreign-location", "x-contoso-duration", "1h"}
 	first := s.stoodIn(s.ok(202, "PUT", kept+api, eastus, lie...).header, "Location")
 	second := s.stoodIn(s.ok(202, "DELETE", gone+api, "", lie...).header, "Location")
+	third := s.local(s.ok(202, "POST", s.machine("g", "busy", "eastus")+"/restart"+api, "", "x-contoso-duration", "1h").header.Get("Location"))
 	s.at("eastus").clock.advance(2 * hour)
 	s.ok(200, "GET", second, "")
 	west := s.at("westus").server.URL
@@ -253,6 +254,9 @@ providers:
 `})
 	narrow.want(503, "NoRegisteredProviderFound", "GET", first, "")
 	narrow.ok(204, "GET", second, "")
+	// What is the provider's own URL tells of no absence either.
+	narrow.want(503, "NoRegisteredProviderFound", "GET", third, "")
+	s.ok(204, "GET", third, "")
 }
 
 // What a poll has changed of a record stays when another one, that read it before,

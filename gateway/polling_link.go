@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 	"go.uber.org/zap"
 
+	"portico/access"
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
@@ -19,6 +20,7 @@ import (
 type pollingLink struct {
 	header, url string
 	record      *inventory.Operation // of where polls of it go; nil: nothing is to be recorded
+	learned     bool                 // the answer named it without beginning what it is of
 }
 
 // pollingLinks are those of one answer. They are found once, for some are made
@@ -69,11 +71,12 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 		if own {
 			sent = public.String()
 		}
-		return pollingLink{name, sent, nil}, true
+		return pollingLink{header: name, url: sent}, true
 	case own && (!begins && !goesOn || g.served(x, public)):
 		link = pollingLink{header: name, url: public.String()}
 		if polled {
 			link.record = g.operation(x, p, public)
+			link.learned = p.Operation == nil && x.request.Reads()
 		}
 		return link, true
 	case begins:
@@ -140,7 +143,7 @@ func (g *Gateway) standIn(x *exchange, p proxied, header, target string) polling
 	record := g.newOperation(x, p)
 	record.Token = routing.PollToken(path, routing.Query{})
 	record.StandsIn, record.Target = true, target
-	return pollingLink{header, fanout.PublicLink(g.public, path, query), &record}
+	return pollingLink{header: header, url: fanout.PublicLink(g.public, path, query), record: &record}
 }
 
 // asksResult tells whether a poll asks for the result of an operation, and not
@@ -193,6 +196,9 @@ func (g *Gateway) newOperation(x *exchange, p proxied) inventory.Operation {
 		return record
 	}
 	principal := x.principal.In(p.Subscription.TenantID)
+	if x.request.Reads() { // somebody else may have begun it
+		principal = access.Principal{}
+	}
 	record := inventory.Operation{
 		Subscription: x.subscription(),
 		Method:       x.request.Method,

@@ -39,11 +39,10 @@ func (g *Gateway) fail(w http.ResponseWriter, r *http.Request, err error) {
 		body = worded.envelope()
 	}
 	h.Set("Content-Length", strconv.Itoa(len(body)))
-	if r.Method == http.MethodHead {
-		w.WriteHeader(fault.Status)
-		return
+	w.WriteHeader(fault.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client may be gone
 	}
-	g.sendText(w, x, fault.Status, body)
 }
 
 // setRetryAfter asks for a pause, in whole seconds; 0 asks for none.
@@ -118,6 +117,7 @@ func (g *Gateway) answer(w http.ResponseWriter, x *exchange, status int, body an
 	}
 	h.Set("Content-Type", "application/json; charset=utf-8")
 	h.Set("Content-Length", strconv.Itoa(len(text)))
-	g.sendText(w, x, status, text)
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the client may be gone
 	return nil
 }

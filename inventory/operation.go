@@ -19,7 +19,7 @@ type Operation struct {
 	Type         string
 	Region       string // whose endpoint is polled
 	APIVersion   string
-	TenantID     string // who began it
+	TenantID     string // who began it; with ObjectID empty where that is not known
 	ObjectID     string
 	// Origin is the path of the request that began it.
 	Origin string
@@ -47,6 +47,7 @@ const (
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
 			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in`
 	renewOperation  = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
+	learnOperation  = putOperation + ` WHERE operations.until <= ?`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
@@ -65,14 +66,26 @@ func (s *Store) RenewOperation(ctx context.Context, sub, token string, until tim
 	})
 }
 
-func (o Operation) put(t *tx) error {
+// LearnOperation remembers a polling URL that an answer named without beginning
+// its operation. What is known of it stays as it is: whose it is above all.
+func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
+	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), func(t *tx) error {
+		return t.later(learnOperation, append(o.columns(t), micros(t.now))...)
+	})
+}
+
+func (o Operation) put(t *tx) error { return t.later(putOperation, o.columns(t)...) }
+
+func (o Operation) columns(t *tx) []any {
 	created := o.Created
 	if created.IsZero() {
 		created = t.now
 	}
-	return t.later(putOperation, arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
+	return []any{
+		arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
 		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until),
-		o.Origin, o.Target, flag(o.StandsIn))
+		o.Origin, o.Target, flag(o.StandsIn),
+	}
 }
 
 // Operation returns what was recorded for a polling URL, or ErrNotFound, also

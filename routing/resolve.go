@@ -72,8 +72,8 @@ type Decision struct {
 	Parent string
 	// Location is the location that a new row gets.
 	Location string
-	// Operation is the record of a Poll's URL, nil when there is none. Where it
-	// replays another URL there may be no Endpoint for that any more.
+	// Operation is the record of a Poll's URL, nil when there is none. Its region
+	// may have left the map: there is no Endpoint then.
 	Operation *inventory.Operation
 }
 
@@ -466,9 +466,6 @@ func (s *resolution) recorded(record inventory.Operation) error {
 	}
 	if endpoint == nil {
 		endpoint = providerEndpoint(provider, record.Region)
-	}
-	if endpoint == nil && !record.Replays() { // else the resource tells of the end
-		return arm.NewError(arm.HTTPResourceNotFound, s.r.Path.String())
 	}
 	s.d.Region, s.d.Endpoint = record.Region, endpoint
 	return nil

@@ -100,3 +100,18 @@ func wantOneCorrelation(t *testing.T, w *harness.World, correlation string) {
 		}
 	}
 }
+
+// A number sign in a name is no fragment of anything: what has one goes as well,
+// also when it has to be asked for, and holds others back by its ID.
+func TestGroupDeleteOfNamesWithNumberSigns(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: deletionSettings}})
+	fill(t, w, "rg", map[string]string{
+		"Contoso.Compute/virtualMachines/a%231": "westus", "Contoso.Compute/virtualMachines/b%23": "eastus", "Contoso.Insight/profiles/%23": "global",
+		"Contoso.Compute/virtualMachines/plain": "westus",
+	})
+	w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/b%23/disks/d%23d", `{"properties":{}}`)
+	misbehave(t, w, "DELETE", "/a#1", "async=no-url", -1)
+	misbehave(t, w, "DELETE", "/plain", "blocked-by="+w.ResourcePath("rg", "Contoso.Compute/virtualMachines/b#"), -1)
+	beginDelete(t, w, w.Portico, "rg").gone(t, w.Portico)
+}

@@ -9,7 +9,8 @@ import (
 	"time"
 )
 
-// slowClients are connections that send a byte now and then, or nothing.
+// slowClients are connections that send a byte now and then, or nothing, and one
+// that does not take what it is sent.
 type slowClients struct {
 	closed map[string]chan error // what ended each, nil when the gateway did
 }
@@ -43,6 +44,16 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 		s.closed[name] = closed
 		go func() { closed <- dribble(ctx, conn, c.begin, c.then) }()
 	}
+	machine := w.machine(t, g, "heard", "westus")
+	deaf, err := net.DialTimeout("tcp", w.address, patience)
+	if err != nil {
+		t.Fatal(err)
+	}
+	ignored := make(chan error, 1)
+	s.closed["an answer"] = ignored
+	go func() {
+		ignored <- ignore(ctx, deaf, "GET "+machine+"?"+V+" HTTP/1.1\r\nHost: "+w.address+"\r\nx-contoso-fault: big=7000000\r\n\r\n")
+	}()
 	t.Cleanup(func() {
 		cancel()
 		for _, closed := range s.closed {
@@ -76,6 +87,30 @@ func dribble(ctx context.Context, conn net.Conn, begin, rest string) error {
 			if rest != "" {
 				_, _ = io.WriteString(conn, rest[:1]) // a failure shows in the reader as well
 				rest = rest[1:]
+			}
+		}
+	}
+}
+
+// ignore sends a request and takes nothing of its answer, until the other side
+// closes, nil, or ctx ends. That it has closed shows by what it refuses to get.
+func ignore(ctx context.Context, conn net.Conn, request string) error {
+	defer func() { _ = conn.Close() }()
+	if tcp, ok := conn.(*net.TCPConn); ok {
+		_ = tcp.SetReadBuffer(4 << 10)
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		return fmt.Errorf("sending the request: %w", err)
+	}
+	tick := time.NewTicker(5 * time.Second)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("still open: %w", ctx.Err())
+		case <-tick.C:
+			if _, err := io.WriteString(conn, "G"); err != nil {
+				return nil // this is what was waited for
 			}
 		}
 	}
