@@ -96,7 +96,7 @@ func TestLive(t *testing.T) {
 	ledger.spoilConfiguration(t)
 	ledger.drift(t, shared)
 	want.fires(full, "PorticoSaturated")
-	want.mayFire(full, "PorticoRegionDown") // for its probes no file is left
+	want.mayFire(full, "PorticoRegionDown", "PorticoProviderDown") // for its probes no file is left
 	full.useUpFiles(t)
 	want.fires(gone, "PorticoDown")
 	gone.Portico.Kill(t)
