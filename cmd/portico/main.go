@@ -9,10 +9,11 @@ import (
 	"io"
 	"os"
 	"os/signal"
-	"runtime/debug"
 	"syscall"
 
 	"github.com/spf13/cobra"
+
+	"portico/meter"
 )
 
 func main() {
@@ -49,17 +50,8 @@ func versionCommand(stdout io.Writer) *cobra.Command {
 		Short: "Say which build this is",
 		Args:  cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
-			info, ok := debug.ReadBuildInfo()
-			if !ok {
-				return errors.New("this build does not say which one it is")
-			}
-			version := info.Main.Version
-			for _, s := range info.Settings {
-				if s.Key == "vcs.revision" {
-					version += " " + s.Value
-				}
-			}
-			_, err := fmt.Fprintln(stdout, "portico", version, info.GoVersion)
+			version, revision, compiler := meter.Build()
+			_, err := fmt.Fprintln(stdout, "portico", version, revision, compiler)
 			return err
 		},
 	}
