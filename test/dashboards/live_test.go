@@ -187,6 +187,12 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 				if !hasData(t.Context(), t, p, filled(target.Expr), begun) {
 					t.Errorf("%s: %q has no data: %s", d.file, panel.Title, target.Expr)
 				}
+				if !target.Exemplar {
+					continue
+				}
+				if ids, err := p.Exemplars(t.Context(), filled(target.Expr), begun, "correlation_id"); err != nil || len(ids) == 0 {
+					t.Errorf("%s: %q has no exemplars: %v", d.file, panel.Title, err)
+				}
 			}
 		}
 	}
