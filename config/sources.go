@@ -1,6 +1,8 @@
 package config
 
 import (
+	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
@@ -17,8 +19,9 @@ type Sources struct {
 // source is a file, as it was before it was read; info is nil where it was
 // missing.
 type source struct {
-	path string
-	info os.FileInfo
+	path   string
+	info   os.FileInfo
+	denied bool // it is there, and may not be read
 }
 
 // pattern is an include, and which files it named.
@@ -42,7 +45,21 @@ func look(path string) source {
 	if err != nil {
 		info = nil
 	}
-	return source{path, info}
+	return source{path, info, err == nil && denied(path, info)}
+}
+
+// denied reports whether a file may not be read, which neither its length nor its
+// time of writing tell. Of what is no plain file nobody knows what an attempt does.
+func denied(path string, info os.FileInfo) bool {
+	if !info.Mode().IsRegular() {
+		return false
+	}
+	file, err := os.Open(path)
+	if err != nil {
+		return errors.Is(err, fs.ErrPermission)
+	}
+	_ = file.Close()
+	return false
 }
 
 // Now returns the same sources as they are at present.
@@ -62,15 +79,15 @@ func (s Sources) Now() Sources {
 }
 
 // Same reports whether nothing has changed between two looks at the same
-// sources: each file is the same one, of the same length and time of writing,
-// and each include names the same files.
+// sources: each file is the same one, of the same length and time of writing, and
+// as readable as before, and each include names the same files.
 func (s Sources) Same(other Sources) bool {
 	return slices.EqualFunc(s.files, other.files, source.same) && slices.EqualFunc(s.patterns, other.patterns, pattern.same)
 }
 
 func (s source) same(other source) bool {
 	switch {
-	case s.path != other.path || (s.info == nil) != (other.info == nil):
+	case s.path != other.path || (s.info == nil) != (other.info == nil) || s.denied != other.denied:
 		return false
 	case s.info == nil:
 		return true

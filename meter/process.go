@@ -1,6 +1,7 @@
 package meter
 
 import (
+	"cmp"
 	"runtime/debug"
 	"time"
 
@@ -19,6 +20,10 @@ func Process(r prometheus.Registerer) {
 	r.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}), build)
 }
 
+// stamped is the revision of a build that did not see its repository, as that of
+// an image; the linker sets it (-X portico/meter.stamped=…).
+var stamped string
+
 // Build tells which build this is, as far as that was recorded when it was
 // made.
 func Build() (version, revision, compiler string) {
@@ -26,7 +31,7 @@ func Build() (version, revision, compiler string) {
 	if !ok {
 		return "unknown", "unknown", "unknown"
 	}
-	revision = "unknown"
+	revision = cmp.Or(stamped, "unknown")
 	for _, s := range info.Settings {
 		if s.Key == "vcs.revision" {
 			revision = s.Value

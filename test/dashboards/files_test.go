@@ -36,7 +36,10 @@ type panel struct {
 	Type, Title, Description string
 	GridPos                  struct{ X, Y, W, H int }
 	FieldConfig              struct{ Defaults struct{ Unit string } }
-	Targets                  []struct{ Expr, LegendFormat string }
+	Targets                  []struct {
+		Expr, LegendFormat string
+		Exemplar           bool
+	}
 }
 
 func readDashboards(t *testing.T) (all []dashboard) {

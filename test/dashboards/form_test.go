@@ -10,9 +10,11 @@ import (
 )
 
 // TestForm holds each dashboard to what its readers need: panels say what they
-// show and in which unit, none covers another, and only known variables occur.
+// show and in which unit, none covers another, only known variables occur, and from
+// the longest times there is a way to the requests that took them.
 func TestForm(t *testing.T) {
 	uids := map[string]string{}
+	longest := regexp.MustCompile(`^histogram_quantile\(0\.99, .*\(portico_(request|request_own|upstream|provider)_seconds_bucket\b`) // what has exemplars
 	for _, d := range readDashboards(t) {
 		if d.UID == "" || d.Title == "" || d.Description == "" || uids[d.UID] != "" {
 			t.Errorf("%s: uid %q (also of %q), title %q, description %q", d.file, d.UID, uids[d.UID], d.Title, d.Description)
@@ -51,6 +53,9 @@ func TestForm(t *testing.T) {
 					if !known[name[1]] {
 						t.Errorf("%s, %s: no variable %s", d.file, p.Title, name[1])
 					}
+				}
+				if timed := p.Type == "timeseries" && longest.MatchString(target.Expr); timed != target.Exemplar {
+					t.Errorf("%s, %s: exemplars: %v, and requests or calls to tell of: %v", d.file, p.Title, target.Exemplar, timed)
 				}
 				if !strings.Contains(target.Expr, `job=~"$job"`) {
 					t.Errorf("%s, %s: %s mixes deployments", d.file, p.Title, target.Expr)

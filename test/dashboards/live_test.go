@@ -96,7 +96,7 @@ func TestLive(t *testing.T) {
 	ledger.spoilConfiguration(t)
 	ledger.drift(t, shared)
 	want.fires(full, "PorticoSaturated")
-	want.mayFire(full, "PorticoRegionDown") // for its probes no file is left
+	want.mayFire(full, "PorticoRegionDown", "PorticoProviderDown") // for its probes no file is left
 	full.useUpFiles(t)
 	want.fires(gone, "PorticoDown")
 	gone.Portico.Kill(t)
@@ -186,6 +186,12 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 				asked++
 				if !hasData(t.Context(), t, p, filled(target.Expr), begun) {
 					t.Errorf("%s: %q has no data: %s", d.file, panel.Title, target.Expr)
+				}
+				if !target.Exemplar {
+					continue
+				}
+				if ids, err := p.Exemplars(t.Context(), filled(target.Expr), begun, "correlation_id"); err != nil || len(ids) == 0 {
+					t.Errorf("%s: %q has no exemplars: %v", d.file, panel.Title, err)
 				}
 			}
 		}

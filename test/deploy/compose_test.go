@@ -157,6 +157,9 @@ func TestComposeFitsTogether(t *testing.T) {
 			t.Errorf("nothing is scraped at %s", target)
 		}
 	}
+	if !slices.Contains(p.Services["prometheus"].Command, "--enable-feature=exemplar-storage") {
+		t.Error("the exemplars that panels ask for are not kept")
+	}
 	for _, v := range p.Services["prometheus"].Volumes {
 		if filepath.Base(v.Source) == "prometheus" && !slices.Contains(prometheus.RuleFiles, v.Target+"/*.yaml") && v.Type == types.VolumeTypeBind {
 			t.Errorf("the rules at %s are not read", v.Target)

@@ -3,6 +3,9 @@ package deploy
 import (
 	"context"
 	"errors"
+	"os/exec"
+	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -99,6 +102,23 @@ func TestDockerfileBuildsWithOurGo(t *testing.T) {
 				t.Errorf(".dockerignore leaves out %s", needed)
 			}
 		}
+	}
+}
+
+// TestImageSaysWhichBuildItIs builds the program as the Dockerfile does, without a
+// repository, and asks it.
+func TestImageSaysWhichBuildItIs(t *testing.T) {
+	found := regexp.MustCompile(`go build -trimpath -ldflags="([^"]*)" `).FindSubmatch(read(t, "deploy/Dockerfile"))
+	if found == nil {
+		t.Fatal("no build in the Dockerfile")
+	}
+	program := filepath.Join(t.TempDir(), "portico")
+	flags := strings.ReplaceAll(string(found[1]), "${REVISION}", "0123abc")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-C", root, "-trimpath", "-buildvcs=false", "-ldflags="+flags, "-o", program, "./cmd/portico").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	if out, err := exec.CommandContext(t.Context(), program, "version").CombinedOutput(); err != nil || !strings.Contains(string(out), " 0123abc ") {
+		t.Errorf("%v: %s", err, out)
 	}
 }
 

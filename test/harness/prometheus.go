@@ -126,6 +126,31 @@ func (p *Prometheus) Query(ctx context.Context, expr string) ([]Series, error) {
 	return all, nil
 }
 
+// Exemplars returns what one label says of the exemplars of the series that an
+// expression is made of, from a time on.
+func (p *Prometheus) Exemplars(ctx context.Context, expr string, from time.Time, label string) ([]string, error) {
+	query := url.Values{
+		"query": {expr}, "start": {from.UTC().Format(time.RFC3339Nano)}, "end": {time.Now().UTC().Format(time.RFC3339Nano)},
+	}
+	var data []struct {
+		Exemplars []struct {
+			Labels map[string]string `json:"labels"`
+		} `json:"exemplars"`
+	}
+	if err := p.ask(ctx, "/api/v1/query_exemplars?"+query.Encode(), &data); err != nil {
+		return nil, err
+	}
+	var all []string
+	for _, series := range data {
+		for _, e := range series.Exemplars {
+			if said := e.Labels[label]; said != "" {
+				all = append(all, said)
+			}
+		}
+	}
+	return all, nil
+}
+
 // QueryRange returns the values of an expression from a time on until now.
 func (p *Prometheus) QueryRange(ctx context.Context, expr string, from time.Time, step time.Duration) ([]Series, error) {
 	query := url.Values{
