@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"encoding/json"
 	"os"
 	"os/exec"
 	"strings"
@@ -129,4 +130,12 @@ func TestAzSignsIn(t *testing.T) {
 			}
 		}
 	})
+}
+
+func decoded[T any](t *testing.T, text string) (value T) {
+	t.Helper()
+	if err := json.Unmarshal([]byte(text), &value); err != nil {
+		t.Fatalf("%v in what az printed:\n%s", err, text)
+	}
+	return value
 }
