@@ -13,7 +13,7 @@ MODULES := . test/sdk test/deploy
 # their results depend on the programs, so they are never taken from its cache.
 OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
-.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -72,6 +72,12 @@ outside: ## the programs as their users meet them, built with the race detector
 
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
+
+# A client does little but wait, for Portico and for the time between two polls:
+# more of them at a time than processors.
+clients: ## what people use against Azure, as they have it installed: the az CLI
+	test/clients/prepare.sh
+	go test ./test/clients -count=1 -timeout 20m -parallel 6
 
 # The go command cannot see either that results depend on files of another
 # module, such as the chart.
