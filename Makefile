@@ -13,7 +13,7 @@ MODULES := . test/sdk test/deploy
 # their results depend on the programs, so they are never taken from its cache.
 OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
 
-.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
+.PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -71,7 +71,14 @@ outside: ## the programs as their users meet them, built with the race detector
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
 
-clients-js: ## the Azure SDK for JavaScript as the client
+# A client does little but wait, for Portico and for the time between two polls:
+# more of them at a time than processors.
+clients: ## what people use against Azure, as they have it installed: the az CLI, the Azure SDK for JavaScript
+	test/clients/prepare.sh
+	test/clients/js/prepare.sh
+	go test ./test/clients -count=1 -timeout 20m -parallel 6
+
+clients-js: ## of these, the Azure SDK for JavaScript alone
 	test/clients/js/prepare.sh
 	go test -count=1 -timeout 15m -run '^TestAzureSDKForJavaScript$$' ./test/clients
 

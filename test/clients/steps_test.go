@@ -9,7 +9,7 @@ import (
 )
 
 // step is a command as people type it, and what it must print. Its words are
-// separated by spaces alone, and '' is an empty one; $S stands for the
+// separated by spaces alone, and ” is an empty one; $S stands for the
 // subscription's id, $P for Portico's URL.
 type step struct {
 	command string
