@@ -42,7 +42,8 @@ describe("moves", { concurrency: true }, () => {
       test("what is refused, at once and by the provider", async () => {
         const { client, calls } = open(generation);
         const { group, ids } = await fill(client);
-        const nic = await client.resources.beginCreateOrUpdateAndWait(group, "Contoso.Compute", "", "networkInterfaces", "nic", version, { location: "westus", properties: { linkedTo: ids[0] } });
+        const body = { location: "westus", properties: { linkedTo: ids[0] } };
+        const nic = await client.resources.beginCreateOrUpdateAndWait(group, "Contoso.Compute", "", "networkInterfaces", "nic", version, body);
         const targetResourceGroup = groupId(await newGroup(client));
         const begin = (resources, target = targetResourceGroup) => client.resources.beginMoveResources(group, { resources, targetResourceGroup: target });
         await refused(begin(ids, groupId("js-none")), 400, "ResourceGroupNotFound");
