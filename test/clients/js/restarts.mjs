@@ -8,7 +8,7 @@ for (const generation of generations) {
   describe(`restarts, ${generation.name}`, () => {
     for (const form of ["azure-async", "accepted", "accepted-async"]) {
       test(`a poller from its text: ${form}`, async () => {
-        const { client } = open(generation, { steer: { "x-contoso-async": form, "x-contoso-duration": "2s" } });
+        const { client } = open(generation, { steer: { "x-contoso-async": form, "x-contoso-duration": "1s" } });
         const id = machineId(await newGroup(client), "vm");
         const body = { location: "northeurope" };
         const poller = await client.resources.beginCreateOrUpdateById(id, version, body);

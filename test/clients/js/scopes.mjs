@@ -60,16 +60,30 @@ for (const generation of generations) {
       const group = await newGroup(client);
       const vm = id(group);
       await client.resources.beginCreateOrUpdateByIdAndWait(vm, version, { location: "westus" });
-      const on = {
-        subscription: { put: (body) => locks.managementLocks.createOrUpdateAtSubscriptionLevel("l", body), remove: () => locks.managementLocks.deleteAtSubscriptionLevel("l"), scope: `/subscriptions/${second}` },
-        group: { put: (body) => locks.managementLocks.createOrUpdateAtResourceGroupLevel(group, "l", body), remove: () => locks.managementLocks.deleteAtResourceGroupLevel(group, "l"), scope: groupId(group, second) },
-        resource: {
-          put: (body) => locks.managementLocks.createOrUpdateAtResourceLevel(group, "Contoso.Compute", "", "virtualMachines", "vm", "l", body),
-          remove: () => locks.managementLocks.deleteAtResourceLevel(group, "Contoso.Compute", "", "virtualMachines", "vm", "l"), scope: vm,
+      const at = locks.managementLocks;
+      const machine = [group, "Contoso.Compute", "", "virtualMachines", "vm"];
+      for (const { scope, put, remove } of [
+        {
+          scope: `/subscriptions/${second}`,
+          put: (body) => at.createOrUpdateAtSubscriptionLevel("l", body),
+          remove: () => at.deleteAtSubscriptionLevel("l"),
         },
-        scope: { put: (body) => locks.managementLocks.createOrUpdateByScope(vm, "l", body), remove: () => locks.managementLocks.deleteByScope(vm, "l"), scope: vm },
-      };
-      for (const { put, remove, scope } of Object.values(on)) {
+        {
+          scope: groupId(group, second),
+          put: (body) => at.createOrUpdateAtResourceGroupLevel(group, "l", body),
+          remove: () => at.deleteAtResourceGroupLevel(group, "l"),
+        },
+        {
+          scope: vm,
+          put: (body) => at.createOrUpdateAtResourceLevel(...machine, "l", body),
+          remove: () => at.deleteAtResourceLevel(...machine, "l"),
+        },
+        {
+          scope: vm,
+          put: (body) => at.createOrUpdateByScope(vm, "l", body),
+          remove: () => at.deleteByScope(vm, "l"),
+        },
+      ]) {
         const made = await put({ level: "CanNotDelete", notes: "mine", owners: [{ applicationId: "app" }] });
         assert.deepEqual([made.name, made.type, made.level, made.notes, made.owners], ["l", "Microsoft.Authorization/locks", "CanNotDelete", "mine", [{ applicationId: "app" }]]);
         assert.equal(made.id.toLowerCase(), `${scope}/providers/Microsoft.Authorization/locks/l`.toLowerCase());
@@ -79,12 +93,12 @@ for (const generation of generations) {
         await client.resources.beginUpdateByIdAndWait(vm, version, { tags: { a: "b" } });
         await put({ level: "ReadOnly" });
         await refused(client.resources.beginUpdateById(vm, version, { tags: { a: "c" } }), 409, "ScopeLocked");
-        assert.equal((await locks.managementLocks.getByScope(scope, "L")).level, "ReadOnly");
-        assert.deepEqual((await collect(locks.managementLocks.listAtSubscriptionLevel())).map((lock) => lock.id), [made.id]);
-        assert.deepEqual((await collect(locks.managementLocks.listByScope(scope))).map((lock) => lock.id), [made.id]);
+        assert.equal((await at.getByScope(scope, "L")).level, "ReadOnly");
+        assert.deepEqual((await collect(at.listAtSubscriptionLevel())).map((lock) => lock.id), [made.id]);
+        assert.deepEqual((await collect(at.listByScope(scope))).map((lock) => lock.id), [made.id]);
         await remove();
         await remove(); // there is none
-        await refused(locks.managementLocks.getByScope(scope, "l"), 404, "LockNotFound");
+        await refused(at.getByScope(scope, "l"), 404, "LockNotFound");
       }
       await finish(await client.resourceGroups.beginDelete(group));
     });
