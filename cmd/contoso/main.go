@@ -42,7 +42,7 @@ type flags struct {
 	region, listen, state, level string
 	frontDoor, internal, token   string
 	pageSize                     int
-	breaks                       []string
+	breaks, types                []string
 }
 
 func command(stdout, stderr io.Writer) *cobra.Command {
@@ -63,6 +63,7 @@ func command(stdout, stderr io.Writer) *cobra.Command {
 	c.Flags().IntVar(&f.pageSize, "page-size", 50, "most resources on a page of a list")
 	c.Flags().StringVar(&f.level, "log-level", "warn", "least level to log: debug, info, warn, error")
 	c.Flags().StringSliceVar(&f.breaks, "break", nil, "rules of the contract to break, by their names; an unknown one lists all")
+	c.Flags().StringSliceVar(&f.types, "type", nil, "further resource types to serve, each as Namespace/type@api-version")
 	c.Flags().StringVar(&f.frontDoor, "front-door", "", "URL of the front door, through which clusters get their machines")
 	c.Flags().StringVar(&f.internal, "internal-subscription", "", "the provider's own subscription there")
 	c.Flags().StringVar(&f.token, "front-door-token", "", "file that holds the bearer token to use there")
@@ -81,7 +82,7 @@ func serve(ctx context.Context, f flags, stdout, stderr io.Writer) (err error) {
 	if err != nil {
 		return err
 	}
-	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, FrontDoor: door, Log: log})
+	p, err := contoso.New(contoso.Options{Region: f.region, StateFile: f.state, PageSize: f.pageSize, Breaks: f.breaks, Types: f.types, FrontDoor: door, Log: log})
 	if err != nil {
 		return err
 	}

@@ -68,14 +68,14 @@ func ownBase(r *http.Request) string {
 }
 
 // checkVersion judges the api-version.
-func (c *call) checkVersion() error {
+func (p *Provider) checkVersion(c *call) error {
 	given := c.query["api-version"]
 	if len(given) == 0 {
 		return badRequest("MissingApiVersionParameter", "The api-version query parameter (?api-version=) is required for all requests.")
 	}
-	v, ok := knownVersion(given[0])
+	v, ok := p.knownVersion(given[0])
 	if !ok || len(given) > 1 {
-		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","), strings.Join(apiVersions[:], ","))
+		return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported versions are '%s'.", strings.Join(given, ","), strings.Join(p.versions, ","))
 	}
 	c.version, c.etags = v, v != oldVersion
 	return nil

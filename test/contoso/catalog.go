@@ -18,8 +18,8 @@ const oldVersion = "2023-01-01"
 var apiVersions = [...]string{"2024-06-01-preview", "2024-01-01", oldVersion}
 
 // knownVersion gives the api-version in its own casing.
-func knownVersion(v string) (string, bool) {
-	for _, known := range apiVersions {
+func (p *Provider) knownVersion(v string) (string, bool) {
+	for _, known := range p.versions {
 		if strings.EqualFold(v, known) {
 			return known, true
 		}

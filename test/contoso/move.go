@@ -39,7 +39,7 @@ func (p *Provider) move(c *call) (answer, error) {
 	if c.method != http.MethodPost {
 		return answer{}, notAllowed(http.MethodPost)
 	}
-	if err := c.checkVersion(); err != nil {
+	if err := p.checkVersion(c); err != nil {
 		return answer{}, err
 	}
 	order, on, err := p.moveOrder(c)

@@ -26,6 +26,10 @@ type Options struct {
 	// Breaks names rules of the contract that the provider breaks, each from
 	// [Breaks]; an unknown one is an error of New.
 	Breaks []string
+	// Types are further resource types that the endpoint serves, each with the
+	// api-version by which it does, as "Namespace/type@2024-01-01": tracked ones,
+	// and below those proxy-only ones. They have no rules of their own.
+	Types []string
 	// FrontDoor is where clusters have their machines made; nil: there can be none.
 	FrontDoor *FrontDoor
 	// Now is the clock by which asynchronous operations end, time.Now if nil.
@@ -40,6 +44,7 @@ type Provider struct {
 	log      *zap.Logger
 	now      func() time.Time
 	catalog  catalog
+	versions []string // api-versions
 	breaks   breaks
 
 	frontDoor *FrontDoor
@@ -71,9 +76,13 @@ func New(o Options) (*Provider, error) {
 	if err != nil {
 		return nil, err
 	}
+	further, versions, err := furtherTypes(o.Types)
+	if err != nil {
+		return nil, err
+	}
 	p := &Provider{
 		region: location(o.Region), pageSize: o.PageSize, log: o.Log, now: o.Now,
-		catalog: newCatalog(), breaks: broken, state: newState(), closing: make(chan struct{}),
+		catalog: append(newCatalog(), further...), versions: append(apiVersions[:], versions...), breaks: broken, state: newState(), closing: make(chan struct{}),
 		frontDoor: o.FrontDoor, outward: &http.Client{Transport: &http.Transport{DisableKeepAlives: true}},
 	}
 	if p.pageSize == 0 {

@@ -24,7 +24,7 @@ func (p *Provider) route(c *call) (answer, error) {
 	if form, ok := pollForm(a); ok {
 		return p.poll(c, form)
 	}
-	if err := c.checkVersion(); err != nil {
+	if err := p.checkVersion(c); err != nil {
 		return answer{}, err
 	}
 	if len(a.types) == 0 {
