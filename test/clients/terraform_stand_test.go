@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -121,8 +122,12 @@ func (c terraform) apply(t *testing.T, dir string, args ...string) {
 func (c terraform) outputs(t *testing.T, dir string) map[string]any {
 	t.Helper()
 	said := run(t, dir, c.env, c.program, "output", "-json", "-no-color")
+	var outputs map[string]struct{ Value any }
+	if err := json.Unmarshal([]byte(said.Stdout), &outputs); err != nil {
+		t.Fatalf("%v in what tofu printed:\n%s", err, said.Stdout)
+	}
 	found := map[string]any{}
-	for name, output := range decoded[map[string]struct{ Value any }](t, said.Stdout) {
+	for name, output := range outputs {
 		found[name] = output.Value
 	}
 	return found

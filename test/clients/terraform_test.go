@@ -1,6 +1,7 @@
 package clients
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"portico/test/harness"
 )
 
+// terraformProvider registers namespaces itself; %s is a list of them.
 const terraformProvider = `
 terraform {
   required_providers {
@@ -16,13 +18,14 @@ terraform {
 }
 provider "azurerm" {
   resource_provider_registrations = "none"
+  resource_providers_to_register  = [%s]
   features {}
 }
 `
 
 // site is what these tests build: a group, resources in every region, some made
 // at once and some by operations, and nested ones.
-const site = terraformProvider + `
+const site = `
 variable "stage" { default = "test" }
 locals { regions = toset(["westus", "eastus", "northeurope"]) }
 
@@ -32,17 +35,12 @@ resource "azurerm_resource_group" "site" {
   tags     = { Stage = var.stage }
 }
 
-resource "azurerm_resource_provider_registration" "identities" {
-  name = "Microsoft.ManagedIdentity"
-}
-
 resource "azurerm_user_assigned_identity" "one" {
   for_each            = local.regions
   name                = "Identity-${each.key}"
   resource_group_name = azurerm_resource_group.site.name
   location            = each.key
   tags                = { Stage = var.stage, region = each.key }
-  depends_on          = [azurerm_resource_provider_registration.identities]
 }
 
 resource "azurerm_federated_identity_credential" "trust" {
@@ -87,7 +85,7 @@ output "read" { value = data.azurerm_user_assigned_identity.one.id }
 func TestTerraform(t *testing.T) {
 	t.Parallel()
 	c := newTerraform(t)
-	group, dir := c.GroupPath("Site-Group"), configuration(t, site)
+	group, dir := c.GroupPath("Site-Group"), configuration(t, fmt.Sprintf(terraformProvider, `"Microsoft.ManagedIdentity"`)+site)
 	identity := func(region string) string {
 		return group + "/providers/Microsoft.ManagedIdentity/userAssignedIdentities/Identity-" + region
 	}
@@ -111,11 +109,12 @@ func TestTerraform(t *testing.T) {
 	}
 	lies("northeurope", identity("northeurope")+"/federatedIdentityCredentials/trust")
 	lies("eastus", capacity("eastus"))
+	outputs := c.outputs(t, dir)
 	for name, want := range map[string]string{
 		"me": objectID, "subscription": "Demo", "read": identity("eastus"),
 		"listed": "Identity-eastus@eastus Identity-northeurope@northeurope Identity-westus@westus",
 	} {
-		if got := c.outputs(t, dir)[name]; got != want {
+		if got := outputs[name]; got != want {
 			t.Errorf("output %s: %v, want %s", name, got, want)
 		}
 	}
@@ -140,7 +139,9 @@ func TestTerraform(t *testing.T) {
 	c.apply(t, dir, "-var", "stage=live")
 	lies("northeurope", identity("northeurope"))
 
-	// What is locked stays.
+	// What is locked stays, and what is not goes, by operations too.
+	c.slow(t, "eastus", http.MethodDelete, "location")
+	c.slow(t, "westus", http.MethodDelete, "azure-async")
 	lock := harness.Request{Method: http.MethodPut, Path: identity("eastus") + "/providers/Microsoft.Authorization/locks/keep?api-version=2020-05-01", Body: `{"properties":{"level":"CanNotDelete"}}`}
 	c.Portico.Do(t, lock).Want(t, 201)
 	said = c.ends(t, dir, 1, "destroy", "-auto-approve", "-var", "stage=live")
@@ -149,11 +150,10 @@ func TestTerraform(t *testing.T) {
 		t.Errorf("destroying what is locked:\n%s", said)
 	}
 	lies("eastus", identity("eastus"))
+	lies("nowhere", capacity("westus"))
 	lock.Method, lock.Body = http.MethodDelete, ""
 	c.Portico.Do(t, lock).Want(t, 200)
 
-	c.slow(t, "eastus", http.MethodDelete, "location")
-	c.slow(t, "westus", http.MethodDelete, "azure-async")
 	c.ends(t, dir, 0, "destroy", "-auto-approve", "-var", "stage=live")
 	c.Portico.Do(t, harness.Request{Path: group + "?api-version=2021-04-01"}).WantError(t, 404, "ResourceGroupNotFound")
 	for region, provider := range c.regions {
@@ -167,7 +167,7 @@ func TestTerraform(t *testing.T) {
 func TestTerraformImports(t *testing.T) {
 	t.Parallel()
 	c := newTerraform(t)
-	dir := configuration(t, terraformProvider+`
+	dir := configuration(t, fmt.Sprintf(terraformProvider, "")+`
 resource "azurerm_resource_group" "old" {
   name     = "Old-Group"
   location = "westus"
@@ -229,7 +229,7 @@ resource "azurerm_powerbi_embedded" "one" {
   administrators      = ["owner@contoso.example"]
 }`, "ResourceGroupNotFound: Resource group 'nowhere' could not be found."},
 	} {
-		if said := c.ends(t, configuration(t, terraformProvider+row.text), 1, "apply", "-auto-approve"); !strings.Contains(said, row.want) {
+		if said := c.ends(t, configuration(t, fmt.Sprintf(terraformProvider, "")+row.text), 1, "apply", "-auto-approve"); !strings.Contains(said, row.want) {
 			t.Errorf("%s: %s\nwant %s", name, said, row.want)
 		}
 	}
