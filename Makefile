@@ -73,7 +73,7 @@ sdk: ## the Azure SDK for Go as the client
 
 # A client does little but wait, for Portico and for the time between two polls:
 # more of them at a time than processors.
-clients: ## what people use against Azure, as they have it installed: the az CLI, the Azure SDK for JavaScript
+clients: ## what people use against Azure: the az CLI, Terraform, the Azure SDK for JavaScript
 	test/clients/prepare.sh
 	test/clients/js/prepare.sh
 	go test ./test/clients -count=1 -timeout 20m -parallel 6

@@ -67,8 +67,15 @@ type Drain struct {
 type Metadata struct {
 	Name          string
 	LoginEndpoint string
+	GraphEndpoint string
 	Audiences     []string
 	Tenant        string // a GUID, or the word common or organizations
+	Suffixes      Suffixes
+}
+
+// Suffixes are how the host names of other services of the cloud end.
+type Suffixes struct {
+	Storage, KeyVault string
 }
 
 // The modes of authentication.

@@ -42,8 +42,12 @@ func meanings() []meaning {
 		{path: "metadata", text: "What `/metadata/endpoints` tells clients of this cloud."},
 		{path: "metadata.name", text: "The name of the cloud."},
 		{path: "metadata.loginEndpoint", text: "Where clients get their tokens."},
+		{path: "metadata.graphEndpoint", text: "Where clients find the directory of users and applications (Microsoft Graph). Terraform's provider azurerm refuses a cloud without, and one without the two suffixes."},
 		{path: "metadata.audiences", text: "The audiences that clients ask tokens for.", preset: "`server.publicURL` alone"},
-		{path: "metadata.tenant", text: "The tenant that clients log in to unless they name one."},
+		{path: "metadata.tenant", text: "The tenant that clients log in to unless they name one. Terraform takes a cloud with another than `common` for Azure Stack, which it refuses.", preset: "`common`"},
+		{path: "metadata.suffixes", text: "How the host names of the cloud's other services end. Portico calls none of them."},
+		{path: "metadata.suffixes.storage", text: "Those of storage accounts."},
+		{path: "metadata.suffixes.keyVaultDns", text: "Those of key vaults."},
 
 		{path: "auth", text: "Who may call."},
 		{path: "auth.mode", text: "How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`."},

@@ -45,11 +45,15 @@ func read(r *report, tree *node, disk bool) *Config {
 }
 
 func readMetadata(root object, m *Metadata) {
-	o := root.child("metadata", "name", "loginEndpoint", "audiences", "tenant")
+	o := root.child("metadata", "name", "loginEndpoint", "graphEndpoint", "audiences", "tenant", "suffixes")
 	set(o, "name", &m.Name, plainText())
-	if u := readAddress(o, "loginEndpoint", webURL, anyPath, "https://host[:port][/path], without query or credentials"); u != nil {
-		m.LoginEndpoint = u.String()
+	address := func(key string, into *string) {
+		if u := readAddress(o, key, webURL, anyPath, "https://host[:port][/path], without query or credentials"); u != nil {
+			*into = u.String()
+		}
 	}
+	address("loginEndpoint", &m.LoginEndpoint)
+	address("graphEndpoint", &m.GraphEndpoint)
 	twice := o.r.distinct("metadata.audiences:")
 	for _, n := range o.list("audiences") {
 		if audience, ok := value(o.r, n, "metadata.audiences", plainText()); ok && twice.add(n, audience, audience) {
@@ -57,6 +61,9 @@ func readMetadata(root object, m *Metadata) {
 		}
 	}
 	set(o, "tenant", &m.Tenant, tenantWord())
+	suffixes := o.child("suffixes", "storage", "keyVaultDns")
+	set(suffixes, "storage", &m.Suffixes.Storage, hostName())
+	set(suffixes, "keyVaultDns", &m.Suffixes.KeyVault, hostName())
 }
 
 func readLimits(root object, l *Limits) {

@@ -1,15 +1,23 @@
 package gateway
 
 import (
+	"cmp"
 	"net/http"
 )
 
 // environment is how clients learn of a cloud (GET /metadata/endpoints).
 type environment struct {
-	Name            string            `json:"name"`
-	Authentication  authentication    `json:"authentication"`
-	ResourceManager string            `json:"resourceManager"`
-	Suffixes        map[string]string `json:"suffixes"`
+	Name            string         `json:"name"`
+	Authentication  authentication `json:"authentication"`
+	ResourceManager string         `json:"resourceManager"`
+	MicrosoftGraph  string         `json:"microsoftGraphResourceId,omitempty"`
+	Suffixes        suffixes       `json:"suffixes"`
+}
+
+// suffixes end the host names of what lies beside Portico in the same cloud.
+type suffixes struct {
+	Storage  string `json:"storage,omitempty"`
+	KeyVault string `json:"keyVaultDns,omitempty"`
 }
 
 type authentication struct {
@@ -29,9 +37,13 @@ type oldEnvironment struct {
 	Authentication  authentication `json:"authentication"`
 }
 
-// firstArrayVersion is the api-version from which the answer is an array of
-// environments; before, it was one object of another form.
-const firstArrayVersion = "2019-05-01"
+// The api-versions from which the answer has another form: at first it was an
+// object of little more than authentication, then an array of environments, now
+// it is the one environment that was asked.
+const (
+	firstArrayVersion  = "2019-05-01"
+	firstObjectVersion = "2022-09-01"
+)
 
 func (g *Gateway) metadata(w http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
 	m := g.config.Metadata
@@ -40,10 +52,15 @@ func (g *Gateway) metadata(w http.ResponseWriter, _ *http.Request, x *exchange, 
 		login.Audiences = []string{g.public.String()}
 	}
 	if x.request.Query.APIVersion < firstArrayVersion {
-		return g.answer(w, x, http.StatusOK, oldEnvironment{Authentication: login})
+		return g.answer(w, x, http.StatusOK, oldEnvironment{GraphEndpoint: m.GraphEndpoint, Authentication: login})
 	}
-	login.IdentityProvider = "AAD"
-	return g.answer(w, x, http.StatusOK, []environment{{
-		Name: m.Name, Authentication: login, ResourceManager: g.public.String(), Suffixes: map[string]string{},
-	}})
+	login.IdentityProvider, login.Tenant = "AAD", cmp.Or(m.Tenant, "common")
+	e := environment{
+		Name: m.Name, Authentication: login, ResourceManager: g.public.String(),
+		MicrosoftGraph: m.GraphEndpoint, Suffixes: suffixes{Storage: m.Suffixes.Storage, KeyVault: m.Suffixes.KeyVault},
+	}
+	if x.request.Query.APIVersion < firstObjectVersion {
+		return g.answer(w, x, http.StatusOK, []environment{e})
+	}
+	return g.answer(w, x, http.StatusOK, e)
 }

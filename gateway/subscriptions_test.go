@@ -169,21 +169,24 @@ func TestDeletesInADisabledSubscription(t *testing.T) {
 
 func TestMetadata(t *testing.T) {
 	const none = `{"galleryEndpoint":"","graphEndpoint":"","portalEndpoint":"",` // az wants to be told
-	for _, c := range []struct{ name, metadata, old, new string }{
+	for _, c := range []struct{ name, metadata, old, one string }{
 		{
 			"as it comes", "", none + `"authentication":{"audiences":["http://portico.example"]}}`,
-			`[{"name":"Portico","authentication":{"audiences":["http://portico.example"],"identityProvider":"AAD"},"resourceManager":"http://portico.example","suffixes":{}}]`,
+			`{"name":"Portico","authentication":{"audiences":["http://portico.example"],"tenant":"common","identityProvider":"AAD"},"resourceManager":"http://portico.example","suffixes":{}}`,
 		},
 		{
-			"configured", `name: Cloud, loginEndpoint: "https://login.example", audiences: ["api://one", "api://two"], tenant: common`,
-			none + `"authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"common"}}`,
-			`[{"name":"Cloud","authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"common","identityProvider":"AAD"},` +
-				`"resourceManager":"http://portico.example","suffixes":{}}]`,
+			"configured", `name: Cloud, loginEndpoint: "https://login.example", graphEndpoint: "https://graph.example/", audiences: ["api://one", "api://two"], tenant: organizations, suffixes: {storage: storage.example, keyVaultDns: vault.example}`,
+			`{"galleryEndpoint":"","graphEndpoint":"https://graph.example/","portalEndpoint":"",` +
+				`"authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"organizations"}}`,
+			`{"name":"Cloud","authentication":{"loginEndpoint":"https://login.example","audiences":["api://one","api://two"],"tenant":"organizations","identityProvider":"AAD"},` +
+				`"resourceManager":"http://portico.example","microsoftGraphResourceId":"https://graph.example/","suffixes":{"storage":"storage.example","keyVaultDns":"vault.example"}}`,
 		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, setup{tokens: true, metadata: c.metadata}) // it needs no token
-			for version, want := range map[string]string{"2015-01-01": c.old, "2018-05-01": c.old, "2019-05-01": c.new, "2022-09-01": c.new} {
+			for version, want := range map[string]string{
+				"2015-01-01": c.old, "2018-05-01": c.old, "2019-05-01": "[" + c.one + "]", "2020-06-01": "[" + c.one + "]", "2022-09-01": c.one, "2023-12-01": c.one,
+			} {
 				if got := s.ok(200, "GET", "/METADATA/endpoints?api-version="+version, ""); got.text != want {
 					t.Errorf("%s: got %s\nwant %s", version, got.text, want)
 				}

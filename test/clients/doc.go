@@ -1,7 +1,8 @@
 // Package clients holds no code but tests: they drive a running Portico, over
-// TLS, by the programs that people use against Azure, as they are installed. No
-// program is patched, and none is told more of Portico than its address, whom to
-// trust and where to sign in.
+// TLS, by the programs that people use against Azure, as they are installed; those
+// of Terraform are built here, with fewer parts (see terraform.sh). No program is
+// changed, and none is told more of Portico than its address, whom to trust and
+// where to sign in.
 //
 // Portico issues no tokens; an authority of the tests' own stands in for the one
 // that clients sign in at (see stand_test.go).

@@ -4,6 +4,7 @@
 #
 #   azure-cli   az; it sends nothing to anybody, and signs in nowhere but at the
 #               tests' own authority
+#   OpenTofu    and its provider azurerm, see terraform.sh
 set -euo pipefail
 
 say() { printf 'clients: %s\n' "$*"; }
@@ -22,3 +23,5 @@ if ((${#missing[@]} > 0)); then
 	DEBIAN_FRONTEND=noninteractive RUNLEVEL=1 apt-get install -y -qq --no-install-recommends "${missing[@]}"
 fi
 say "az $(az version --only-show-errors --query '"azure-cli"' --output tsv)"
+"$(dirname "${BASH_SOURCE[0]}")/terraform.sh"
+say "$("$(dirname "${BASH_SOURCE[0]}")/../../.bin/tofu" version | head -n 1)"

@@ -121,7 +121,7 @@ func TestSubscriptionOfAnotherTenant(t *testing.T) {
 func TestMetadataNeedsNoToken(t *testing.T) {
 	t.Parallel()
 	w := tokensWorld(t)
-	a := w.Portico.Do(t, harness.Request{Path: "/metadata/endpoints?api-version=2022-09-01", Anonymous: true}).Want(t, 200)
+	a := w.Portico.Do(t, harness.Request{Path: "/metadata/endpoints?api-version=2019-05-01", Anonymous: true}).Want(t, 200)
 	var environments []struct {
 		Name            string `json:"name"`
 		ResourceManager string `json:"resourceManager"`

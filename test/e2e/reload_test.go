@@ -39,13 +39,13 @@ func reload(t *testing.T, p *harness.Portico) harness.Answer {
 func cloud(t *testing.T, p *harness.Portico) string {
 	t.Helper()
 	answer := p.Do(t, harness.Request{Path: "/metadata/endpoints?api-version=2022-09-01"}).Want(t, 200)
-	var clouds []struct {
+	var environment struct {
 		Name string `json:"name"`
 	}
-	if err := json.Unmarshal(answer.Body, &clouds); err != nil || len(clouds) != 1 {
+	if err := json.Unmarshal(answer.Body, &environment); err != nil {
 		t.Fatalf("%v: %s", err, answer.Body)
 	}
-	return clouds[0].Name
+	return environment.Name
 }
 
 // named is a configuration under a name of its own.

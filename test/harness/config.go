@@ -89,6 +89,8 @@ type Config struct {
 	// LoginEndpoint is where it sends clients to sign in, an address that nobody
 	// has by default.
 	LoginEndpoint string
+	// Metadata is YAML added to the metadata section, indented by two spaces.
+	Metadata string
 	// Server is YAML added to the server section, indented by two spaces.
 	Server string
 	// Extra is YAML added at the end: whole sections, such as limits or index.
@@ -158,6 +160,9 @@ metadata:
   name: {{.Name}}
   loginEndpoint: {{.LoginEndpoint}}
   audiences: ["https://management.example/"]
+{{- if .Metadata}}
+{{.Metadata}}
+{{- end}}
 {{- if .Tokens}}
 auth:
   mode: tokens
