@@ -171,11 +171,12 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind Writ
 }
 
 // EditLock creates or changes a lock on a scope, an id, in a group unless group
-// is empty. edit is as for [Store.EditGroup]; it decides on ScopeID, Name,
-// Level, Notes, Owners, ETag and Host; a lock is not made where there is no such
-// resource: ErrNotFound. The subscription and the group must take the
-// change: ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
-// *GroupStateError. A scope has so many locks and no more: *QuotaError.
+// is empty. edit is as for [Store.EditGroup], but always returns a lock or an
+// error; it decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. A lock
+// is not made where there is no such host: ErrNotFound. The subscription and the
+// group must take the change: ErrSubscriptionNotFound, *SubscriptionStateError,
+// ErrGroupNotFound, *GroupStateError. A scope has so many locks and no more:
+// *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	result, err := commit(ctx, s, flushed, aboutLock(sub, group), func(t *tx) (put[Lock], error) {
 		current, err := t.lockHeld(sub, group, scope, name, false)

@@ -81,13 +81,18 @@ func (f *Following) Run(ctx context.Context, h *Held) (Verdict, error) {
 // age is how long the operation has been followed.
 func (f *Following) age(h *Held) time.Duration { return f.Asker.Store.Time().Sub(h.Job.Created) }
 
-// pace is the pause until the next poll: the provider's, or a tenth of the time
-// that the operation has taken so far.
+// pace is the pause until the next poll.
 func (f *Following) pace(h *Held, asked time.Duration) time.Duration {
+	return pace(f.age(h), asked, f.Floor)
+}
+
+// pace is the pause until something is looked at again that is being worked on:
+// what its provider asked for, or a tenth of the time that it has taken so far.
+func pace(age, asked, floor time.Duration) time.Duration {
 	if asked == 0 {
-		asked = min(f.age(h)/10, time.Minute)
+		asked = min(age/10, time.Minute)
 	}
-	return max(f.Floor, min(asked, longestAsked))
+	return max(floor, min(asked, longestAsked))
 }
 
 func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource) (Verdict, error) {

@@ -3,8 +3,11 @@ package operations_test
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory"
 	"portico/operations"
@@ -65,6 +68,38 @@ func TestVerificationFollowsByGet(t *testing.T) {
 	b.within("its end", b.gone)
 	if b.questions(machine) < 4 {
 		t.Errorf("%d questions", b.questions(machine))
+	}
+}
+
+// What is being worked on for long is asked for less and less often, unless its
+// provider says when: a state in which a resource stays must not be asked for
+// every second for ever.
+func TestVerificationKeepsAPace(t *testing.T) {
+	b := newBench(t)
+	b.live()
+	if err := b.store.Doubt(t.Context(), subscription, machine); err != nil {
+		t.Fatal(err)
+	}
+	verification := b.kinds(b.store, prometheus.NewRegistry())[inventory.VerifyJob]
+	job := b.load(inventory.JobID(inventory.VerifyJob, strings.ToLower(machine)))
+	for _, c := range []struct {
+		age         time.Duration
+		asked       string
+		least, most time.Duration
+	}{
+		{0, "", floor, time.Second},
+		{100 * time.Second, "", 10 * time.Second, 12 * time.Second},
+		{time.Hour, "", time.Minute, time.Minute},
+		{time.Hour, "7", 7 * time.Second, 7 * time.Second},
+	} {
+		working := state("Ready")
+		working.header = c.asked
+		b.say(machine, working)
+		job.Created = b.store.Time().Add(-c.age)
+		verdict, err := verification.Run(t.Context(), &operations.Held{Job: job})
+		if err != nil || verdict.Again < c.least || verdict.Again > c.most {
+			t.Errorf("after %v, asked for %q: %v, %v", c.age, c.asked, verdict.Again, err)
+		}
 	}
 }
 

@@ -35,7 +35,7 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
 	case sight.Found && !inventory.Terminal(sight.ProvisioningState):
-		return Verdict{Again: max(v.Floor, min(sight.RetryAfter, longestAsked))}, nil
+		return Verdict{Again: pace(v.Asker.Store.Time().Sub(h.Job.Created), sight.RetryAfter, v.Floor)}, nil
 	}
 	return Verdict{}, nil // a write that could overturn the answer is open
 }
