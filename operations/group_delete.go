@@ -74,7 +74,7 @@ type DeletionPayload struct {
 	Progress    DeletionProgress `json:"progress"`
 	// Saved is when Progress was recorded: it does not count what came later.
 	Saved time.Time `json:"saved,omitzero"`
-	Ended       time.Time        `json:"ended,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
 	// Fault is the error that the deletion ended with, as clients get it.
 	Fault json.RawMessage `json:"fault,omitempty"`
 }
@@ -135,7 +135,7 @@ type deletionWork struct {
 	plan    *deletion
 	strays  map[string]inventory.Stray // by member
 	errors  map[string]string          // of members, not recorded yet
-	came    int // how many members are younger than what is recorded
+	came    int                        // how many members are younger than what is recorded
 	answers chan answer
 	calls   sync.WaitGroup
 	saved   time.Time
