@@ -21,16 +21,14 @@ build: ## both programs, into .bin
 demo: build ## the gateway and three regions of the reference provider, in one process
 	.bin/portico demo
 
+# Those that wait more than they work are run at a time; what is measured, alone.
 test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory prepare
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory unit
 	@$(MAKE) --no-print-directory walk
 	@$(MAKE) --no-print-directory outside
-	@$(MAKE) --no-print-directory sdk
-	@$(MAKE) --no-print-directory deploy
-	@$(MAKE) --no-print-directory dashboards
-	@$(MAKE) --no-print-directory chaos-short
+	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going sdk deploy dashboards chaos-short
 	@$(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory vuln

@@ -19,6 +19,7 @@ import (
 
 	"portico/config"
 	"portico/inventory"
+	"portico/inventory/storetest"
 	"portico/operations"
 	"portico/regions"
 	"portico/upstream"
@@ -106,6 +107,7 @@ providers:
 // open opens the store once more, as another replica would.
 func (b *bench) open() *inventory.Store {
 	b.t.Helper()
+	storetest.Lay(b.t, b.path)
 	store, err := inventory.Open(b.t.Context(), inventory.Options{
 		DSN: b.path, SendWithin: time.Second, CallLimit: 300 * time.Millisecond, LateWriteWindow: 300 * time.Millisecond,
 		TombstoneAge: time.Hour, PollFloor: floor, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,

@@ -14,7 +14,7 @@ import (
 
 // batchSettings has a gateway give up early on a request whose sender is gone.
 const batchSettings = `
-index: {sendWithin: 1s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 500ms}
+index: {sendWithin: 2s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 500ms}
 upstream: {callTimeout: 3s}
 jobs: {lease: 1s}
 operations: {retryAfterMin: 1s, retryAfterMax: 1s}

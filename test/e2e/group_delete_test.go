@@ -16,7 +16,7 @@ import (
 
 // deletionSettings shortens what these tests would otherwise wait for.
 const deletionSettings = `
-index: {sendWithin: 1s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 2s}
+index: {sendWithin: 2s, lateWriteWindow: 500ms, callMargin: 500ms, pollFloor: 50ms, askTimeout: 2s}
 upstream: {callTimeout: 3s}
 jobs: {lease: 2s}
 operations: {retryAfterMin: 1s, retryAfterMax: 1s}

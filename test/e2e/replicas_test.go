@@ -16,7 +16,7 @@ import (
 
 // replicaSettings shortens what these tests would otherwise wait for.
 const replicaSettings = `
-index: {sendWithin: 500ms, lateWriteWindow: 1s, callMargin: 500ms, pollFloor: 100ms, askTimeout: 10s}
+index: {sendWithin: 1s, lateWriteWindow: 1s, callMargin: 500ms, pollFloor: 100ms, askTimeout: 10s}
 upstream: {callTimeout: 2s}
 jobs: {lease: 2s}
 operations: {retryAfterMin: 1s, retryAfterMax: 2s}
@@ -209,7 +209,7 @@ func testWakesTooLate(t *testing.T, w *harness.World, postgres *harness.Postgres
 		WHERE application_name = 'late' AND wait_event_type = 'Lock' AND query LIKE '%resource_groups%')`) // the write is being recorded
 	late.Pause(t)
 	hold.Release(t)
-	time.Sleep(time.Second) // twice sendWithin
+	time.Sleep(2 * time.Second) // twice sendWithin
 	late.Resume(t)
 	answering.Wait()
 	if err != nil {
