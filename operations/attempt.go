@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/limits"
 )
 
 // concludeTime bounds the recording of what an attempt came to.
@@ -71,6 +72,18 @@ func (r *Runner) guarded(ctx context.Context, kind Kind, h *Held) (verdict Verdi
 		}
 	}()
 	return kind.Run(ctx, h)
+}
+
+// contained makes an error of a panic: on a goroutine of an attempt's own it would
+// end the process, past [Runner.guarded], and then the next one that claims the
+// job.
+func contained(work func() error) (err error) {
+	defer func() {
+		if value := recover(); value != nil {
+			err = limits.Recovered(value)
+		}
+	}()
+	return work()
 }
 
 // conclude records what an attempt came to, and returns its outcome. Where that

@@ -212,10 +212,17 @@ func (w *deletionWork) launch(ctx, calling context.Context, m *member) {
 	stray, isStray := w.strays[key]
 	w.calls.Go(func() {
 		var a answer
-		if isStray {
-			a = w.callStray(ctx, calling, stray)
-		} else {
-			a = w.callRow(ctx, calling, key)
+		err := contained(func() error {
+			if isStray {
+				a = w.callStray(ctx, calling, stray)
+			} else {
+				a = w.callRow(ctx, calling, key)
+			}
+			return nil
+		})
+		if err != nil { // an answer is waited for all the same
+			w.Log.Error("panic", zap.String("job", w.held.Job.Name()), zap.String("member", key), zap.Error(err))
+			a = answer{said: said{result: resultUnsent}, look: true}
 		}
 		a.key = key
 		w.answers <- a

@@ -13,6 +13,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -36,13 +37,19 @@ func (w *moveWork) carryOut(ctx context.Context, tasks []moveTask) error {
 		at      sync.WaitGroup
 		mu      sync.Mutex
 		told    []heard
+		broken  error // guarded by mu, as told is
 		failure error
 	)
 	do := func(work func() heard) {
 		at.Go(func() {
-			tell := work()
+			var tell heard
+			err := contained(func() error { tell = work(); return nil })
 			mu.Lock()
 			defer mu.Unlock()
+			if err != nil { // what was sent is as after a crash
+				broken = errors.Join(broken, err)
+				return
+			}
 			told = append(told, tell)
 		})
 	}
@@ -64,6 +71,7 @@ func (w *moveWork) carryOut(ctx context.Context, tasks []moveTask) error {
 		}
 	}
 	at.Wait()
+	failure = errors.Join(failure, broken)
 	for _, tell := range told {
 		tell(w.now())
 	}
@@ -333,16 +341,9 @@ func (w *moveWork) ask(ctx context.Context, c *MovingCall) heard {
 	asked, members := w.now(), c.open()
 	sights := make([]moveSight, len(members))
 	twins := make([]*inventory.Sighting, len(members))
-	var asking sync.WaitGroup
-	slots := make(chan struct{}, asksAtOnce)
-	for i, m := range members {
-		slots <- struct{}{}
-		asking.Go(func() {
-			defer func() { <-slots }()
-			sights[i], twins[i] = w.look(ctx, c, m, asked)
-		})
-	}
-	asking.Wait()
+	limits.Each(asksAtOnce, len(members), func(i int) {
+		sights[i], twins[i] = w.look(ctx, c, members[i], asked)
+	})
 	return func(now time.Time) {
 		heard := false
 		for i, m := range members {

@@ -195,7 +195,7 @@ func (c *crew) do(ctx context.Context, slots chan struct{}, piece func() error) 
 	}
 	c.work.Go(func() {
 		defer func() { <-slots }()
-		if err := piece(); err != nil {
+		if err := contained(piece); err != nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.err = errors.Join(c.err, err)
