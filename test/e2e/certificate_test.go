@@ -75,7 +75,9 @@ func TestAuthoritiesAreExchanged(t *testing.T) {
 	copyFile(t, stranger.CertFile, authorities)
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
 		Endpoints: map[string]string{"northeurope": provider.URL}, Server: watched,
-		Extra: fmt.Sprintf("upstream: {tls: {ca: %q}}\n", authorities),
+		// Providers are notified of the subscription too: those calls fail as well,
+		// and with an open circuit the answer would be 503 instead.
+		Extra: fmt.Sprintf("upstream: {tls: {ca: %q}}\nhealth: {circuit: {failures: 0}}\n", authorities),
 	}})
 	w.PutGroup(t, "rg")
 	p := w.Portico
