@@ -37,7 +37,7 @@ test: ## everything, in the order of the time until it can fail
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus
 	test/prepare.sh
 
-lint: format-check tidy-check vet staticcheck golangci ## all that reads the code without running it
+lint: format-check tidy-check vet golangci ## all that reads the code without running it
 
 format-check:
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "not formatted by gofmt: $$unformatted"; exit 1; }
@@ -53,7 +53,10 @@ tidy-check:
 vet:
 	for m in $(MODULES); do go vet -C $$m ./...; done
 
-staticcheck: .bin/.tools
+# Not part of lint: golangci-lint runs these checks too, of the same version and
+# with more of them switched on. A second time they take a minute of a machine
+# that has no caches.
+staticcheck: .bin/.tools ## staticcheck's default checks alone
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/staticcheck ./...); done
 
 golangci: .bin/.tools
