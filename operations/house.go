@@ -45,7 +45,9 @@ func (r *Runner) keepHouse(ctx context.Context) {
 func (r *Runner) tidy(ctx context.Context) (more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, houseTime)
 	defer cancel()
-	for _, part := range []func(context.Context, int) (int, error){r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches} {
+	for _, part := range []func(context.Context, int) (int, error){
+		r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetTurns,
+	} {
 		n, failure := part(ctx, cleanUp)
 		more, err = more || n >= cleanUp, errors.Join(err, failure)
 	}
