@@ -2,8 +2,16 @@ package operations_test
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"portico/inventory"
+	"portico/operations"
 )
 
 // file opens the store's file behind its back.
@@ -39,4 +47,34 @@ func TestTurnsOfTheDeadGo(t *testing.T) {
 		}
 		return n == 1
 	})
+}
+
+// A resource that cannot be read is told of, and keeps nobody from the rest of
+// the house.
+func TestTheHouseIsKeptBesideDamage(t *testing.T) {
+	b := newBench(t)
+	b.write(inventory.Put, inventory.Answer{})
+	if _, err := b.file().ExecContext(t.Context(), "UPDATE resources SET details = '{'"); err != nil {
+		t.Fatal(err)
+	}
+	core, logged := observer.New(zapcore.WarnLevel)
+	r := b.run(b.store, func(o *operations.RunnerOptions) {
+		o.Log = zap.New(core)
+		o.Kinds = map[string]operations.Kind{}
+	})
+	b.within("word of it", func() bool {
+		for _, line := range logged.FilterMessageSnippet("cannot be read").All() {
+			if text, _ := line.ContextMap()["error"].(string); strings.Contains(text, strings.ToLower(machine)) {
+				return true
+			}
+		}
+		return false
+	})
+	if _, err := b.store.Begin(t.Context(), inventory.Write{
+		Kind: inventory.Put, Subscription: subscription, Group: "g", Key: machine + "2", ID: machine + "2", Type: machines, TypeName: machines,
+		Region: "westus", Location: "westus", APIVersion: "2024-01-01", LateWriteWindow: time.Hour,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.within("a count of what came later", func() bool { return r.metric(t, "portico_index_intents") == 2 })
 }
