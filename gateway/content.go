@@ -18,25 +18,31 @@ const (
 	slowestPace = 64 << 10 // bytes per second
 )
 
-// boundContent sets the time in which a request's content must have arrived,
-// whether it is read by a handler or, after a refusal, by the server that
-// clears the connection for the next request.
-func (g *Gateway) boundContent(next http.Handler) http.Handler {
-	most := g.config.Limits.RequestBody
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if size := r.ContentLength; size != 0 {
-			if size < 0 || size > most {
-				size = most
+// boundContent sets the time in which a request's content, of at most so many
+// bytes, must have arrived, whether it is read by a handler or, after a refusal,
+// by the server that clears the connection for the next request.
+func boundContent(most int64) middleware {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if size := r.ContentLength; size != 0 {
+				if size < 0 || size > most {
+					size = most
+				}
+				deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
+				control := http.NewResponseController(w)
+				_ = control.SetReadDeadline(deadline) // not every writer has a connection
+				// That of the answer before is for that one alone: the client may have
+				// to be told to send its content.
+				_ = control.SetWriteDeadline(time.Time{})
 			}
-			deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
-			control := http.NewResponseController(w)
-			_ = control.SetReadDeadline(deadline) // not every writer has a connection
-			// That of the answer before is for that one alone: the client may have
-			// to be told to send its content.
-			_ = control.SetWriteDeadline(time.Time{})
-		}
-		next.ServeHTTP(w, r)
-	})
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// contentArrived ends that time: what follows may take its own.
+func contentArrived(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
 // content reads a request's content whole, within the bound on its size.
@@ -62,8 +68,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
 	}
 	of(r).received = int64(len(text))
-	// All is here: what follows may take its time.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	contentArrived(w)
 	return text, routing.CheckContentType(r.Header, text)
 }
 

@@ -154,7 +154,7 @@ func (g *Gateway) Public() http.Handler {
 		g.begin,   // an exchange for every request, whatever becomes of it
 		g.observe, // logs and metrics, of refusals too
 		g.recover, // a panic is a 500, and the log's affair
-		g.boundContent,
+		boundContent(g.config.Limits.RequestBody),
 		g.identify,
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left
