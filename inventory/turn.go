@@ -13,7 +13,7 @@ const (
 	takeOverTurn = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
 	endTurn      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
 	// Turns last seconds, so that there are never many: they need no index by time.
-	leftTurns  = `SELECT subscription, key FROM turns WHERE until <= ? LIMIT ?`
+	leftTurns  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
 	forgetTurn = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
