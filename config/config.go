@@ -118,6 +118,7 @@ type Store struct {
 // be.
 type Limits struct {
 	RequestBody              int64
+	ContentMemory            int64 // for the bodies of all requests together; at least RequestBody
 	AnswerBody               int64
 	TagsPerResource          int
 	ResourcesPerTypeAndGroup int
@@ -255,6 +256,7 @@ func Defaults() Config {
 		Store:    Store{Driver: SQLite, DSN: "portico.db", Connections: 16},
 		Limits: Limits{
 			RequestBody:              4 << 20,
+			ContentMemory:            128 << 20,
 			AnswerBody:               8 << 20,
 			TagsPerResource:          50,
 			ResourcesPerTypeAndGroup: 800,

@@ -67,8 +67,13 @@ func readMetadata(root object, m *Metadata) {
 }
 
 func readLimits(root object, l *Limits) {
-	o := root.child("limits", "requestBody", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription")
+	o := root.child("limits", "requestBody", "contentMemory", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription")
 	set(o, "requestBody", &l.RequestBody, size())
+	set(o, "contentMemory", &l.ContentMemory, size())
+	if l.ContentMemory < l.RequestBody {
+		o.r.fault(o.at("contentMemory", "requestBody"), "limits.contentMemory is less than limits.requestBody: a request could not have the body that it may",
+			"at least limits.requestBody")
+	}
 	set(o, "answerBody", &l.AnswerBody, size())
 	set(o, "tagsPerResource", &l.TagsPerResource, count())
 	set(o, "resourcesPerTypeAndGroup", &l.ResourcesPerTypeAndGroup, count())

@@ -32,6 +32,7 @@ func standings() []standing {
 		{"server.adminToken", keepAdminToken},
 		{"auth.mode", keepAuth},
 		stands("store", func(c *Config) *Store { return &c.Store }),
+		stands("limits.contentMemory", func(c *Config) *int64 { return &c.Limits.ContentMemory }),
 		stands("limits.answerBody", func(c *Config) *int64 { return &c.Limits.AnswerBody }),
 		stands("limits.resourcesPerTypeAndGroup", func(c *Config) *int { return &c.Limits.ResourcesPerTypeAndGroup }),
 		stands("limits.groupsPerSubscription", func(c *Config) *int { return &c.Limits.GroupsPerSubscription }),

@@ -23,8 +23,11 @@ import (
 	"portico/logs"
 )
 
-// readyTime bounds how long a readiness probe may take.
-const readyTime = 3 * time.Second
+const (
+	readyTime = 3 * time.Second // for a readiness probe
+	// adminContent is the most content that a request of the admin listener may have.
+	adminContent = 64 << 10
+)
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
 // reloads, the lifecycle of subscriptions, and durable work. It must not be
@@ -54,7 +57,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
 	guarded.Path("/debug/pprof/trace").HandlerFunc(pprof.Trace)
 	guarded.PathPrefix("/debug/pprof/").HandlerFunc(pprof.Index)
-	return g.adminHost(m)
+	return chain(m, boundContent(adminContent), g.adminHost)
 }
 
 // adminHost refuses what a browser could be made to send: a host name that
@@ -156,9 +159,10 @@ func adminFault(w http.ResponseWriter, fault *arm.Error) {
 
 // adminBody reads a request's JSON object; no body at all is an empty one.
 func adminBody(w http.ResponseWriter, r *http.Request, into any) error {
-	err := decodeFrom(http.MaxBytesReader(w, r.Body, 64<<10), into)
+	err := decodeFrom(http.MaxBytesReader(w, r.Body, adminContent), into)
 	if err != nil && !errors.Is(err, io.EOF) {
 		return undecodable(err)
 	}
+	contentArrived(w)
 	return nil
 }

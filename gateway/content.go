@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/limits"
 	"portico/routing"
 )
 
@@ -18,29 +20,44 @@ const (
 	slowestPace = 64 << 10 // bytes per second
 )
 
-// boundContent sets the time in which a request's content must have arrived,
-// whether it is read by a handler or, after a refusal, by the server that
-// clears the connection for the next request.
-func (g *Gateway) boundContent(next http.Handler) http.Handler {
-	most := g.config.Limits.RequestBody
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if size := r.ContentLength; size != 0 {
-			if size < 0 || size > most {
-				size = most
+// Content has so much memory at first, and twice as much each time that is full:
+// it holds what has arrived, not what was declared. Content that has none yet waits
+// for its first for a moment, should others hold it all.
+const (
+	firstMemory  = 16 << 10
+	contentWait  = time.Second
+	contentRetry = 5 * time.Second
+)
+
+// boundContent sets the time in which a request's content, of at most so many
+// bytes, must have arrived, whether it is read by a handler or, after a refusal,
+// by the server that clears the connection for the next request.
+func boundContent(most int64) middleware {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if size := r.ContentLength; size != 0 {
+				if size < 0 || size > most {
+					size = most
+				}
+				deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
+				control := http.NewResponseController(w)
+				_ = control.SetReadDeadline(deadline) // not every writer has a connection
+				// That of the answer before is for that one alone: the client may have
+				// to be told to send its content.
+				_ = control.SetWriteDeadline(time.Time{})
 			}
-			deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
-			control := http.NewResponseController(w)
-			_ = control.SetReadDeadline(deadline) // not every writer has a connection
-			// That of the answer before is for that one alone: the client may have
-			// to be told to send its content.
-			_ = control.SetWriteDeadline(time.Time{})
-		}
-		next.ServeHTTP(w, r)
-	})
+			next.ServeHTTP(w, r)
+		})
+	}
 }
 
-// content reads a request's content whole, within the bound on its size.
-// Methods without content have theirs dropped: GET, HEAD and DELETE mean the
+// contentArrived ends that time: what follows may take its own.
+func contentArrived(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// content reads a request's content whole, within the bounds on its size and on
+// that of the contents of all requests together. Methods without content have theirs dropped: GET, HEAD and DELETE mean the
 // same with any.
 func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch r.Method {
@@ -53,18 +70,62 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, limit))
+	x := of(r)
+	if callerOf(r.Context()) == nil { // else it is a part of the batch's, which has its share
+		x.memory = g.contentMemory.Share(limit)
+	}
+	text, err := readWhole(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
 	var over *http.MaxBytesError
 	switch {
 	case errors.As(err, &over):
 		return nil, tooLarge
+	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):
+		fault := arm.NewError(arm.ServerBusy, "the contents of other requests hold all the memory that there is for them")
+		fault.RetryAfter = contentRetry
+		return nil, fault
 	case err != nil:
 		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
 	}
-	of(r).received = int64(len(text))
-	// All is here: what follows may take its time.
-	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+	x.received = int64(len(text))
+	contentArrived(w)
 	return text, routing.CheckContentType(r.Header, text)
+}
+
+// readWhole reads content of the declared size, less than 0 where none was, which
+// is not above the limit. The memory that it has is the share's, where there is one.
+func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *limits.MemoryShare) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, contentWait)
+	defer cancel()
+	var text []byte
+	for {
+		if has := int64(cap(text)); int64(len(text)) == has {
+			room := moreMemory(has, size, limit)
+			if share != nil {
+				if err := share.Take(ctx, room-has); err != nil {
+					return nil, err
+				}
+			}
+			text = append(make([]byte, 0, room), text...)
+		}
+		n, err := from.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if errors.Is(err, io.EOF) {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// moreMemory is how much content has when what it has is full: no more than is
+// declared, and a byte by which its end is seen.
+func moreMemory(has, size, limit int64) int64 {
+	room := max(2*has, firstMemory)
+	if has <= size {
+		room = min(room, size+1)
+	}
+	return min(room, limit+1)
 }
 
 func megabytes(n int64) string {

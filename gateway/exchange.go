@@ -8,6 +8,7 @@ import (
 
 	"portico/access"
 	"portico/arm"
+	"portico/limits"
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
@@ -26,6 +27,8 @@ type exchange struct {
 	onRegionFailure []string
 	// request is the classified request, from the link classify on.
 	request *routing.Request
+	// memory is what its content holds, nil for nothing.
+	memory *limits.MemoryShare
 
 	// What became of it, for the log and the metrics.
 	calls    *upstream.Timing // of providers, also those of an exchange within it
@@ -45,11 +48,16 @@ const (
 
 type exchangeKey struct{}
 
-// begin gives every request an exchange.
+// begin gives every request an exchange, and takes back its memory at the end.
 func (g *Gateway) begin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		x := &exchange{started: time.Now(), calls: new(upstream.Timing)}
 		ctx := upstream.WithTiming(context.WithValue(r.Context(), exchangeKey{}, x), x.calls)
+		defer func() {
+			if x.memory != nil {
+				x.memory.Close()
+			}
+		}()
 		next.ServeHTTP(w, r.WithContext(ctx))
 	})
 }

@@ -72,6 +72,7 @@ type Gateway struct {
 	hosts         map[string]bool // under which the public listener is called
 	batched       http.Handler    // answers a request in a batch
 	batchMemory   *limits.Memory  // for the answers of batches
+	contentMemory *limits.Memory  // for the contents of requests
 	draining      *atomic.Bool
 }
 
@@ -81,17 +82,18 @@ func New(o Options) *Gateway {
 		o.Keys = fanout.NewOwnKeys()
 	}
 	g := &Gateway{
-		store:       o.Store,
-		locations:   o.Store.Locations(),
-		upstream:    o.Upstream,
-		log:         o.Log,
-		audit:       o.Audit,
-		metrics:     newMetrics(o.Metrics),
-		registry:    o.Metrics,
-		sender:      operations.NewOwner(),
-		reload:      o.Reload,
-		batchMemory: limits.NewMemory(o.Config.Batch.TotalMemory),
-		draining:    new(atomic.Bool),
+		store:         o.Store,
+		locations:     o.Store.Locations(),
+		upstream:      o.Upstream,
+		log:           o.Log,
+		audit:         o.Audit,
+		metrics:       newMetrics(o.Metrics),
+		registry:      o.Metrics,
+		sender:        operations.NewOwner(),
+		reload:        o.Reload,
+		batchMemory:   limits.NewMemory(o.Config.Batch.TotalMemory),
+		contentMemory: limits.NewMemory(o.Config.Limits.ContentMemory),
+		draining:      new(atomic.Bool),
 	}
 	if g.audit == nil {
 		g.audit = logs.Audit(o.Log)
@@ -100,6 +102,7 @@ func New(o Options) *Gateway {
 		auditCall(g.audit, c, began, status, err)
 	})
 	showMemory(o.Metrics, "portico_batch", "answers in batches", "batch.totalMemory", o.Config.Batch.TotalMemory, g.batchMemory)
+	showMemory(o.Metrics, "portico_content", "contents of requests", "limits.contentMemory", o.Config.Limits.ContentMemory, g.contentMemory)
 	memory := limits.NewMemory(o.Config.Lists.TotalMemory)
 	showMemory(o.Metrics, "portico_fanout", "merged lists", "lists.totalMemory", o.Config.Lists.TotalMemory, memory)
 	lists := listing(g, o.Config, o.Keys)
@@ -117,7 +120,7 @@ func New(o Options) *Gateway {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
 		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, draining: g.draining,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, draining: g.draining,
 	}
 	next.lister = g.lister.Succeed(listing(g, c, keys))
 	next.configure(c, authenticator)
@@ -154,7 +157,7 @@ func (g *Gateway) Public() http.Handler {
 		g.begin,   // an exchange for every request, whatever becomes of it
 		g.observe, // logs and metrics, of refusals too
 		g.recover, // a panic is a 500, and the log's affair
-		g.boundContent,
+		boundContent(g.config.Limits.RequestBody),
 		g.identify,
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left

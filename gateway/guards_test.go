@@ -222,6 +222,36 @@ func TestTimeOfContent(t *testing.T) {
 	}
 }
 
+// Nor does anybody keep a connection of the admin listener by content that comes
+// byte by byte.
+func TestTimeOfContentForTheAdmin(t *testing.T) {
+	s := newSite(t, setup{})
+	const all = contentTime + adminContent/slowestPace*time.Second
+	for target, within := range map[string]time.Duration{
+		"PUT /admin/subscriptions/" + subscription:                      contentTime, // read by a handler
+		"POST /admin/reload":                                            contentTime, // read by nobody
+		"POST /debug/pprof/symbol":                                      all,
+		"PUT /admin/subscriptions/00000000-0000-0000-0000-0000000000d1": all,
+	} {
+		method, path, _ := strings.Cut(target, " ")
+		r := httptest.NewRequest(method, path, strings.NewReader(`{"tenantId":"`+tenant+`"}`))
+		r.Host = "localhost"
+		if within == all {
+			r.ContentLength = -1
+		}
+		w := &deadlines{ResponseRecorder: httptest.NewRecorder()}
+		before := time.Now()
+		s.gateway.Admin().ServeHTTP(w, r)
+		after := time.Now()
+		if len(w.set) == 0 || w.set[0].Before(before.Add(within)) || w.set[0].After(after.Add(within)) {
+			t.Fatalf("%s: deadlines %v, want one in %v", target, w.set, within)
+		}
+		if put := method == http.MethodPut; put && (w.Code/100 != 2 || !w.set[len(w.set)-1].IsZero()) {
+			t.Errorf("%s: %d, and the deadline stays once all is read: %v", target, w.Code, w.set)
+		}
+	}
+}
+
 func TestMegabytes(t *testing.T) {
 	for n, want := range map[int64]string{4 << 20: "4 MB", 1 << 20: "1 MB", 1<<20 + 1: "1048577 bytes", 1000: "1000 bytes"} {
 		if got := megabytes(n); got != want {

@@ -36,7 +36,7 @@ func BenchmarkObservation(b *testing.B) {
 	g := s.gateway
 	silent := newAccessLog(zap.NewNop(), g.config.Log)
 	written := newAccessLog(log, g.config.Log)
-	rest := []middleware{g.recover, g.boundContent, g.identify, g.guardHost, g.authenticate, g.classify}
+	rest := []middleware{g.recover, boundContent(g.config.Limits.RequestBody), g.identify, g.guardHost, g.authenticate, g.classify}
 	dispatch := http.HandlerFunc(g.dispatch)
 	ways := []struct {
 		handler http.Handler

@@ -3,37 +3,105 @@ package inventory
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 )
 
 const (
-	endedIntents   = `SELECT subscription, grp, key FROM intents WHERE ends <= ? ORDER BY ends LIMIT ?`
+	endedIntents   = `SELECT subscription, grp, key, ends FROM intents WHERE ends >= ? AND ends <= ? ORDER BY ends LIMIT ?`
 	lapsedInGroup  = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
 	oldTombstones  = `SELECT subscription, key FROM tombstones WHERE at <= ? ORDER BY at LIMIT ?`
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
 )
 
+// SkippedError tells of resources whose intents could not be ended by time, as
+// what the store has of them cannot be read. It held up nothing else.
+type SkippedError struct {
+	Resources int
+	Key       string // of the first of them
+	Err       error  // what is wrong with it
+}
+
+func (e *SkippedError) Error() string {
+	return fmt.Sprintf("inventory: the writes of %d resources cannot be ended, the first of them %s: %v", e.Resources, e.Key, e.Err)
+}
+
+func (e *SkippedError) Unwrap() error { return e.Err }
+
 // Expire ends at most limit intents whose time is over, flagging their rows,
 // and clears at most limit tombstones that are too old. It returns how many of
-// both. What concerns a resource that is worked on ends without it.
+// both. What concerns a resource that is worked on ends without it. A resource
+// that cannot be read holds up no other; with all else done, it returns
+// *SkippedError.
 func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
-	now := s.dialect.now()
-	from := s.read(ctx)
-	ended, err := collect(from, scanMember, endedIntents, micros(now), atMost(limit))
-	if err != nil {
-		return 0, err
+	lapsed, err := s.expireIntents(ctx, limit)
+	cleared, failure := s.clearTombstones(ctx, limit)
+	if failure != nil {
+		err = failure // whatever was skipped shows again the next time
 	}
-	horizon := micros(now.Add(-s.options.TombstoneAge))
-	old, err := collect(from, scanPair, oldTombstones, horizon, atMost(limit))
-	if err != nil {
-		return 0, err
-	}
-	lapsed, err := inPieces(ctx, s, ended, func(t *tx, piece []member) (int, error) { return len(piece), lapse(t, piece) })
-	if err != nil {
-		return lapsed, err
-	}
-	cleared, err := inPieces(ctx, s, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
 	return lapsed + cleared, err
+}
+
+func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
+	horizon := micros(s.dialect.now().Add(-s.options.TombstoneAge))
+	old, err := collect(s.read(ctx), scanPair, oldTombstones, horizon, atMost(limit))
+	if err != nil {
+		return 0, err
+	}
+	return inPieces(ctx, s, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
+}
+
+// expireIntents goes on behind those that had to be left, as these are always
+// the first.
+func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err error) {
+	now := micros(s.dialect.now())
+	var left skipped
+	for from := int64(0); ; {
+		page, err := collect(s.read(ctx), scanLapsing, endedIntents, from, now, atMost(limit-lapsed))
+		if err != nil {
+			return lapsed, err
+		}
+		before := left.count()
+		n, err := s.lapseSkipping(ctx, page, &left)
+		if lapsed += n; err != nil {
+			return lapsed, err
+		}
+		if left.count() == before || lapsed >= limit || page[len(page)-1].ends == from {
+			return lapsed, left.failure()
+		}
+		from = page[len(page)-1].ends
+	}
+}
+
+// lapseSkipping ends intents, and leaves those that it cannot.
+func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped) (lapsed int, err error) {
+	run := func(t *tx, piece []member) (int, error) { return len(piece), lapse(t, piece) }
+	var all []member
+	for _, e := range page {
+		if !left.has(e.member) {
+			all = append(all, e.member)
+		}
+	}
+	for piece := range slices.Chunk(all, pieceSize) {
+		n, err := inPieces(ctx, s, piece, run)
+		if err == nil {
+			lapsed += n
+			continue
+		}
+		for i := range piece {
+			n, err := inPieces(ctx, s, piece[i:i+1], run)
+			lapsed += n
+			switch {
+			case err == nil:
+			case errors.Is(err, ErrUnavailable) || ctx.Err() != nil:
+				return lapsed, err
+			default:
+				left.add(piece[i], err)
+			}
+		}
+	}
+	return lapsed, nil
 }
 
 // lapseGroup ends the intents into a group whose time is over.
@@ -43,6 +111,42 @@ func lapseGroup(t *tx, sub, group string) error {
 		return err
 	}
 	return lapse(t, ended)
+}
+
+// lapsing is the intent of a resource, by when its time was over.
+type lapsing struct {
+	member
+	ends int64
+}
+
+func scanLapsing(scan scanner) (e lapsing, err error) {
+	err = scan(&e.subscription, &e.group, &e.key, &e.ends)
+	return e, err
+}
+
+// skipped are the resources that were left.
+type skipped struct {
+	members map[member]bool
+	first   *SkippedError
+}
+
+func (s *skipped) add(m member, err error) {
+	if s.members == nil {
+		s.members, s.first = map[member]bool{}, &SkippedError{Key: m.key, Err: err}
+	}
+	s.members[m] = true
+}
+
+func (s *skipped) has(m member) bool { return s.members[m] }
+
+func (s *skipped) count() int { return len(s.members) }
+
+func (s *skipped) failure() error {
+	if s.first == nil {
+		return nil
+	}
+	s.first.Resources = s.count()
+	return s.first
 }
 
 // member names a resource, and the group that it lies in.

@@ -191,7 +191,10 @@ func (s *Store) abandon() error {
 }
 
 // Ready tells whether the store can serve: it makes a real read and an empty
-// write transaction, and takes 2 seconds at most.
+// write transaction, and takes 2 seconds at most. That is not to say that a commit
+// ends: an empty one waits neither for the disk nor for a standby. Where a standby
+// is missing, reads go on, and writes are refused for all who share the store; were
+// they all unready for that, nobody would be answered.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()

@@ -17,7 +17,7 @@ import (
 // found, and operators ask for everything. None is part of a request.
 var acrossSubscriptions = []string{
 	// Claims, by shard and time, and what counts or ends what is due.
-	"dueJobs", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches",
+	"dueJobs", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftTurns",
 	"countJobs", "countDue", "countOld", "countStrays", "openIntents",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "listSubscriptions", "listTenantSubscriptions",

@@ -12,6 +12,9 @@ const (
 		ON CONFLICT (subscription, key) DO NOTHING`
 	takeOverTurn = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
 	endTurn      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
+	// Turns last seconds, so that there are never many: they need no index by time.
+	leftTurns  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
+	forgetTurn = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
 // Turn is the right to change something of a resource at its provider, beside
@@ -43,4 +46,15 @@ func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 		_, err := t.exec(endTurn, turn.subscription, turn.key, turn.token[:])
 		return err
 	})
+}
+
+// ForgetTurns deletes at most limit turns that nobody gave back, as whoever had
+// them is gone, and whose time is over. It returns how many it deleted.
+func (s *Store) ForgetTurns(ctx context.Context, limit int) (int, error) {
+	now := micros(s.dialect.now())
+	left, err := collect(s.read(ctx), scanPair, leftTurns, now, atMost(limit))
+	if err != nil {
+		return 0, err
+	}
+	return inPieces(ctx, s, left, func(t *tx, piece []pair) (int, error) { return t.deleteAll(forgetTurn, piece, now) })
 }

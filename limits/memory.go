@@ -19,7 +19,7 @@ var (
 	ErrBusy = errors.New("others hold all the memory that there is")
 )
 
-// Memory is what many answers together may hold, in bytes. Who holds
+// Memory is what many answers, or contents, together may hold, in bytes. Who holds
 // nothing may wait for some; who holds something takes what there is or goes
 // without, so that nobody waits for a waiting one. It is safe for concurrent
 // use.

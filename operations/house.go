@@ -7,6 +7,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/inventory"
 	"portico/meter"
 )
 
@@ -21,6 +22,7 @@ const (
 // until ctx ends. Replicas that do so at the same time do no harm.
 func (r *Runner) keepHouse(ctx context.Context) {
 	trouble := complaint{log: r.Log, what: "the inventory could not be tidied"}
+	damage := complaint{log: r.Log, what: "what the inventory has of some resources cannot be read"}
 	timer := time.NewTimer(r.pace())
 	defer timer.Stop()
 	for round := 0; ; round++ {
@@ -29,7 +31,8 @@ func (r *Runner) keepHouse(ctx context.Context) {
 			return
 		case <-timer.C:
 		}
-		more, err := r.tidy(ctx)
+		more, left, err := r.tidy(ctx)
+		damage.after(ctx, left)
 		if round%measureEvery == 0 && err == nil {
 			err = r.measure(ctx)
 		}
@@ -41,15 +44,21 @@ func (r *Runner) keepHouse(ctx context.Context) {
 	}
 }
 
-// tidy makes one bounded round, and tells whether there may be more to do.
-func (r *Runner) tidy(ctx context.Context) (more bool, err error) {
+// tidy makes one bounded round, and tells whether there may be more to do, and
+// what it had to leave.
+func (r *Runner) tidy(ctx context.Context) (more bool, left, err error) {
 	ctx, cancel := context.WithTimeout(ctx, houseTime)
 	defer cancel()
-	for _, part := range []func(context.Context, int) (int, error){r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches} {
+	for _, part := range []func(context.Context, int) (int, error){
+		r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetTurns,
+	} {
 		n, failure := part(ctx, cleanUp)
+		if skipped := new(inventory.SkippedError); errors.As(failure, &skipped) {
+			left, failure = skipped, nil
+		}
 		more, err = more || n >= cleanUp, errors.Join(err, failure)
 	}
-	return more, err
+	return more, left, err
 }
 
 // measure counts the jobs.

@@ -132,6 +132,29 @@ func testTags(t *testing.T, database Database) {
 		_, taken = take("/k")
 		equal(b, taken, true)
 	})
+	t.Run("turns of those who died", func(t *testing.T) {
+		b := newBench(t, database)
+		forgets := func(limit, want int) {
+			b.Helper()
+			n, err := b.ForgetTurns(b.ctx, limit)
+			b.ok(err)
+			equal(b, n, want)
+		}
+		for i := range 5 {
+			_, taken, err := b.TakeTurn(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
+			b.ok(err)
+			equal(b, taken, true)
+		}
+		b.clock.Pass(time.Minute - time.Microsecond)
+		forgets(10, 0)
+		b.clock.Pass(time.Microsecond)
+		forgets(3, 3)
+		forgets(10, 1)
+		forgets(10, 0)
+		_, taken, err := b.TakeTurn(b.ctx, Sub, "/4", time.Minute)
+		b.ok(err)
+		equal(b, taken, false)
+	})
 }
 
 // testTagsAtOnce edits one subscription's tags through two stores.

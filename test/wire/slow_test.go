@@ -23,20 +23,27 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 	g := w.group(t, "slow")
 	target := g + "/providers/Contoso.Raw/things/slow?" + V
 	head := "PUT " + target + " HTTP/1.1\r\nHost: " + w.address + "\r\nContent-Type: application/json\r\n"
+	admin := "PUT /admin/subscriptions/00000000-0000-0000-0000-0000000000f5 HTTP/1.1\r\nHost: " + w.admin + "\r\n"
 	s := slowClients{closed: map[string]chan error{}}
 	for name, c := range map[string]struct {
 		begin string // sent at once
 		then  string // sent a byte at a time
+		admin bool   // to the admin listener
 	}{
-		"nothing at all":       {"", ""},
-		"a request line":       {"GET ", target},
-		"headers":              {head + "X-Slow: ", "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
-		"a body":               {head + "Content-Length: 1000\r\n\r\n", located("westus")},
-		"a body, chunked":      {head + "Transfer-Encoding: chunked\r\n\r\n", "40\r\n" + located("westus")},
-		"a body, 100-continue": {head + "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n", ""},
-		"after an answer":      {"GET " + g + "?" + V + " HTTP/1.1\r\nHost: " + w.address + "\r\n\r\n", ""},
+		"nothing at all":       {},
+		"a request line":       {begin: "GET ", then: target},
+		"headers":              {begin: head + "X-Slow: ", then: "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"},
+		"a body":               {begin: head + "Content-Length: 1000\r\n\r\n", then: located("westus")},
+		"a body, chunked":      {begin: head + "Transfer-Encoding: chunked\r\n\r\n", then: "40\r\n" + located("westus")},
+		"a body, 100-continue": {begin: head + "Expect: 100-continue\r\nContent-Length: 1000\r\n\r\n"},
+		"after an answer":      {begin: "GET " + g + "?" + V + " HTTP/1.1\r\nHost: " + w.address + "\r\n\r\n"},
+		"an operator's body":   {begin: admin + "Content-Length: 1000\r\n\r\n", then: `{"tenantId": "x", "displayName": "y"}`, admin: true},
 	} {
-		conn, err := net.DialTimeout("tcp", w.address, patience)
+		address := w.address
+		if c.admin {
+			address = w.admin
+		}
+		conn, err := net.DialTimeout("tcp", address, patience)
 		if err != nil {
 			t.Fatal(err)
 		}

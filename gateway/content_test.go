@@ -1,0 +1,148 @@
+package gateway
+
+import (
+	"context"
+	"io"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"portico/limits"
+)
+
+const contentAtMost = 64 << 10
+
+// long is a machine of about so many bytes.
+func long(bytes int) string {
+	return `{"location":"westus","properties":{"note":"` + strings.Repeat("x", bytes) + `"}}`
+}
+
+// allFree waits until no content holds memory.
+func (s *site) allFree() {
+	s.t.Helper()
+	s.untilFree("all of it", func(free int64) bool { return free == contentAtMost })
+}
+
+func (s *site) untilFree(what string, is func(free int64) bool) {
+	s.t.Helper()
+	for end := time.Now().Add(20 * time.Second); !is(s.gateway.contentMemory.Free()); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			s.t.Fatalf("%s: %d bytes are free", what, s.gateway.contentMemory.Free())
+		}
+	}
+}
+
+// upload sends the beginning of content of no declared length, and no more.
+// leave has the client go away.
+func (s *site) upload(target, beginning string) (leave func()) {
+	s.t.Helper()
+	body, content := io.Pipe()
+	ctx, cancel := context.WithCancel(s.t.Context())
+	r := request(s.t, s.server, http.MethodPut, target, "", "Host", "portico.example", "Content-Type", "application/json").WithContext(ctx)
+	r.Body, r.ContentLength, r.GetBody = body, -1, nil
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		if answer, err := s.server.Client().Do(r); err == nil {
+			answer.Body.Close()
+			s.t.Errorf("half a body was answered: %d", answer.StatusCode)
+		}
+	}()
+	leave = sync.OnceFunc(func() {
+		cancel()
+		content.CloseWithError(context.Canceled)
+		<-ended
+	})
+	s.t.Cleanup(leave)
+	if _, err := io.WriteString(content, beginning); err != nil {
+		s.t.Fatal(err)
+	}
+	return leave
+}
+
+// The contents of all requests together have a bound. What does not fit is
+// refused, and nothing of it is sent; all is given back, however a request ends.
+func TestContentsShareMemory(t *testing.T) {
+	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB"})
+	s.group("g")
+	at := func(name string) string { return machinePath("g", name) + api }
+	small, large := long(100), long(60<<10)
+	for _, content := range []string{small, large} {
+		s.ok(201, "PUT", at("declared"), content)
+		s.ok(200, "DELETE", at("declared"), "")
+		if got := s.chunked("PUT", at("chunked"), content); got.status/100 != 2 {
+			t.Errorf("%d %s", got.status, got.text)
+		}
+		s.allFree()
+	}
+
+	// Slow clients hold what they have sent, until they leave. It takes two, as
+	// there is some slack.
+	leaves := []func(){s.upload(at("slow"), large), s.upload(at("slower"), large[:firstMemory+1])}
+	s.untilFree("what they have sent is held", func(free int64) bool { return free == -2*firstMemory })
+	s.at("westus").requests()
+	refused := []seen{s.want(503, "ServerBusy", "PUT", at("other"), large), s.chunked("PUT", at("other"), large)}
+	for _, got := range refused {
+		if got.status != 503 || got.code != "ServerBusy" || got.header.Get("Retry-After") != "5" || got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+			t.Errorf("%+v", got)
+		}
+	}
+	if calls := s.at("westus").requests(); len(calls) != 0 {
+		t.Errorf("sent all the same: %+v", calls)
+	}
+	s.ok(200, "GET", at("chunked"), "") // holds nothing
+	s.ok(201, "PUT", at("small"), small)
+	for _, leave := range leaves {
+		leave()
+	}
+	s.allFree()
+	s.ok(201, "PUT", at("other"), large)
+
+	s.want(413, "RequestContentTooLarge", "PUT", at("m"), long(contentAtMost))
+	if got := s.chunked("PUT", at("m"), long(contentAtMost)); got.status != 413 {
+		t.Errorf("%d %s", got.status, got.text)
+	}
+	s.want(400, "InvalidRequestContent", "PUT", at("m"), "{")
+	s.ok(200, "POST", "/batch"+own, `{"requests":[{"name":"a","httpMethod":"PUT","url":"`+at("batched")+`","content":`+long(50<<10)+`}]}`)
+	s.ok(200, "GET", at("batched"), "")
+	s.allFree()
+}
+
+// Where others hold it all, content waits for a moment.
+func TestContentWaitsForMemory(t *testing.T) {
+	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB"})
+	s.group("g")
+	all := s.gateway.contentMemory.Share(contentAtMost)
+	if err := all.Take(t.Context(), contentAtMost+limits.MemorySlack); err != nil {
+		t.Fatal(err)
+	}
+	s.want(503, "ServerBusy", "PUT", machinePath("g", "m")+api, westus)
+	s.ok(200, "GET", groupPath("g")+own, "")
+	all.Close()
+	s.ok(201, "PUT", machinePath("g", "m")+api, westus)
+	s.allFree()
+}
+
+// Content has memory as it arrives, and no more than a byte beyond its end.
+func TestMemoryOfContent(t *testing.T) {
+	for _, c := range []struct {
+		size, limit int64
+		want        []int64
+	}{
+		{0, 4 << 20, []int64{1}},
+		{100, 4 << 20, []int64{101}},
+		{firstMemory - 1, 4 << 20, []int64{firstMemory}},
+		{3*firstMemory + 5, 4 << 20, []int64{firstMemory, 2 * firstMemory, 3*firstMemory + 6}},
+		{-1, 4 * firstMemory, []int64{firstMemory, 2 * firstMemory, 4 * firstMemory, 4*firstMemory + 1}},
+		{-1, 100, []int64{101}},
+	} {
+		has := int64(0)
+		for _, want := range c.want {
+			if has = moreMemory(has, c.size, c.limit); has != want {
+				t.Errorf("%d of %d: %d, want %d", c.size, c.limit, has, want)
+			}
+		}
+	}
+}
