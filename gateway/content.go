@@ -57,8 +57,8 @@ func contentArrived(w http.ResponseWriter) {
 }
 
 // content reads a request's content whole, within the bounds on its size and on
-// that of the contents of all requests together. Methods without content have theirs dropped: GET, HEAD and DELETE mean the
-// same with any.
+// that of the contents of all requests together. Methods without content have
+// theirs dropped: GET, HEAD and DELETE mean the same with any.
 func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPatch, http.MethodPost:
