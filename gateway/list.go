@@ -52,10 +52,10 @@ func (x *exchange) regionFailure() (regions.RegionFailure, error) {
 	return wanted, nil
 }
 
-// ofOneRepresentation are headers that ask for one representation on condition,
-// or for a part of it. A page that is put together of several has no entity tag,
-// and what a region would answer to them is no page.
-var ofOneRepresentation = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"}
+// ofOneRepresentation are headers that ask for one representation on condition. A
+// page that is put together of several has no entity tag, and what a region would
+// answer to them is no page.
+var ofOneRepresentation = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
 // pageRequest is the request for a page of the list that x asks for.
 func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.Request, error) {

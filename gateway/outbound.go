@@ -23,6 +23,10 @@ func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method strin
 	if looksInside(x.request, p, method) {
 		delete(h, "Accept-Encoding")
 	}
+	if x.request.Class == routing.Collection { // a part of a page cannot be judged
+		delete(h, "Range")
+		delete(h, "If-Range")
+	}
 	principal := x.principal.In(p.Subscription.TenantID)
 	g.stamp(h, x, principal, g.publicURI(x.request))
 	if method != http.MethodGet && method != http.MethodHead {
