@@ -71,9 +71,6 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 	for _, name := range ofOneRepresentation {
 		delete(h, name)
 	}
-	// Providers put their own token behind it (resource reference, Paging
-	// Response Body); the one that the client sent is none of theirs.
-	h["Referer"] = []string{fanout.PublicLink(g.public, x.request.Path.Escaped(), x.request.Query.Without("$skipToken"))}
 	return fanout.Request{
 		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
 		Header: h, Began: x.started,

@@ -133,6 +133,20 @@ func testPageGuards(t *testing.T, w *world) {
 			get(t, message{method: "POST", target: g + list + "/one/listThings" + q}, ok(status, `{"value":[],"nextLink":"https://evil.example/x"}`), refused)
 		})
 	}
+	t.Run("a further page is linked to as the first one was", func(t *testing.T) {
+		for target, referer := range map[string]string{
+			g + list + q + "&%24SkipToken=a%2Fb&$filter=x%20y": g + list + q + "&$filter=x%20y",
+			g + list + "?$skiptoken=a&" + V:                    g + list + q,
+			g + list + q + "&&$skip=1":                         g + list + q + "&&$skip=1",
+			g + list + "/one/skus" + q + "&$skipToken=a":       g + list + "/one/skus" + q,
+		} {
+			get(t, message{target: target}, ok(200, pageOf("null")), want{status: 200, reaches: "raw westus", check: func(t *testing.T, _ reply, reached []received) {
+				if got := reached[0].header.Get("Referer"); got != publicURL+referer {
+					t.Errorf("%s has the referer %s", target, got)
+				}
+			}})
+		}
+	})
 	t.Run("a part is not asked for", func(t *testing.T) {
 		get(t, message{target: plain.target, header: []string{"Range: bytes=0-1", `If-Range: "x"`}}, ok(200, pageOf("null")), want{status: 200, reaches: "raw westus",
 			check: func(t *testing.T, _ reply, reached []received) {
