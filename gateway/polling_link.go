@@ -192,7 +192,7 @@ func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Op
 	}
 	record := g.newOperation(x, p)
 	record.Token = routing.PollToken(path.String(), query)
-	if p.Operation != nil && p.Operation.Token == record.Token {
+	if p.Operation != nil && record.Token == routing.PollToken(x.request.Path.String(), x.request.Query) {
 		return nil
 	}
 	return &record
