@@ -144,7 +144,7 @@ func (b *batchRun) send(ctx context.Context, i int) carried {
 		defer cancel()
 	}
 	answer, status := b.gateway.carryBatched(ctx, b.caller, q)
-	if ctx.Err() != nil && status == arm.NewError(arm.ClientClosedRequest).Status {
+	if ctx.Err() != nil && status == arm.StatusClientClosed {
 		return carried{err: fmt.Errorf("a request of a batch was given up: %w", ctx.Err())}
 	}
 	return carried{size: int64(len(answer)), err: b.end(i, answer)}

@@ -38,7 +38,7 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 	), []string{"provider", "region"})
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. The requests in a batch count as well.",
+			Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client went away. The requests in a batch count as well.",
 		}, []string{"class", "method", "code", "cause"}),
 		routed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_routed_requests_total", Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than one, none where it did not come to that.",
