@@ -115,7 +115,7 @@ bench-short: ## that the index costs the same with ten times the rows, as ratios
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory
 	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
-	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 20x ./gateway
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 100x ./test/bench
 
 bench: ## everything that is measured; PORTICO_BENCH_LONG=1 goes to 10 million rows
 	go test -timeout 60m -run '^$$' -bench . -benchmem ./...

@@ -95,8 +95,9 @@ type fault struct {
 	text   string
 }
 
-// statusClientClosed is for the log and the metrics: nobody reads the answer.
-const statusClientClosed = 499
+// StatusClientClosed is the status of [ClientClosedRequest], which the standard
+// lacks. It is for the log and the metrics: nobody reads the answer.
+const StatusClientClosed = 499
 
 // faults holds each code's status and ARM's own words for it. Where ARM has
 // several wordings for one code, the variants stand in wordings.
@@ -106,7 +107,7 @@ var faults = map[Code]fault{
 	BadGatewayConnection:       {http.StatusBadGateway, "The network connectivity issue encountered for '%s'; cannot fulfill the request."},
 	CannotMoveResource:         {http.StatusBadRequest, "The resources cannot be moved: %s."},
 	Conflict:                   {http.StatusConflict, "The request failed due to conflict with a concurrent request. To resolve it, please refer to https://aka.ms/activitylog to get more details on the conflicting requests."},
-	ClientClosedRequest:        {statusClientClosed, "The client went away before the request was answered."},
+	ClientClosedRequest:        {StatusClientClosed, "The client went away before the request was answered."},
 	ExpiredSkipToken: {http.StatusGone,
 		"The skip token can no longer be used: %s. Please begin the list anew."},
 	FeatureNotFound:            {http.StatusNotFound, "The feature '%s' could not be found."},

@@ -83,13 +83,11 @@ const (
 	outcomeBroken   = "broken"  // the answer ended before its end
 )
 
-const clientClosedRequest = 499
-
 func outcomeOf(status int, broken bool) string {
 	switch {
 	case broken:
 		return outcomeBroken
-	case status == clientClosedRequest:
+	case status == arm.StatusClientClosed:
 		return outcomeGone
 	case status >= http.StatusInternalServerError:
 		return outcomeFailed

@@ -124,11 +124,13 @@ func unsent(why string) *arm.Error {
 
 // one carries one request. A panic in it is an error of the batch.
 func (b *batchRun) one(ctx context.Context, i int) (c carried) {
-	defer func() {
-		if value := recover(); value != nil {
-			c = carried{err: limits.Recovered(value)}
-		}
-	}()
+	if p := limits.Contain(func() { c = b.send(ctx, i) }); p != nil {
+		return carried{err: p}
+	}
+	return c
+}
+
+func (b *batchRun) send(ctx context.Context, i int) carried {
 	q := &b.requests[i]
 	if b.begin != nil && !q.reads() {
 		first, err := b.begin(i)
@@ -142,7 +144,7 @@ func (b *batchRun) one(ctx context.Context, i int) (c carried) {
 		defer cancel()
 	}
 	answer, status := b.gateway.carryBatched(ctx, b.caller, q)
-	if ctx.Err() != nil && status == arm.NewError(arm.ClientClosedRequest).Status {
+	if ctx.Err() != nil && status == arm.StatusClientClosed {
 		return carried{err: fmt.Errorf("a request of a batch was given up: %w", ctx.Err())}
 	}
 	return carried{size: int64(len(answer)), err: b.end(i, answer)}

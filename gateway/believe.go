@@ -55,7 +55,7 @@ func (g *Gateway) saysNothing(x *exchange, answer *http.Response) (bool, error) 
 	switch {
 	case answer.StatusCode == http.StatusNotFound:
 		return true, nil
-	case answer.StatusCode != http.StatusOK || x.request.Class != routing.Collection && x.request.Class != routing.Below:
+	case !succeeded(answer) || x.request.Class != routing.Collection && x.request.Class != routing.Below:
 		return false, nil
 	}
 	text, err := g.hold(answer, x.request.Provider.Namespace)

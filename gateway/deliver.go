@@ -95,9 +95,10 @@ type readCloser struct {
 	io.Closer
 }
 
-// paged holds for answers that may be a page of a list.
+// paged holds for answers that may be a page of a list: clients take any success
+// for one.
 func paged(q *routing.Request, answer *http.Response) bool {
-	if answer.StatusCode != http.StatusOK || q.Method == http.MethodHead {
+	if !succeeded(answer) || q.Method == http.MethodHead {
 		return false
 	}
 	switch q.Class {
@@ -108,12 +109,16 @@ func paged(q *routing.Request, answer *http.Response) bool {
 	return false
 }
 
+func succeeded(answer *http.Response) bool {
+	return answer.StatusCode >= http.StatusOK && answer.StatusCode < http.StatusMultipleChoices
+}
+
 // guardPage makes the nextLink of a page lead to the front door; a page that
 // leads anywhere else is not sent.
 func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error {
 	namespace := x.request.Provider.Namespace
 	text, err := g.hold(answer, namespace)
-	if err != nil {
+	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}
 	page, err := fanout.ParseLink(text)

@@ -30,7 +30,8 @@ type Options struct {
 	Authenticator access.Authenticator
 	Log           *zap.Logger
 	// Audit takes the audit lines; nil for where Log's go.
-	Audit   *zap.Logger
+	Audit *zap.Logger
+	// Metrics may be nil: requests are not measured then.
 	Metrics Registry
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
 	// which nobody else can go on.
@@ -81,13 +82,17 @@ func New(o Options) *Gateway {
 	if o.Keys == nil {
 		o.Keys = fanout.NewOwnKeys()
 	}
+	measures := o.Metrics != nil
+	if !measures {
+		o.Metrics = prometheus.NewRegistry() // which nobody reads
+	}
 	g := &Gateway{
 		store:         o.Store,
 		locations:     o.Store.Locations(),
 		upstream:      o.Upstream,
 		log:           o.Log,
 		audit:         o.Audit,
-		metrics:       newMetrics(o.Metrics),
+		metrics:       newMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
 		sender:        operations.NewOwner(),
 		reload:        o.Reload,

@@ -99,7 +99,7 @@ func TestGuardLinks(t *testing.T) {
 		}
 	}
 	for status, want := range map[int]string{200: "", 201: "", 202: "", 429: "1", 503: "1"} {
-		got := s.guarded(status, http.Header{"Retry-After-Ms": {"1"}, "X-Ms-Retry-After-Ms": {"1"}})
+		got := s.guarded(status, http.Header{"Location": {at + path}, "Retry-After-Ms": {"1"}, "X-Ms-Retry-After-Ms": {"1"}})
 		if got.Get("Retry-After-Ms") != want || got.Get("X-Ms-Retry-After-Ms") != want || got.Get("Retry-After") != "" {
 			t.Errorf("%d: %v", status, got)
 		}

@@ -52,10 +52,10 @@ func (x *exchange) regionFailure() (regions.RegionFailure, error) {
 	return wanted, nil
 }
 
-// ofOneRepresentation are headers that ask for one representation on condition,
-// or for a part of it. A page that is put together of several has no entity tag,
-// and what a region would answer to them is no page.
-var ofOneRepresentation = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since", "If-Range", "Range"}
+// ofOneRepresentation are headers that ask for one representation on condition. A
+// page that is put together of several has no entity tag, and what a region would
+// answer to them is no page.
+var ofOneRepresentation = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
 // pageRequest is the request for a page of the list that x asks for.
 func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.Request, error) {
@@ -71,9 +71,6 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 	for _, name := range ofOneRepresentation {
 		delete(h, name)
 	}
-	// Providers put their own token behind it (resource reference, Paging
-	// Response Body); the one that the client sent is none of theirs.
-	h["Referer"] = []string{fanout.PublicLink(g.public, x.request.Path.Escaped(), x.request.Query.Without("$skipToken"))}
 	return fanout.Request{
 		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
 		Header: h, Began: x.started,

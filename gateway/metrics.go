@@ -15,6 +15,7 @@ import (
 // metrics are the gateway's own. Labels are bounded by construction: classes,
 // methods and codes from fixed lists, namespaces and regions from the map.
 type metrics struct {
+	measures bool // requests
 	requests *prometheus.CounterVec
 	routed   *prometheus.CounterVec
 	inFlight prometheus.Gauge
@@ -26,7 +27,7 @@ type metrics struct {
 	spoofed  prometheus.Counter
 }
 
-func newMetrics(registry prometheus.Registerer) *metrics {
+func newMetrics(registry prometheus.Registerer, measures bool) *metrics {
 	whole := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
 	), []string{"class"})
@@ -37,8 +38,9 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		"portico_provider_seconds", "The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put together of several regions'.",
 	), []string{"provider", "region"})
 	m := &metrics{
+		measures: measures,
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. The requests in a batch count as well.",
+			Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client went away. The requests in a batch count as well.",
 		}, []string{"class", "method", "code", "cause"}),
 		routed: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_routed_requests_total", Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than one, none where it did not come to that.",

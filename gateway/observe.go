@@ -13,11 +13,11 @@ func (g *Gateway) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		recorder := &recorder{ResponseWriter: w, status: http.StatusOK, limit: g.longestAnswer()}
 		broken := true // unless next returns
-		g.metrics.inFlight.Inc()
-		defer func() {
-			g.metrics.inFlight.Dec()
-			g.record(of(r), r, recorder, broken)
-		}()
+		defer func() { g.record(of(r), r, recorder, broken) }()
+		if g.metrics.measures {
+			g.metrics.inFlight.Inc()
+			defer g.metrics.inFlight.Dec()
+		}
 		next.ServeHTTP(recorder, r)
 		broken = false
 	})
@@ -31,9 +31,11 @@ func (g *Gateway) record(x *exchange, r *http.Request, answer *recorder, broken 
 	}
 	provider, calls, address := x.calls.Total()
 	took := measured{ended, ended.Sub(x.started), provider, calls}
-	g.metrics.sent.Add(float64(answer.bytes))
-	g.metrics.answered(x, class, r.Method, answer.status)
-	g.metrics.timed(x, class, took)
+	if g.metrics.measures {
+		g.metrics.sent.Add(float64(answer.bytes))
+		g.metrics.answered(x, class, r.Method, answer.status)
+		g.metrics.timed(x, class, took)
+	}
 	outcome := outcomeOf(answer.status, broken)
 	g.access.write(accessLine{measured: took, x: x, r: r, answer: answer, class: class, outcome: outcome, address: address})
 	if changes(r.Method) {

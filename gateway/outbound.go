@@ -23,8 +23,12 @@ func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method strin
 	if looksInside(x.request, p, method) {
 		delete(h, "Accept-Encoding")
 	}
+	if x.request.Class == routing.Collection { // a part of a page cannot be judged
+		delete(h, "Range")
+		delete(h, "If-Range")
+	}
 	principal := x.principal.In(p.Subscription.TenantID)
-	g.stamp(h, x, principal, g.publicURI(x.request))
+	g.stamp(h, x, principal, g.referer(x.request, method))
 	if method != http.MethodGet && method != http.MethodHead {
 		h[tracing.SystemDataHeader] = []string{systemData(principal, x.request, p.Row, x.started)}
 	}
@@ -59,6 +63,16 @@ func looksInside(q *routing.Request, p proxied, method string) bool {
 // used: providers build the links in their answers from it.
 func (g *Gateway) publicURI(q *routing.Request) string {
 	return fanout.PublicLink(g.public, q.Path.Escaped(), q.Query.Raw)
+}
+
+// referer is the public URI as providers are told it. Theirs is to put a token
+// behind that of a page (resource reference, Paging Response Body), so it has none
+// yet.
+func (g *Gateway) referer(q *routing.Request, method string) string {
+	if _, further := q.Query.Get("$skipToken"); further && method == http.MethodGet && q.Class != routing.Instance {
+		return fanout.PublicLink(g.public, q.Path.Escaped(), q.Query.Without("$skipToken"))
+	}
+	return g.publicURI(q)
 }
 
 // systemData is who writes and when, as providers store it with a resource: in

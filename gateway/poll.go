@@ -45,11 +45,8 @@ func noEndpointToPoll(o *inventory.Operation) *arm.Error {
 
 // began tells whether the caller is who began an operation, as far as that is known.
 func (g *Gateway) began(x *exchange, p proxied, o *inventory.Operation) bool {
-	if o.TenantID == "" && o.ObjectID == "" {
-		return true
-	}
 	principal := x.principal.In(p.Subscription.TenantID)
-	return arm.EqualFold(o.TenantID, principal.TenantID) && o.ObjectID == principal.ObjectID
+	return o.BelongsTo(principal.TenantID, principal.ObjectID)
 }
 
 // renew keeps the record of a URL that is still polled after half of its time:

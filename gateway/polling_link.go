@@ -49,13 +49,25 @@ func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int
 				zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
 		}
 	}
-	// Without a URL to poll, clients take such an answer for an error.
-	lost := x.request.Method == http.MethodDelete || x.request.Method == http.MethodPost
-	if lost && status == http.StatusAccepted && !polled {
+	if status == http.StatusAccepted && !polled && lost(x.request) {
 		links.unnamed = true
 		links.all = append(links.all, g.standIn(x, p, "Location", ""), g.standIn(x, p, "Azure-Asyncoperation", ""))
 	}
 	return links
+}
+
+// lost tells that clients cannot find the end of what was accepted without a URL
+// to poll. Of a PUT or PATCH some ask for the resource then, which a create need
+// not show yet, and others take the empty answer for it; where it is of no
+// resource, they are all that there is to ask.
+func lost(q *routing.Request) bool {
+	switch q.Method {
+	case http.MethodDelete, http.MethodPost:
+		return true
+	case http.MethodPut, http.MethodPatch:
+		return q.Class == routing.Instance
+	}
+	return false
 }
 
 // pollingLink makes of one header's URL what the client gets; fit is false
@@ -180,7 +192,7 @@ func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Op
 	}
 	record := g.newOperation(x, p)
 	record.Token = routing.PollToken(path.String(), query)
-	if p.Operation != nil && p.Operation.Token == record.Token {
+	if p.Operation != nil && record.Token == routing.PollToken(x.request.Path.String(), x.request.Query) {
 		return nil
 	}
 	return &record

@@ -34,13 +34,16 @@ func literalPager(t *testing.T, name string) string {
 }
 
 func TestLinksOfLiteralProviders(t *testing.T) {
+	west := literalPager(t, "w")
 	s := newSite(t, setup{uncovered: true, types: `
 regions: [{name: westus, displayName: West US}, {name: eastus, displayName: East US}]
 providers:
   - namespace: Contoso.Script
     registration: automatic
-    endpoints: {global: ["http://127.0.0.1:9"], westus: ["` + literalPager(t, "w") + `"], eastus: ["` + literalPager(t, "e") + `"]}
-    resourceTypes: [{name: items, kind: tracked, apiVersions: ["2024-01-01"]}]
+    endpoints: {global: ["` + west + `"], westus: ["` + west + `"], eastus: ["` + literalPager(t, "e") + `"]}
+    resourceTypes:
+      - {name: items, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: plans, kind: proxyOnly, routing: global, apiVersions: ["2024-01-01"]}
 `})
 	list := inSubscription + "/providers/Contoso.Script/items" + api
 	for _, target := range []string{list, list + "&$top=3", list + "&$filter=x%20eq%201"} {
@@ -48,6 +51,13 @@ providers:
 		slices.Sort(names)
 		if got := strings.Join(names, " "); got != "e0 e1 e2 e3 e4 w0 w1 w2 w3 w4" {
 			t.Errorf("%s: %s", target, got)
+		}
+	}
+	// Of what one place serves the links are its own.
+	const here = inSubscription + "/providers/Contoso.Script"
+	for _, path := range []string{here + "/plans", here + "/plans/p/skus", here + "/locations/westus/usages", "/providers/Contoso.Script/operations"} {
+		if got := strings.Join(s.walk(path+api), " "); got != "w0 w1 w2 w3 w4" {
+			t.Errorf("%s: %s", path, got)
 		}
 	}
 }

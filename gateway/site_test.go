@@ -46,17 +46,19 @@ const (
 	eastus         = `{"location":"eastus"}`
 )
 
-// Bearer tokens of a site with tokens: two callers of one tenant, and one of
+// Bearer tokens of a site with tokens: three callers of one tenant, and one of
 // another.
 const (
 	secret   = "a secret"
 	second   = "a second secret"
+	third    = "a third secret"
 	stranger = "a stranger's secret"
 )
 
 var callers = map[string]access.Principal{
 	secret:   {TenantID: tenant, ObjectID: "00000000-0000-0000-0000-00000000000a", Name: "ann@example"},
 	second:   {TenantID: tenant, ObjectID: "00000000-0000-0000-0000-00000000000b", AppID: "00000000-0000-0000-0000-0000000000b1"},
+	third:    {TenantID: tenant, ObjectID: "00000000-0000-0000-0000-00000000000d"},
 	stranger: {TenantID: otherTenant, ObjectID: "00000000-0000-0000-0000-00000000000c"},
 }
 

@@ -262,8 +262,56 @@ func TestAcceptedWithoutAPollingURL(t *testing.T) {
 	s.at("eastus").clock.advance(2 * hour)
 	s.ok(204, "GET", poll, "")
 
-	// A PATCH is followed by its resource, and has that already.
-	if got := s.ok(202, "PATCH", m+api, `{"tags":{}}`, async...); len(got.header["Location"])+len(got.header["Azure-Asyncoperation"]) != 0 {
+	changed := s.ok(202, "PATCH", m+api, `{"tags":{"a":"b"}}`, async...)
+	result, status = s.stoodIn(changed.header, "Location"), s.stoodIn(changed.header, "Azure-Asyncoperation")
+	s.ok(202, "GET", result, "")
+	if word, _ := s.status(status); word != "InProgress" {
+		t.Errorf("the status is %s", word)
+	}
+	s.at("eastus").clock.advance(2 * hour)
+	if got := s.ok(200, "GET", result, ""); !strings.Contains(got.text, `"tags":{"a":"b"}`) {
+		t.Errorf("%s", got.text)
+	}
+	if row, _ := s.row(m); !firm(row) || row.Details.Tags["a"] != "b" {
+		t.Errorf("the end did not settle the row: %+v", row)
+	}
+	if word, _ := s.status(status); word != "Succeeded" {
+		t.Errorf("the status is %s", word)
+	}
+	failing := s.ok(202, "PATCH", m+api, `{"tags":{"a":"c"}}`, append([]string{"x-contoso-outcome", "Failed"}, async...)...)
+	s.at("eastus").clock.advance(2 * hour)
+	s.want(409, "ResourceOperationFailure", "GET", s.stoodIn(failing.header, "Location"), "")
+}
+
+// A create need not show before it is done, and a client that asked for it would
+// take it for one that failed.
+func TestCreatesAcceptedWithoutAPollingURL(t *testing.T) {
+	p := newScripted(t, setup{})
+	for _, id := range []string{groupPath("g") + "/providers/Contoso.Script/items/i", inSubscription + "/providers/Contoso.Script/plans/p"} {
+		p.say("PUT "+id+api, 202, "")
+		made := p.ok(202, "PUT", id+api, westus)
+		result, status := p.local(made.header.Get("Location")), p.local(made.header.Get("Azure-Asyncoperation"))
+		if !strings.Contains(result, "/operationresults/") || !strings.Contains(status, "/operationStatuses/") || made.header.Get("Retry-After") != "15" {
+			t.Fatalf("%v", made.header)
+		}
+		p.ok(202, "GET", result, "")
+		if word, _ := p.status(status); word != "InProgress" {
+			t.Errorf("the status is %s", word)
+		}
+		p.say("GET "+id+api, 200, `{"id":"`+id+`","location":"westus","properties":{"provisioningState":"Succeeded"}}`)
+		if word, _ := p.status(status); word != "Succeeded" {
+			t.Errorf("the status is %s", word)
+		}
+		if got := p.ok(200, "GET", result, ""); !strings.Contains(got.text, id) {
+			t.Errorf("%s", got.text)
+		}
+	}
+	if row, _ := p.row(groupPath("g") + "/providers/Contoso.Script/items/i"); !firm(row) {
+		t.Errorf("the end did not settle the row: %+v", row)
+	}
+	// Of what is no resource, nothing else could be asked for.
+	p.say("PUT "+inSubscription+"/providers/Contoso.Script/locations/westus/things/t"+api, 202, "")
+	if got := p.ok(202, "PUT", inSubscription+"/providers/Contoso.Script/locations/westus/things/t"+api, `{}`); len(got.header["Location"])+len(got.header["Azure-Asyncoperation"]) != 0 {
 		t.Errorf("%v", got.header)
 	}
 }

@@ -2,7 +2,9 @@ package inventory
 
 import (
 	"context"
+	"crypto/sha256"
 	"database/sql"
+	"encoding/hex"
 	"errors"
 	"time"
 
@@ -12,15 +14,17 @@ import (
 // Operation is a polling URL that Portico handed out: where a poll of it goes.
 type Operation struct {
 	Subscription string // empty: of a call of the tenant
-	Token        string // hex SHA-256 of the folded path, '?' and the raw query
-	Resource     string // key of the resource that the operation works on, or empty
-	Method       string // of the request that began it
-	Namespace    string
-	Type         string
-	Region       string // whose endpoint is polled
-	APIVersion   string
-	TenantID     string // who began it; with ObjectID empty where that is not known
-	ObjectID     string
+	// Token is the hex SHA-256 of the folded path, '?' and the raw query. Where
+	// somebody else was given the URL before, it is stored as one of both.
+	Token      string
+	Resource   string // key of the resource that the operation works on, or empty
+	Method     string // of the request that began it
+	Namespace  string
+	Type       string
+	Region     string // whose endpoint is polled
+	APIVersion string
+	TenantID   string // who began it; with ObjectID empty where that is not known
+	ObjectID   string
 	// Origin is the path of the request that began it.
 	Origin string
 	// StandsIn: the URL is Portico's own, for clients cannot be given what the
@@ -34,26 +38,46 @@ type Operation struct {
 	Until   time.Time // the record counts no longer from then on
 }
 
+// BelongsTo tells whether a caller may poll the operation: who began it, or anybody
+// where that is not known.
+func (o *Operation) BelongsTo(tenant, object string) bool {
+	return o.anybodys() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
+}
+
+func (o *Operation) anybodys() bool { return o.TenantID == "" && o.ObjectID == "" }
+
+// sharedToken is the token of the record that somebody has of a URL which somebody
+// else was given before: several may have begun what a provider takes for one
+// operation, and each of them was told to poll it.
+func sharedToken(token, tenant, object string) string {
+	sum := sha256.Sum256([]byte(token + "\n" + arm.Fold(tenant) + "\n" + object))
+	return hex.EncodeToString(sum[:])
+}
+
 // Replays tells that not the URL itself is asked for.
 func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
 
 const (
 	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in`
 
-	putOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
 		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
 			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in`
+	// What is somebody else's is not taken over while it counts.
+	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
+		OR operations.tenant = '' AND operations.object = ''`
 	renewOperation  = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
-	learnOperation  = putOperation + ` WHERE operations.until <= ?`
+	learnOperation  = overwriteOperation + ` WHERE operations.until <= ?`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
-// RecordOperation remembers a polling URL, in place of what was known of it.
+// RecordOperation remembers a polling URL, in place of what was known of it; but
+// beside what is known of whoever else was given it.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
 	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), o.put)
 }
@@ -74,7 +98,14 @@ func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
 	})
 }
 
-func (o Operation) put(t *tx) error { return t.later(putOperation, o.columns(t)...) }
+func (o Operation) put(t *tx) error {
+	put, err := t.exec(putOperation, append(o.columns(t), micros(t.now))...)
+	if err != nil || put > 0 || o.anybodys() {
+		return err
+	}
+	o.Token = sharedToken(o.Token, o.TenantID, o.ObjectID)
+	return t.later(overwriteOperation, o.columns(t)...)
+}
 
 func (o Operation) columns(t *tx) []any {
 	created := o.Created
@@ -105,6 +136,20 @@ func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, er
 	copy(o.Follow[:], follow)
 	o.Created, o.Until = moment(created), moment(until)
 	return o, err
+}
+
+// OperationOf is Operation as a caller has it: the caller's own record, where that
+// is one of several of the URL.
+func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
+	first, err := s.Operation(ctx, sub, token)
+	if err != nil && !errors.Is(err, ErrNotFound) || err == nil && !first.anybodys() && first.BelongsTo(tenant, object) {
+		return first, err
+	}
+	shared, sharedErr := s.Operation(ctx, sub, sharedToken(token, tenant, object))
+	if errors.Is(sharedErr, ErrNotFound) {
+		return first, err
+	}
+	return shared, sharedErr
 }
 
 // ForgetOperations deletes at most limit expired records and returns how many

@@ -3,6 +3,8 @@ package meter
 import (
 	"net/http"
 	"strconv"
+
+	"portico/arm"
 )
 
 var codes = func() (all [600]string) {
@@ -11,11 +13,12 @@ var codes = func() (all [600]string) {
 			all[status] = strconv.Itoa(status)
 		}
 	}
+	all[arm.StatusClientClosed] = strconv.Itoa(arm.StatusClientClosed) // is no error like others
 	return all
 }()
 
-// Code is the label for a status: itself where the standard has it, else its
-// class, such as 4xx.
+// Code is the label for a status: itself where the standard has it, or where the
+// client went away, else its class, such as 4xx.
 func Code(status int) string {
 	switch {
 	case status < 100 || status >= len(codes):

@@ -68,7 +68,7 @@ func (e *exemplars) ObserveWithExemplar(_ float64, labels prometheus.Labels) {
 }
 
 func TestCode(t *testing.T) {
-	for status, want := range map[int]string{0: "other", 99: "other", 200: "200", 299: "2xx", 418: "418", 499: "4xx", 503: "503", 600: "other", -1: "other"} {
+	for status, want := range map[int]string{0: "other", 99: "other", 200: "200", 299: "2xx", 418: "418", 498: "4xx", 499: "499", 503: "503", 600: "other", -1: "other"} {
 		if got := Code(status); got != want {
 			t.Errorf("%d: %s, want %s", status, got, want)
 		}

@@ -11,7 +11,6 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
-	"portico/limits"
 )
 
 // concludeTime bounds the recording of what an attempt came to.
@@ -62,7 +61,9 @@ func (r *Runner) attempt(ctx context.Context, name string, kind Kind, job invent
 	r.metrics.seconds.WithLabelValues(name).Observe(time.Since(begun).Seconds())
 }
 
-// guarded keeps a panic from reaching further than its attempt.
+// guarded keeps a panic from reaching further than its attempt. Goroutines that
+// an attempt has of its own are past it: they have to contain theirs, or these
+// end the process, and then the next one that claims the job.
 func (r *Runner) guarded(ctx context.Context, kind Kind, h *Held) (verdict Verdict, err error) {
 	defer func() {
 		if failure := recover(); failure != nil {
@@ -72,18 +73,6 @@ func (r *Runner) guarded(ctx context.Context, kind Kind, h *Held) (verdict Verdi
 		}
 	}()
 	return kind.Run(ctx, h)
-}
-
-// contained makes an error of a panic: on a goroutine of an attempt's own it would
-// end the process, past [Runner.guarded], and then the next one that claims the
-// job.
-func contained(work func() error) (err error) {
-	defer func() {
-		if value := recover(); value != nil {
-			err = limits.Recovered(value)
-		}
-	}()
-	return work()
 }
 
 // conclude records what an attempt came to, and returns its outcome. Where that

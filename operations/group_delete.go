@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/limits"
 )
 
 // LastLook is how a group is looked at before it goes; see
@@ -212,16 +213,15 @@ func (w *deletionWork) launch(ctx, calling context.Context, m *member) {
 	stray, isStray := w.strays[key]
 	w.calls.Go(func() {
 		var a answer
-		err := contained(func() error {
+		p := limits.Contain(func() {
 			if isStray {
 				a = w.callStray(ctx, calling, stray)
 			} else {
 				a = w.callRow(ctx, calling, key)
 			}
-			return nil
 		})
-		if err != nil { // an answer is waited for all the same
-			w.Log.Error("panic", zap.String("job", w.held.Job.Name()), zap.String("member", key), zap.Error(err))
+		if p != nil { // an answer is waited for all the same
+			w.Log.Error("panic", zap.String("job", w.held.Job.Name()), zap.String("member", key), zap.Error(p))
 			a = answer{said: said{result: resultUnsent}, look: true}
 		}
 		a.key = key

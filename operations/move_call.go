@@ -43,11 +43,11 @@ func (w *moveWork) carryOut(ctx context.Context, tasks []moveTask) error {
 	do := func(work func() heard) {
 		at.Go(func() {
 			var tell heard
-			err := contained(func() error { tell = work(); return nil })
+			p := limits.Contain(func() { tell = work() })
 			mu.Lock()
 			defer mu.Unlock()
-			if err != nil { // what was sent is as after a crash
-				broken = errors.Join(broken, err)
+			if p != nil { // what was sent is as after a crash
+				broken = errors.Join(broken, p)
 				return
 			}
 			told = append(told, tell)

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"portico/inventory"
+	"portico/limits"
 	"portico/regions"
 )
 
@@ -195,7 +196,11 @@ func (c *crew) do(ctx context.Context, slots chan struct{}, piece func() error) 
 	}
 	c.work.Go(func() {
 		defer func() { <-slots }()
-		if err := contained(piece); err != nil {
+		var err error
+		if p := limits.Contain(func() { err = piece() }); p != nil {
+			err = p
+		}
+		if err != nil {
 			c.mu.Lock()
 			defer c.mu.Unlock()
 			c.err = errors.Join(c.err, err)

@@ -165,6 +165,6 @@ func (m *memory) Regions(_ context.Context, subscription, group, typeKey string)
 	return slices.Sorted(maps.Keys(regions)), nil
 }
 
-func (m *memory) Operation(_ context.Context, _, token string) (inventory.Operation, error) {
+func (m *memory) OperationOf(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

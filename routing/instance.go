@@ -15,9 +15,9 @@ func (s *resolution) instance() error {
 	t := s.r.Type
 	switch {
 	case t.Kind == regions.Extension:
-		return s.extension(t)
+		return s.unlessAbsent(s.extension(t))
 	case t.Kind == regions.ProxyOnly:
-		return s.untracked(t)
+		return s.unlessAbsent(s.untracked(t))
 	case s.d.Group.Key == "":
 		return s.r.Unroutable() // tracked resources live in groups
 	}
@@ -29,6 +29,15 @@ func (s *resolution) instance() error {
 		return s.read(t)
 	}
 	return s.stored(t)
+}
+
+// unlessAbsent is err, but for a DELETE that missing has found to be of what is
+// not there: that is answered without a call.
+func (s *resolution) unlessAbsent(err error) error {
+	if s.d.Answer == Absent {
+		return nil
+	}
+	return err
 }
 
 // trackedAbove returns how many segments of a hop name the nearest tracked
@@ -248,9 +257,6 @@ func (s *resolution) untracked(t *regions.ResourceType) error {
 	}
 	region, err := s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len())
 	if err != nil {
-		if s.r.Method == http.MethodDelete && s.d.Answer == Absent {
-			return nil
-		}
 		return err
 	}
 	return s.serve(t, region)
@@ -331,13 +337,14 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	return row.Region, err
 }
 
-// missing says what is not there: the resource itself, or one above it.
+// missing says what is not there: the resource itself, one above it, or the host
+// of the extension that it is or lies below.
 func (s *resolution) missing(hop arm.Hop, n, segments int) error {
+	if s.r.Method == http.MethodDelete && s.r.Class == Instance {
+		s.d.Answer = Absent
+	}
 	ofRequest := hop.Start() == s.r.Path.LastHop().Start()
 	if ofRequest && (n < segments || s.r.Class == Collection || s.r.Class == Instance) {
-		if s.r.Method == http.MethodDelete {
-			s.d.Answer = Absent
-		}
 		return s.r.parentNotFound(hop, n)
 	}
 	return s.r.notFound(hop, n)

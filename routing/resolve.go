@@ -21,7 +21,8 @@ type Index interface {
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (inventory.Located, error)
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
-	Operation(ctx context.Context, subscription, token string) (inventory.Operation, error)
+	// OperationOf is what was recorded of a polling URL, for a caller.
+	OperationOf(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
 	// Contested is Resource, and whether a DELETE that may have ended the
 	// resource is open.
 	Contested(ctx context.Context, subscription, key string) (row inventory.Resource, contested bool, err error)
@@ -102,7 +103,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
-	s := resolution{Router: rt, ctx: ctx, r: r, body: body, d: &d}
+	s := resolution{Router: rt, ctx: ctx, r: r, caller: p, body: body, d: &d}
 	if unregistered {
 		if none, err := s.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -160,7 +161,7 @@ func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *
 	}
 	if r.Class == Poll {
 		// An operation's result outlives the group that it worked in.
-		if err := rt.record(ctx, r, d); err != nil || d.Operation != nil {
+		if err := rt.record(ctx, r, p, d); err != nil || d.Operation != nil {
 			return err
 		}
 	}
@@ -251,10 +252,11 @@ func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.
 // resolution is one request on its way through the rules.
 type resolution struct {
 	*Router
-	ctx  context.Context
-	r    *Request
-	body Body
-	d    *Decision
+	ctx    context.Context
+	r      *Request
+	caller access.Principal
+	body   Body
+	d      *Decision
 	// absences are the keys of what was looked for in vain.
 	absences map[string]bool
 }
@@ -420,7 +422,7 @@ func (s *resolution) extension(t *regions.ResourceType) error {
 // the resource above it lies, else from the global endpoint.
 func (s *resolution) poll() error {
 	if s.d.Operation == nil && s.r.Path.Group() == "" {
-		if err := s.record(s.ctx, s.r, s.d); err != nil {
+		if err := s.record(s.ctx, s.r, s.caller, s.d); err != nil {
 			return err
 		}
 	}
@@ -444,8 +446,9 @@ func (s *resolution) poll() error {
 }
 
 // record finds what was recorded of a Poll's URL, if anything was.
-func (rt *Router) record(ctx context.Context, r *Request, d *Decision) error {
-	record, err := rt.Index.Operation(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query))
+func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
+	p = p.In(d.Subscription.TenantID)
+	record, err := rt.Index.OperationOf(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
 	switch {
 	case err == nil:
 		d.Operation = &record

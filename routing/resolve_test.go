@@ -250,7 +250,11 @@ func TestExtensions(t *testing.T) {
 		{"POST", rg + guard + "/guards/g/raise", "", globalGuard},
 
 		{"GET", vms + "/none" + guard + "/guards/g", "", "404 ResourceNotFound"},
-		{"DELETE", vms + "/none" + guard + "/guards/g", "", "404 ResourceNotFound"},
+		{"DELETE", vms + "/none" + guard + "/guards/g", "", "absent"},
+		{"DELETE", vms + "/none/agents/a" + guard + "/stamps/s", "", "absent"},
+		{"DELETE", vms + "/none" + guard + "/stamps/s" + guard + "/guards/g", "", "absent"},
+		{"DELETE", vms + "/none" + guard + "/marks/m", "", globalGuard}, // whatever its host is
+		{"PATCH", vms + "/none" + guard + "/guards/g", "{}", "404 ResourceNotFound"},
 		{"GET", vms + "/none/disks/d" + guard + "/guards", "", "404 ResourceNotFound"},
 		{"GET", rg + lonely + "/charms/c", "", "400 NoRegisteredProviderFound"}, // a scope without region, no global endpoint
 	})

@@ -36,6 +36,7 @@ func Run(t *testing.T, database Database) {
 		{"RegistrationGuards", testRegistrationGuards},
 		{"Erasing", testErasing},
 		{"Operations", testOperations},
+		{"SharedOperations", testSharedOperations},
 		{"Resources", testResources},
 		{"Selection", testSelection},
 		{"Writes", testWrites},

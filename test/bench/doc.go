@@ -25,11 +25,12 @@
 //     group 1.19 and 1.45, the regions that hold a type 0.95 and 1.11, those of a
 //     group 1.13 and 1.09. From 100,000 to a million: 0.91 to 1.23.
 //
-// BenchmarkObservation, in package gateway, tells what metrics and logs cost of a
-// read of a resource, as ratios of the processor's time in one run, the share of an
-// in-process provider included in all: with metrics 0.98 and with a line of the
-// access log as well 1.03 times that without either, on two busy cores, by 3 and 8
-// allocations more of 403. A test holds those of an empty request to 12.
+// BenchmarkObservation tells what metrics and logs cost of a read of a resource, as
+// ratios of the processor's time in one run, the share of an in-process provider
+// included in all: with metrics 0.98 to 1.11 and with a line of the access log as
+// well 1.08 to 1.23 times that without either, in three runs on two busy cores, of
+// which the longest had the least; by 1 and 7 allocations more of 300. A test in
+// package gateway holds those of an empty request to 12.
 //
 // With PORTICO_BENCH_CHECK set they fail where that does not hold. What the
 // client of a write waits for is counted by a test, one durable and one visible

@@ -39,8 +39,14 @@ func database(b testing.TB, engine string) (dsn string) {
 	return harness.StartPostgres(b).CreateDatabase(b, "portico")
 }
 
-// newGateway is a gateway over a store of its own, before one endpoint.
+// newGateway is a gateway over a store of its own, before one endpoint. It
+// measures, and writes no log.
 func newGateway(b testing.TB, engine, endpoint string) (http.Handler, *inventory.Store) {
+	b.Helper()
+	return newGatewayWith(b, engine, endpoint, prometheus.NewRegistry(), zap.NewNop())
+}
+
+func newGatewayWith(b testing.TB, engine, endpoint string, metrics gateway.Registry, log *zap.Logger) (http.Handler, *inventory.Store) {
 	b.Helper()
 	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
 server: {publicURL: "http://portico.example", region: westus}
@@ -79,7 +85,7 @@ providers:
 		b.Fatal(err)
 	}
 	g := gateway.New(gateway.Options{
-		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: zap.NewNop(), Metrics: prometheus.NewRegistry(),
+		Config: cfg, Store: store, Upstream: client, Authenticator: access.Anyone{}, Log: log, Metrics: metrics,
 	})
 	return g.Public(), store
 }

@@ -1,6 +1,7 @@
 package e2e
 
 import (
+	"context"
 	"io"
 	"maps"
 	"net/http"
@@ -105,6 +106,7 @@ func TestMetricsOfARealProcess(t *testing.T) {
 	want := []string{
 		`portico_requests_total{cause="none",class="instance",code="201",method="PUT"} 2`,
 		`portico_routed_requests_total{cause="none",code="200",provider="Contoso.Compute",region="several"} 1`,
+		`portico_routed_requests_total{cause="gateway",code="499",provider="Contoso.Compute",region="westus"}`, // those who left
 		`portico_provider_seconds_count{provider="Contoso.Compute",region="eastus"}`,
 		`portico_request_own_seconds_count{class="collection"} 1`,
 		`portico_fanout_pages_total{outcome="complete"} 1`,
@@ -116,8 +118,22 @@ func TestMetricsOfARealProcess(t *testing.T) {
 		`portico_config_last_reload_success 1`,
 		`portico_jobs_due{kind="verify"} 0`,
 	}
+	leave := func() { // before a provider that takes its time has answered
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		request, err := http.NewRequestWithContext(ctx, http.MethodGet, p.URL+machines+"/a?api-version="+harness.Version, http.NoBody)
+		if err != nil {
+			t.Fatal(err)
+		}
+		request.Header.Set("X-Contoso-Fault", "slow=1m")
+		if answer, err := p.Client.Do(request); err == nil {
+			_ = answer.Body.Close()
+			t.Fatalf("%d from a provider that has not answered", answer.StatusCode)
+		}
+	}
 	var plain scraped
 	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+		leave()
 		plain = scrape(t, p, plainText)
 		missing := slices.DeleteFunc(slices.Clone(want), func(series string) bool { return strings.Contains(plain.text, series) })
 		if len(missing) == 0 {

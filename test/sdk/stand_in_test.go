@@ -108,11 +108,15 @@ func TestAcceptedWithoutAPollingURL(t *testing.T) {
 	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
 	nothing := []string{"x-contoso-async", "no-url", "x-contoso-duration", duration}
 
-	update, err := c.resources.BeginUpdateByID(withHeader(t, nothing...), id, harness.Version, armresources.GenericResource{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
+	var changed *http.Response
+	update, err := c.resources.BeginUpdateByID(policy.WithCaptureResponse(withHeader(t, nothing...), &changed), id, harness.Version, armresources.GenericResource{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	finish(t, update)
+	wantPollingURLs(t, c, changed)
+	if got := finish(t, update); value(got.Tags["a"]) != "b" {
+		t.Errorf("tags %v", got.Tags)
+	}
 
 	// What an action did, nobody can tell: the poller ends, and says so.
 	raw, act, err := c.restart(t, id, nothing...) //nolint:bodyclose // see restart

@@ -255,6 +255,26 @@ func testPollingGuards(t *testing.T, w *world) {
 		})
 	}
 
+	for _, method := range []string{"PUT", "PATCH", "DELETE", "POST"} {
+		t.Run(method+" accepted without any", func(t *testing.T) {
+			id := w.thing(t, g, "lost-"+method, "westus")
+			target := id + q
+			if method == "POST" {
+				target = id + "/act" + q
+			}
+			run(t, method, target, 202, nil, func(t *testing.T, got reply) {
+				for i, header := range []string{"Location", "Azure-AsyncOperation"} {
+					if v := got.header.Values(header); len(v) != 1 || !standIn.MatchString(v[0]) || !strings.Contains(v[0], []string{"/operationresults/", "/operationStatuses/"}[i]) {
+						t.Errorf("%s: %q", header, v)
+					}
+				}
+				if v := got.header.Get("Retry-After"); v != "15" {
+					t.Errorf("Retry-After %q", v)
+				}
+			})
+		})
+	}
+
 	t.Run("the reference provider's lies", func(t *testing.T) {
 		vm := w.machine(t, g, "liar", "eastus")
 		for _, fault := range []string{"foreign-location", "own-location"} {

@@ -120,6 +120,47 @@ func testPageGuards(t *testing.T, w *world) {
 		m := message{method: "POST", target: g + list + "/one/listThings" + q}
 		get(t, m, ok(200, `{"value":[],"nextLink":"https://evil.example/x"}`), refused)
 	})
+	// Clients take any success for a page.
+	for _, status := range []int{201, 202, 203, 206, 299} {
+		t.Run(fmt.Sprint("F1 with ", status), func(t *testing.T) { get(t, plain, ok(status, pageOf(`"https://evil.example/x"`)), refused) })
+		t.Run(fmt.Sprint("F4 with ", status), func(t *testing.T) {
+			get(t, plain, ok(status, pageOf(quote(own+tail))), want{status: status, reaches: "raw westus", check: func(t *testing.T, got reply, reached []received) {
+				got.status = 200
+				same(publicURL+tail).check(t, got, reached)
+			}})
+		})
+		t.Run(fmt.Sprint("an action's page with ", status), func(t *testing.T) {
+			get(t, message{method: "POST", target: g + list + "/one/listThings" + q}, ok(status, `{"value":[],"nextLink":"https://evil.example/x"}`), refused)
+		})
+	}
+	t.Run("a further page is linked to as the first one was", func(t *testing.T) {
+		for target, referer := range map[string]string{
+			g + list + q + "&%24SkipToken=a%2Fb&$filter=x%20y": g + list + q + "&$filter=x%20y",
+			g + list + "?$skiptoken=a&" + V:                    g + list + q,
+			g + list + q + "&&$skip=1":                         g + list + q + "&&$skip=1",
+			g + list + "/one/skus" + q + "&$skipToken=a":       g + list + "/one/skus" + q,
+		} {
+			get(t, message{target: target}, ok(200, pageOf("null")), want{status: 200, reaches: "raw westus", check: func(t *testing.T, _ reply, reached []received) {
+				if got := reached[0].header.Get("Referer"); got != publicURL+referer {
+					t.Errorf("%s has the referer %s", target, got)
+				}
+			}})
+		}
+	})
+	t.Run("a part is not asked for", func(t *testing.T) {
+		get(t, message{target: plain.target, header: []string{"Range: bytes=0-1", `If-Range: "x"`}}, ok(200, pageOf("null")), want{status: 200, reaches: "raw westus",
+			check: func(t *testing.T, _ reply, reached []received) {
+				for _, name := range []string{"Range", "If-Range"} {
+					if values := reached[0].header.Values(name); len(values) > 0 {
+						t.Errorf("%s: %q", name, values)
+					}
+				}
+			}})
+	})
+	t.Run("no content is no page", func(t *testing.T) {
+		get(t, plain, "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", want{status: 204, reaches: "raw westus"})
+		get(t, plain, ok(202, ""), want{status: 202, reaches: "raw westus"})
+	})
 	t.Run("an error with a next link is no page", func(t *testing.T) {
 		get(t, plain, ok(404, `{"error":{"code":"a","message":"b"}}`), want{status: 404, reaches: "raw westus"})
 	})

@@ -1,0 +1,68 @@
+package gateway
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/logs"
+)
+
+// Allocations of observation do not depend on noise: they are held to a bound.
+func TestObservationAllocatesLittle(t *testing.T) {
+	s := newSite(t, setup{})
+	log, err := logs.New("info", io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.gateway.access = newAccessLog(log, s.gateway.config.Log)
+	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
+	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
+	with := chain(empty, s.gateway.begin, s.gateway.observe)
+	without := chain(empty, s.gateway.begin)
+	w := httptest.NewRecorder()
+	measure := func(h http.Handler) float64 { return testing.AllocsPerRun(200, func() { h.ServeHTTP(w, r) }) }
+	if more := measure(with) - measure(without); more > 12 {
+		t.Errorf("%v allocations for metrics and a line of the log", more)
+	}
+}
+
+// A gateway without metrics answers all the same, and measures nothing.
+func TestGatewayWithoutMetrics(t *testing.T) {
+	s := newSite(t, setup{})
+	bare := New(Options{Config: s.config, Store: s.store, Upstream: s.gateway.upstream, Authenticator: s.authenticator(), Log: zap.NewNop()})
+	for _, c := range []struct {
+		g    *Gateway
+		want int
+	}{{s.gateway, 1}, {bare, 0}, {bare.Succeed(s.config, s.authenticator(), nil), 0}} {
+		r := httptest.NewRequest(http.MethodGet, inSubscription+own, http.NoBody)
+		r.Host = "portico.example"
+		w := httptest.NewRecorder()
+		c.g.Public().ServeHTTP(w, r)
+		if w.Code != http.StatusOK {
+			t.Errorf("%d %s", w.Code, w.Body)
+		}
+		if got := series(t, c.g.registry, "portico_requests_total"); got != c.want {
+			t.Errorf("%d series, want %d", got, c.want)
+		}
+	}
+}
+
+// series tells how many a metric has.
+func series(t *testing.T, from prometheus.Gatherer, name string) int {
+	t.Helper()
+	families, err := from.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, family := range families {
+		if family.GetName() == name {
+			return len(family.GetMetric())
+		}
+	}
+	return 0
+}

@@ -1,0 +1,72 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// testSharedOperations: a provider may answer writes of several callers with the
+// same URL. Each of them keeps it, and nobody else gets it.
+func testSharedOperations(t *testing.T, database Database) {
+	b := newBench(t, database)
+	of := func(object, region string) inventory.Operation {
+		return inventory.Operation{Subscription: Sub, Token: "ab", Method: "DELETE", Namespace: "Contoso.Compute", Region: region,
+			TenantID: "t", ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(time.Hour)}
+	}
+	owner := func(object string) (found, region string) {
+		b.Helper()
+		o, err := b.OperationOf(b.ctx, Sub, "ab", "T", object)
+		b.ok(err)
+		return o.ObjectID, o.Region
+	}
+	wants := func(object, found, region string) {
+		b.Helper()
+		gotFound, gotRegion := owner(object)
+		equal(b, gotFound+" "+gotRegion, found+" "+region)
+	}
+	_, err := b.OperationOf(b.ctx, Sub, "ab", "t", "first")
+	b.is(err, inventory.ErrNotFound)
+	learned := of("", "westus")
+	learned.TenantID = ""
+	b.ok(b.LearnOperation(b.ctx, learned))
+	wants("anybody", "", "westus")
+
+	b.ok(b.RecordOperation(b.ctx, of("first", "westus"))) // what was nobody's is whose who began it
+	b.ok(b.RecordOperation(b.ctx, of("second", "eastus")))
+	b.group("rg")
+	third := of("third", "eastus")
+	result, err := b.Settle(b.ctx, b.begin(write(inventory.Put, "rg", "vm")), inventory.Answer{Outcome: inventory.Accepted, Operations: []inventory.Operation{third}})
+	b.ok(err)
+	b.ok(b.RecordOperation(b.ctx, learned)) // takes it from nobody
+	wants("first", "first", "westus")
+	wants("second", "second", "eastus")
+	wants("third", "third", "eastus")
+	wants("fourth", "first", "westus")
+	o, err := b.OperationOf(b.ctx, Sub, "ab", "t", "third")
+	b.ok(err)
+	equal(b, o.Follow, result.Follow)
+	equal(b, o.BelongsTo("T", "third"), true)
+	equal(b, o.BelongsTo("t", "fourth"), false)
+	equal(b, o.BelongsTo("another", "third"), false)
+
+	// Each record changes, and is renewed, by itself.
+	o.Region = "northeurope"
+	b.ok(b.RecordOperation(b.ctx, o))
+	b.ok(b.RecordOperation(b.ctx, of("second", "westus")))
+	b.ok(b.RecordOperation(b.ctx, of("first", "eastus")))
+	wants("first", "first", "eastus")
+	wants("second", "second", "westus")
+	wants("third", "third", "northeurope")
+	b.ok(b.RenewOperation(b.ctx, Sub, o.Token, o.Until.Add(time.Hour)))
+	b.clock.Pass(time.Hour)
+	wants("third", "third", "northeurope")
+	_, err = b.OperationOf(b.ctx, Sub, "ab", "t", "second")
+	b.is(err, inventory.ErrNotFound)
+
+	// What counts no longer is anybody's to take.
+	b.ok(b.RecordOperation(b.ctx, of("second", "westus")))
+	wants("first", "second", "westus")
+	wants("third", "third", "northeurope")
+}

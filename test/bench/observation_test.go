@@ -1,0 +1,102 @@
+package bench
+
+import (
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"runtime"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/gateway"
+	"portico/inventory"
+	"portico/logs"
+)
+
+// What metrics and logs cost of a read of a resource: the processor's time with
+// the gateway's metrics, and with these and a line in the access log, as ratios to
+// that without either, which are taken by turns in one run. All hold the share of
+// a provider and of the connection to it. The client is a function call.
+func BenchmarkObservation(b *testing.B) {
+	answer := `{"id":"` + machines + `vm000000","location":"westus","properties":{"fill":"` + strings.Repeat("x", 900) + `"}}`
+	provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "application/json")
+		_, _ = io.WriteString(w, answer)
+	}))
+	defer provider.Close()
+	file, err := os.Create(filepath.Join(b.TempDir(), "access.log"))
+	if err != nil {
+		b.Fatal(err)
+	}
+	defer file.Close()
+	log, err := logs.New("info", file)
+	if err != nil {
+		b.Fatal(err)
+	}
+	ways := []struct {
+		name    string
+		metrics gateway.Registry
+		log     *zap.Logger
+		front   http.Handler
+		cost    expense
+	}{
+		{name: "without", log: zap.NewNop()},
+		{name: "metrics", metrics: prometheus.NewRegistry(), log: zap.NewNop()},
+		{name: "metrics-and-log", metrics: prometheus.NewRegistry(), log: log},
+	}
+	for i := range ways {
+		var store *inventory.Store
+		ways[i].front, store = newGatewayWith(b, inventory.SQLite, provider.URL, ways[i].metrics, ways[i].log)
+		fill(b, store, 1)
+	}
+	const rounds = 50
+	for b.Loop() {
+		for i := range ways {
+			ways[i].cost.of(func() {
+				for range rounds {
+					list(b, ways[i].front, machines+"vm000000"+version)
+				}
+			})
+		}
+	}
+	n := float64(b.N * rounds)
+	bare := ways[0].cost
+	for _, way := range ways {
+		b.ReportMetric(float64(way.cost.processor.Nanoseconds())/n/1000, "µs-"+way.name)
+		b.ReportMetric(float64(way.cost.allocations)/n, "allocs-"+way.name)
+		if way.metrics != nil {
+			b.ReportMetric(float64(way.cost.processor)/float64(bare.processor), "x-"+way.name)
+		}
+	}
+}
+
+// expense is what parts of a benchmark took of the process.
+type expense struct {
+	processor   time.Duration
+	allocations uint64
+}
+
+func (e *expense) of(work func()) {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	begun := processorTime()
+	work()
+	e.processor += processorTime() - begun
+	runtime.ReadMemStats(&after)
+	e.allocations += after.Mallocs - before.Mallocs
+}
+
+func processorTime() time.Duration {
+	var used syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &used); err != nil {
+		return 0
+	}
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
+}
