@@ -372,7 +372,7 @@ func (s *site) statusOf(accepted seen) string {
 // within waits, within a bound, until cond holds.
 func (s *site) within(what string, cond func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("%s: not within the bound", what)
 		}
