@@ -117,7 +117,9 @@ func TestMetricsOfARealProcess(t *testing.T) {
 		`portico_jobs_due{kind="verify"} 0`,
 	}
 	var plain scraped
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	// Between two counts of the index lie fifty times what one takes, which may be
+	// seconds.
+	for end := time.Now().Add(6 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		plain = scrape(t, p, plainText)
 		missing := slices.DeleteFunc(slices.Clone(want), func(series string) bool { return strings.Contains(plain.text, series) })
 		if len(missing) == 0 {

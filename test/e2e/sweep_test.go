@@ -21,7 +21,7 @@ type estate struct {
 const machines = "Contoso.Compute/virtualMachines/"
 
 // settled is the longest that a test waits for work in the background.
-const settled = 60 * time.Second
+const settled = 3 * time.Minute
 
 // newEstate fills the regions, and then puts Portico before them.
 func newEstate(t *testing.T, fill map[string][]string) estate {
