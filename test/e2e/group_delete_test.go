@@ -24,10 +24,10 @@ operations: {retryAfterMin: 1s, retryAfterMax: 1s}
 groupDelete: {transientBudget: 20s, limit: 3m}
 `
 
-// patient gives calls the time that a busy machine may take for them, in settings
-// for tests that wait for none of those that bring no answer.
+// patient gives calls and questions the time that a busy machine may take for them,
+// in settings for tests that wait for none of those that bring no answer.
 func patient(settings string) string {
-	for _, name := range []string{"sendWithin", "callTimeout"} {
+	for _, name := range []string{"sendWithin", "callTimeout", "askTimeout"} {
 		settings = regexp.MustCompile(`\b`+name+`: \w+`).ReplaceAllString(settings, name+": 30s")
 	}
 	return settings
