@@ -122,7 +122,7 @@ func TestGroupDeleteThatWakesTooLate(t *testing.T) {
 
 func metricsOf(t *testing.T, p *harness.Portico) string {
 	t.Helper()
-	return string(p.Admin(t, harness.Request{Path: "/metrics"}).Want(t, 200).Body)
+	return p.Metrics(t)
 }
 
 // gate stands before a provider and speaks TLS. It can hold the handshake of a

@@ -287,8 +287,7 @@ func TestGroupDeleteWaitsForARegion(t *testing.T) {
 		return slices.Equal(now.WaitingFor, []string{"northeurope"}) && now.Deleted == 20
 	})
 	soon(t, "the metrics name the region", func() bool {
-		text := w.Portico.Admin(t, harness.Request{Path: "/metrics"}).Want(t, 200).Body
-		return strings.Contains(string(text), `portico_group_deletes_waiting{region="northeurope"} 1`)
+		return strings.Contains(w.Portico.Metrics(t), `portico_group_deletes_waiting{region="northeurope"} 1`)
 	})
 	back := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm-00")
 	w.Contoso("westus").Do(t, harness.Request{

@@ -198,7 +198,7 @@ func TestEstate(t *testing.T) {
 	})
 	step(t, "told by the metrics", func(t *testing.T) {
 		for end := time.Now().Add(settled); ; time.Sleep(50 * time.Millisecond) {
-			text := string(e.Portico.Admin(t, harness.Request{Path: "/metrics"}).Want(t, 200).Body)
+			text := e.Portico.Metrics(t)
 			if strings.Contains(text, `portico_index_drift{kind="stray"} 1`) && strings.Contains(text, "portico_index_strays 1") {
 				return
 			}
