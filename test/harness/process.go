@@ -193,5 +193,8 @@ func (p *Process) cleanUp(t testing.TB) {
 	}
 	if t.Failed() {
 		t.Logf("%s, standard error:\n%s", p.name, p.stderr.tail(16<<10))
+		if trouble := p.stderr.trouble(16 << 10); trouble != "" {
+			t.Logf("%s, what it says of trouble:\n%s", p.name, trouble)
+		}
 	}
 }
