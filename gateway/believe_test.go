@@ -23,7 +23,7 @@ func moved(s, other *site, name string) string {
 // What lies below a resource, or extends it, is placed by it: an answer from a
 // stale place is no proof of absence for it either.
 func TestStaleCacheOfAParent(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	other := replica(t, s)
 	s.group("g")
 	s.ok(200, "POST", register, "")
@@ -175,7 +175,7 @@ func TestWriteElsewhereWhileADeleteIsOpen(t *testing.T) {
 // The end of an operation is told within the time of one question, whatever the
 // provider does.
 func TestPollWhoseResourceDoesNotAnswer(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	m := s.machine("g", "m", "westus")
 	got := s.ok(202, "DELETE", m+api, "", "x-contoso-async", "azure-async", "x-contoso-duration", "0s")

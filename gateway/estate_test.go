@@ -19,7 +19,13 @@ import (
 // estate is a site put before providers that hold resources already: a machine
 // with a disk in eastus, written in a casing of its own, and one in westus.
 func estate(t *testing.T) (s *site, east, west string) {
-	s = newSite(t, setup{uncovered: true})
+	t.Helper()
+	return estateOf(t, setup{uncovered: true})
+}
+
+func estateOf(t *testing.T, as setup) (s *site, east, west string) {
+	t.Helper()
+	s = newSite(t, as)
 	s.group("G")
 	east, west = machinePath("G", "Old-East"), machinePath("G", "Old-West")
 	s.at("eastus").do("PUT", east+api, `{"location":"eastus","tags":{"age":"old"}}`, 201)
@@ -142,7 +148,7 @@ func TestEstateWithARegionDown(t *testing.T) {
 }
 
 func TestEstateWithARegionThatSaysNeither(t *testing.T) {
-	s, _, west := estate(t)
+	s, _, west := estateOf(t, setup{uncovered: true, hurried: true})
 	s.at("westus").fault("GET", west, "status=403")
 	if got := s.want(503, "ServiceUnavailable", "GET", west+api, ""); !strings.Contains(got.text, "status 403") {
 		t.Errorf("%s", got.text)

@@ -44,7 +44,7 @@ func (s *site) endAsTimePasses(step time.Duration, accepted seen, header ...stri
 		s.t.Fatalf("%d %s", accepted.status, accepted.text)
 	}
 	begun := time.Now()
-	for bound := begun.Add(time.Minute); time.Now().Before(bound); time.Sleep(2 * time.Millisecond) {
+	for bound := begun.Add(3 * time.Minute); time.Now().Before(bound); time.Sleep(2 * time.Millisecond) {
 		if got = s.do("GET", s.local(accepted.header.Get("Location")), "", header...); got.status != 202 {
 			return got
 		}

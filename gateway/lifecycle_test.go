@@ -46,7 +46,7 @@ func (s *site) known(id, namespace string) string {
 
 func (s *site) quiet(id string) {
 	s.t.Helper()
-	s.within("that everybody was told", func() bool {
+	s.inTime("that everybody was told", func() bool {
 		n, err := s.store.OpenNotices(s.t.Context(), id, "")
 		return err == nil && n == 0
 	})
@@ -198,7 +198,7 @@ func TestRegistrationIsTold(t *testing.T) {
 
 // A region that is down keeps nobody from registering.
 func TestRegistrationWithoutARegion(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.work()
 	s.at("eastus").do("POST", "/contoso/faults", `{"method":"PUT","pathContains":"`+inSubscription+`","fault":"status=503","count":-1}`, 201)
 	s.ok(200, "POST", register, "")
@@ -213,7 +213,7 @@ func TestRegistrationWithoutARegion(t *testing.T) {
 
 // What nobody has seen may be there.
 func TestUnregisterWhereAbsenceWasNotSeen(t *testing.T) {
-	s := newSite(t, setup{uncovered: true})
+	s := newSite(t, setup{hurried: true, uncovered: true})
 	s.ok(200, "POST", register, "")
 	s.want(409, "CannotUnregisterNamespaceWithResources", "POST", withdraw, "")
 	for _, typ := range s.config.Map.Provider("Contoso.Insight").Types() {
@@ -228,10 +228,10 @@ func TestUnregisterWhereAbsenceWasNotSeen(t *testing.T) {
 
 // A region that joins the map later has to be registered for.
 func TestRegionThatJoins(t *testing.T) {
-	s := newSite(t, setup{types: twoRegions(t, nil)})
+	s := newSite(t, setup{hurried: true, types: twoRegions(t, nil)})
 	s.group("g")
 	s.ok(200, "POST", register, "")
-	wide := newSite(t, setup{beside: s, path: s.path, types: twoRegions(t, s)})
+	wide := newSite(t, setup{hurried: true, beside: s, path: s.path, types: twoRegions(t, s)})
 	wide.work()
 	w := inSubscription + workspace
 	got := wide.want(409, "MissingRegistrationForLocation", "PUT", w+preview, eastus)
@@ -344,7 +344,7 @@ func TestSubscriptionIsDeleted(t *testing.T) {
 	s.at("eastus").do("DELETE", "/contoso/faults", "", 204)
 	s.within("that all know", func() bool { return len(s.at("eastus").holds()) == 0 })
 	s.clock.advance(5 * time.Minute) // what was answered with 503 cannot take effect any more
-	s.within("its end", func() bool {
+	s.inTime("its end", func() bool {
 		return strings.Contains(s.asked(200, "", "GET", "/admin/subscriptions/"+subscription, "").text, `"erased":true`)
 	})
 	for region, e := range s.providers {
@@ -370,7 +370,7 @@ func TestSubscriptionIsDeleted(t *testing.T) {
 
 // The words are ARM's own: clients match on them.
 func TestWordsOfRefusals(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	w := inSubscription + workspace
 	const how = " See https://aka.ms/rps-not-found for how to register subscriptions."
@@ -411,7 +411,7 @@ func TestWordsOfRefusals(t *testing.T) {
 
 // The registration is looked at where the intent is recorded.
 func TestRegistrationThatEndsMeanwhile(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	s.ok(200, "POST", register, "")
 	got := s.overtaken("PUT", inSubscription+workspace, westus, func() {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 )
 
 const (
@@ -71,6 +72,7 @@ func TestLocksLive(t *testing.T) {
 // alone; one on the resource that they belong to is for them too.
 func TestLocksOnExtensions(t *testing.T) {
 	s := newSite(t, setup{})
+	s.work() // providers are told of the registration, which is waited for
 	s.ok(200, "POST", inSubscription+"/providers/Contoso.Insight/register"+own, "")
 	g := s.group("g")
 	m := s.machine("g", "m", "eastus")
@@ -137,7 +139,10 @@ func TestLocksOutlastWrites(t *testing.T) {
 	// One that stays open keeps the lock waiting; it stands all the same.
 	m := s.machine("g", "m", "eastus")
 	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-before")
+	patience := s.config.Index.AskTimeout
+	s.config.Index.AskTimeout = 200 * time.Millisecond
 	got := s.want(409, "Conflict", "PUT", m+lockPlace+"/l"+own, canNotDelete)
+	s.config.Index.AskTimeout = patience
 	if got.header.Get("Retry-After") != "10" || !strings.Contains(got.text, m+lockPlace+"/l") {
 		t.Errorf("%v %s", got.header, got.text)
 	}

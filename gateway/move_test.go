@@ -32,7 +32,7 @@ func (s *site) seed(id, tenant string, state inventory.SubscriptionState) {
 
 // Each reason for which a move is refused has its status, code, text and target.
 func TestMoveRefusals(t *testing.T) {
-	s := newSite(t, setup{limits: "resourcesPerTypeAndGroup: 3"})
+	s := newSite(t, setup{hurried: true, limits: "resourcesPerTypeAndGroup: 3"})
 	for id, tenantOf := range map[string]string{secondSubscription: tenant, foreignSubscription: otherTenant} {
 		if err := s.store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: id, TenantID: tenantOf, Covered: true}}); err != nil {
 			t.Fatal(err)

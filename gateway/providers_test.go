@@ -77,7 +77,7 @@ func TestProviderLocations(t *testing.T) {
 }
 
 func TestProviderList(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	states := func() string {
 		list := decode[struct{ Value []provider }](t, s.ok(200, "GET", inSubscription+"/providers"+own, ""))
 		var states []string
@@ -109,7 +109,7 @@ func TestProviderList(t *testing.T) {
 }
 
 func TestRegistration(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	state := func(method, target string, header ...string) string {
 		t.Helper()
 		got := s.ok(200, method, target, "", header...)
@@ -138,7 +138,7 @@ func TestRegistration(t *testing.T) {
 }
 
 func TestRegistrationConditions(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	before := s.ok(200, "GET", insight+own, "").header.Get("ETag")
 	s.ok(304, "GET", insight+own, "", "If-None-Match", before)
 	s.want(412, "PreconditionFailed", "POST", register, "", "If-Match", `"stale"`)
@@ -158,7 +158,7 @@ func TestRegistrationConditions(t *testing.T) {
 }
 
 func TestRegistrationGuardsWrites(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	w := inSubscription + workspace
 	refused := func() {

@@ -67,7 +67,7 @@ func TestHeadRedirected(t *testing.T) {
 }
 
 func TestHeadOfWhatHasNoRow(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	s.ok(200, "POST", register, "")
 	m := s.machine("g", "m", "eastus")

@@ -77,6 +77,7 @@ type setup struct {
 	beside      *site         // whose providers are shared
 	uncovered   bool          // the subscription holds what Portico has not seen
 	types       string        // the map's, if not declarations
+	hurried     bool          // gives questions up soon, as some are not answered
 	keys        *fanout.Keys  // of skip tokens
 }
 
@@ -177,6 +178,10 @@ func (s *site) configure(as setup) *config.Config {
 		}
 		auth = "{mode: tokens, tokens: [" + strings.Join(tokens, ", ") + "]}"
 	}
+	asking := "1m" // as long as a busy machine may take for an answer
+	if as.hurried {
+		asking = "500ms"
+	}
 	public := as.public
 	if public == "" {
 		public = "http://portico.example"
@@ -186,10 +191,10 @@ server: {publicURL: %q, region: westus, listen: "127.0.0.1:8080"%s}
 metadata: {%s}
 auth: %s
 limits: {%s}
-index: {askTimeout: 500ms, pollFloor: 5ms, lateWriteWindow: 1s}
+index: {askTimeout: %s, pollFloor: 5ms, lateWriteWindow: 1s}
 %s
 subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
-`, public, as.server, as.metadata, auth, as.limits, as.sections, subscription, tenant)
+`, public, as.server, as.metadata, auth, as.limits, asking, as.sections, subscription, tenant)
 	types := as.types
 	if types == "" {
 		types = fmt.Sprintf(declarations, strings.Join(endpoints, ", "))
@@ -374,11 +379,26 @@ func (s *site) statusOf(accepted seen) string {
 // within waits, within a bound, until cond holds.
 func (s *site) within(what string, cond func() bool) {
 	s.t.Helper()
-	for end := time.Now().Add(10 * time.Second); !cond(); time.Sleep(2 * time.Millisecond) {
+	for end := time.Now().Add(time.Minute); !cond(); time.Sleep(2 * time.Millisecond) {
 		if time.Now().After(end) {
 			s.t.Fatalf("%s: not within the bound", what)
 		}
 	}
+}
+
+// inTime is within for what may wait for time to pass: what was begun just before
+// a test set the clock, and goes on after that, counts from the new time. Where
+// nothing is left but to wait, the clock goes on.
+func (s *site) inTime(what string, cond func() bool) {
+	s.t.Helper()
+	begun := time.Now()
+	s.within(what, func() bool {
+		if time.Since(begun) > 5*standstill {
+			begun = time.Now()
+			s.clock.advance(2 * time.Minute)
+		}
+		return cond()
+	})
 }
 
 // group makes a resource group.

@@ -117,7 +117,7 @@ func TestLocations(t *testing.T) {
 }
 
 func TestSubscriptionStates(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	g := s.group("g")
 	m := s.machine("g", "m", "westus")
 	for _, c := range []struct {

@@ -131,7 +131,7 @@ func TestTagsShow(t *testing.T) {
 // Changes of a resource's tags go the way of the client's own PATCH: its
 // provider decides, and what it refuses is refused in its words.
 func TestTagsOfResources(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	m := s.machine("g", "m", "eastus")
 	at := m + tagsAt + own

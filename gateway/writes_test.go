@@ -16,7 +16,7 @@ import (
 func firm(row inventory.Resource) bool { return row.Phase == inventory.Live && !row.Verify }
 
 func TestRegionIsThatOfTheBody(t *testing.T) {
-	s := newSite(t, setup{})
+	s := newSite(t, setup{hurried: true})
 	s.group("g")
 	w, e := s.machine("g", "w", "West US"), s.machine("g", "e", "eastus")
 	if got := s.at("westus").holds(); !slices.Equal(got, []string{w}) {

@@ -62,8 +62,10 @@ func TestLeasesAreRenewed(t *testing.T) {
 			return operations.Verdict{}, ctx.Err()
 		}
 	})
-	first := b.run(b.store, with("long", kind))
-	other := b.run(b.open(), with("long", kind))
+	// Long enough for a busy machine not to lose it.
+	length := func(o *operations.RunnerOptions) { o.Lease = 5 * time.Second }
+	first := b.run(b.store, with("long", kind), length)
+	other := b.run(b.open(), with("long", kind), length)
 	b.within("the beginning", func() bool { return begun.Load() == 1 })
 	until := b.load(id).Until
 	b.within("renewals", func() bool { return b.load(id).Until.After(until.Add(time.Second)) })
@@ -94,7 +96,7 @@ func TestDeposed(t *testing.T) {
 		}
 		told <- cancelled
 		return operations.Verdict{End: inventory.JobDone, Payload: `{"progress":"a lie"}`}, nil
-	})))
+	})), func(o *operations.RunnerOptions) { o.Lease = 3 * time.Second }) // not lost before it is taken
 	b.within("the beginning", func() bool { return b.load(id).Owner != "" })
 	if err := b.open().CancelJob(t.Context(), subscription, id); err != nil {
 		t.Fatal(err)

@@ -271,7 +271,7 @@ func testJobs(t *testing.T, database Database) {
 func testJobsOutlive(t *testing.T, database Database) {
 	open := database(t)
 	clock := NewClock()
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	start := func(t *testing.T) *bench {
 		store, err := open(ctx, Options(clock))

@@ -10,7 +10,7 @@ import (
 // A secret is made once, whoever asks first, and outlives the store's users.
 func testSecrets(t *testing.T, database Database) {
 	open := database(t)
-	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	options := Options(NewClock())
 	store, err := open(ctx, options)

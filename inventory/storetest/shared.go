@@ -53,7 +53,7 @@ func newPair(t *testing.T, database Database, adjust ...func(*inventory.Options)
 
 func testOpeningAtOnce(t *testing.T, database Database) {
 	open := database(t)
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	defer cancel()
 	stores := make([]*inventory.Store, 4)
 	errs := make([]error, len(stores))

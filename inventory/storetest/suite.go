@@ -134,7 +134,7 @@ func newBench(t *testing.T, database Database, adjust ...func(*inventory.Options
 	for _, a := range adjust {
 		a(&o)
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Minute)
 	t.Cleanup(cancel)
 	store, err := database(t)(ctx, o)
 	if err != nil {

@@ -33,11 +33,11 @@ const (
 	clients = 12
 	// restBound is how long it may take until everything is at rest: what is
 	// open ends by time, and is then asked for.
-	restBound = 90 * time.Second
+	restBound = 3 * time.Minute
 	// sweepInterval is how often the gateways sweep where the seed is odd.
 	sweepInterval = 5 * time.Second
 	// judgeBound is for the judgement of one resource.
-	judgeBound = 60 * time.Second
+	judgeBound = 2 * time.Minute
 )
 
 // form is how much is done, in how much time at most.
@@ -48,7 +48,7 @@ type form struct {
 }
 
 func chosenForm() form {
-	f := form{2000, 6, 165 * time.Second}
+	f := form{2000, 6, 6 * time.Minute}
 	if *long {
 		f = form{20000, 30, 40 * time.Minute}
 	}

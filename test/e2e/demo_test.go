@@ -181,7 +181,7 @@ func body200(t *testing.T, output string) string {
 // eventually waits, within a bound, for a condition to hold.
 func eventually[T any](t *testing.T, what string, check func() (T, bool)) T {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), settled)
 	defer cancel()
 	for {
 		if value, ok := check(); ok {

@@ -234,11 +234,12 @@ func TestGroupDeleteAmongDeaths(t *testing.T) {
 // living is the other. It may end before.
 func (d deletion) untilDeath(t *testing.T, g *graph, w *harness.World, random *rand.Rand) (ended bool, living *harness.Portico) {
 	t.Helper()
-	bound := time.After(time.Minute)
+	bound := time.After(settled)
 	for {
 		select {
 		case done := <-g.deaths:
 			victim := random.IntN(2)
+			g.noteSlow(t, w.Replicas[victim])
 			w.Replicas[victim].Kill(t)
 			g.age.Add(1)
 			close(done)

@@ -47,12 +47,11 @@ func newTwoAddresses(t *testing.T) twoAddresses {
 // metric reads one sample of a gateway's metrics, -1 where there is none.
 func metric(t *testing.T, p *harness.Portico, name, labels string) float64 {
 	t.Helper()
-	text := p.Admin(t, harness.Request{Path: "/metrics"}).Want(t, 200).Body
-	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name+"{"+labels+"}") + ` (\S+)$`).FindSubmatch(text)
+	found := regexp.MustCompile(`(?m)^` + regexp.QuoteMeta(name+"{"+labels+"}") + ` (\S+)$`).FindStringSubmatch(p.Metrics(t))
 	if found == nil {
 		return -1
 	}
-	v, err := strconv.ParseFloat(string(found[1]), 64)
+	v, err := strconv.ParseFloat(found[1], 64)
 	if err != nil {
 		t.Fatal(err)
 	}

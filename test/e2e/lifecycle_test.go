@@ -73,7 +73,7 @@ func TestEveryProviderKnowsTheNewestState(t *testing.T) {
 			Extra: strings.Replace(replicaSettings, "askTimeout: 10s", "askTimeout: 500ms", 1),
 		},
 	})
-	ctx, cancel := context.WithTimeout(t.Context(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Minute)
 	defer cancel()
 	var kept [subscriptions]int // versions that had to be told
 	var changes sync.WaitGroup
@@ -211,7 +211,7 @@ func TestUnregisterAgainstCreate(t *testing.T) {
 	const rounds = 30
 	postgres := harness.StartPostgres(t)
 	w := harness.NewWorld(t, harness.WorldOptions{
-		Replicas: 2, Config: harness.Config{Postgres: postgres.CreateDatabase(t, "unregister"), InsightRegistration: "required", Extra: replicaSettings},
+		Replicas: 2, Config: harness.Config{Postgres: postgres.CreateDatabase(t, "unregister"), InsightRegistration: "required", Extra: patient(replicaSettings)},
 	})
 	w.PutGroup(t, "rg")
 	change := func(route string) harness.Request {

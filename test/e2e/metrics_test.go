@@ -132,7 +132,9 @@ func TestMetricsOfARealProcess(t *testing.T) {
 		}
 	}
 	var plain scraped
-	for end := time.Now().Add(time.Minute); ; time.Sleep(100 * time.Millisecond) {
+	// Between two counts of the index lie fifty times what one takes, which may be
+	// seconds.
+	for end := time.Now().Add(6 * time.Minute); ; time.Sleep(100 * time.Millisecond) {
 		leave()
 		plain = scrape(t, p, plainText)
 		missing := slices.DeleteFunc(slices.Clone(want), func(series string) bool { return strings.Contains(plain.text, series) })

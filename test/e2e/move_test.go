@@ -50,8 +50,11 @@ func makeIn(t *testing.T, w *harness.World, group string, resources map[string]s
 	t.Helper()
 	for name, region := range resources {
 		id := group + "/providers/" + name
-		w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: id + "?api-version=" + harness.Version, Body: body(region)}).Want(t, 201)
+		create(t, w.Portico, id, region)
 		ids = append(ids, id)
+	}
+	if t.Failed() {
+		t.FailNow()
 	}
 	slices.Sort(ids)
 	return ids
@@ -171,7 +174,7 @@ func TestMove(t *testing.T) {
 	t.Parallel()
 	for _, sub := range []string{harness.SubscriptionID, otherSubscription} {
 		t.Run("to "+sub[len(sub)-1:], func(t *testing.T) {
-			w := movers(t, harness.WorldOptions{})
+			w := movers(t, harness.WorldOptions{Config: harness.Config{Extra: patient(moveSettings)}})
 			from, to := group(t, w, harness.SubscriptionID, "From"), group(t, w, sub, "To")
 			resources := oneOfEach()
 			ids := makeIn(t, w, from, resources)

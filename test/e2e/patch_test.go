@@ -22,10 +22,14 @@ func TestPatchWithoutAnAnswer(t *testing.T) {
 		{"as its gateway dies", "slow=1m", true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: replicaSettings}})
+			settings := replicaSettings
+			if c.killed { // it has to be before its call has taken too long
+				settings = strings.Replace(settings, "callTimeout: 2s", "callTimeout: 6s", 1)
+			}
+			w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: settings}})
 			w.PutGroup(t, "rg")
 			first := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
-			w.PutResource(t, "rg", "Contoso.Compute/virtualMachines/vm", body("westus"))
+			create(t, w.Portico, first, "westus")
 			id := strings.Replace(first, "/vm", "/VM", 1)
 			taken := func() bool { return slices.Contains(w.Contoso("westus").IDs(t), id) }
 			patch := harness.Request{

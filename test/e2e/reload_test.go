@@ -272,13 +272,15 @@ func TestReloadUnderLoad(t *testing.T) {
 			}
 			continue
 		}
+		before := p.Metric(t, generation)
 		p.Write(t, p.Text(t, named(other(w.Config, i), name)))
 		if i%2 == 0 {
 			reload(t, p).Want(t, 200)
 		} else {
 			p.Hangup(t)
 		}
-		soon(t, name, func() bool { return cloud(t, p) == name })
+		// The metrics follow the configuration, and the next round looks at them.
+		soon(t, name, func() bool { return cloud(t, p) == name && p.Metric(t, generation) == before+1 })
 	}
 	l.end(t)
 }

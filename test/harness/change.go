@@ -7,6 +7,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // Text is the configuration file that this Portico would have for a
@@ -45,11 +46,23 @@ func (p *Portico) signal(t testing.TB, sig syscall.Signal) {
 	}
 }
 
+// Metrics is the page of the metrics. A gateway that does not get it together in
+// time, as on a machine that has too much to do, says so with 503 and is asked
+// again.
+func (p *Portico) Metrics(t testing.TB) string {
+	t.Helper()
+	for end := time.Now().Add(startBound); ; time.Sleep(20 * time.Millisecond) {
+		a := p.Admin(t, Request{Path: "/metrics"})
+		if a.Status != http.StatusServiceUnavailable || time.Now().After(end) {
+			return string(a.Want(t, http.StatusOK).Body)
+		}
+	}
+}
+
 // Metric reads a metric without labels, as the admin listener shows it.
 func (p *Portico) Metric(t testing.TB, name string) float64 {
 	t.Helper()
-	text := string(p.Admin(t, Request{Path: "/metrics"}).Want(t, http.StatusOK).Body)
-	for line := range strings.Lines(text) {
+	for line := range strings.Lines(p.Metrics(t)) {
 		value, found := strings.CutPrefix(line, name+" ")
 		if !found {
 			continue

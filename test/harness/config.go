@@ -133,6 +133,11 @@ func (c Config) withDefaults(listen string) Config {
 	}
 	c.Drain, c.Name = cmp.Or(c.Drain, "{delay: 10ms, limit: 20s}"), cmp.Or(c.Name, "Portico test")
 	c.LoginEndpoint = cmp.Or(c.LoginEndpoint, "https://login.example/")
+	// Where a test does not set these times, it is not about them: what a busy
+	// machine takes for a write, or a question, is then no reason to refuse it.
+	if !strings.Contains(c.Extra, "index:") {
+		c.Extra += "\nindex: {sendWithin: 1m, askTimeout: 20s}\n"
+	}
 	if len(c.Subscriptions) == 0 {
 		c.Subscriptions = []Subscription{{ID: SubscriptionID, TenantID: TenantID, DisplayName: "Demo", State: "Enabled"}}
 	}

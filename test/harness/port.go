@@ -11,30 +11,36 @@ import (
 // Ports are taken from below the range from which kernels draw the local
 // ports of outgoing connections: a port kept for a process that is being
 // restarted is then not taken by some client's connection meanwhile.
+//
+// They come in blocks, so that test binaries that run at the same time do not
+// choose the same ones: whoever listens on the first port of a block has all of
+// it, until its process ends.
 const (
 	firstPort = 20000
 	lastPort  = 32000
+	blockSize = 100
 )
 
 var (
 	portsMu sync.Mutex
-	// ports that this test binary has given out; none is given out twice, as
+	// What is left of the block that was claimed last. None is given out twice, as
 	// a program may not have bound its port yet, or be down for a restart.
-	portsGiven = map[int]bool{}
+	nextPort, endOfPorts int
+	claims               []net.Listener // never closed: the end of the process does it
 )
 
 // FreeAddress returns a loopback address with a port on which nothing listens
-// and which no other call of this test binary gets.
+// and which no other call gets, of this test binary or of another one.
 func FreeAddress(t testing.TB) string {
 	t.Helper()
 	portsMu.Lock()
 	defer portsMu.Unlock()
-	for range 1000 {
-		port := firstPort + rand.IntN(lastPort-firstPort)
-		if portsGiven[port] {
-			continue
+	for {
+		if nextPort == endOfPorts && !claimPorts() {
+			t.Fatalf("no free ports between %d and %d", firstPort, lastPort)
 		}
-		address := fmt.Sprintf("127.0.0.1:%d", port)
+		address := fmt.Sprintf("127.0.0.1:%d", nextPort)
+		nextPort++
 		listener, err := net.Listen("tcp", address)
 		if err != nil {
 			continue
@@ -42,9 +48,23 @@ func FreeAddress(t testing.TB) string {
 		if err := listener.Close(); err != nil {
 			t.Fatal(err)
 		}
-		portsGiven[port] = true
 		return address
 	}
-	t.Fatalf("no free port between %d and %d", firstPort, lastPort)
-	return ""
+}
+
+// claimPorts takes a block that nobody has; false where there is none.
+func claimPorts() bool {
+	const blocks = (lastPort - firstPort) / blockSize
+	begin := rand.IntN(blocks)
+	for i := range blocks {
+		first := firstPort + (begin+i)%blocks*blockSize
+		claim, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", first))
+		if err != nil {
+			continue
+		}
+		claims = append(claims, claim)
+		nextPort, endOfPorts = first+1, first+blockSize
+		return true
+	}
+	return false
 }

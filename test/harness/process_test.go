@@ -68,6 +68,19 @@ func TestProcessReportsRacesAndPanics(t *testing.T) {
 	}
 }
 
+func TestTranscriptTrouble(t *testing.T) {
+	s := newTranscript()
+	if _, err := s.Write([]byte(`{"level":"warn","n":1}` + "\n" + `{"level":"info","outcome":"answered"}` + "\n" + `{"level":"info","outcome":"failed"}` + "\n")); err != nil {
+		t.Fatal(err)
+	}
+	if got := s.trouble(1000); got != `{"level":"warn","n":1}`+"\n"+`{"level":"info","outcome":"failed"}`+"\n" {
+		t.Errorf("trouble %q", got)
+	}
+	if got := newTranscript().trouble(1000); got != "" {
+		t.Errorf("trouble %q", got)
+	}
+}
+
 func TestTranscriptTail(t *testing.T) {
 	s := newTranscript()
 	if _, err := s.Write([]byte("a long first line\nsecond\nthird\n")); err != nil {

@@ -49,6 +49,21 @@ func (s *transcript) tail(n int) string {
 	return "[…]\n" + text
 }
 
+// trouble returns the lines that tell of something that went wrong, the last n
+// bytes of them: where the reason of a failure lies far before its end.
+func (s *transcript) trouble(n int) string {
+	found := newTranscript()
+	for line := range strings.Lines(s.String()) {
+		for _, sign := range []string{`"outcome":"failed"`, `"outcome":"broken"`, `"level":"warn"`, `"level":"error"`} {
+			if strings.Contains(line, sign) {
+				found.text = append(found.text, line...)
+				break
+			}
+		}
+	}
+	return found.tail(n)
+}
+
 // waitLine returns the first whole line that begins with prefix, as soon as
 // there is one. It gives up when ctx ends or ended is closed.
 func (s *transcript) waitLine(ctx context.Context, prefix string, ended <-chan struct{}) (string, error) {

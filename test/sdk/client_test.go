@@ -134,6 +134,9 @@ func (c clients) exists(t *testing.T, id string) bool {
 	return answer.Success
 }
 
+// endBound ends a wait in vain; nothing is measured by it.
+const endBound = 3 * time.Minute
+
 // finish polls an operation to its end without the pauses that the service
 // asks for: the operations of these tests take a moment.
 func finish[T any](t *testing.T, poller *runtime.Poller[T]) T {
@@ -148,7 +151,7 @@ func finish[T any](t *testing.T, poller *runtime.Poller[T]) T {
 // end is finish, for operations that may fail.
 func end[T any](t *testing.T, poller *runtime.Poller[T]) (none T, err error) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), endBound)
 	defer cancel()
 	for !poller.Done() {
 		if _, err := poller.Poll(ctx); err != nil { //nolint:bodyclose // the poller has read and closed it
@@ -156,7 +159,7 @@ func end[T any](t *testing.T, poller *runtime.Poller[T]) (none T, err error) {
 		}
 		select {
 		case <-ctx.Done():
-			t.Fatal("the operation did not end within a minute")
+			t.Fatal("the operation did not end within the bound")
 		case <-time.After(20 * time.Millisecond):
 		}
 	}

@@ -54,7 +54,7 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), endBound)
 	defer cancel()
 	for !poller.Done() {
 		if _, err := poller.Poll(ctx); err != nil { //nolint:bodyclose // the poller has read and closed it
@@ -96,7 +96,7 @@ func TestGroupDeleteByAskingForTheGroup(t *testing.T) {
 		t.Fatal(err)
 	}
 	seen := map[string]bool{}
-	for end := time.Now().Add(time.Minute); ; time.Sleep(20 * time.Millisecond) {
+	for end := time.Now().Add(endBound); ; time.Sleep(20 * time.Millisecond) {
 		group, err := c.groups.Get(t.Context(), "rg", nil)
 		if err != nil {
 			wantError(t, err, 404, "ResourceGroupNotFound")

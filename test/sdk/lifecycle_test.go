@@ -109,7 +109,7 @@ func TestStatesOfASubscription(t *testing.T) {
 	enter("Deleted")
 	_, err = c.resources.GetByID(t.Context(), id, harness.Version, nil)
 	wantError(t, err, 404, "SubscriptionNotFound")
-	for bound := time.Now().Add(time.Minute); len(c.Contoso("eastus").Resources(t)) > 0; time.Sleep(20 * time.Millisecond) {
+	for bound := time.Now().Add(endBound); len(c.Contoso("eastus").Resources(t)) > 0; time.Sleep(20 * time.Millisecond) {
 		if time.Now().After(bound) {
 			t.Fatal("the provider keeps what was the subscription's")
 		}

@@ -22,7 +22,7 @@ func moved[T any](t *testing.T, poller *runtime.Poller[T], err error) error {
 	if err != nil {
 		return err
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	ctx, cancel := context.WithTimeout(t.Context(), endBound)
 	defer cancel()
 	for !poller.Done() {
 		if _, err := poller.Poll(ctx); err != nil { //nolint:bodyclose // the poller has read and closed it

@@ -18,7 +18,7 @@ type slowClients struct {
 // startSlowClients opens them all. The bound is no measure of the gateway's
 // own: it only ends the test.
 func startSlowClients(t *testing.T, w *world) slowClients {
-	const bound = 4 * time.Minute
+	const bound = 8 * time.Minute
 	ctx, cancel := context.WithTimeout(context.Background(), bound)
 	g := w.group(t, "slow")
 	target := g + "/providers/Contoso.Raw/things/slow?" + V

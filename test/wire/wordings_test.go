@@ -91,7 +91,7 @@ func (w *world) wordsOfQuotas(t *testing.T) {
 func (w *world) wordsOfTime(t *testing.T) {
 	const q = "?" + V
 	const gone = "The gateway did not receive a response from 'Contoso.Raw' within the specified time period."
-	hurried := w.changed(t, "lists: {", "upstream: {callTimeout: 1s}\nlists: {")
+	hurried := w.changed(t, "lists: {", "upstream: {callTimeout: 2s}\nlists: {")
 	g := hurried.group(t, "times")
 	thing := hurried.thing(t, g, "times-late", "westus")
 	hurried.holdPages(t, "times-pages")

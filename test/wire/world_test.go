@@ -137,7 +137,7 @@ func (w *world) start(t *testing.T, server string, edit func(configuration strin
 		t.Fatal(err)
 	}
 	p := harness.Start(t, "portico", folder, w.program.Portico, "serve", "--config", file)
-	for deadline := time.Now().Add(60 * time.Second); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := time.Now().Add(patience); ; time.Sleep(50 * time.Millisecond) {
 		res, err := w.client.Get("http://" + g.admin + "/readyz")
 		if err == nil {
 			_ = res.Body.Close()
@@ -162,7 +162,7 @@ func (w *world) configuration(g gateway, server string) string {
 %smetadata: {name: Wire, loginEndpoint: "https://login.portico.test", audiences: ["https://management.portico.test"], tenant: %s}
 auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db}
-index: {pollFloor: 1h} # what the gateway asks by itself would mix with the rows' own requests
+index: {sendWithin: 10s, pollFloor: 1h} # what the gateway asks by itself would mix with the rows' own requests
 lists: {tokenKeys: [{id: one, key: `+tokenKey+`}]}
 regions:
   - {name: westus, displayName: West US, pairedRegion: eastus}

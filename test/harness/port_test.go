@@ -1,0 +1,34 @@
+package harness
+
+import (
+	"net"
+	"testing"
+)
+
+// What one binary claims, no other gets: as long as it lives something listens
+// on the first port of the block, and claiming it anew fails.
+func TestPortsAreClaimed(t *testing.T) {
+	given := map[string]bool{}
+	for range 2*blockSize + 1 { // of three blocks at least
+		address := FreeAddress(t)
+		if given[address] {
+			t.Fatalf("%s was given out twice", address)
+		}
+		given[address] = true
+	}
+	portsMu.Lock()
+	defer portsMu.Unlock()
+	if len(claims) < 3 {
+		t.Errorf("%d blocks are claimed", len(claims))
+	}
+	for _, claim := range claims {
+		address := claim.Addr().String()
+		if again, err := net.Listen("tcp", address); err == nil {
+			_ = again.Close()
+			t.Errorf("%s, by which a block is claimed, is free", address)
+		}
+		if given[address] {
+			t.Errorf("%s was given out", address)
+		}
+	}
+}
