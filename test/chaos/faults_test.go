@@ -100,12 +100,19 @@ func (r *run) mischief(ctx context.Context, t *testing.T, random *rand.Rand) {
 		if random.IntN(3) == 0 {
 			method, name, argument = http.MethodGet, "slow", time.Duration(random.Int64N(int64(askTimeout))).Round(time.Millisecond).String()
 		}
+		region, path := r.site.regions[random.IntN(len(harness.RegionNames()))], ""
+		if random.IntN(8) == 0 { // what is told of subscriptions, to the global endpoint, too
+			id := subscriptions[random.IntN(len(subscriptions))]
+			region, path = r.site.regions[random.IntN(len(r.site.regions))], "/subscriptions/"+id
+			if method = http.MethodPut; id != subscriptions[0] && random.IntN(4) == 0 {
+				name, argument = "status", "202" // it is not done
+			}
+		}
 		text := name
 		if argument != "" {
 			text += "=" + argument
 		}
-		body := fmt.Sprintf(`{"method":%q,"fault":%q,"count":%d}`, method, text, 1+random.IntN(2))
-		region := r.site.regions[random.IntN(len(harness.RegionNames()))]
+		body := fmt.Sprintf(`{"method":%q,"pathContains":%q,"fault":%q,"count":%d}`, method, path, text, 1+random.IntN(2))
 		a, err := region.Call(ctx, harness.Request{Method: http.MethodPost, Path: "/contoso/faults", Body: body})
 		switch {
 		case err != nil: // it is down
