@@ -24,17 +24,11 @@ const (
 	// has its time, also with a gateway that has died, and gateways and the store
 	// are down meanwhile.
 	batchBound = 60 * time.Second
-	// carriedBound is how long the requests of a batch may still be sent of which
-	// nobody knows whether it was taken, or whether it has ended: for as long as
-	// the run may take.
-	carriedBound = time.Hour
 )
 
-// What the parts of a batch are answered with where theirs is not known.
-const (
-	noEnd          = "no end of the batch"
-	outcomeUnknown = "500 outcome unknown"
-)
+// outcomeUnknown is what the parts of a batch are answered with where theirs is
+// not known.
+const outcomeUnknown = "500 outcome unknown"
 
 // part is one request of a batch.
 type part struct {

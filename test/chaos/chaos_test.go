@@ -123,8 +123,11 @@ func (r *run) work(t *testing.T, f form, seed uint64) {
 		r.clerks = append(r.clerks, k)
 		making.Go(func() { k.work(mischief) })
 	}
-	r.strike(ctx, t, schedule(random(0), f.kills, r.site.shared()))
+	faults := schedule(random(0), f.kills, r.site.shared())
+	last := len(faults) - 1
+	r.strike(ctx, t, faults[:last])
 	working.Wait()
+	r.strike(ctx, t, faults[last:])
 	peace()
 	making.Wait()
 	if sent := r.writes.Load(); sent < f.writes {

@@ -113,7 +113,7 @@ func (c *client) record(o operation, at time.Duration) operation {
 		case noAnswer:
 			o.Return = o.Call + effectBound
 		case noEnd:
-			o.Return = o.Call + carriedBound
+			o.Return = o.Call + endless
 		case outcomeUnknown:
 			o.Return += effectBound
 		default:
@@ -125,7 +125,15 @@ func (c *client) record(o operation, at time.Duration) operation {
 	return o
 }
 
-const noAnswer = "no answer"
+const (
+	noAnswer = "no answer"
+	// noEnd: it may still be carried out for as long as the run takes. Nobody knows
+	// whether the batch that it was in was taken, or has ended; or it was the last
+	// thing that a client asked for.
+	noEnd = "no end was seen"
+)
+
+const endless = time.Hour
 
 // unanswered tells what a call without an answer may have done.
 func unanswered(err error) (verdict, string) {

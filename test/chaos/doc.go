@@ -9,8 +9,10 @@
 // after nobody waits for the answer any more. One group is deleted with what it
 // holds and made anew all the while. Subscriptions change, are registered and
 // deleted and made anew, and providers have to be told. Some writes come in
-// batches, short ones and such as a job carries; and at last each client leaves a
-// resource to a PATCH of which nobody hears the end.
+// batches, short ones and such as a job carries. Most kills wait for a gateway
+// that is in the midst of the group's deletion; and at last each client leaves a
+// resource to a PATCH of which nobody hears the end, and another to an operation
+// that nobody waits for, and all gateways are killed once more.
 //
 // Five things are judged:
 //

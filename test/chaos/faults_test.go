@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
@@ -22,10 +23,44 @@ func (r *run) strike(ctx context.Context, t *testing.T, faults []fault) {
 			t.Errorf("no time is left for: %v", f)
 			return
 		}
+		if f.aimed {
+			f.of = r.aim(ctx, f)
+		}
 		t.Logf("%8v  %v", r.clock().Round(time.Millisecond), f)
 		r.count.fault(f.kind.String())
 		r.do(ctx, t, f)
 	}
+}
+
+// aimBound is how long a fault waits for a group's deletion.
+const aimBound = 4 * time.Second
+
+// aim waits for a gateway that is in the midst of a group's deletion, and chooses
+// that as the one to be killed. Where none is within a bound, any will do.
+func (r *run) aim(ctx context.Context, f fault) (of int) {
+	ctx, cancel := context.WithTimeout(ctx, aimBound)
+	defer cancel()
+	for ; ctx.Err() == nil; pause(ctx, 20*time.Millisecond) {
+		for i, g := range r.site.gateways {
+			if !deletes(ctx, g) {
+				continue
+			}
+			r.count.fault("kill a gateway in the midst of a group's deletion")
+			if f.kind == pauseAndKill { // which kills the next one
+				i += len(r.site.gateways) - 1
+			}
+			return i
+		}
+	}
+	return f.of
+}
+
+// inDeletion are the resources of the groups that a gateway is deleting.
+var inDeletion = regexp.MustCompile(`(?m)^portico_group_delete_resources\{[^}]*\} [1-9]`)
+
+func deletes(ctx context.Context, g *harness.Portico) bool {
+	a, err := g.TryAdmin(ctx, harness.Request{Method: http.MethodGet, Path: "/metrics"})
+	return err == nil && inDeletion.Match(a.Body)
 }
 
 func (r *run) do(ctx context.Context, t *testing.T, f fault) {

@@ -208,34 +208,6 @@ func accepted(o operation, a harness.Answer, err error) bool {
 	return err == nil && a.Status == http.StatusAccepted && o.Verb != patch
 }
 
-// muffle has the provider of a resource carry out the next PATCH of it, but give
-// no answer, or none in time.
-func (c *client) muffle(ctx context.Context, on resource) {
-	faults := []string{"reset-after", "delay=" + longestDelay.String(), "late=" + (latest / 4).String(), "late=" + latest.String()}
-	body := fmt.Sprintf(`{"method":"PATCH","pathContains":%q,"fault":%q,"count":1}`, on.path(on.name), faults[c.random.IntN(len(faults))])
-	for _, region := range c.site.regions {
-		if region.Region != c.hint(on) {
-			continue
-		}
-		a, err := region.Call(ctx, harness.Request{Method: http.MethodPost, Path: "/contoso/faults", Body: body})
-		if err == nil && a.Status == http.StatusCreated {
-			c.count.fault("provider: PATCH without an answer")
-		}
-	}
-}
-
-// farewell leaves a resource to a PATCH of which nobody hears the end: no write
-// that comes later tells the index what has become of it.
-func (c *client) farewell(ctx context.Context) {
-	on := c.resources[(3*c.number+1)%len(c.resources)]
-	if c.get(ctx, on, c.replica()).Verdict == absent {
-		c.put(ctx, on, c.replica(), c.elsewhere(""))
-	}
-	c.muffle(ctx, on)
-	o, r := c.patching(on, c.replica())
-	c.call(ctx, o, on, r)
-}
-
 // relocate deletes a resource, waits for the end, and creates it in another
 // region at once, through any replica. One time in two another replica has read
 // the resource just before, so that it remembers the old region, and is asked
