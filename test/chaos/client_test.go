@@ -36,6 +36,7 @@ type run struct {
 
 	respite    atomic.Int64 // until when no group is deleted
 	dissolving atomic.Int64 // clients that delete a group
+	wanted     atomic.Bool  // that one more does
 	pace       time.Duration
 	tempered   int // histories whose judgement was tried with a stale read
 

@@ -35,12 +35,17 @@ func (r *run) strike(ctx context.Context, t *testing.T, faults []fault) {
 // aimBound is how long a fault waits for a group's deletion.
 const aimBound = 4 * time.Second
 
-// aim waits for a gateway that is in the midst of a group's deletion, and chooses
-// that as the one to be killed. Where none is within a bound, any will do.
+// aim has a client delete a group, waits for a gateway that is in the midst of
+// that, and chooses it as the one to be killed. Where none is within a bound, any
+// will do.
 func (r *run) aim(ctx context.Context, f fault) (of int) {
 	ctx, cancel := context.WithTimeout(ctx, aimBound)
 	defer cancel()
-	for ; ctx.Err() == nil; pause(ctx, 20*time.Millisecond) {
+	for n := 0; ctx.Err() == nil; n++ {
+		if n%25 == 0 {
+			r.wanted.Store(true)
+		}
+		pause(ctx, 20*time.Millisecond)
 		for i, g := range r.site.gateways {
 			if !deletes(ctx, g) {
 				continue

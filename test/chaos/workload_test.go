@@ -41,6 +41,10 @@ func (c *client) work(ctx context.Context) {
 
 // act does one thing that a client does.
 func (c *client) act(ctx context.Context) {
+	if c.wanted.CompareAndSwap(true, false) {
+		c.group(ctx)
+		return
+	}
 	on := c.choose()
 	switch n := c.random.IntN(100); {
 	case n < 3:
