@@ -77,6 +77,7 @@ func TestChaos(t *testing.T) {
 	worked := r.clock()
 	r.site.calm(t)
 	quiet := r.site.settle(t, restBound)
+	r.lastRests(t)
 	r.lastReads(t)
 	r.site.lists(t)
 	begun := r.clock()
@@ -116,8 +117,17 @@ func (r *run) work(t *testing.T, f form, seed uint64) {
 	}
 	mischief, peace := context.WithCancel(ctx)
 	making.Go(func() { r.mischief(mischief, t, random(1000)) })
-	r.strike(ctx, t, schedule(random(0), f.kills, r.site.shared()))
+	for n, id := range subscriptions {
+		c := &client{run: r, number: clients + 1 + n, random: random(uint64(2000 + n))}
+		k := &clerk{client: c, id: id, answered: map[string]bool{}}
+		r.clerks = append(r.clerks, k)
+		making.Go(func() { k.work(mischief) })
+	}
+	faults := schedule(random(0), f.kills, r.site.shared())
+	last := len(faults) - 1
+	r.strike(ctx, t, faults[:last])
 	working.Wait()
+	r.strike(ctx, t, faults[last:])
 	peace()
 	making.Wait()
 	if sent := r.writes.Load(); sent < f.writes {

@@ -7,18 +7,28 @@
 // providers refuse, reset connections before and after they applied a write,
 // stall, delay, answer when the answer is no longer true, and apply writes long
 // after nobody waits for the answer any more. One group is deleted with what it
-// holds and made anew all the while.
+// holds and made anew all the while. Subscriptions change, are registered and
+// deleted and made anew, and providers have to be told. Some writes come in
+// batches, short ones and such as a job carries. Most kills wait for a gateway
+// that is in the midst of the group's deletion; and at last each client leaves a
+// resource to a PATCH of which nobody hears the end, and another to an operation
+// that nobody waits for, and all gateways are killed once more.
 //
-// Four things are judged afterwards:
+// Five things are judged:
 //
 //   - Within a bounded time without further faults the index says what the
 //     providers hold: the same ids in the same casing and regions, no row in
 //     doubt, no write open, no work left over, no quota miscounted. So do the
 //     lists that each gateway gives, tags included.
-//   - What the clients saw is linearizable, resource by resource. The model is
-//     in model_test.go, with what it says about answers that leave things open
-//     and about groups that are deleted. It is shown to find a stale read put in
-//     by hand, at the end and just after the delete of the resource's group.
+//   - What the clients saw is linearizable, resource by resource. Each request of
+//     a batch counts as a call of its own; those of one that was cut off may have
+//     been sent or not. The model is in model_test.go, with what it says about
+//     answers that leave things open and about groups that are deleted. It is shown
+//     to find a stale read put in by hand, at the end and just after the delete of
+//     the resource's group.
+//   - Whenever nothing is left to be told of a subscription, amid the faults and in
+//     the end, every endpoint knows its newest state for each namespace, and learns
+//     nothing older afterwards.
 //   - No group was said to be gone while a provider held something of it.
 //   - No answer was one that a client should never get.
 //

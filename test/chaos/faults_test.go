@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"regexp"
 	"testing"
 	"time"
 
@@ -22,10 +23,49 @@ func (r *run) strike(ctx context.Context, t *testing.T, faults []fault) {
 			t.Errorf("no time is left for: %v", f)
 			return
 		}
+		if f.aimed {
+			f.of = r.aim(ctx, f)
+		}
 		t.Logf("%8v  %v", r.clock().Round(time.Millisecond), f)
 		r.count.fault(f.kind.String())
 		r.do(ctx, t, f)
 	}
+}
+
+// aimBound is how long a fault waits for a group's deletion.
+const aimBound = 4 * time.Second
+
+// aim has a client delete a group, waits for a gateway that is in the midst of
+// that, and chooses it as the one to be killed. Where none is within a bound, any
+// will do.
+func (r *run) aim(ctx context.Context, f fault) (of int) {
+	ctx, cancel := context.WithTimeout(ctx, aimBound)
+	defer cancel()
+	for n := 0; ctx.Err() == nil; n++ {
+		if n%25 == 0 {
+			r.wanted.Store(true)
+		}
+		pause(ctx, 20*time.Millisecond)
+		for i, g := range r.site.gateways {
+			if !deletes(ctx, g) {
+				continue
+			}
+			r.count.fault("kill a gateway in the midst of a group's deletion")
+			if f.kind == pauseAndKill { // which kills the next one
+				i += len(r.site.gateways) - 1
+			}
+			return i
+		}
+	}
+	return f.of
+}
+
+// inDeletion are the resources of the groups that a gateway is deleting.
+var inDeletion = regexp.MustCompile(`(?m)^portico_group_delete_resources\{[^}]*\} [1-9]`)
+
+func deletes(ctx context.Context, g *harness.Portico) bool {
+	a, err := g.TryAdmin(ctx, harness.Request{Method: http.MethodGet, Path: "/metrics"})
+	return err == nil && inDeletion.Match(a.Body)
 }
 
 func (r *run) do(ctx context.Context, t *testing.T, f fault) {
@@ -100,12 +140,19 @@ func (r *run) mischief(ctx context.Context, t *testing.T, random *rand.Rand) {
 		if random.IntN(3) == 0 {
 			method, name, argument = http.MethodGet, "slow", time.Duration(random.Int64N(int64(askTimeout))).Round(time.Millisecond).String()
 		}
+		region, path := r.site.regions[random.IntN(len(harness.RegionNames()))], ""
+		if random.IntN(8) == 0 { // what is told of subscriptions, to the global endpoint, too
+			id := subscriptions[random.IntN(len(subscriptions))]
+			region, path = r.site.regions[random.IntN(len(r.site.regions))], "/subscriptions/"+id
+			if method = http.MethodPut; id != subscriptions[0] && random.IntN(4) == 0 {
+				name, argument = "status", "202" // it is not done
+			}
+		}
 		text := name
 		if argument != "" {
 			text += "=" + argument
 		}
-		body := fmt.Sprintf(`{"method":%q,"fault":%q,"count":%d}`, method, text, 1+random.IntN(2))
-		region := r.site.regions[random.IntN(len(harness.RegionNames()))]
+		body := fmt.Sprintf(`{"method":%q,"pathContains":%q,"fault":%q,"count":%d}`, method, path, text, 1+random.IntN(2))
 		a, err := region.Call(ctx, harness.Request{Method: http.MethodPost, Path: "/contoso/faults", Body: body})
 		switch {
 		case err != nil: // it is down

@@ -73,16 +73,12 @@ func (c *client) pollOf(accepted harness.Answer) func(context.Context) progress 
 	if link == "" {
 		link, read = accepted.Header.Get("Location"), resultOf
 	}
-	if link == "" {
-		return nil
-	}
-	at, err := url.Parse(link)
-	if err != nil || "http://"+at.Host != c.site.gateways[0].URL {
-		c.count.surprise("a polling URL that is not the front door's: " + link)
+	path := c.pollingPath(link)
+	if path == "" {
 		return nil
 	}
 	return func(ctx context.Context) progress {
-		a, err := c.ask(ctx, c.replica(), harness.Request{Method: http.MethodGet, Path: at.RequestURI()})
+		a, err := c.ask(ctx, c.replica(), harness.Request{Method: http.MethodGet, Path: path})
 		if err != nil {
 			return running
 		}
@@ -91,6 +87,19 @@ func (c *client) pollOf(accepted harness.Answer) func(context.Context) progress 
 		}
 		return read(a)
 	}
+}
+
+// pollingPath is what to ask any replica for, "" where there is no polling URL.
+func (c *client) pollingPath(link string) string {
+	if link == "" {
+		return ""
+	}
+	at, err := url.Parse(link)
+	if err != nil || "http://"+at.Host != c.site.gateways[0].URL {
+		c.count.surprise("a polling URL that is not the front door's: " + link)
+		return ""
+	}
+	return at.RequestURI()
 }
 
 // statusOf reads the answer of an Azure-AsyncOperation.

@@ -65,9 +65,8 @@ func (c *client) group(ctx context.Context) {
 // delay has each region carry out one deletion in a group late.
 func (c *client) delay(ctx context.Context, name string) {
 	late := latest/2 + time.Duration(c.random.Int64N(int64(latest/2)))
-	body := fmt.Sprintf(`{"method":"DELETE","pathContains":%q,"fault":"late=%v","count":1}`, groupPath(name)+"/", late.Round(time.Millisecond))
 	for _, region := range c.site.regions {
-		if a, err := region.Call(ctx, harness.Request{Method: http.MethodPost, Path: "/contoso/faults", Body: body}); err == nil && a.Status == http.StatusCreated {
+		if plant(ctx, region, http.MethodDelete, groupPath(name)+"/", fmt.Sprintf("late=%v", late.Round(time.Millisecond)), 1) {
 			c.count.fault("provider: late deletion in a group")
 		}
 	}

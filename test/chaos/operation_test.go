@@ -78,6 +78,7 @@ type operation struct {
 	Replica  int
 	Verb     verb
 	Form     string // how an asynchronous write was carried out; "" synchronously
+	Batched  bool   // with others, in one call
 	Region   string // of a PUT
 	Value    int64  // of a PUT, unlike that of any other
 	Verdict  verdict
@@ -109,6 +110,9 @@ func (o operation) String() string {
 	}
 	if o.Form != "" {
 		text += " (" + o.Form + ")"
+	}
+	if o.Batched {
+		text += " (in a batch)"
 	}
 	text += " -> " + o.Verdict.String()
 	if o.Verdict == seen {

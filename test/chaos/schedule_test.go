@@ -46,7 +46,10 @@ type fault struct {
 	kind kind
 	at   float64 // the share of the writes that have been sent by then
 	of   int     // which gateway or region
-	hold time.Duration
+	// aimed: it waits for a gateway that is in the midst of a group's deletion, and
+	// kills that one.
+	aimed bool
+	hold  time.Duration
 }
 
 func (f fault) String() string {
@@ -56,10 +59,14 @@ func (f fault) String() string {
 // schedule spreads faults over a run of some length: kills of gateways as many
 // as asked for, and other faults among them. The same numbers give the same
 // schedule. Where the store is shared it is struck too, and its primary is lost
-// once, in the second half.
+// once, in the second half. The last fault, when the clients have gone, is a kill.
 func schedule(random *rand.Rand, kills int, shared bool) []fault {
 	var wanted []kind
-	left := kills
+	last := fault{kind: killGateway, at: 1}
+	if shared && kills > 1 {
+		last.kind = killGateways
+	}
+	left := kills - last.kind.kills()
 	if shared {
 		for range max(1, kills/6) {
 			wanted = append(wanted, restartStore, crashStore, pauseStore)
@@ -90,7 +97,9 @@ func schedule(random *rand.Rand, kills int, shared bool) []fault {
 			at:   (float64(i) + 0.2 + 0.6*random.Float64()) / float64(len(wanted)),
 			of:   random.IntN(1 << 10),
 			hold: shortestPause + time.Duration(random.Int64N(int64(longestPause-shortestPause))),
+
+			aimed: k.kills() > 0 && random.IntN(3) > 0,
 		})
 	}
-	return all
+	return append(all, last)
 }

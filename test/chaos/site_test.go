@@ -65,6 +65,7 @@ index:
   sweepInterval: %v
 jobs: {lease: %v}
 operations: {retryAfterMin: 1s, retryAfterMax: 2s}
+batch: {immediate: %d, atOnce: %d, perCaller: 1000}
 `
 
 // site is everything that runs: the store, the providers, the gateways. Without
@@ -84,8 +85,11 @@ func newSite(t *testing.T, shared bool, sweeps time.Duration) *site {
 	t.Helper()
 	s := &site{}
 	config := harness.Config{
-		Endpoints: map[string]string{}, NoETags: true,
-		Extra: fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease),
+		Endpoints: map[string]string{}, NoETags: true, InsightRegistration: "required",
+		Extra: fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease, shortBatch, shortBatch),
+	}
+	for _, id := range subscriptions {
+		config.Subscriptions = append(config.Subscriptions, harness.Subscription{ID: id, TenantID: harness.TenantID, DisplayName: id, State: "Enabled"})
 	}
 	for _, region := range append(harness.RegionNames(), "global") {
 		c := harness.StartContoso(t, region, harness.ContosoOptions{})
@@ -103,6 +107,9 @@ func newSite(t *testing.T, shared bool, sweeps time.Duration) *site {
 		s.gateways = harness.StartReplicas(t, 1, config)
 		s.open(t, "sqlite", "file:"+s.gateways[0].Database+"?_pragma=busy_timeout(5000)")
 	}
+	s.gateways[0].Do(t, harness.Request{
+		Method: http.MethodPost, Path: "/subscriptions/" + harness.SubscriptionID + "/providers/" + registered + "/register" + groupVersion,
+	}).Want(t, 200)
 	for _, group := range groups {
 		s.gateways[0].Do(t, putGroup(group, 0)).Want(t, 201)
 	}

@@ -53,7 +53,7 @@ func (s *site) differences(ctx context.Context, t *testing.T) ([]string, error) 
 			all = append(all, fmt.Sprintf("%s is not at rest: %v, verify %d, following %d", r.id, r.phase, r.verify, r.following))
 		}
 	}
-	for _, look := range []func(context.Context, map[string]row) ([]string, error){s.unfinished, s.miscounted} {
+	for _, look := range []func(context.Context, map[string]row) ([]string, error){s.unfinished, s.miscounted, s.untold} {
 		more, err := look(ctx, rows)
 		if err != nil {
 			return nil, err
@@ -83,7 +83,7 @@ func (s *site) unfinished(ctx context.Context, rows map[string]row) ([]string, e
 	var all []string
 	for _, q := range []struct{ what, text string }{
 		{"an open write", `SELECT key FROM intents`},
-		{"work that has not ended", `SELECT kind || ' ' || subject FROM jobs WHERE kind IN ('verify', 'follow', 'group-delete') AND state < 2`},
+		{"work that has not ended", `SELECT kind || ' ' || subject FROM jobs WHERE kind IN ('verify', 'follow', 'group-delete', 'batch') AND state < 2`},
 		{"work that failed", `SELECT kind || ' ' || subject FROM jobs WHERE state = 3`},
 		{"a stray", `SELECT region || ' ' || id FROM strays`},
 	} {

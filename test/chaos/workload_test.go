@@ -36,12 +36,19 @@ func (c *client) work(ctx context.Context) {
 		c.act(ctx)
 		pause(ctx, time.Duration(c.random.Int64N(int64(2*c.pace))))
 	}
+	c.farewell(ctx)
 }
 
 // act does one thing that a client does.
 func (c *client) act(ctx context.Context) {
+	if c.wanted.CompareAndSwap(true, false) {
+		c.group(ctx)
+		return
+	}
 	on := c.choose()
 	switch n := c.random.IntN(100); {
+	case n < 3:
+		c.batch(ctx)
 	case n < 25:
 		c.put(ctx, on, c.replica(), c.region(on))
 	case n < 37:
@@ -112,37 +119,97 @@ func (c *client) form(forms []string) (string, http.Header) {
 		"X-Contoso-Operation-Path", places[c.random.IntN(len(places))])
 }
 
-func (c *client) put(ctx context.Context, on resource, replica int, region string) operation {
+// putting, removing, patching and reading make an operation of their kind, and
+// the request that asks for it.
+func (c *client) putting(on resource, replica int, region string) (operation, harness.Request) {
 	c.writes.Add(1)
 	value := c.values.Add(1)
 	form, header := c.form(putForms)
 	o := c.begin(put, on, replica)
 	o.Region, o.Value, o.Form = region, value, form
-	a, err := c.ask(ctx, replica, harness.Request{
+	return o, harness.Request{
 		Method: http.MethodPut, Path: on.path(c.casing(on)) + version, Header: header,
 		Body: fmt.Sprintf(`{"location":%q,"properties":{"value":%d}}`, region, value),
-	})
-	o = c.written(o, on, a, err)
-	if o.Verdict == created || o.Verdict == replaced {
-		c.remember(on, region)
 	}
-	if err == nil && a.Status == http.StatusAccepted {
+}
+
+func (c *client) removing(on resource, replica int) (operation, harness.Request) {
+	c.writes.Add(1)
+	form, header := c.form(removeForms)
+	o := c.begin(remove, on, replica)
+	o.Form = form
+	return o, harness.Request{Method: http.MethodDelete, Path: on.path(c.casing(on)) + version, Header: header}
+}
+
+func (c *client) patching(on resource, replica int) (operation, harness.Request) {
+	c.writes.Add(1)
+	form, header := c.form(patchForms)
+	o := c.begin(patch, on, replica)
+	o.Form = form
+	return o, harness.Request{
+		Method: http.MethodPatch, Path: on.path(c.casing(on)) + version, Header: header,
+		Body: fmt.Sprintf(`{"tags":{"patched":"%d"}}`, c.values.Add(1)),
+	}
+}
+
+func (c *client) reading(v verb, on resource, replica int) (operation, harness.Request) {
+	return c.begin(v, on, replica), harness.Request{Method: v.String(), Path: on.path(c.casing(on)) + version}
+}
+
+func (c *client) put(ctx context.Context, on resource, replica int, region string) operation {
+	o, r := c.putting(on, replica, region)
+	return c.call(ctx, o, on, r)
+}
+
+func (c *client) remove(ctx context.Context, on resource, replica int) operation {
+	o, r := c.removing(on, replica)
+	return c.call(ctx, o, on, r)
+}
+
+// patch changes a resource's tag. One time in three its answer is lost.
+func (c *client) patch(ctx context.Context, on resource) operation {
+	if c.random.IntN(3) == 0 {
+		c.muffle(ctx, on)
+	}
+	o, r := c.patching(on, c.replica())
+	return c.call(ctx, o, on, r)
+}
+
+func (c *client) get(ctx context.Context, on resource, replica int) operation {
+	o, r := c.reading(get, on, replica)
+	return c.call(ctx, o, on, r)
+}
+
+func (c *client) head(ctx context.Context, on resource, replica int) operation {
+	o, r := c.reading(head, on, replica)
+	return c.call(ctx, o, on, r)
+}
+
+// call asks for an operation and sees to its end.
+func (c *client) call(ctx context.Context, o operation, on resource, r harness.Request) operation {
+	a, err := c.ask(ctx, o.Replica, r)
+	o = c.answered(o, on, a, err)
+	if accepted(o, a, err) {
 		o = c.follow(ctx, o, on, a)
 	}
 	return c.finish(ctx, o)
 }
 
-func (c *client) remove(ctx context.Context, on resource, replica int) operation {
-	c.writes.Add(1)
-	form, header := c.form(removeForms)
-	o := c.begin(remove, on, replica)
-	o.Form = form
-	a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodDelete, Path: on.path(c.casing(on)) + version, Header: header})
-	o = c.written(o, on, a, err)
-	if err == nil && a.Status == http.StatusAccepted {
-		o = c.follow(ctx, o, on, a)
+// answered makes an operation of its answer.
+func (c *client) answered(o operation, on resource, a harness.Answer, err error) operation {
+	if !o.Verb.writes() {
+		return c.read(o, on, a, err)
 	}
-	return c.finish(ctx, o)
+	o = c.written(o, on, a, err)
+	if o.Verdict == created || o.Verdict == replaced {
+		c.remember(on, o.Region)
+	}
+	return o
+}
+
+// accepted tells an answer whose operation is to be followed.
+func accepted(o operation, a harness.Answer, err error) bool {
+	return err == nil && a.Status == http.StatusAccepted && o.Verb != patch
 }
 
 // relocate deletes a resource, waits for the end, and creates it in another
@@ -165,31 +232,6 @@ func (c *client) relocate(ctx context.Context, on resource) {
 			c.head(ctx, on, reader)
 		}
 	}
-}
-
-func (c *client) patch(ctx context.Context, on resource) {
-	c.writes.Add(1)
-	replica := c.replica()
-	form, header := c.form(patchForms)
-	o := c.begin(patch, on, replica)
-	o.Form = form
-	a, err := c.ask(ctx, replica, harness.Request{
-		Method: http.MethodPatch, Path: on.path(c.casing(on)) + version, Header: header,
-		Body: fmt.Sprintf(`{"tags":{"patched":"%d"}}`, c.values.Add(1)),
-	})
-	c.finish(ctx, c.written(o, on, a, err))
-}
-
-func (c *client) get(ctx context.Context, on resource, replica int) operation {
-	o := c.begin(get, on, replica)
-	a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodGet, Path: on.path(c.casing(on)) + version})
-	return c.finish(ctx, c.read(o, on, a, err))
-}
-
-func (c *client) head(ctx context.Context, on resource, replica int) operation {
-	o := c.begin(head, on, replica)
-	a, err := c.ask(ctx, replica, harness.Request{Method: http.MethodHead, Path: on.path(c.casing(on)) + version})
-	return c.finish(ctx, c.read(o, on, a, err))
 }
 
 // child writes to a resource below a machine. What becomes of it is not part of

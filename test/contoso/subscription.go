@@ -26,6 +26,7 @@ type subscription struct {
 type noticed struct {
 	Namespace   string    `json:"namespace,omitempty"` // folded; "": all that the endpoint serves
 	State       string    `json:"state"`
+	QuotaID     string    `json:"quotaId,omitempty"`
 	Time        time.Time `json:"time"`
 	Correlation string    `json:"correlationId,omitempty"`
 }
@@ -112,7 +113,7 @@ func (p *Provider) subscriptionNotice(c *call) (answer, error) {
 	}
 	return p.transact(func(t *tx) (answer, error) {
 		key := fold(c.address.subscription)
-		entry := noticed{fold(namespace), state, p.now().UTC(), c.header.Get("x-ms-correlation-request-id")}
+		entry := noticed{fold(namespace), state, quotaOf(body), p.now().UTC(), c.header.Get("x-ms-correlation-request-id")}
 		t.change.Subscriptions = map[string]*subscription{key: t.subscriptions[key].told(namespace, entry, body.bytes())}
 		if state == subscriptionDeleted {
 			t.forget(c.address.key(), namespace)
@@ -137,6 +138,19 @@ func namespaceOf(body object) string {
 		return ""
 	}
 	return at.Properties.AdditionalProperties.ResourceProviderProperties.ResourceProviderNamespace
+}
+
+// quotaOf is the quotaId that a notice tells, "" where it tells none.
+func quotaOf(body object) string {
+	var at struct {
+		Properties struct {
+			QuotaID string `json:"quotaId"`
+		} `json:"properties"`
+	}
+	if json.Unmarshal(body.bytes(), &at) != nil {
+		return ""
+	}
+	return at.Properties.QuotaID
 }
 
 // told gives the subscription as a notice leaves it. s may be nil.

@@ -3,12 +3,14 @@ package harness
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"path/filepath"
 	"slices"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // ContosoOptions vary a provider endpoint. The zero value keeps its state in
@@ -125,21 +127,49 @@ type Told struct {
 	// namespace in lower case.
 	Namespaces map[string]string
 	Notices    map[string]Notice
-	Journal    []struct{ Namespace, State string } // in the order of their arrival
+	Journal    []ToldOnce // in the order of their arrival
+}
+
+// ToldOnce is one notice, of which the endpoint keeps the gist.
+type ToldOnce struct {
+	Namespace, State, QuotaID string
+	Time                      time.Time
 }
 
 // Notice is one as the provider received it.
 type Notice struct {
 	State      string
-	Properties struct{ TenantID, QuotaID string }
+	Properties struct {
+		TenantID, QuotaID  string
+		RegisteredFeatures []struct{ Name, State string }
+	}
 }
 
 // Told are the subscriptions that the endpoint was told of, by id.
 func (c *Contoso) Told(t testing.TB) map[string]Told {
 	t.Helper()
-	var told map[string]Told
-	c.record(t, "/contoso/subscriptions", &told)
+	told, err := c.TryTold(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
 	return told
+}
+
+// TryTold is [Contoso.Told] for any goroutine, and for endpoints that may be down.
+func (c *Contoso) TryTold(ctx context.Context) (map[string]Told, error) {
+	a, err := c.Call(ctx, Request{Method: http.MethodGet, Path: "/contoso/subscriptions"})
+	if err != nil {
+		return nil, err
+	}
+	var told struct{ Value map[string]Told }
+	err = json.Unmarshal(a.Body, &told)
+	if err == nil && a.Status != http.StatusOK {
+		err = fmt.Errorf("status %d", a.Status)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("contoso %s, what it was told: %w; body: %s", c.Region, err, a.Body)
+	}
+	return told.Value, nil
 }
 
 // IDs are the ids of all resources that the endpoint holds, as it writes them.
