@@ -79,7 +79,8 @@ func TestActionOf(t *testing.T) {
 		"POST /subscriptions/s/providers/Contoso.Compute/register":                                    "Contoso.Compute/register/action",
 		"PUT /subscriptions/s/tagNames/n/tagValues/v":                                                 "Microsoft.Resources/subscriptions/tagNames/tagValues/write",
 		"POST /batch": "Microsoft.Resources/batch/action",
-		"PUT /":       "Microsoft.Resources//write",
+		"DELETE /subscriptions/s/resourceGroups/g/providers/Contoso.Compute//virtualMachines/m": "Contoso.Compute/virtualMachines/delete",
+		"PUT /": "Microsoft.Resources/write",
 	} {
 		method, path, _ := strings.Cut(request, " ")
 		if got := actionOf(method, path); got != want {

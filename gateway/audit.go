@@ -65,9 +65,10 @@ func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 
 // actionOf names what a request does as roles do: the namespace, the types, and
 // the verb, such as Contoso.Compute/virtualMachines/write. Namespace and types
-// are spelled as the client did.
+// are spelled as the client did; empty segments, which the az CLI sends, count for
+// nothing.
 func actionOf(method, path string) string {
-	segments := strings.Split(strings.Trim(path, "/"), "/")
+	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' })
 	namespace, types := "Microsoft.Resources", segments
 	for i := len(segments) - 2; i >= 0; i -= 2 {
 		if i%2 == 0 && strings.EqualFold(segments[i], "providers") && i+2 < len(segments) {
