@@ -63,6 +63,7 @@ func nestedResources(t *testing.T, c azure) {
 		step{command: `resource show ` + disk + `--query [name,location]`, prints: `["disk","eastus"]`},
 		step{command: `resource list -g nested --query [].[name,type]`, prints: `[["vm","Contoso.Compute/virtualMachines"],["vm/disk","Contoso.Compute/virtualMachines/disks"]]`},
 		step{command: `resource delete -g nested -n vm ` + machines},
+		step{command: `resource wait --deleted --interval 1 ` + disk},
 		step{command: `resource list -g nested`, prints: `[]`},
 	)
 }
