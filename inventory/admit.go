@@ -41,7 +41,25 @@ func (w *Write) admittedByRegistration(t *tx) error {
 }
 
 // mayClose tells whether a group of which this is left may go. Neither a row nor
-// a write that may still be on its way, whoever sent it, may outlive it.
+// a call that may still be running, whoever makes it, may outlive it. What is only
+// of unknown fate leaves a fence.
 func mayClose(left *GroupNotEmptyError) bool {
 	return left.Total == 0 && left.Intents == 0 && len(left.Strays) == 0
+}
+
+// underWay counts the open writes whose call may still be running. All others are
+// of unknown fate, and hold no group back.
+func (s state) underWay(now int64) (n int) {
+	for _, in := range s.open {
+		if !in.over(now) {
+			n++
+		}
+	}
+	return n
+}
+
+// absent tells whether a row is of a resource that is not there: Portico's own GET
+// said so of this generation, and no followed create can make it untrue.
+func (s state) absent(generation [16]byte) bool {
+	return s.row.generation == generation && !s.row.followPut
 }

@@ -40,9 +40,12 @@ const (
 	TooYoung
 	// NoGroup: the resource group does not exist. It is not made.
 	NoGroup
+	// Fenced: a fence stands on the ID, so that it can only be a write that landed
+	// late. The fence's job sees to it.
+	Fenced
 )
 
-var adoptResults = [...]string{"Adopted", "Known", "Strayed", "TooYoung", "NoGroup"}
+var adoptResults = [...]string{"Adopted", "Known", "Strayed", "TooYoung", "NoGroup", "Fenced"}
 
 func (r AdoptResult) String() string { return nameOf(adoptResults[:], int(r)) }
 
@@ -82,6 +85,9 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 		if h.row != nil && h.row.Region == row.Region {
 			_, err := t.exec(deleteStray, row.Subscription, row.Region, row.Key)
 			return Known, err
+		}
+		if fenced, err := t.fenced(row.Subscription, row.Key); err != nil || fenced {
+			return Fenced, err
 		}
 		moot, err := h.moot(t, seen.ListedSince.Add(-s.clock.slack()))
 		switch {

@@ -125,29 +125,45 @@ type Observation struct {
 
 // Observe records what a GET said, if the row is still of the generation that
 // was read before asking. It tells whether that settled the row: its flag is
-// then lifted, or the row removed. It does not settle while a write that could
+// then lifted, or the row removed; and the generation that the row has then, zero
+// where what the GET said is of another one, or there is no row. It does not settle while a write that could
 // overturn it is open, and not by a provisioning state that is not terminal;
-// the row is then flagged, or still followed. A 404 does not settle a followed
+// the row is then flagged, or still followed, and shows what the GET said. A 404 does not settle a followed
 // create, nor a 200 a followed delete: see EndFollow.
 //
 // What it records is visible when it returns. That a resource is gone is also
 // flushed: no intent stands behind it, so were it lost after a client had the
 // 404, the row would be back and nobody would ask.
-func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (bool, error) {
-	return commit(ctx, s, durability(!o.Found), aboutResource(sub, key), func(t *tx) (bool, error) {
+func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (settled bool, after [16]byte, err error) {
+	type end struct {
+		settled bool
+		after   [16]byte
+	}
+	ended, err := commit(ctx, s, durability(!o.Found), aboutResource(sub, key), func(t *tx) (end, error) {
 		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
-			return false, err
+			return end{}, err
 		}
+		counts := h.row != nil && h.row.Generation == generation && !h.lapses(t)
 		after, did := h.settle(t, observed{
 			generation: generation, found: o.Found, provisioningState: o.ProvisioningState,
 		})
-		return did.settled, h.store(t, after, did, func(row *Resource) {
+		e := end{settled: did.settled}
+		if counts && after.row != nil {
+			e.after = after.row.generation
+		}
+		return e, h.store(t, after, did, func(row *Resource) {
 			row.respell(o.ID)
 			row.ProvisioningState = o.ProvisioningState
 			row.learn(o.Details)
 		})
 	})
+	return ended.settled, ended.after, err
+}
+
+// lapses tells whether time has ended an intent that nobody has looked at since.
+func (h *held) lapses(t *tx) bool {
+	return slices.ContainsFunc(h.open, func(in intent) bool { return in.ends <= micros(t.now) })
 }
 
 // EndFollow records that the operation of an accepted write is over, or lost. A
@@ -170,7 +186,8 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, 
 		case err != nil:
 			return Resource{}, err
 		}
-		if err := h.endFollow(t, now); err != nil {
+		after, did := h.settle(t, ended{kind: kind})
+		if err := h.store(t, after, did); err != nil {
 			return Resource{}, err
 		}
 		return *h.row, nil

@@ -239,7 +239,7 @@ func (s *bareStore) begin(t *tx, w *Write, row *Resource, id [16]byte) error {
 	}
 	now := micros(row.Created)
 	return t.later(insertIntent, "s", w.Key, id[:], w.Kind, w.Group, w.Type, w.Region, w.APIVersion, w.Sender,
-		row.Generation[:], 1, 0, now, now, now)
+		row.Generation[:], 1, 0, 0, now, now, now)
 }
 
 // load asks what a write has to know of its resource.

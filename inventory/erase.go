@@ -14,7 +14,7 @@ var eraseID = JobID(EraseJob, "subscription")
 // Erasure is how far the erasing of a subscription has come.
 type Erasure struct {
 	Notices int  // endpoints that have not confirmed that it is Deleted
-	Intents int  // writes that may still be on their way to one of them
+	Intents int  // writes that may still be on their way to one of them, fences included
 	Moves   int  // groups that resources are being moved out of, or into
 	Groups  int  // that are left
 	Done    bool // nothing is left, and the job has ended with that
@@ -45,6 +45,7 @@ var erasures = []string{
 	`DELETE FROM resources WHERE subscription = ?`,
 	`DELETE FROM resource_tags WHERE subscription = ?`,
 	`DELETE FROM intents WHERE subscription = ?`,
+	`DELETE FROM fences WHERE subscription = ?`,
 	`DELETE FROM usage WHERE subscription = ?`,
 	`DELETE FROM touched WHERE subscription = ?`,
 	`DELETE FROM tombstones WHERE subscription = ?`,
@@ -82,6 +83,9 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 			return e, err
 		}
 		if err := t.one(countIntents, sub.ID, micros(t.now))(&e.Intents); err != nil || e.Intents > 0 {
+			return e, err
+		}
+		if err := t.one(countFences, sub.ID)(&e.Intents); err != nil || e.Intents > 0 {
 			return e, err
 		}
 		if err := t.one(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil || e.Moves > 0 {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"portico/arm"
@@ -220,11 +221,15 @@ type Closing struct {
 	// Last judges it when the index knows of nothing that is left in it, by
 	// where this incarnation of the group ever sent a write to.
 	Last func(Group, []Touch) error
+	// Absent are the generations of rows, by key, of whose resources Portico's own
+	// GET said last that they are not there: see [Store.Observe]. Such a row goes
+	// with the group if nothing has happened to it since.
+	Absent map[string][16]byte
 }
 
 // DeleteGroup removes a group in which there is no resource, no stray, and no
-// write that may still be on its way, all seen in one transaction; otherwise it
-// returns *GroupNotEmptyError. The errors of further conditions are returned as
+// call that may still be running, all seen in one transaction; otherwise it
+// returns *GroupNotEmptyError. Writes of unknown fate leave fences on their IDs. The errors of further conditions are returned as
 // they are. ErrNotFound when there is no such group, ErrSubscriptionNotFound when
 // there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
@@ -255,10 +260,17 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
 		return err
 	}
+	ids, err := t.dropAbsent(g, c.Absent)
+	if err != nil {
+		return err
+	}
 	if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
 		return err
 	}
 	if err := c.last(t, g); err != nil {
+		return err
+	}
+	if err := t.fence(g, ids); err != nil {
 		return err
 	}
 	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
@@ -270,6 +282,29 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 		return err
 	}
 	return lowerUsage(t, usageOfGroups(sub))
+}
+
+// dropAbsent removes the rows of a group whose resources are not there, and returns
+// their IDs by key. The intents that may still make one come about stay. A refusal
+// to close the group, for whatever reason, takes that back.
+func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]string, err error) {
+	ids = map[string]string{}
+	for _, key := range slices.Sorted(maps.Keys(absent)) {
+		h, err := hold(t, g.Subscription, key)
+		if err != nil {
+			return nil, err
+		}
+		s := h.state()
+		if s.row == nil || h.row.Group != g.Key || !s.absent(absent[key]) || s.underWay(micros(t.now)) > 0 {
+			continue
+		}
+		ids[key] = h.row.ID
+		s.row = nil
+		if err := h.store(t, s, actions{tombstone: true}); err != nil {
+			return nil, err
+		}
+	}
+	return ids, nil
 }
 
 func (c Closing) last(t *tx, g Group) error {
@@ -289,7 +324,7 @@ func emptyGroup(t *tx, sub, group string) error {
 	if err := t.one(countGroupResources, sub, group)(&left.Total); err != nil {
 		return err
 	}
-	if err := t.one(countGroupIntents, sub, group)(&left.Intents); err != nil {
+	if err := t.one(countUnderWay, sub, group, micros(t.now), Move)(&left.Intents); err != nil {
 		return err
 	}
 	var err error

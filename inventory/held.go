@@ -94,8 +94,8 @@ func (h *held) storeIntents(t *tx, open []intent) error {
 		switch {
 		case i < 0:
 			err = t.later(deleteIntent, h.subscription, h.key, before.id[:])
-		case open[i].spoiled && !before.spoiled:
-			err = t.later(spoilIntent, h.subscription, h.key, before.id[:])
+		case open[i].spoiled != before.spoiled || open[i].ended != before.ended:
+			err = t.later(markIntent, flag(open[i].spoiled), flag(open[i].ended), h.subscription, h.key, before.id[:])
 		}
 		if err != nil {
 			return err

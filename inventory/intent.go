@@ -56,12 +56,12 @@ type Ticket struct {
 }
 
 const (
-	lockIntents = `SELECT id, kind, generation, made, spoiled, ends FROM intents
+	lockIntents = `SELECT id, kind, generation, made, spoiled, ended, not_after, ends FROM intents
 		WHERE subscription = ? AND key = ? ORDER BY id` + lockSuffix
 	insertIntent = `INSERT INTO intents
-		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, send_by, not_after, ends)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
-	spoilIntent  = `UPDATE intents SET spoiled = 1 WHERE subscription = ? AND key = ? AND id = ?`
+		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
+	markIntent   = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
 	deleteIntent = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
 	insertTouch  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
@@ -72,7 +72,7 @@ func scanIntent(scan scanner) (intent, error) {
 		in             intent
 		id, generation []byte
 	)
-	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ends)
+	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ended, &in.notAfter, &in.ends)
 	copy(in.id[:], id)
 	copy(in.generation[:], generation)
 	return in, err
@@ -87,7 +87,8 @@ func scanIntent(scan scanner) (intent, error) {
 // (*LocationConflictError; but for a PUT the region alone is compared), that a
 // PATCH has one at all (ErrNotFound), that a PUT's parent is there
 // (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
-// (*QuotaError), and that no lock forbids it (*LockedError); then it records the
+// (*QuotaError), that no fence stands on its ID (*FencedError), and that no lock
+// forbids it (*LockedError); then it records the
 // intent, makes the row of a create, and marks the writes that are open and oppose
 // each other.
 //
@@ -162,6 +163,9 @@ func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
 	case row != nil:
 		return nil
 	}
+	if err := t.unfenced(w.Subscription, w.Key); err != nil {
+		return err
+	}
 	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
 }
 
@@ -204,7 +208,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 	sendBy := t.now.Add(s.options.SendWithin)
 	notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
-	e := intended{id: newID(), kind: w.Kind, ends: micros(notAfter.Add(w.LateWriteWindow))}
+	e := intended{id: newID(), kind: w.Kind, notAfter: micros(notAfter), ends: micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
 		Intent: e.id, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
@@ -219,7 +223,7 @@ func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 	}
 	err := t.later(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
 		w.APIVersion, w.Sender, added.generation[:], flag(added.made), flag(added.spoiled),
-		micros(sendBy), micros(notAfter), added.ends)
+		flag(added.ended), micros(sendBy), added.notAfter, added.ends)
 	ticket.Made = added.made
 	if after.row != nil {
 		ticket.Generation = after.row.generation

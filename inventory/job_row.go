@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"errors"
+	"slices"
 	"time"
 )
 
@@ -38,14 +39,15 @@ type Follow struct {
 	TenantID string         `json:"tenantId,omitempty"` // as in Poll
 	ObjectID string         `json:"objectId,omitempty"` // as in Poll
 	Progress FollowProgress `json:"progress"`
-	// Earlier is what was followed when this was accepted, and is not known to
-	// have ended.
-	Earlier *Follow `json:"earlier,omitempty"`
 }
 
 // FollowProgress is what operators see of a follow.
 type FollowProgress struct {
 	Status string `json:"status,omitempty"` // what the latest poll said
+	// Missing counts the polls in a row that knew of no such operation, the first of
+	// them at MissingSince.
+	Missing      int       `json:"missing,omitempty"`
+	MissingSince time.Time `json:"missingSince,omitzero"`
 }
 
 // String is the payload as it is stored.
@@ -81,8 +83,7 @@ func (r *Resource) doubts() doubts {
 	return doubts{r.Verify, r.FollowPut, r.FollowDelete}
 }
 
-// accepted is a write of which a follow begins, before one that there may be
-// already goes on.
+// accepted is a write of which a follow begins.
 type accepted struct {
 	kind        WriteKind
 	poll        *Poll
@@ -132,22 +133,18 @@ func (h *held) storeFollow(t *tx, kind WriteKind, before, now bool) error {
 		fresh = nil
 	}
 	switch {
-	case now && before && fresh != nil:
-		earlier, err := h.earlier(t, kind)
-		if err != nil {
-			return err
-		}
-		return h.follow(t, kind, fresh, earlier)
 	case now && (fresh != nil || !before):
-		return h.follow(t, kind, fresh, nil)
+		return h.follow(t, kind, fresh)
 	case before && !now:
 		return h.dropJob(t, followID(kind, h.key))
 	}
 	return nil
 }
 
-func (h *held) follow(t *tx, kind WriteKind, fresh *accepted, earlier *Follow) error {
-	follow, pause := Follow{Kind: kind, Earlier: earlier}, t.pollFloor
+// follow has the operation of an accepted write followed, in the place of what was
+// followed before.
+func (h *held) follow(t *tx, kind WriteKind, fresh *accepted) error {
+	follow, pause := Follow{Kind: kind}, t.pollFloor
 	incarnation := newID()
 	if fresh != nil {
 		incarnation = fresh.incarnation
@@ -188,6 +185,22 @@ func doubtBelow(t *tx, sub, key string) error {
 // EndFollowBy is EndFollow by the job that follows, which ends with that. When
 // the caller no longer holds the job it returns ErrDeposed, and nothing ends.
 func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
+	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return ended{kind: f.Kind} })
+}
+
+// LoseFollowBy is EndFollowBy where nobody can say any more what became of the
+// operation. For the late-write window of the type, 0 for
+// Options.LateWriteWindow, it counts as a write without an answer.
+func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Duration) error {
+	if lateWriteWindow <= 0 {
+		lateWriteWindow = s.options.LateWriteWindow
+	}
+	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
+		return forgotten{id: newID(), kind: f.Kind, ends: micros(now.Add(lateWriteWindow))}
+	})
+}
+
+func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.Time) any) error {
 	return s.writer.do(ctx, flushed, aboutResource(j.Subscription, j.Subject), func(t *tx) error {
 		h, err := hold(t, j.Subscription, j.Subject)
 		if err != nil {
@@ -200,6 +213,30 @@ func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
 		if err != nil {
 			return err
 		}
-		return h.endFollow(t, now)
+		follow, err := ReadFollow(now)
+		if err != nil {
+			return err
+		}
+		after, did := h.settle(t, event(follow, t.now))
+		if err := h.storeLost(t, after); err != nil {
+			return err
+		}
+		return h.store(t, after, did)
 	})
+}
+
+// storeLost inserts the intents that stand for operations of which nobody knows.
+func (h *held) storeLost(t *tx, after state) error {
+	for _, in := range after.open {
+		if slices.ContainsFunc(h.open, func(known intent) bool { return known.id == in.id }) {
+			continue
+		}
+		now := micros(t.now)
+		err := t.later(insertIntent, h.subscription, h.key, in.id[:], in.kind, h.row.Group, h.row.Type, h.row.Region,
+			h.row.APIVersion, "", in.generation[:], flag(in.made), flag(in.spoiled), flag(in.ended), now, now, in.ends)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }

@@ -37,7 +37,8 @@ const (
 	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + lockSuffix
 	// What a GET that was begun before says counts no longer.
 	renewTree  = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
-	anyAt      = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))`
+	anyAt      = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))
+		OR EXISTS (SELECT 1 FROM fences WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))`
 	listStray  = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? AND region = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key`
 	dropStrays = `DELETE FROM strays WHERE subscription = ? AND region = ? AND (key = ? OR key >= ? AND key < ?)`
 	endIntents = `DELETE FROM intents WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND id = ?`
@@ -93,12 +94,9 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 		return ErrChanged
 	}
 	if !m.Stray {
-		var taken bool
-		from, to := below(target)
-		if err := t.one(anyAt, c.Target.Subscription, target, from, to)(&taken); err != nil {
+		if taken, err := t.occupied(c.Target.Subscription, target); err != nil {
 			return err
-		}
-		if taken {
+		} else if taken {
 			return ErrTaken
 		}
 		generation := newID()
@@ -115,7 +113,7 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 			key string
 		}{{c.Source, row.Key}, {c.Target, c.moved(row.Key)}} {
 			err := t.later(insertIntent, at.Subscription, at.key, intent[:], Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
-				row.Generation[:], flag(false), flag(true), micros(sendBy), micros(notAfter), micros(neverEnds))
+				row.Generation[:], flag(false), flag(true), flag(false), micros(sendBy), micros(notAfter), micros(neverEnds))
 			if err != nil {
 				return err
 			}

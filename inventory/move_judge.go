@@ -25,6 +25,7 @@ type moveFacts struct {
 const (
 	listGroupStates = `SELECT key, type, region, phase, following FROM resources WHERE subscription = ? AND grp = ? ORDER BY key`
 	listGroupKeys   = `SELECT key FROM resources WHERE subscription = ? AND grp = ?`
+	listFencedKeys  = `SELECT key FROM fences WHERE subscription = ? AND grp = ?`
 )
 
 // movable locks the groups of a move and reads what it is judged by.
@@ -57,11 +58,15 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 	}
 	f.taken = map[string]bool{}
 	keys, err := collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
-	for _, key := range keys {
-		f.taken[key] = true
-	}
 	if err != nil {
 		return f, err
+	}
+	fenced, err := collect(t, scanText, listFencedKeys, o.Target.Subscription, o.Target.Name)
+	if err != nil {
+		return f, err
+	}
+	for _, key := range append(keys, fenced...) {
+		f.taken[key] = true
 	}
 	f.counted = map[string]int{}
 	return f, t.each(func(scan scanner) error {

@@ -146,15 +146,21 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 
 // insertNew makes a row where there must be none.
 func (r *Resource) insertNew(t *tx) error {
-	var taken bool
-	from, to := below(r.Key)
-	if err := t.one(anyAt, r.Subscription, r.Key, from, to)(&taken); err != nil {
+	taken, err := t.occupied(r.Subscription, r.Key)
+	if err != nil {
 		return err
 	}
 	if taken {
 		return errOccupied
 	}
 	return r.insert(t)
+}
+
+// occupied tells whether there is a row at a key or below it, or a fence.
+func (t *tx) occupied(sub, key string) (taken bool, err error) {
+	from, to := below(key)
+	err = t.one(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
+	return taken, err
 }
 
 // moveJobs has a row asked for at its new place, and what it is followed for

@@ -103,7 +103,7 @@ func TestRecountBesideWrites(t *testing.T) {
 					t.Error(err)
 					return
 				}
-				if _, err := s.Observe(ctx, recountSub, seen.ID, row.Generation, Observation{}); err != nil {
+				if _, _, err := s.Observe(ctx, recountSub, seen.ID, row.Generation, Observation{}); err != nil {
 					t.Error(err)
 				}
 			}

@@ -61,9 +61,9 @@ type Resource struct {
 }
 
 // Doubtful reports whether the index is not sure of the resource: it is not
-// plainly alive, a GET may settle something about it, or a delete that was
-// accepted may take it away at any time, also where a later PUT was answered.
-func (r *Resource) Doubtful() bool { return r.Phase != Live || r.Verify || r.FollowDelete }
+// plainly alive, or a GET may settle something about it. A row whose delete was
+// accepted is one or the other.
+func (r *Resource) Doubtful() bool { return r.Phase != Live || r.Verify }
 
 // Creator is who sent a resource's first PUT; empty where nobody knows.
 type Creator struct {

@@ -106,19 +106,26 @@ type intent struct {
 	generation [16]byte
 	// made: there was no row before it.
 	made bool
-	// spoiled: an intent that opposes it was open at some time while this one was.
+	// spoiled: a write that opposes it was open, or its operation followed, at some
+	// time while this one was open.
 	spoiled bool
-	// ends is when the write can no longer be applied, in microseconds.
-	ends int64
+	// ended: its call is over, and its fate is unknown.
+	ended bool
+	// notAfter is when its call is over at the latest, and ends when the write can no
+	// longer be applied, both in microseconds.
+	notAfter, ends int64
 }
+
+// over tells whether nobody waits for the write's answer any more.
+func (in intent) over(now int64) bool { return in.kind != Move && (in.ended || in.notAfter <= now) }
 
 // The events that change a state.
 type (
 	// intended: a write is about to be sent.
 	intended struct {
-		id   [16]byte
-		kind WriteKind
-		ends int64
+		id             [16]byte
+		kind           WriteKind
+		notAfter, ends int64
 	}
 	// answered: what became of a write.
 	answered struct {
@@ -133,8 +140,15 @@ type (
 		found             bool
 		provisioningState string
 	}
-	// ended: the operation of an accepted write is over, or lost.
+	// ended: the operation of an accepted write is over.
 	ended struct{ kind WriteKind }
+	// forgotten: nobody can say any more what became of the operation of an accepted
+	// write. From then on it opposes others as a write without an answer does.
+	forgotten struct {
+		id   [16]byte
+		kind WriteKind
+		ends int64
+	}
 	// passed: time has.
 	passed struct{ now int64 }
 	// seen: a GET found a resource of which nothing is known.
@@ -170,6 +184,8 @@ func settle(before state, event any, fresh [16]byte) (state, actions) {
 		did = s.observe(e)
 	case ended:
 		did = s.end(e)
+	case forgotten:
+		did = s.lose(e, fresh)
 	case passed:
 		did = s.pass(e)
 	case seen:
@@ -193,21 +209,40 @@ func (s state) clone() state {
 // touched tells whether the event is one that gives the row a new generation:
 // every intent, the end of one, and whatever changed the row.
 func (s state) touched(before state) bool {
-	return len(s.open) != len(before.open) || *s.row != *before.row
+	over := func(open []intent) (n int) {
+		for _, in := range open {
+			if in.ended {
+				n++
+			}
+		}
+		return n
+	}
+	return len(s.open) != len(before.open) || over(s.open) != over(before.open) || *s.row != *before.row
 }
 
 func (s *state) intend(e intended, fresh [16]byte) {
-	added := intent{id: e.id, kind: e.kind, generation: fresh, ends: e.ends}
-	for i := range s.open {
-		other := &s.open[i]
-		other.spoiled = other.spoiled || other.kind.opposedBy(e.kind)
-		added.spoiled = added.spoiled || e.kind.opposedBy(other.kind)
-	}
+	added := intent{id: e.id, kind: e.kind, generation: fresh, notAfter: e.notAfter, ends: e.ends}
+	s.oppose(&added)
+	added.spoiled = added.spoiled || s.follows(Put) && e.kind.opposedBy(Put) || s.follows(Delete) && e.kind.opposedBy(Delete)
 	if e.kind == Put && s.row == nil {
 		added.made = true
 		s.row = &standing{phase: Pending, generation: fresh}
 	}
 	s.open = append(s.open, added)
+}
+
+// oppose marks a write and the open ones that it and they can overturn.
+func (s *state) oppose(added *intent) {
+	for i := range s.open {
+		other := &s.open[i]
+		other.spoiled = other.spoiled || other.kind.opposedBy(added.kind)
+		added.spoiled = added.spoiled || added.kind.opposedBy(other.kind)
+	}
+}
+
+// follows tells whether the operation of an accepted write is followed.
+func (s *state) follows(kind WriteKind) bool {
+	return s.row != nil && (kind == Put && s.row.followPut || kind == Delete && s.row.followDelete)
 }
 
 func (s *state) answer(e answered) actions {
@@ -216,6 +251,7 @@ func (s *state) answer(e answered) actions {
 		return actions{} // ended already: whatever it says was not waited for
 	}
 	if e.outcome == Ambiguous {
+		s.open[i].ended = true
 		s.doubt()
 		return actions{}
 	}
@@ -241,8 +277,13 @@ func (s *state) doubt() {
 }
 
 // refuse ends a write that changed nothing. Only the row that it made itself
-// goes with it, and only if no other write touched that since.
+// goes with it, and only if no other write touched that since. A DELETE's 404
+// that speaks of something else than the resource, such as a route, flags the row:
+// whoever said it may not be who holds the resource.
 func (s *state) refuse(own intent, e answered) actions {
+	if own.kind == Delete && e.outcome == Refused && e.status == http.StatusNotFound {
+		s.doubt()
+	}
 	if own.kind != Put || s.row == nil {
 		return actions{settled: true}
 	}
@@ -276,7 +317,9 @@ func (s *state) confirm(own intent, e answered) actions {
 		return actions{tombstone: true}
 	}
 	ended := e.outcome == Succeeded && Terminal(e.provisioningState)
-	s.row.followPut = s.row.followPut || !ended && own.kind == Put
+	if !ended && own.kind == Put {
+		s.follow(own, &s.row.followPut)
+	}
 	s.row.verify = s.row.verify || !ended && own.kind == Patch || own.spoiled || !s.latest(own)
 	if own.spoiled {
 		return actions{}
@@ -287,12 +330,24 @@ func (s *state) confirm(own intent, e answered) actions {
 	return actions{settled: true, learn: true}
 }
 
+// follow begins to follow the operation of an accepted write. One operation of a
+// kind is followed, the newest. What was followed before is lost: as long as it may
+// run on, the write that took its place stands for it.
+func (s *state) follow(own intent, following *bool) {
+	if *following {
+		own.ended = true
+		s.open = append(s.open, own)
+		s.row.verify = true
+	}
+	*following = true
+}
+
 func (s *state) acceptDelete(own intent) actions {
 	if s.row == nil {
 		// Nobody follows it: a list that was begun before must not bring it back.
 		return actions{settled: true, tombstone: true}
 	}
-	s.row.followDelete = true
+	s.follow(own, &s.row.followDelete)
 	if own.spoiled {
 		s.row.verify = true
 		return actions{}
@@ -323,9 +378,11 @@ func (s *state) observe(e observed) actions {
 		opposing, following = Delete, s.row.followDelete
 	}
 	switch {
-	case slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == opposing || open.kind == Move }):
+	case s.has(Move):
 		s.row.verify = true
 		return actions{}
+	case s.has(opposing):
+		return s.glimpse(e)
 	case following:
 		return actions{}
 	case !e.found:
@@ -337,6 +394,27 @@ func (s *state) observe(e observed) actions {
 	}
 	*s.row = standing{phase: Live, generation: s.row.generation}
 	return actions{settled: true, learn: true}
+}
+
+// has tells whether a write of a kind is open.
+func (s *state) has(kind WriteKind) bool {
+	return slices.ContainsFunc(s.open, func(open intent) bool { return open.kind == kind })
+}
+
+// glimpse takes a GET that a write on its way may overturn: the row shows what is
+// so now, and stays in doubt.
+func (s *state) glimpse(e observed) actions {
+	s.row.verify = true
+	if e.found {
+		if s.row.phase == Pending {
+			s.row.phase = Live
+		}
+		return actions{learn: true}
+	}
+	if !s.row.followPut {
+		s.row.phase = Pending
+	}
+	return actions{}
 }
 
 // unfinished takes a GET that found the resource on its way to something: it is
@@ -367,6 +445,19 @@ func (s *state) end(e ended) actions {
 	}
 	*following, s.row.verify = false, true
 	return actions{orphaned: e.kind == Delete}
+}
+
+// lose ends a follow of which the end is not known. The operation may run on,
+// unseen, for as long as a write without an answer may: until then it counts as one.
+func (s *state) lose(e forgotten, fresh [16]byte) actions {
+	if !s.follows(e.kind) {
+		return actions{}
+	}
+	did := s.end(ended{kind: e.kind})
+	left := intent{id: e.id, kind: e.kind, generation: fresh, ends: e.ends, ended: true}
+	s.oppose(&left)
+	s.open = append(s.open, left)
+	return did
 }
 
 // pass ends the intents whose time is over; what they did stays unknown. Where

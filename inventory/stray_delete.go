@@ -79,15 +79,16 @@ func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a A
 	})
 }
 
-// OpenUntil returns when the last of the writes into a group ends by time; the
-// zero time when none is on its way.
+// OpenUntil returns when the last of the calls into a group that may be running is
+// over at the latest; the zero time when none is.
 func (s *Store) OpenUntil(ctx context.Context, sub, group string) (time.Time, error) {
 	var until int64
-	err := s.read(ctx).one(lastIntent, arm.Fold(sub), arm.Fold(group))(&until)
+	err := s.read(ctx).one(lastCall, arm.Fold(sub), arm.Fold(group), micros(s.dialect.now()), Move)(&until)
 	if err != nil || until == 0 {
 		return time.Time{}, err
 	}
 	return moment(until), nil
 }
 
-const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND grp = ?`
+const lastCall = `SELECT COALESCE(MAX(not_after), 0) FROM intents
+	WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?)`

@@ -89,7 +89,7 @@ func (w *world) release(m *model) {
 			s.away = false
 		}
 		switch {
-		case s.acts() || s.away || s.now.open || s.before.open:
+		case s.acts() || s.away || s.now.stands() || s.before.stands():
 		case s.pending && m.reads:
 			*s = slot{use: spent, kind: s.kind, region: s.region, pending: true}
 		default:
@@ -109,7 +109,7 @@ func (w *world) narrow() {
 		if !s.acts() {
 			s.replica = 0
 			s.now, s.before = s.now.bare(), s.before.bare()
-			s.running = s.running && w.provider[s.region].silent()
+			s.running = s.running && (s.now.followed || w.provider[s.region].silent())
 		}
 		s.old = s.old && s.away
 		if !s.placed() {
@@ -119,14 +119,23 @@ func (w *world) narrow() {
 }
 
 // bare is an intent as only time will end it.
-func (in mark) bare() mark { return mark{open: in.open, left: in.left} }
+func (in mark) bare() mark {
+	return mark{open: in.open, left: in.left, ended: in.ended, fence: in.fence, followed: in.followed}
+}
+
+// stands tells that the store knows of a write.
+func (in mark) stands() bool { return in.open || in.fence }
+
+// leaves tells that a write is, or may become, a fence that asks in its region.
+func (in mark) leaves(kind WriteKind) bool { return in.fence || in.open && kind == Put }
 
 // acts tells whether a replica will do something about a write.
 func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
 
 // placed tells whether it matters where a write goes, or has gone.
 func (s *slot) placed() bool {
-	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells()
+	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells() ||
+		s.now.leaves(s.kind) || s.before.leaves(s.kind)
 }
 
 func (w *world) rename(m *model) {
@@ -170,17 +179,17 @@ func (s *slot) rank() uint64 {
 		return 0
 	}
 	r := uint64(s.use)<<8 | uint64(s.kind)<<6 | uint64(s.region)<<5 | uint64(s.left)<<3 | uint64(s.answer)
-	for _, b := range [...]bool{s.away, s.waiting, s.running, s.pending, s.old, s.own, s.bare, s.early, s.stale} {
+	for _, b := range [...]bool{s.away, s.waiting, s.running, s.pending, s.old, s.own, s.bare, s.early, s.stale, s.forgot, s.clears} {
 		r = r<<1 | bit(b)
 	}
-	return r<<14 | s.now.rank()<<7 | s.before.rank()
+	return r<<20 | s.now.rank()<<10 | s.before.rank()
 }
 
 func (in *mark) rank() uint64 {
-	if !in.open {
+	if !in.stands() {
 		return 0
 	}
-	return 64 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
+	return 512 | bit(in.ended)<<8 | bit(in.fence)<<7 | bit(in.followed)<<6 | bit(in.made)<<5 | bit(in.spoiled)<<4 | uint64(in.generation)<<2 | uint64(in.left)
 }
 
 func bit(b bool) uint64 {
@@ -211,7 +220,7 @@ func (w *world) lopsided(places bool) bool {
 		}
 		n := s.rank()
 		if places {
-			n |= uint64(i+1) << 40
+			n |= uint64(i+1) << 44
 		}
 		n *= 0x9E3779B97F4A7C15
 		weight[s.replica] += n ^ n>>29

@@ -13,6 +13,9 @@ var (
 	updateOfLeaving = []effect{{leaving, refused409, false}, {leaving, succeeded, false}}
 	updateOfDoomed  = []effect{{doomed, refused409, false}, {doomed, succeeded, false}}
 
+	// What is not there yet, a provider may say to have deleted.
+	deleteOfHidden = []effect{{hidden, refused409, false}, {hidden, goneAnswer, false}}
+
 	synchronous = map[WriteKind][3][]effect{
 		Put:    {nothingThere: {{there, succeeded, false}}, there: {{there, succeeded, false}}, failedThere: {{there, succeeded, false}}},
 		Delete: {nothingThere: {{nothingThere, goneAnswer, false}}, there: {{nothingThere, goneAnswer, false}}, failedThere: {{nothingThere, goneAnswer, false}}},
@@ -38,13 +41,15 @@ var (
 	}
 )
 
-// effects: while an operation runs, a provider refuses everything else.
+// effects: while an operation runs that it shows, a provider refuses everything else.
 func (m *model) effects(h holding, kind WriteKind) []effect {
 	switch {
 	case h == leaving && kind != Delete:
 		return updateOfLeaving
 	case h == doomed && kind != Delete:
 		return updateOfDoomed
+	case h == hidden && kind == Delete:
+		return deleteOfHidden
 	case h > failedThere:
 		return conflictWith(h)
 	case m.async:

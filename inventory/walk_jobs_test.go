@@ -7,6 +7,8 @@ package inventory
 func (m *model) jobs(w *world) {
 	m.ask(w)
 	m.observe(w)
+	m.lie(w)
+	m.fences(w)
 	m.follow(w, Put)
 	m.follow(w, Delete)
 	m.expire(w)
@@ -44,6 +46,17 @@ func (m *model) ask(w *world) {
 	}
 }
 
+// lie is a 404 that a client gets though the resource is there: it has Portico ask
+// by itself, and changes nothing.
+func (m *model) lie(w *world) {
+	if !m.off.clientAbsence || !w.now.row || w.get.on {
+		return
+	}
+	after := *w
+	after.get = asked{on: true, generation: w.now.generation, holding: nothingThere}
+	m.take(after, "a client's GET is answered 404, though the resource is there", -1, false)
+}
+
 func (m *model) observe(w *world) {
 	if !w.get.on {
 		return
@@ -72,7 +85,8 @@ func (m *model) forgetAll(before *world, after world, text string) {
 	}
 }
 
-// follow is a poll that finds the operation over, or lost.
+// follow is a poll that finds the operation over, or lost. A poll that says
+// something odd, or whatever a client's says, changes nothing.
 func (m *model) follow(w *world, kind WriteKind) {
 	b := &w.now
 	following, running := b.followPut, b.runPut
@@ -82,17 +96,43 @@ func (m *model) follow(w *world, kind WriteKind) {
 	if !b.row || !following || w.lost {
 		return // the end of a follow is flushed
 	}
-	after := *w
-	after.turn(m, ended{kind: kind}, 0, true)
 	if !running {
+		after := *w
+		after.turn(m, ended{kind: kind}, 0, true)
 		m.take(after, "a poll finds the operation over", -1, true)
 		return
 	}
-	// A provider that loses an operation before it is over has to show by then
-	// what it does.
-	if w.left.lostPolls > 0 && !w.provider[b.region].silent() {
+	if w.left.lostPolls == 0 {
+		return
+	}
+	if m.off.clientPolls {
+		after := *w
 		after.left.lostPolls--
-		m.take(after, "a poll finds the operation lost", -1, false)
+		after.turn(m, ended{kind: kind}, 0, true)
+		m.take(after, "a client's poll is answered 400", -1, false)
+	}
+	m.lose(w, kind, true, "a poll finds the operation lost")
+	if m.off.onePoll {
+		m.lose(w, kind, false, "a poll is answered 404 for once")
+	}
+}
+
+// lose ends a follow without its end being known. Of an operation that is really
+// lost its provider shows nothing for no longer than a late write may take.
+func (m *model) lose(w *world, kind WriteKind, really bool, text string) {
+	for i := range w.slots {
+		if w.slots[i].use != idle {
+			continue
+		}
+		after := *w
+		after.left.lostPolls--
+		after.slots[i] = slot{use: sent, kind: kind, region: w.now.region, left: 1, forgot: true, running: really}
+		after.turn(m, forgotten{id: idOf(i), kind: kind, ends: 1}, 0, true)
+		if m.off.lostWindow {
+			after.slots[i] = slot{}
+		}
+		m.take(after, text, i, false)
+		return
 	}
 }
 
@@ -115,7 +155,7 @@ func (m *model) adopt(w *world) {
 	}
 	after := *w
 	after.sight = sighting{}
-	if !w.sight.moot || m.off.tombstone {
+	if (!w.sight.moot || m.off.tombstone) && !w.fenced(Put, anywhere) && w.now.group != gone {
 		_, provisioningState := w.sight.holding.shown()
 		after.turn(m, seen{provisioningState: provisioningState}, w.sight.region, w.sight.stale)
 	}
@@ -289,23 +329,36 @@ func (m *model) ownDelete(w *world) {
 	}
 }
 
-// close is the transaction in which the group goes.
+// close is the transaction in which the group goes. What Portico's own GET said
+// of a row counts if nothing has happened to that since.
 func (m *model) close(w *world) {
 	after := *w
 	if w.now.row || !w.quiet() { // time ends what it can
 		after.turn(m, passed{}, 0, true)
 	}
-	var left GroupNotEmptyError
-	if after.now.row {
+	s := after.state(&m.room)
+	var absent [16]byte
+	if found, _ := w.get.holding.shown(); w.get.on && !found {
+		absent = generationOf(w.get.generation)
+	}
+	left := GroupNotEmptyError{Intents: s.underWay(1)}
+	if m.off.openIntents {
+		left.Intents = 0
+	}
+	if s.row != nil && !s.absent(absent) {
 		left.Total++
 	}
+	if !mayClose(&left) {
+		return
+	}
+	after.sight.moot = after.sight.on && (after.sight.moot || after.now.row)
+	after.now = book{group: gone}
 	for i := range after.slots {
-		if after.slots[i].now.open && !m.off.openIntents {
-			left.Intents++
+		in := &after.slots[i].now
+		if in.open {
+			*in = mark{fence: !m.off.openIntents, left: in.left}
 		}
 	}
-	if mayClose(&left) {
-		after.now.group = gone
-		m.take(after, "the group goes", -1, false)
-	}
+	after.get = asked{}
+	m.take(after, "the group goes", -1, false)
 }

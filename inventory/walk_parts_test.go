@@ -10,10 +10,12 @@ import (
 type switches struct {
 	intent, sendBy, secondSend, groupLock, answerFirst bool
 	ownIntent, ownSendBy, cachedWrites, secondLook     bool
-	openDelete, anyGeneration, newestFollow, tombstone bool
-	followedDelete, flushed, window, openIntents       bool
+	openDelete, anyGeneration, tombstone               bool
+	flushed, window, openIntents                       bool
 	openBack                                           bool
 	patchIntent                                        bool
+	onePoll, clientPolls, lostWindow, clientAbsence    bool
+	fencedPut, fenceUnasked, fenceUnproven             bool
 }
 
 // part is a part of a rule that can be left out: of the world, or of settle.
@@ -73,8 +75,17 @@ var parts = []part{
 	{name: "R6 a PUT with such a state is followed", rule: unfinishedIsFinished, found: smallAsync},
 	{name: "R6 Failed keeps the row", rule: failedIsGone, found: smallAsync},
 	{name: "R6 a 404 is no proof while a create is followed", rule: goneWhileCreated, found: smallAsync},
-	{name: "R6 all accepted writes are followed, not the newest alone", off: switches{newestFollow: true}, found: smallAsync},
-	{name: "R6 what a delete that is followed may take is in doubt", off: switches{followedDelete: true}, found: liveReads},
+	{name: "R3 a DELETE's 404 that speaks of a route is no proof", rule: anyAbsence, found: smallSync},
+	{name: "R5 a followed create opposes a DELETE", rule: followsOpposeNothing, found: smallAsync},
+	{name: "R6 what is followed no more, as a newer one is, counts as lost", rule: displacedIsOver, found: smallAsync},
+	{name: "R6 one 404 to a poll is no loss", off: switches{onePoll: true}, found: smallAsync},
+	{name: "R6 a client's poll ends no follow", off: switches{clientPolls: true}, found: smallAsync},
+	{name: "R6 a lost operation may still run", off: switches{lostWindow: true}, found: smallAsync},
+	{name: "R9 absence is what Portico's own GET says", off: switches{clientAbsence: true}, found: smallSync},
+	{name: "R16 no PUT under a fence", off: switches{fencedPut: true}, found: smallGroup},
+	{name: "R16 what lands under a fence is deleted", off: switches{fenceUnasked: true}, found: smallGroup},
+	{name: "R16 a PUT's fence goes after a GET", off: switches{fenceUnproven: true}, found: smallGroup},
+	{name: "R5 a followed delete opposes a PUT", rule: followsOpposeNothing, found: liveReads},
 	{name: "R7 an answer settles only while its intent is open", rule: lateAnswers, found: smallSync},
 	{name: "R7 a GET settles only what has not changed since", off: switches{anyGeneration: true}, rule: anyGeneration, found: smallSync},
 	{name: "R6 a 200 is no proof while a delete is followed", rule: thereWhileDeleted, found: smallAsync},
@@ -172,6 +183,30 @@ func sameGeneration[E any](next settler) settler {
 		}
 	})(next)
 }
+
+var anyAbsence = before(func(s *state, event any) any {
+	if e, own := s.ofIntent(event); own != nil && own.kind == Delete && e.status == 404 {
+		e.outcome = Gone
+		return e
+	}
+	return event
+})
+
+var followsOpposeNothing = after(func(before state, event any, s *state, _ *actions) {
+	e, ok := event.(intended)
+	for i := range s.open {
+		if ok && s.open[i].id == e.id {
+			s.open[i].spoiled = slices.ContainsFunc(before.open, func(in intent) bool { return e.kind.opposedBy(in.kind) })
+		}
+	}
+})
+
+var displacedIsOver = after(func(before state, event any, s *state, _ *actions) {
+	e, own := before.ofIntent(event)
+	if own != nil && e.outcome != Ambiguous {
+		s.open = slices.DeleteFunc(s.open, func(in intent) bool { return in.id == e.id })
+	}
+})
 
 var thereWhileDeleted = before(func(s *state, event any) any {
 	if e, ok := event.(observed); ok && e.found && s.row != nil {

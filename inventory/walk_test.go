@@ -41,6 +41,9 @@ var walks = []struct {
 	{scenario{name: "group/operations", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
 	{scenario{name: "group/decided early", writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, crashes: 1, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
 	{scenario{name: "group/given back", writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 2, ownWrites: 2, backs: 1}}, false},
+	{scenario{name: "group/lost polls", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, lostPolls: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
+	{scenario{name: "group/written again", writes: anyWrite, concurrent: 2, left: budget{writes: 3, refusals: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
+	{scenario{name: "group/sweeps", writes: anyWrite, concurrent: 2, sweeps: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}, false},
 	{scenario{name: "group/fewer", writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, marks: 1, ownWrites: 1, remakes: 1}}, true},
 }
 

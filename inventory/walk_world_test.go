@@ -63,14 +63,19 @@ type book struct {
 	stale bool
 }
 
-// runs notes an operation that is followed beside those that are already: they
-// are all followed to their ends, unless the newest alone is.
-func (b *book) runs(kind WriteKind, running, newest bool) {
-	if kind == Put {
-		b.runPut = b.followPut && (b.runPut && !newest || running)
-	} else {
-		b.runDelete = b.followDelete && (b.runDelete && !newest || running)
+// follow has the operation of the newest accepted write followed. What was
+// followed before is lost, and that write stands for it.
+func (w *world) follow(i int) {
+	s, b := &w.slots[i], &w.now
+	running, following := &b.runPut, b.followPut
+	if s.kind == Delete {
+		running, following = &b.runDelete, b.followDelete
 	}
+	newest := s.running
+	if s.now.open {
+		s.forgot, s.running, s.left = true, s.running || *running, s.now.left
+	}
+	*running = following && newest
 }
 
 type groupIs uint8
@@ -83,8 +88,11 @@ const (
 
 // mark is an intent in the store.
 type mark struct {
-	open, made, spoiled bool
-	generation, left    uint8
+	open, made, spoiled, ended bool
+	generation, left           uint8
+	// fence: its group has closed over it. followed: it is of a DELETE that the
+	// fence's own job sent, and that was accepted.
+	fence, followed bool
 }
 
 // use is how far a write is.
@@ -108,10 +116,11 @@ const (
 	goneAnswer // a DELETE's 200, 204, 404
 	refused400
 	refused409
+	noRoute404 // to a DELETE: it speaks of something else than the resource
 )
 
 // refuses: the write has changed nothing.
-func (a answerIs) refuses() bool { return a == refused400 || a == refused409 }
+func (a answerIs) refuses() bool { return a == refused400 || a == refused409 || a == noRoute404 }
 
 // tells: the answer shows the resource as the write has made it.
 func (a answerIs) tells() bool { return a == succeeded || a == unfinished }
@@ -132,6 +141,8 @@ func (a answerIs) event(id [16]byte) answered {
 		e.outcome, e.status = Refused, 400
 	case refused409:
 		e.outcome, e.status = Refused, 409
+	case noRoute404:
+		e.outcome, e.status = Refused, 404
 	}
 	return e
 }
@@ -153,6 +164,8 @@ type slot struct {
 	pending bool // its client was told nothing definite
 	old     bool // meant for a group that was closed since, or given back
 	own     bool // sent by the group's delete
+	clears  bool // sent under a fence, by its job
+	forgot  bool // it stands for an operation that nobody can say anything of
 	bare    bool // sent without an intent: a part is switched off
 	early   bool // its client was told before the store: a part is switched off
 	// now and before are its intent in the store, and in the store as it will be
@@ -238,7 +251,7 @@ func (w *world) state(room *scratch) state {
 		if in := &w.slots[i].now; in.open {
 			s.open = append(s.open, intent{
 				id: idOf(i), kind: w.slots[i].kind, generation: generationOf(in.generation),
-				made: in.made, spoiled: in.spoiled, ends: int64(in.left),
+				made: in.made, spoiled: in.spoiled, ended: in.ended, notAfter: int64(in.left), ends: int64(in.left),
 			})
 		}
 	}
@@ -260,11 +273,13 @@ func (w *world) take(s state, region uint8) {
 		b.generation = s.row.generation[0]
 	}
 	for i := range w.slots {
-		w.slots[i].now = mark{}
+		if !w.slots[i].now.fence {
+			w.slots[i].now = mark{}
+		}
 	}
 	for _, in := range s.open {
 		w.slots[in.id[0]-1].now = mark{
-			open: true, made: in.made, spoiled: in.spoiled, generation: in.generation[0], left: uint8(in.ends),
+			open: true, made: in.made, spoiled: in.spoiled, ended: in.ended, generation: in.generation[0], left: uint8(in.ends),
 		}
 	}
 }
@@ -319,14 +334,28 @@ func (w *world) changed(m *model, region uint8) {
 
 // doubtful tells, as the gateway does, whether the row proves nothing.
 func (w *world) doubtful(m *model) bool {
-	row := Resource{Phase: w.now.phase, Verify: w.now.verify, FollowDelete: w.now.followDelete && !m.off.followedDelete}
+	row := Resource{Phase: w.now.phase, Verify: w.now.verify}
 	return row.Doubtful() || !m.off.openDelete && (&held{open: w.state(&m.room).open}).opposed()
 }
+
+// fenced tells whether a fence stands: one that a write of a kind left in region,
+// or any, for no region.
+func (w *world) fenced(kind WriteKind, region int) bool {
+	for i := range w.slots {
+		s := &w.slots[i]
+		if s.now.fence && (region < 0 || s.kind == kind && int(s.region) == region) {
+			return true
+		}
+	}
+	return false
+}
+
+const anywhere = -1
 
 // quiet tells that the store is sure of everything.
 func (w *world) quiet() bool {
 	for i := range w.slots {
-		if w.slots[i].now.open {
+		if w.slots[i].now.open || w.slots[i].now.fence {
 			return false
 		}
 	}
@@ -361,7 +390,7 @@ func (w *world) fault() string {
 		intents = intents || w.slots[i].now.open
 	}
 	switch b := &w.now; {
-	case b.group == gone && held >= 0:
+	case b.group == gone && held >= 0 && !w.fenced(Put, held):
 		return "a resource outlives its group"
 	case b.group == gone && (b.row || intents):
 		return "a group closed over a row or an open intent"

@@ -200,6 +200,12 @@ func (m *model) record(w *world, i int) {
 		m.drop(w, after, i)
 		return
 	}
+	if s.kind == Put && w.fenced(Put, anywhere) && !m.off.fencedPut {
+		after.refuse(i)
+		after.slots[i] = slot{}
+		m.drop(w, after, i)
+		return
+	}
 	row := Resource{Region: regionName(w.now.region), Location: regionName(w.now.region)}
 	if w.now.row && write.conflicts(&row) && !m.off.cachedWrites {
 		switch {
@@ -290,7 +296,7 @@ func (m *model) arrive(w *world, i int) {
 			to.answer = can.answer
 		}
 		m.take(after, text, i, true)
-		if s.old && !can.answer.refuses() && (s.kind == Put || w.provider[s.region] != nothingThere) {
+		if s.old && !s.now.fence && !can.answer.refuses() && (s.kind == Put || w.provider[s.region] != nothingThere) {
 			m.steps[len(m.steps)-1].fault = "a write takes effect in a group that it was not meant for"
 		}
 		if m.off.secondSend && !can.answer.refuses() {
@@ -303,6 +309,10 @@ func (m *model) arrive(w *world, i int) {
 		after.slots[i].away, after.slots[i].answer = false, refused400
 		after.left.refusals--
 		m.take(after, "the provider refuses a write, 400", i, false)
+		if s.kind == Delete {
+			after.slots[i].answer = noRoute404
+			m.take(after, "something before the provider knows no route, 404", i, false)
+		}
 	}
 }
 
@@ -346,6 +356,10 @@ func (m *model) settled(w *world, i int, answer answerIs, text string) {
 	stale := s.stale
 	s.waiting, s.early, s.answer, s.stale = false, false, noAnswer, false
 	s.away = s.away && (answer == noAnswer || m.off.secondSend)
+	if s.now.fence {
+		m.settledFence(w, after, i, answer, text)
+		return
+	}
 	open := s.now.open && s.now.left > 0
 	if s.bare && answer != noAnswer { // what was known of it too late
 		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: int64(s.left)}, s.region, true)
@@ -354,7 +368,7 @@ func (m *model) settled(w *world, i int, answer answerIs, text string) {
 	after.turn(m, answer.event(idOf(i)), s.region, stale || !answer.tells())
 	after.forget(m, i)
 	if open && s.kind != Patch && (answer == accepted202 || answer == unfinished) {
-		after.now.runs(s.kind, s.running, m.off.newestFollow)
+		after.follow(i)
 	}
 	if !w.slots[i].early {
 		after.tell(i, answer)
@@ -368,7 +382,7 @@ func (w *world) tell(i int, answer answerIs) {
 	switch answer {
 	case succeeded, unfinished, goneAnswer:
 		w.acknowledge(i)
-	case refused400, refused409:
+	case refused400, refused409, noRoute404:
 		w.refuse(i)
 	case noAnswer, accepted202:
 	}

@@ -164,7 +164,7 @@ func testAdoption(t *testing.T, database Database) {
 		regions, err := b.Regions(b.ctx, Sub, "rg", vmType)
 		b.ok(err)
 		equal(b, len(regions), 1)
-		settled, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
+		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {

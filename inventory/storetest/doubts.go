@@ -66,7 +66,7 @@ func testDoubts(t *testing.T, database Database) {
 	observe := func(b *bench, found bool) bool {
 		b.Helper()
 		row := b.row("rg", "vm")
-		settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: found})
+		settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: found})
 		b.ok(err)
 		return settled
 	}

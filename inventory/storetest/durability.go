@@ -16,7 +16,7 @@ func testDurability(t *testing.T, database Database) {
 	open := b.begin(write(inventory.Put, "rg", "vm"))
 	key := id("rg", "vm")
 	see := func(name string, o inventory.Observation) {
-		settled, err := b.Observe(b.ctx, Sub, id("rg", name), b.row("rg", name).Generation, o)
+		settled, _, err := b.Observe(b.ctx, Sub, id("rg", name), b.row("rg", name).Generation, o)
 		b.ok(err)
 		equal(b, settled, true)
 	}

@@ -110,7 +110,7 @@ func testQuota(t *testing.T, database Database) {
 		b.settle(b.begin(write(inventory.Put, "rg", "vm5")), inventory.Refused)
 		b.settle(b.begin(write(inventory.Put, "rg", "vm5")), inventory.NotSent)
 		row := b.live("rg", "vm5")
-		settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
 		b.live("rg", "vm6")

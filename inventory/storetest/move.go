@@ -387,7 +387,7 @@ func (m *mover) end(key, sub string) error {
 			return err
 		}
 	}
-	settled, err := m.Observe(m.ctx, sub, key, row.Generation, inventory.Observation{})
+	settled, _, err := m.Observe(m.ctx, sub, key, row.Generation, inventory.Observation{})
 	if err == nil && !settled {
 		err = errors.New("not settled")
 	}
@@ -406,14 +406,14 @@ func testMoveUnderway(t *testing.T, database Database) {
 		m.ok(err)
 		equal(m.bench, contested, true)
 		for _, found := range []bool{false, true} {
-			settled, err := m.Observe(m.ctx, Sub, key, row.Generation, inventory.Observation{Found: found})
+			settled, _, err := m.Observe(m.ctx, Sub, key, row.Generation, inventory.Observation{Found: found})
 			m.ok(err)
 			equal(m.bench, settled, false)
 		}
 	}
 	stale := func() {
 		t.Helper()
-		settled, err := m.Observe(m.ctx, Sub, id("rg", "vm"), asked.Generation, inventory.Observation{})
+		settled, _, err := m.Observe(m.ctx, Sub, id("rg", "vm"), asked.Generation, inventory.Observation{})
 		m.ok(err)
 		equal(m.bench, settled, false)
 	}
@@ -436,7 +436,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 	seen.ListedSince = m.clock.Now()
 	m.adopts(seen, inventory.Adopted)
 	row := m.row("rg", "vm")
-	settled, err := m.Observe(m.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+	settled, _, err := m.Observe(m.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	m.ok(err)
 	equal(m.bench, settled, true)
 }

@@ -73,7 +73,7 @@ func testPatches(t *testing.T, database Database) {
 		b.stands("vm", inventory.Live, true)
 		see := func(id, tag string) {
 			b.Helper()
-			settled, err := b.Observe(b.ctx, Sub, b.row("rg", "vm").Key, b.row("rg", "vm").Generation, inventory.Observation{
+			settled, _, err := b.Observe(b.ctx, Sub, b.row("rg", "vm").Key, b.row("rg", "vm").Generation, inventory.Observation{
 				Found: true, ID: id, Details: &inventory.Details{Tags: map[string]string{"a": tag}},
 			})
 			b.ok(err)
@@ -133,10 +133,10 @@ func testPatches(t *testing.T, database Database) {
 	t.Run("R5 a GET's word counts while one is open, whatever it is", func(t *testing.T) {
 		b, _ := fresh(t)
 		ticket := b.begin(patch("vm"))
-		settled, err := b.Observe(b.ctx, Sub, ticket.Key, ticket.Generation, inventory.Observation{Found: true})
+		settled, _, err := b.Observe(b.ctx, Sub, ticket.Key, ticket.Generation, inventory.Observation{Found: true})
 		b.ok(err)
 		equal(b, settled, true)
-		settled, err = b.Observe(b.ctx, Sub, ticket.Key, b.row("rg", "vm").Generation, inventory.Observation{})
+		settled, _, err = b.Observe(b.ctx, Sub, ticket.Key, b.row("rg", "vm").Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
 		b.absent("vm")
@@ -151,7 +151,7 @@ func testPatches(t *testing.T, database Database) {
 			equal(b, b.row("rg", "vm").Name, "VM")
 			b.stands("vm", inventory.Live, true)
 			equal(b, b.jobs(), "verify vm")
-			settled, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
+			settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 			b.ok(err)
 			equal(b, settled, true)
 			b.absent("vm")

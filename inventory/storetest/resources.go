@@ -48,7 +48,7 @@ func testResources(t *testing.T, database Database) {
 		// no spelling of this one.
 		for _, seen := range []struct{ id, then string }{{id("Rg", "vm"), id("Rg", "vm")}, {id("rg", "other"), id("Rg", "vm")}, {"", id("Rg", "vm")}} {
 			row := b.row("rg", "vm")
-			settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: true, ID: seen.id})
+			settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{Found: true, ID: seen.id})
 			b.ok(err)
 			equal(b, settled, true)
 			equal(b, b.row("rg", "vm").ID, seen.then)

@@ -69,7 +69,7 @@ func testSelection(t *testing.T, database Database) {
 		see := func(state string) bool {
 			b.Helper()
 			row := b.row("rg", "vm")
-			settled, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{
+			settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{
 				Found: true, ProvisioningState: state, Details: &inventory.Details{Kind: state},
 			})
 			b.ok(err)

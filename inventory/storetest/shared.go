@@ -247,7 +247,7 @@ func (b *bench) stir(group, name string) error {
 	if err != nil || result.Row == nil {
 		return err
 	}
-	_, err = b.Observe(b.ctx, Sub, result.Row.Key, result.Row.Generation, inventory.Observation{Found: rand.IntN(2) == 0})
+	_, _, err = b.Observe(b.ctx, Sub, result.Row.Key, result.Row.Generation, inventory.Observation{Found: rand.IntN(2) == 0})
 	return err
 }
 
@@ -266,7 +266,7 @@ func testLateAnswers(t *testing.T, database Database) {
 	// R7: nor is what a GET said of a row that the other has changed since.
 	row := a.row("rg", "vm")
 	b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Succeeded)
-	settled, err := a.Observe(a.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+	settled, _, err := a.Observe(a.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	a.ok(err)
 	equal(a, settled, false)
 	// An answer counts once, whoever brings it.

@@ -211,7 +211,7 @@ func testGets(t *testing.T, database Database) {
 	b.group("rg")
 	observe := func(name string, generation [16]byte, o inventory.Observation) bool {
 		t.Helper()
-		settled, err := b.Observe(b.ctx, Sub, id("rg", name), generation, o)
+		settled, _, err := b.Observe(b.ctx, Sub, id("rg", name), generation, o)
 		b.ok(err)
 		return settled
 	}
@@ -288,11 +288,11 @@ func testTime(t *testing.T, database Database) {
 		equal(b, b.settle(d, inventory.Gone).Settled, true)
 		b.absent("begun")
 		// It was open while the GET was asked, so that proves nothing.
-		settled, err := b.Observe(b.ctx, Sub, seen.Key, seen.Generation, inventory.Observation{})
+		settled, _, err := b.Observe(b.ctx, Sub, seen.Key, seen.Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, false)
 		b.stands("observed", inventory.Pending, true)
-		settled, err = b.Observe(b.ctx, Sub, seen.Key, b.row("rg", "observed").Generation, inventory.Observation{})
+		settled, _, err = b.Observe(b.ctx, Sub, seen.Key, b.row("rg", "observed").Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
 	})

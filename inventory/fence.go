@@ -1,0 +1,275 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// FenceJob is the kind of the job that watches the fences on one ID: it asks for
+// what may land under them, has that deleted, and removes them. Its subject is the
+// ID's key.
+const FenceJob = "fence"
+
+// Fence stands on the ID of a write of unknown fate that its group was closed
+// over. While it stands the resource is not there, nothing new is made under its
+// ID, and whatever appears there can only be the late landing of a PUT.
+type Fence struct {
+	Subscription, Key string
+	// Intent is the id of the write.
+	Intent [16]byte
+	Kind   WriteKind
+	// ID of the resource as it was last written; where nothing is known of that,
+	// its key.
+	ID         string
+	Group      string // folded
+	Type       string // folded full type
+	Region     string
+	APIVersion string // of the write
+	// Own: the write is a DELETE of what landed under another fence.
+	Own   bool
+	Since time.Time
+	// Until is when the write can no longer be applied. A PUT's fence stands
+	// longer where no GET after that has said that nothing is there.
+	Until time.Time
+}
+
+// FencedError refuses to make a resource while a fence stands on its ID.
+type FencedError struct{ Until time.Time }
+
+func (e *FencedError) Error() string {
+	return fmt.Sprintf("inventory: a write of the resource that has no answer may take effect until %s", e.Until.UTC().Format(time.RFC3339))
+}
+
+const (
+	fenceColumns = `subscription, key, id, kind, resource, grp, type, region, api_version, own, since, until`
+	insertFence  = `INSERT INTO fences (` + fenceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, key, id) DO NOTHING`
+	selectFences    = `SELECT ` + fenceColumns + ` FROM fences WHERE subscription = ? AND key = ? ORDER BY id`
+	lockFences      = selectFences + lockSuffix
+	deleteFence     = `DELETE FROM fences WHERE subscription = ? AND key = ? AND id = ?`
+	extendFence     = `UPDATE fences SET until = ? WHERE subscription = ? AND key = ? AND id = ?`
+	fencedUntil     = `SELECT COALESCE(MAX(until), 0) FROM fences WHERE subscription = ? AND key = ?`
+	countFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ?`
+	countEveryFence = `SELECT COUNT(*) FROM fences`
+	listFences      = `SELECT ` + fenceColumns + ` FROM fences WHERE (subscription, key, id) > (?, ?, ?)
+		ORDER BY subscription, key, id LIMIT ?`
+
+	groupIntents = `SELECT key, id, kind, type, region, api_version, ends FROM intents WHERE subscription = ? AND grp = ? ORDER BY key, id`
+	// A move's intents end by the knowledge of its job alone.
+	countUnderWay = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?)`
+)
+
+func scanFence(scan scanner) (f Fence, err error) {
+	var (
+		id           []byte
+		since, until int64
+	)
+	err = scan(&f.Subscription, &f.Key, &id, &f.Kind, &f.ID, &f.Group, &f.Type, &f.Region, &f.APIVersion, &f.Own, &since, &until)
+	copy(f.Intent[:], id)
+	f.Since, f.Until = moment(since), moment(until)
+	return f, err
+}
+
+func (f *Fence) insert(t *tx) error {
+	_, err := t.exec(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
+		flag(f.Own), micros(f.Since), micros(f.Until))
+	return err
+}
+
+// unfenced refuses by *FencedError what would make a resource under a fence. The
+// group's row is locked, as by whoever closes the group.
+func (t *tx) unfenced(sub, key string) error {
+	var until int64
+	if err := t.one(fencedUntil, sub, key)(&until); err != nil || until == 0 {
+		return err
+	}
+	return &FencedError{Until: moment(until)}
+}
+
+// fenced tells whether a fence stands on an ID.
+func (t *tx) fenced(sub, key string) (bool, error) {
+	err := t.unfenced(sub, key)
+	var fence *FencedError
+	if errors.As(err, &fence) {
+		return true, nil
+	}
+	return false, err
+}
+
+// fence turns what is left of the writes into a group, all of unknown fate, into
+// fences. ids are those of the resources, by key, as far as they are known.
+func (t *tx) fence(g Group, ids map[string]string) error {
+	type left struct {
+		Fence
+		ends int64
+	}
+	open, err := collect(t, func(scan scanner) (l left, err error) {
+		var id []byte
+		err = scan(&l.Key, &id, &l.Kind, &l.Type, &l.Region, &l.APIVersion, &l.ends)
+		copy(l.Intent[:], id)
+		return l, err
+	}, groupIntents, g.Subscription, g.Key)
+	if err != nil {
+		return err
+	}
+	for _, l := range open {
+		f, intentKey := l.Fence, l.Key
+		f.Key = resourceKey(intentKey)
+		f.Subscription, f.Group, f.Since, f.Until = g.Subscription, g.Key, t.now, moment(l.ends)
+		if f.ID = ids[f.Key]; f.ID == "" {
+			f.ID = f.Key
+		}
+		if err := f.insert(t); err != nil {
+			return err
+		}
+		if err := t.later(deleteIntent, g.Subscription, intentKey, f.Intent[:]); err != nil {
+			return err
+		}
+		if err := t.watchFence(g.Subscription, f.Key); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// resourceKey is the key of the resource that an intent is about, a stray's too.
+func resourceKey(intentKey string) string {
+	if !IsStrayKey(intentKey) {
+		return intentKey
+	}
+	return intentKey[strings.IndexByte(intentKey, '/'):]
+}
+
+func fenceID(key string) [16]byte { return JobID(FenceJob, key) }
+
+// watchFence has the fences on an ID watched.
+func (t *tx) watchFence(sub, key string) error {
+	job := Job{
+		Subscription: sub, ID: fenceID(key), Kind: FenceJob, Subject: key,
+		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
+	}
+	return t.later(putJob, job.insertion(t.now)...)
+}
+
+// Fences lists the fences that stand on an ID.
+func (s *Store) Fences(ctx context.Context, sub, key string) ([]Fence, error) {
+	return collect(s.read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
+}
+
+// AllFences lists at most limit fences of all subscriptions, behind one of them:
+// the zero Fence is before all.
+func (s *Store) AllFences(ctx context.Context, after Fence, limit int) ([]Fence, error) {
+	return collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], atMost(limit))
+}
+
+// CountFences counts the fences of all subscriptions.
+func (s *Store) CountFences(ctx context.Context) (n int, err error) {
+	err = s.read(ctx).one(countEveryFence)(&n)
+	return n, err
+}
+
+// BeginUnderFence records, durably, that what has landed under a fence is about to
+// be deleted: by a fence of its own, which stands for as long as that DELETE may
+// be applied. ErrChanged when the fence does not stand any more, or when such a
+// DELETE is under way in its region already.
+func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
+	if lateWriteWindow <= 0 {
+		lateWriteWindow = s.options.LateWriteWindow
+	}
+	return commit(ctx, s, flushed, aboutResource(under.Subscription, under.Key), func(t *tx) (Ticket, error) {
+		standing, err := collect(t, scanFence, lockFences, under.Subscription, under.Key)
+		if err != nil {
+			return Ticket{}, err
+		}
+		stands := false
+		for _, f := range standing {
+			if f.Own && f.Region == under.Region {
+				return Ticket{}, ErrChanged
+			}
+			stands = stands || f.Intent == under.Intent
+		}
+		if !stands {
+			return Ticket{}, ErrChanged
+		}
+		own := under
+		notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
+		own.Intent, own.Kind, own.Own, own.Since, own.Until = newID(), Delete, true, t.now, notAfter.Add(lateWriteWindow)
+		return Ticket{
+			Subscription: own.Subscription, Key: own.Key, Kind: Delete, ID: own.ID, APIVersion: own.APIVersion,
+			Intent: own.Intent, SendBy: t.now.Add(s.options.SendWithin), NotAfter: notAfter,
+		}, own.insert(t)
+	})
+}
+
+// SettleUnderFence records what became of the DELETE of a ticket from
+// [Store.BeginUnderFence]. A definite answer ends its fence, with acceptance it
+// stands for as long as the operation is given to end.
+func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome Outcome, operation time.Duration) error {
+	return s.writer.do(ctx, flushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) error {
+		switch outcome {
+		case Ambiguous:
+			return nil
+		case Accepted:
+			_, err := t.exec(extendFence, micros(t.now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
+			return err
+		case NotSent, Refused, Succeeded, Gone:
+		}
+		if _, err := t.exec(deleteFence, ticket.Subscription, ticket.Key, ticket.Intent[:]); err != nil {
+			return err
+		}
+		return t.buryKey(ticket.Subscription, ticket.Key)
+	})
+}
+
+// ProvedAbsent is what Portico's own GETs said of an ID: that nothing was there in
+// a region, by the store's time when that was asked.
+type ProvedAbsent map[string]time.Time
+
+// Unfence removes the fences on an ID whose time is over. A PUT's goes only where a
+// GET after its time has said that nothing is there; the DELETE of what landed has
+// ended where that is gone. It returns what still stands.
+func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
+	return commit(ctx, s, flushed, aboutResource(sub, key), func(t *tx) ([]Fence, error) {
+		all, err := collect(t, scanFence, lockFences, sub, key)
+		if err != nil {
+			return nil, err
+		}
+		var left []Fence
+		for _, f := range all {
+			if !f.over(t.now, absent, s.clock.slack()) {
+				left = append(left, f)
+				continue
+			}
+			if _, err := t.exec(deleteFence, sub, key, f.Intent[:]); err != nil {
+				return nil, err
+			}
+		}
+		if len(left) == len(all) {
+			return left, nil
+		}
+		return left, t.buryKey(sub, key)
+	})
+}
+
+// over tells whether a fence need not stand any more. slack is by how much the
+// clocks of those who compare times may differ.
+func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
+	asked, proved := absent[f.Region]
+	switch {
+	case f.Own && proved && !asked.Before(f.Since):
+		return true
+	case f.Kind == Put:
+		return proved && !asked.Add(-slack).Before(f.Until)
+	}
+	return !f.Until.After(now)
+}
+
+// buryKey remembers that a resource went which has no row.
+func (t *tx) buryKey(sub, key string) error {
+	return t.later(putTombstone, sub, key, "", micros(t.now))
+}
