@@ -147,6 +147,7 @@ func (g *graph) serve(w http.ResponseWriter, r *http.Request, region string) {
 	case r.Method == http.MethodGet && !n.there:
 		defer g.mu.Unlock()
 		w.WriteHeader(http.StatusNotFound)
+		fmt.Fprint(w, `{"error":{"code":"ResourceNotFound","message":"The resource was not found."}}`)
 	case r.Method == http.MethodGet:
 		defer g.mu.Unlock()
 		fmt.Fprint(w, n.text(r.URL.Path))

@@ -1,0 +1,329 @@
+package e2e
+
+import (
+	"encoding/json"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// closingPatience bounds the wait for the end of a group's deletion after its
+// providers answer again. It is no measurement: it lies far below the 6 minutes that
+// a call without an answer stays open by default, and far above what the work takes.
+const closingPatience = 90 * time.Second
+
+func TestGroupGoesSoonAfterOneDELETEAnswered503(t *testing.T) {
+	t.Parallel()
+	wantGroupToGoSoon(t, "", stubError(http.StatusServiceUnavailable, "ServiceUnavailable", "Not now."))
+}
+
+func TestGroupGoesSoonAfterOneDELETEWasReset(t *testing.T) {
+	t.Parallel()
+	wantGroupToGoSoon(t, "", stubAnswer{reset: true})
+}
+
+func TestGroupGoesSoonAfterOneDELETEWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	wantGroupToGoSoon(t, "upstream: {callTimeout: 3s}\n", stubAnswer{silent: true})
+}
+
+// wantGroupToGoSoon deletes a group of five while the first DELETE of one of them
+// fails, by the default times of the index.
+func wantGroupToGoSoon(t *testing.T, settings string, failure stubAnswer) {
+	t.Helper()
+	w := newStubWorld(t, "index: {}\n"+settings)
+	resources := map[string]string{}
+	for i, name := range []string{"a", "b", "c", "d", "odd"} {
+		resources[stubThings+name] = harness.RegionNames()[i%2]
+	}
+	fill(t, w.World, "rg", resources)
+	w.stub.script(stubScript{method: http.MethodDelete, path: w.thing("rg", "odd"), left: 1, answer: failure})
+	result, _ := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantGone(t, result, "rg")
+}
+
+// wantGone wants a group's deletion to end before long with nothing left.
+func (w stubWorld) wantGone(t *testing.T, result, group string) {
+	t.Helper()
+	w.result(t, result, closingPatience).Want(t, 200, 204)
+	w.sendTo(t, http.MethodGet, w.GroupPath(group)+"?api-version=2021-04-01", "").WantError(t, 404, "ResourceGroupNotFound")
+	if left := w.stub.below(w.GroupPath(group)); len(left) != 0 {
+		t.Errorf("the providers hold %v", left)
+	}
+}
+
+// waitedFor is what the status of a deletion says of one thing that it waits for.
+type waitedFor struct {
+	ID, Region, Reason, Until string
+}
+
+// waitsFor reads from the status of a deletion what it waits for.
+func (w stubWorld) waitsFor(t *testing.T, status string) (ended bool, all []waitedFor) {
+	t.Helper()
+	var now struct {
+		Status     string
+		Properties struct{ WaitingFor []waitedFor }
+	}
+	a := w.sendTo(t, http.MethodGet, status, "").Want(t, 200)
+	if err := json.Unmarshal(a.Body, &now); err != nil {
+		t.Fatalf("%v\n%s", err, a.Body)
+	}
+	return slices.Contains([]string{"Succeeded", "Failed", "Canceled"}, now.Status), now.Properties.WaitingFor
+}
+
+// wantWaitingFor wants the status to name what fits, whenever it is asked for, with
+// a reason and a time at which that ends at the latest.
+func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(waitedFor) bool) {
+	t.Helper()
+	begun := time.Now()
+	var told waitedFor
+	find := func() bool {
+		ended, all := w.waitsFor(t, status)
+		if ended {
+			t.Fatalf("the deletion ended while it was to wait for %s", what)
+		}
+		i := slices.IndexFunc(all, fits)
+		if i >= 0 {
+			told = all[i]
+		}
+		return i >= 0
+	}
+	soon(t, "the status to say that the deletion waits for "+what, find)
+	for range 20 {
+		if !find() {
+			t.Fatalf("the status does not say any more that the deletion waits for %s", what)
+		}
+		if until, err := time.Parse(time.RFC3339, told.Until); told.Reason == "" || err != nil || until.Before(begun.Truncate(time.Second)) {
+			t.Fatalf("of %s the status says %+v, want a reason, and a time to come (%v)", what, told, err)
+		}
+		time.Sleep(50 * time.Millisecond)
+	}
+}
+
+// ofThing fits what is told of a resource.
+func ofThing(id string) func(waitedFor) bool {
+	return func(told waitedFor) bool { return strings.EqualFold(told.ID, id) }
+}
+
+func TestGroupDeleteSaysThatItWaitsForADELETEAnswered503(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, stubSettings)
+	fill(t, w.World, "rg", map[string]string{stubThings + "a": "westus", stubThings + "stuck": "westus"})
+	id := w.thing("rg", "stuck")
+	end := w.stub.script(stubScript{method: http.MethodDelete, path: id, answer: stubError(http.StatusServiceUnavailable, "ServiceUnavailable", "Not now.")})
+	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantWaitingFor(t, status, id, ofThing(id))
+	end()
+	w.wantGone(t, result, "rg")
+}
+
+func TestGroupDeleteSaysThatItWaitsForAnAcceptedDELETE(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, stubSettings)
+	fill(t, w.World, "rg", map[string]string{stubThings + "a": "westus", stubThings + "slow": "westus"})
+	id := w.thing("rg", "slow")
+	remove := w.stub.accept(http.MethodDelete, "westus", id, "Location")
+	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantWaitingFor(t, status, id, ofThing(id))
+	remove.finish()
+	w.wantGone(t, result, "rg")
+}
+
+func TestGroupDeleteSaysThatItWaitsForAnAcceptedPUT(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, stubSettings)
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "late")
+	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
+	w.put(t, id, "westus").Want(t, 202)
+	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantWaitingFor(t, status, id, ofThing(id))
+	create.finish()
+	w.wantGone(t, result, "rg")
+}
+
+func TestGroupDeleteSaysThatItWaitsForARegion(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, stubSettings)
+	fill(t, w.World, "rg", map[string]string{stubThings + "a": "westus", stubThings + "far": "eastus"})
+	id := w.thing("rg", "far")
+	end := w.stub.script(stubScript{path: "/resourceGroups/rg/", answer: stubAnswer{reset: true}, when: func(c stubCall) bool { return c.region == "eastus" }})
+	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantWaitingFor(t, status, "eastus, or what lies there", func(told waitedFor) bool { return told.Region == "eastus" || strings.EqualFold(told.ID, id) })
+	end()
+	w.wantGone(t, result, "rg")
+}
+
+// fenceSettings are for calls that bring no answer. The window is long enough that
+// a fence stands while it is looked at, on a busy machine too.
+const (
+	fenceWindow   = 45 * time.Second
+	fenceSettings = `
+index: {sendWithin: 4s, askTimeout: 4s, lateWriteWindow: 45s, callMargin: 500ms, pollFloor: 50ms, sweepInterval: 0s}
+upstream: {callTimeout: 4s}
+operations: {retryAfterMin: 1s, retryAfterMax: 1s}
+`
+)
+
+// fence is one as operators see it.
+type fence struct {
+	ID, Region, Kind string
+	Until            time.Time
+}
+
+// fences are those that stand for an ID.
+func (w stubWorld) fences(t *testing.T, id string) (of []fence) {
+	t.Helper()
+	var all struct{ Value []fence }
+	a := w.Portico.Admin(t, harness.Request{Path: "/admin/fences"}).Want(t, 200)
+	if err := json.Unmarshal(a.Body, &all); err != nil || all.Value == nil {
+		t.Fatalf("the fences: %v\n%s", err, a.Body)
+	}
+	for _, f := range all.Value {
+		if strings.EqualFold(f.ID, id) {
+			of = append(of, f)
+		}
+	}
+	return of
+}
+
+// wantFence wants one fence to stand for an ID in westus, and returns it.
+func (w stubWorld) wantFence(t *testing.T, id, kind string) fence {
+	t.Helper()
+	all := w.fences(t, id)
+	i := slices.IndexFunc(all, func(f fence) bool { return strings.EqualFold(f.Kind, kind) && f.Region == "westus" })
+	switch {
+	case i < 0:
+		t.Fatalf("no fence for %s, left by a %s in westus, among %+v", id, kind, all)
+	case all[i].Until.Before(time.Now()) || all[i].Until.After(time.Now().Add(fenceWindow+time.Minute)):
+		t.Fatalf("it is %v, and the fence stands until %v", time.Now(), all[i].Until)
+	}
+	return all[i]
+}
+
+// wantFenced wants a client to find nothing at an ID under a fence, and to be able
+// to make nothing there, in any region and casing.
+func (w stubWorld) wantFenced(t *testing.T, id string) {
+	t.Helper()
+	for _, written := range []string{id, strings.Replace(id, stubThings, strings.ToUpper(stubThings), 1), strings.ToUpper(id[:len(id)-1]) + id[len(id)-1:]} {
+		for _, region := range []string{"westus", "eastus"} {
+			if a := w.put(t, written, region).WantError(t, 409, "Conflict"); a.Header.Get("Retry-After") == "" {
+				t.Errorf("PUT %s: no Retry-After", written)
+			}
+		}
+	}
+	w.send(t, http.MethodGet, id, "").WantError(t, 404, "ResourceNotFound")
+	w.send(t, http.MethodHead, id, "").Want(t, 404)
+	if w.shown(t, id) {
+		t.Error("/resources shows it")
+	}
+}
+
+func TestFenceOfADELETEWithoutAnAnswer(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, fenceSettings)
+	fill(t, w.World, "rg", map[string]string{stubThings + "a": "eastus", stubThings + "odd": "westus"})
+	id := w.thing("rg", "odd")
+	w.stub.script(stubScript{method: http.MethodDelete, path: id, left: 1, answer: stubAnswer{silent: true}})
+	result, _ := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantGone(t, result, "rg")
+	if n := w.stub.count("westus", http.MethodDelete, id); n < 2 {
+		t.Fatalf("the resource went by %d DELETEs, want the one without an answer and another", n)
+	}
+
+	w.PutGroup(t, "rg")
+	f := w.wantFence(t, id, "DELETE")
+	w.wantFenced(t, id)
+	create(t, w.Portico, w.thing("rg", "other"), "westus")
+	w.Portico.Kill(t)
+	w.Portico.Restart(t)
+	w.wantFence(t, id, "DELETE")
+	w.wantFenced(t, id)
+	if w.stub.remove("westus", id) {
+		t.Error("the late DELETE hit a resource that was made after its group had gone")
+	}
+
+	soon(t, "the resource to be made again", func() bool {
+		return w.put(t, id, "westus").Want(t, 200, 201, 409, 503, 504).Status/100 == 2 // those of a busy machine among them
+	})
+	made := w.stub.seen(func(c stubCall) bool { return c.method == http.MethodPut && strings.EqualFold(c.path, id) })
+	if last := made[len(made)-1]; last.at.Before(f.Until) {
+		t.Errorf("it was made at %v, before the end of the fence at %v", last.at, f.Until)
+	}
+	soon(t, "the fence to go", func() bool { return len(w.fences(t, id)) == 0 })
+	w.send(t, http.MethodGet, id, "").Want(t, 200)
+	w.wantHeldIn(t, id, "westus")
+	w.wantHeldIn(t, w.thing("rg", "other"), "westus")
+}
+
+func TestFenceOfAPUTThatLandsAfterItsGroupHasGone(t *testing.T) {
+	t.Parallel()
+	w, id := newLatePUT(t)
+	f := w.wantFence(t, id, "PUT")
+	w.PutGroup(t, "rg")
+	w.wantFenced(t, id)
+	asked := len(w.stub.own(http.MethodGet, id))
+	soon(t, "Portico to ask for what the PUT may have made", func() bool { return len(w.stub.own(http.MethodGet, id)) > asked })
+	w.wantLatePUTDeleted(t, id, f)
+}
+
+func TestFenceOfAPUTThatLandsShortlyBeforeItsEnd(t *testing.T) {
+	t.Parallel()
+	w, id := newLatePUT(t)
+	f := w.wantFence(t, id, "PUT")
+	w.PutGroup(t, "rg")
+	time.Sleep(time.Until(f.Until.Add(-3 * time.Second)))
+	if time.Until(f.Until) < time.Second {
+		t.Skip("the machine was too busy: the PUT would land after its time")
+	}
+	w.wantLatePUTDeleted(t, id, f)
+}
+
+// newLatePUT deletes a group into which a PUT was sent that has brought no answer,
+// and may yet land.
+func newLatePUT(t *testing.T) (w stubWorld, id string) {
+	t.Helper()
+	w = newStubWorld(t, fenceSettings)
+	fill(t, w.World, "rg", map[string]string{stubThings + "a": "eastus"})
+	id = w.thing("rg", "late")
+	w.stub.script(stubScript{method: http.MethodPut, path: id, left: 1, answer: stubAnswer{silent: true}})
+	soon(t, "the PUT to be sent", func() bool {
+		return w.put(t, id, "westus").Want(t, 503, 504).Status == http.StatusGatewayTimeout // 503: too busy to send it
+	})
+	if n := w.stub.count("westus", http.MethodPut, id); n != 1 {
+		t.Fatalf("%d PUTs reached westus", n)
+	}
+	result, _ := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))
+	w.wantGone(t, result, "rg")
+	return w, id
+}
+
+// wantLatePUTDeleted has the PUT land, and wants Portico to find what it made and to
+// delete it, and no client to get at it meanwhile, though the group is there again.
+func (w stubWorld) wantLatePUTDeleted(t *testing.T, id string, f fence) {
+	t.Helper()
+	deletes := len(w.stub.own(http.MethodDelete, id))
+	w.stub.hold("westus", id)
+	w.send(t, http.MethodGet, id, "").WantError(t, 404, "ResourceNotFound")
+	soon(t, "Portico to delete what the late PUT has made", func() bool {
+		return !w.stub.holds("westus", id)
+	})
+	if n := len(w.stub.own(http.MethodDelete, id)); n <= deletes {
+		t.Errorf("%d DELETEs came, want more than the %d of before", n, deletes)
+	}
+	if n := w.stub.count("westus", http.MethodPut, id); n != 1 {
+		t.Errorf("%d PUTs reached westus", n)
+	}
+	soon(t, "the fences to go", func() bool { return len(w.fences(t, id)) == 0 })
+	asked := w.stub.own(http.MethodGet, id)
+	if !slices.ContainsFunc(asked, func(c stubCall) bool { return c.at.After(f.Until) }) {
+		t.Errorf("it is %v, and the fence that stood until %v went before Portico had asked once more", time.Now(), f.Until)
+	}
+	w.wantHeldIn(t, id)
+	w.put(t, id, "westus").Want(t, 201)
+	w.send(t, http.MethodGet, id, "").Want(t, 200)
+}

@@ -1,0 +1,164 @@
+package e2e
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+var operationNotFound = stubError(http.StatusNotFound, "OperationNotFound", "The operation was not found.")
+
+// lostAfter is how long an operation must not be found until it counts as lost,
+// lostWindow how long it may have its effect after that.
+const (
+	lostAfter  = 2 * time.Second
+	lostWindow = 4 * time.Second
+)
+
+// withLoss are stubSettings in which operations are lost soon, and may have their
+// effect for a time after that.
+func withLoss(window time.Duration) string {
+	return strings.Replace(stubSettings, "lateWriteWindow: 2s", "lateWriteWindow: "+window.String()+", lostAfter: "+lostAfter.String(), 1)
+}
+
+// pollOf is where a client polls an accepted write.
+func pollOf(t *testing.T, accepted harness.Answer, header string) *url.URL {
+	t.Helper()
+	at, err := url.Parse(accepted.Header.Get(header))
+	if err != nil || at.Path == "" {
+		t.Fatalf("%s: %q %v", header, accepted.Header.Get(header), err)
+	}
+	return at
+}
+
+func TestOperationThatIsNotFoundAtFirst(t *testing.T) {
+	t.Parallel()
+	const early = 4 // more than the three that lose an operation whose time is up
+	w := newStubWorld(t, stubSettings)
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "replicated")
+	create := w.stub.accept(http.MethodPut, "westus", id, "Azure-AsyncOperation")
+	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, left: early, answer: operationNotFound})
+	w.put(t, id, "westus").Want(t, 202)
+	w.wantRefusedInEastUS(t, "at once", id)
+	soon(t, "Portico to see the operation under way", func() bool {
+		w.wantRefusedInEastUS(t, "while the operation is not found", id)
+		return len(create.polls()) > early+2
+	})
+	w.wantRefusedInEastUS(t, "while the operation is under way", id)
+	create.finish()
+	w.wantLiveInWestUS(t, id)
+}
+
+func TestFollowOutlivesAClientsPollAnswered400(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, stubSettings)
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "followed")
+	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
+	refusal := stubError(http.StatusBadRequest, "InvalidApiVersionParameter", "The operation knows no such api-version.")
+	w.stub.script(stubScript{
+		method: http.MethodGet, path: "/" + create.name, answer: refusal,
+		when: func(c stubCall) bool { return strings.Contains(c.query, harness.VersionOld) },
+	})
+	at := pollOf(t, w.put(t, id, "westus").Want(t, 202), "Location")
+	w.wantFollowToGoOn(t, create, func() {
+		w.sendTo(t, http.MethodGet, at.EscapedPath()+"?api-version="+harness.VersionOld, "").WantError(t, 400, "InvalidApiVersionParameter")
+	})
+}
+
+func TestFollowOutlivesAClientsPollAnswered404(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, stubSettings)
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "followed")
+	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
+	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, answer: operationNotFound, when: func(c stubCall) bool { return c.relayed }})
+	at := pollOf(t, w.put(t, id, "westus").Want(t, 202), "Location")
+	w.wantFollowToGoOn(t, create, func() {
+		w.sendTo(t, http.MethodGet, at.RequestURI(), "").WantError(t, 404, "OperationNotFound")
+	})
+}
+
+// wantFollowToGoOn wants Portico to go on polling an accepted create after a
+// client's polls, and to find out how it ends.
+func (w stubWorld) wantFollowToGoOn(t *testing.T, create *stubOperation, clientPolls func()) {
+	t.Helper()
+	for range 3 {
+		clientPolls()
+		w.wantRefusedInEastUS(t, "after a client's poll", create.id)
+	}
+	polls := len(create.polls())
+	soon(t, "Portico to go on polling", func() bool { return len(create.polls()) > polls+2 })
+	clientPolls()
+	w.wantRefusedInEastUS(t, "while the operation is under way", create.id)
+	create.finish()
+	w.wantLiveInWestUS(t, create.id)
+}
+
+func TestLostCreateThatNeverLands(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, withLoss(lostWindow))
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "lost")
+	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
+	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, answer: operationNotFound})
+	w.put(t, id, "westus").Want(t, 202)
+	soon(t, "Portico to poll", func() bool { return len(create.polls()) > 0 })
+	w.wantForgotten(t, id)
+	// It is forgotten after both times, however much later: this holds of a machine of any speed.
+	polls := create.polls()
+	made := w.stub.seen(func(c stubCall) bool {
+		return c.method == http.MethodPut && c.region == "eastus" && strings.EqualFold(c.path, id)
+	})
+	if took := made[0].at.Sub(polls[0].at); took < lostAfter+lostWindow-100*time.Millisecond {
+		t.Errorf("the create was given up %v after the first 404, want at least %v for the operation and %v for the resource", took, lostAfter, lostWindow)
+	}
+	if len(polls) < 3 {
+		t.Errorf("the operation was lost after %d polls", len(polls))
+	}
+}
+
+func TestLostCreateThatLands(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, withLoss(time.Minute))
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "lost")
+	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
+	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, answer: operationNotFound})
+	w.put(t, id, "westus").Want(t, 202)
+	soon(t, "Portico to have polled for long enough", func() bool {
+		w.wantRefusedInEastUS(t, "while the operation is not found", id)
+		polls := create.polls()
+		return len(polls) >= 3 && time.Since(polls[0].at) > 2*lostAfter
+	})
+	w.stub.hold("westus", id)
+	w.wantLiveInWestUS(t, id)
+}
+
+func TestLostDeleteThatLands(t *testing.T) {
+	t.Parallel()
+	w := newStubWorld(t, withLoss(time.Minute))
+	w.PutGroup(t, "rg")
+	id := w.thing("rg", "going")
+	w.put(t, id, "westus").Want(t, 201)
+	remove := w.stub.accept(http.MethodDelete, "westus", id, "Location")
+	w.stub.script(stubScript{method: http.MethodGet, path: "/" + remove.name, answer: operationNotFound})
+	w.send(t, http.MethodDelete, id, "").Want(t, 202)
+	soon(t, "Portico to have polled for long enough", func() bool {
+		polls := remove.polls()
+		return len(polls) >= 3 && time.Since(polls[0].at) > 2*lostAfter
+	})
+	asked := len(w.stub.own(http.MethodGet, id))
+	soon(t, "Portico to ask for the resource by itself", func() bool { return len(w.stub.own(http.MethodGet, id)) > asked })
+	if code := w.wantRefusedInEastUS(t, "while the delete may land", id).ErrorCode(); code != "Conflict" {
+		t.Errorf("while the delete may land, a PUT to eastus is refused as %q, want %q", code, "Conflict")
+	}
+	w.stub.remove("westus", id)
+	soon(t, "/resources not to show the resource any more", func() bool { return !w.shown(t, id) })
+	w.wantForgotten(t, id)
+}
