@@ -148,6 +148,7 @@ type Index struct {
 	CacheTTL        time.Duration // of cached locations; 0 turns the cache off
 	CacheEntries    int           // how many locations are cached at most
 	FollowLimit     time.Duration // for following one operation closely
+	LostAfter       time.Duration // for which polls know of no such operation until it is lost
 	FollowRecheck   time.Duration // between looks after FollowLimit
 	PollFloor       time.Duration // the least time between two polls
 	SweepInterval   time.Duration // between two sweeps of everything; 0: none
@@ -273,6 +274,7 @@ func Defaults() Config {
 			CacheTTL:        time.Minute,
 			CacheEntries:    1 << 18,
 			FollowLimit:     24 * time.Hour,
+			LostAfter:       time.Minute,
 			FollowRecheck:   time.Hour,
 			PollFloor:       time.Second,
 			SweepInterval:   6 * time.Hour,

@@ -89,6 +89,7 @@ func meanings() []meaning {
 		{path: "index.askTimeout", text: "For one question to a provider on a client's time."},
 		{path: "index.cacheTTL", text: "How long the location of a resource is taken from memory; `0s` turns that off."},
 		{path: "index.cacheEntries", text: "How many locations are kept in memory, each about 250 bytes."},
+		{path: "index.lostAfter", text: "For how long, and at least three times, Portico's own polls of an operation are answered 404 or 410 until it counts as lost. Providers that keep copies answer so for a while after they accepted a write."},
 		{path: "index.followLimit", text: "For how long an operation is followed closely."},
 		{path: "index.followRecheck", text: "How often it is looked at after that."},
 		{path: "index.pollFloor", text: "The least time between two polls of one operation, whatever its provider asks for."},

@@ -92,7 +92,7 @@ func readUpstream(root object, u *Upstream, files fileReader) {
 func readIndex(root object, c *Config) {
 	x := &c.Index
 	o := root.child("index", "sendWithin", "callMargin", "lateWriteWindow", "tombstones", "askTimeout",
-		"cacheTTL", "cacheEntries", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
+		"cacheTTL", "cacheEntries", "lostAfter", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
 	set(o, "sendWithin", &x.SendWithin, positive())
 	set(o, "callMargin", &x.CallMargin, orZero())
 	set(o, "lateWriteWindow", &x.LateWriteWindow, positive())
@@ -100,6 +100,7 @@ func readIndex(root object, c *Config) {
 	set(o, "askTimeout", &x.AskTimeout, positive())
 	set(o, "cacheTTL", &x.CacheTTL, orZero())
 	set(o, "cacheEntries", &x.CacheEntries, count())
+	set(o, "lostAfter", &x.LostAfter, positive())
 	set(o, "followLimit", &x.FollowLimit, positive())
 	set(o, "followRecheck", &x.FollowRecheck, positive())
 	set(o, "pollFloor", &x.PollFloor, positive())

@@ -45,6 +45,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminPut))
 	guarded.Methods(http.MethodGet).Path("/admin/deleteOrder").Handler(g.adminRoute(g.adminDeleteOrder))
+	guarded.Methods(http.MethodGet).Path("/admin/fences").Handler(g.adminRoute(g.adminFences))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(g.adminRoute(g.adminJobs))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(g.adminRoute(g.adminJob))
 	// The path comes first: a method that fits would make a wrong one at another

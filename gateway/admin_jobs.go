@@ -120,7 +120,7 @@ func (g *Gateway) adminCancelJob(_ http.ResponseWriter, r *http.Request) (int, a
 	if err != nil {
 		return 0, nil, err
 	}
-	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob {
+	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob || j.Kind == inventory.FenceJob {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("Jobs of this kind cannot be cancelled.")
 	}
 	err = g.store.CancelJob(r.Context(), j.Subscription, j.ID)

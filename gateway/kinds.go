@@ -14,6 +14,7 @@ type kinds struct {
 	groupDeletion *operations.GroupDeletion
 	moving        *operations.Moving
 	following     *operations.Following
+	fencing       *operations.Fencing
 }
 
 func (g *Gateway) firstKinds() kinds {
@@ -23,6 +24,7 @@ func (g *Gateway) firstKinds() kinds {
 		groupDeletion: operations.NewGroupDeletion(g.groupDeletion(), g.registry),
 		moving:        operations.NewMoving(g.moving(), g.registry),
 		following:     operations.NewFollowing(g.following(), g.registry),
+		fencing:       operations.NewFencing(g.fencing(), g.registry),
 	}
 }
 
@@ -33,6 +35,7 @@ func (g *Gateway) nextKinds(before kinds) kinds {
 		groupDeletion: before.groupDeletion.Succeed(g.groupDeletion()),
 		moving:        before.moving.Succeed(g.moving()),
 		following:     before.following.Succeed(g.following()),
+		fencing:       before.fencing.Succeed(g.fencing()),
 	}
 }
 
@@ -52,6 +55,7 @@ func (g *Gateway) work() map[string]operations.Kind {
 			Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: g.config.Server.Region,
 		},
 		inventory.FollowJob: g.kinds.following,
+		inventory.FenceJob:  g.kinds.fencing,
 	}
 }
 
@@ -59,7 +63,15 @@ func (g *Gateway) following() operations.Following {
 	index := g.config.Index
 	return operations.Following{
 		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
-		Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region,
+		LostAfter: index.LostAfter, Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region,
+	}
+}
+
+func (g *Gateway) fencing() operations.Fencing {
+	index := g.config.Index
+	return operations.Fencing{
+		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, SendWithin: index.SendWithin,
+		Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
 	}
 }
 

@@ -110,7 +110,13 @@ func (j *ownJob) read() error {
 		return err
 	}
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
-	j.status = func(head operationHead) any { return operationStatus{head, p.Progress} }
+	j.status = func(head operationHead) any {
+		status := operationStatus{operationHead: head, DeletionProgress: p.Progress}
+		if head.EndTime == nil && len(p.Waits) > 0 {
+			status.Properties = &deletionWaits{p.Waits}
+		}
+		return status
+	}
 	return nil
 }
 
@@ -185,12 +191,19 @@ type (
 	operationStatus struct {
 		operationHead
 		operations.DeletionProgress
+		Properties *deletionWaits `json:"properties,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
 		operations.MoveProgress
 	}
 )
+
+// deletionWaits is what a deletion waits for, each with why and until when at the
+// latest.
+type deletionWaits struct {
+	WaitingFor []operations.DeletionWait `json:"waitingFor"`
+}
 
 // ownStatus tells how far an operation has come, and how it ended.
 func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {

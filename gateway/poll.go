@@ -10,9 +10,9 @@ import (
 	"portico/operations"
 )
 
-// poll carries a poll of an operation. When it shows that the operation has
-// ended, the resource that it worked on is asked for before the client learns
-// of the end, so that what the client does next meets an index that knows. To
+// poll carries a poll of an operation. When it shows that the operation may have
+// ended, that is confirmed, and the resource that it worked on asked for, before the
+// client learns of it, so that what the client does next meets an index that knows. To
 // anybody but who began the operation it does not exist (async reference,
 // Operation result rules).
 func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
@@ -69,13 +69,13 @@ func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p 
 			return err
 		}
 		if ended {
-			g.settleEnd(r.Context(), x, p, *p.Operation)
+			g.settleEnd(r.Context(), x, *p.Operation)
 		}
 	}
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// ended reads from a poll's answer whether the operation is over.
+// ended reads from a poll's answer whether the operation may be over.
 func (g *Gateway) ended(answer *http.Response, namespace string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
 		return operations.PollEnded(answer.StatusCode, nil), nil
@@ -84,37 +84,58 @@ func (g *Gateway) ended(answer *http.Response, namespace string) (bool, error) {
 	return err == nil && operations.PollEnded(http.StatusOK, text), err
 }
 
-// settleEnd tells the inventory of an operation's end and asks for what it left,
-// within the time of one question. Where that does not settle the row it stays
-// flagged, and is asked for later.
-func (g *Gateway) settleEnd(ctx context.Context, x *exchange, p proxied, o inventory.Operation) {
+// settleEnd asks what became of an operation that a client saw ended, within the
+// time of one question. What the client saw proves nothing: the front door polls by
+// itself, and asks for the resource. Where that does not settle the row it stays as
+// it is, and is polled and asked for later.
+func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operation) {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
-	row, err := g.endOf(ctx, o)
+	row, err := g.endOf(ctx, x, o)
 	if errors.Is(err, inventory.ErrNotFound) && o.Method != http.MethodDelete {
 		if o, err = g.present(ctx, o); err == nil {
-			row, err = g.endOf(ctx, o)
+			row, err = g.endOf(ctx, x, o)
 		}
 	}
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		_, err = g.ask(ctx, x, p.Subscription.TenantID, row)
+		_, err = g.ask(ctx, x, row)
 	}
 	if err != nil {
 		g.note(x, "the end of an operation was not confirmed", err)
 	}
 }
 
-// endOf tells the inventory that an operation is over, and returns the row that
-// it worked on.
-func (g *Gateway) endOf(ctx context.Context, o inventory.Operation) (inventory.Resource, error) {
-	switch o.Method {
-	case http.MethodPut:
-		return g.store.EndFollow(ctx, o.Subscription, o.Resource, inventory.Put, o.Follow)
-	case http.MethodDelete:
-		return g.store.EndFollow(ctx, o.Subscription, o.Resource, inventory.Delete, o.Follow)
+// endOf ends the follow of an operation whose end the front door's own poll shows,
+// or else hastens the next poll, and returns the row that the operation works on.
+func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation) (inventory.Resource, error) {
+	row, err := g.store.Resource(ctx, o.Subscription, o.Resource)
+	kind := inventory.Put
+	switch {
+	case err != nil:
+		return row, err
+	case o.Method == http.MethodDelete:
+		kind = inventory.Delete
+	case o.Method != http.MethodPut:
+		return row, nil
 	}
-	return g.store.Resource(ctx, o.Subscription, o.Resource)
+	follow, err := g.store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
+	if errors.Is(err, inventory.ErrNotFound) || err == nil && follow.Path == "" {
+		return row, nil // its end is known, or the resource tells it
+	}
+	if err != nil {
+		return row, err
+	}
+	header := http.Header{}
+	x.identity.Stamp(header)
+	finished, err := g.asker.Finished(ctx, header, follow, row)
+	if err == nil && finished {
+		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
+	}
+	if hastened := g.store.HastenFollow(ctx, o.Subscription, o.Resource, kind); hastened != nil {
+		return row, hastened
+	}
+	return row, nil
 }

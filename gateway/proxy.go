@@ -149,7 +149,8 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 }
 
 // read carries a GET of a tracked resource, and has the inventory learn of what
-// it settles. A 404 counts for the generation that was known before it was asked.
+// it settles. A 404 has the front door ask by itself: what a client is told of
+// absence proves nothing.
 func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	answer, err := g.asked(w, r, x, p, http.MethodGet)
 	if answer == nil {
@@ -167,24 +168,44 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 // learn tells the inventory what a GET of a tracked resource said, before the
 // client has it. The answer's body, once read, is put back.
 func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
-	var observation inventory.Observation
 	switch answer.StatusCode {
 	case http.StatusNotFound:
+		g.learnAbsence(ctx, x)
 	case http.StatusOK:
 		text, err := g.hold(answer, x.request.Provider.Namespace)
 		if err != nil {
 			return err
 		}
-		observation = inventory.ReadObservation(text)
-	default:
-		return nil
-	}
-	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
-	defer cancel()
-	if _, err := g.store.Observe(ctx, x.subscription(), x.request.Key(), p.Generation, observation); err != nil {
-		g.note(x, "what a read said was not recorded", err)
+		ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+		defer cancel()
+		if _, _, err := g.store.Observe(ctx, x.subscription(), x.request.Key(), p.Generation, inventory.ReadObservation(text)); err != nil {
+			g.note(x, "what a read said was not recorded", err)
+		}
 	}
 	return nil
+}
+
+// learnAbsence asks for a resource that a client was told is not there. Where that
+// does not say the same, the row is flagged, and asked for later.
+func (g *Gateway) learnAbsence(ctx context.Context, x *exchange) {
+	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	defer cancel()
+	row, err := g.store.Resource(ctx, x.subscription(), x.request.Key())
+	if errors.Is(err, inventory.ErrNotFound) {
+		return
+	}
+	if err == nil {
+		_, err = g.ask(ctx, x, row)
+	}
+	if err == nil {
+		return
+	}
+	g.note(x, "a client was told that a resource is not there, and its provider did not confirm that", err)
+	if row.Key != "" && !row.Doubtful() {
+		if err := g.store.Doubt(context.WithoutCancel(ctx), x.subscription(), x.request.Key()); err != nil {
+			g.note(x, "a resource that may not be there was not flagged", err)
+		}
+	}
 }
 
 // call sends the request to the endpoint that was decided on, once.

@@ -73,7 +73,7 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 		return err
 	}
 	if end.over && o.Resource != "" {
-		g.settleEnd(r.Context(), x, p, o)
+		g.settleEnd(r.Context(), x, o)
 	}
 	switch {
 	case !asksResult(x.request, &o):

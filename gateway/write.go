@@ -38,9 +38,10 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	defer answer.Body.Close()
 
-	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode)
-	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
 	text, err := g.hold(answer, x.request.Provider.Namespace)
+	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, lastName(x.request.ID()))
+	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode, absent)
+	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
 	switch {
 	case err == nil:
 		if outcome == inventory.Succeeded {
@@ -109,7 +110,7 @@ func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory
 			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
-			gone, err := g.ask(ctx, x, p.Subscription.TenantID, row)
+			gone, err := g.ask(ctx, x, row)
 			if err != nil || !gone || attempt > 0 {
 				return ticket, p, g.stillThere(ctx, x, p, row, err)
 			}
@@ -180,12 +181,15 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
 	var registration *inventory.RegistrationStateError
+	var fence *inventory.FencedError
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
 	}
 	switch {
 	case err == nil:
 		return nil
+	case errors.As(err, &fence):
+		return g.fenced(x, fence)
 	case errors.Is(err, inventory.ErrNotFound):
 		return x.request.NotFound()
 	case errors.Is(err, inventory.ErrGroupNotFound):
@@ -203,10 +207,24 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	return err
 }
 
-// ask asks the provider, on a client's time, whether the resource of a row is
-// there, and tells the inventory; see [operations.Asker.Ask].
-func (g *Gateway) ask(ctx context.Context, x *exchange, tenant string, row inventory.Resource) (gone bool, err error) {
+// lastName is the name at the end of an ID.
+func lastName(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
+
+// fenced refuses to make a resource whose ID a write without an answer may still
+// concern.
+func (g *Gateway) fenced(x *exchange, fence *inventory.FencedError) *arm.Error {
+	fault := arm.NewError(arm.Conflict).About(x.request.Path.String()).Because(fence)
+	fault.RetryAfter = min(max(fence.Until.Sub(g.store.Time()), conflictRetry), longestRetry)
+	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
+		lastName(x.request.ID()), fence.Until.UTC().Format(time.RFC3339))
+}
+
+// ask asks the provider, on a client's time but under the front door's own identity,
+// whether the resource of a row is there, and tells the inventory; see
+// [operations.Asker.Ask]. What a provider shows to one caller proves nothing: it may
+// hide the resource from that one.
+func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) (gone bool, err error) {
 	h := http.Header{}
-	g.stamp(h, x, x.principal.In(tenant), "")
+	x.identity.Stamp(h)
 	return g.asker.Ask(ctx, h, row)
 }

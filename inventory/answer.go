@@ -194,6 +194,28 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, 
 	})
 }
 
+// FollowOf returns what is followed on behalf of the acceptance that follow names;
+// ErrNotFound where it is not followed any more.
+func (s *Store) FollowOf(ctx context.Context, sub, key string, kind WriteKind, follow [16]byte) (Follow, error) {
+	job, err := s.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
+	switch {
+	case err != nil:
+		return Follow{}, err
+	case job.Incarnation != follow:
+		return Follow{}, ErrNotFound
+	}
+	return ReadFollow(job)
+}
+
+// HastenFollow has what is followed on behalf of a kind of write polled as soon as
+// the poll floor allows.
+func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind WriteKind) error {
+	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
+		id, due := followID(kind, arm.Fold(key)), micros(t.now.Add(t.pollFloor))
+		return t.later(hastenJob, due, arm.Fold(sub), id[:], due)
+	})
+}
+
 // Doubt flags a row, durably: its resource is to be asked for. Without a row it
 // does nothing.
 func (s *Store) Doubt(ctx context.Context, sub, key string) error {

@@ -30,9 +30,10 @@ type Fence struct {
 	Type       string // folded full type
 	Region     string
 	APIVersion string // of the write
-	// Own: the write is a DELETE of what landed under another fence.
-	Own   bool
-	Since time.Time
+	// Own: the write is a DELETE of what landed under another fence. Accepted: its
+	// provider works on it.
+	Own, Accepted bool
+	Since         time.Time
 	// Until is when the write can no longer be applied. A PUT's fence stands
 	// longer where no GET after that has said that nothing is there.
 	Until time.Time
@@ -46,13 +47,13 @@ func (e *FencedError) Error() string {
 }
 
 const (
-	fenceColumns = `subscription, key, id, kind, resource, grp, type, region, api_version, own, since, until`
-	insertFence  = `INSERT INTO fences (` + fenceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	fenceColumns = `subscription, key, id, kind, resource, grp, type, region, api_version, own, accepted, since, until`
+	insertFence  = `INSERT INTO fences (` + fenceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, key, id) DO NOTHING`
 	selectFences    = `SELECT ` + fenceColumns + ` FROM fences WHERE subscription = ? AND key = ? ORDER BY id`
 	lockFences      = selectFences + lockSuffix
 	deleteFence     = `DELETE FROM fences WHERE subscription = ? AND key = ? AND id = ?`
-	extendFence     = `UPDATE fences SET until = ? WHERE subscription = ? AND key = ? AND id = ?`
+	acceptFence     = `UPDATE fences SET accepted = 1, until = ? WHERE subscription = ? AND key = ? AND id = ?`
 	fencedUntil     = `SELECT COALESCE(MAX(until), 0) FROM fences WHERE subscription = ? AND key = ?`
 	countFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ?`
 	countEveryFence = `SELECT COUNT(*) FROM fences`
@@ -69,7 +70,7 @@ func scanFence(scan scanner) (f Fence, err error) {
 		id           []byte
 		since, until int64
 	)
-	err = scan(&f.Subscription, &f.Key, &id, &f.Kind, &f.ID, &f.Group, &f.Type, &f.Region, &f.APIVersion, &f.Own, &since, &until)
+	err = scan(&f.Subscription, &f.Key, &id, &f.Kind, &f.ID, &f.Group, &f.Type, &f.Region, &f.APIVersion, &f.Own, &f.Accepted, &since, &until)
 	copy(f.Intent[:], id)
 	f.Since, f.Until = moment(since), moment(until)
 	return f, err
@@ -77,7 +78,7 @@ func scanFence(scan scanner) (f Fence, err error) {
 
 func (f *Fence) insert(t *tx) error {
 	_, err := t.exec(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
-		flag(f.Own), micros(f.Since), micros(f.Until))
+		flag(f.Own), flag(f.Accepted), micros(f.Since), micros(f.Until))
 	return err
 }
 
@@ -215,7 +216,7 @@ func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome Out
 		case Ambiguous:
 			return nil
 		case Accepted:
-			_, err := t.exec(extendFence, micros(t.now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
+			_, err := t.exec(acceptFence, micros(t.now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
 			return err
 		case NotSent, Refused, Succeeded, Gone:
 		}
@@ -231,9 +232,10 @@ func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome Out
 type ProvedAbsent map[string]time.Time
 
 // Unfence removes the fences on an ID whose time is over. A PUT's goes only where a
-// GET after its time has said that nothing is there; the DELETE of what landed has
-// ended where that is gone. It returns what still stands.
+// GET after its time has said that nothing is there; an accepted DELETE of what
+// landed has ended where that is gone. It returns what still stands.
 func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
+	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, s, flushed, aboutResource(sub, key), func(t *tx) ([]Fence, error) {
 		all, err := collect(t, scanFence, lockFences, sub, key)
 		if err != nil {
@@ -261,7 +263,7 @@ func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsen
 func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
 	asked, proved := absent[f.Region]
 	switch {
-	case f.Own && proved && !asked.Before(f.Since):
+	case f.Accepted && proved && !asked.Before(f.Since):
 		return true
 	case f.Kind == Put:
 		return proved && !asked.Add(-slack).Before(f.Until)

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"portico/arm"
 )
 
 // MoveMember is a top-level resource that moves, with what lies below it.
@@ -36,8 +38,8 @@ var neverEnds = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 const (
 	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + lockSuffix
 	// What a GET that was begun before says counts no longer.
-	renewTree  = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
-	anyAt      = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))
+	renewTree = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
+	anyAt     = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))
 		OR EXISTS (SELECT 1 FROM fences WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))`
 	listStray  = `SELECT ` + strayColumns + ` FROM strays WHERE subscription = ? AND region = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key`
 	dropStrays = `DELETE FROM strays WHERE subscription = ? AND region = ? AND (key = ? OR key >= ? AND key < ?)`
@@ -144,6 +146,8 @@ func (c *MoveCall) moved(key string) string {
 	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
 }
 
+const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND grp = ?`
+
 // expireAtOnce is how many intents whose time is over are ended at once.
 const expireAtOnce = 1000
 
@@ -154,12 +158,12 @@ func (s *Store) Drained(ctx context.Context, source, target GroupName) (until ti
 		return until, false, err
 	}
 	for _, g := range [...]GroupName{source, target} {
-		last, err := s.OpenUntil(ctx, g.Subscription, g.Name)
-		if err != nil {
+		var last int64
+		if err := s.read(ctx).one(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
 			return until, false, err
 		}
-		if last.After(until) {
-			until = last
+		if last > 0 && moment(last).After(until) {
+			until = moment(last)
 		}
 	}
 	return until, until.IsZero(), nil

@@ -49,13 +49,14 @@ const (
 	Ambiguous Outcome = iota
 	// NotSent: no byte of it has left.
 	NotSent
-	// Refused: any other 3xx or 4xx, but a 404 to a DELETE.
+	// Refused: any other 3xx or 4xx, but a 404 to a DELETE that speaks of the
+	// resource.
 	Refused
 	// Succeeded: a PUT's 200 or 201, a PATCH's 200.
 	Succeeded
 	// Accepted: 202, or a PATCH's success that does not show what it made.
 	Accepted
-	// Gone: a DELETE's 200, 204 or 404.
+	// Gone: a DELETE's 200 or 204, or a 404 that speaks of the resource.
 	Gone
 )
 
@@ -64,14 +65,15 @@ var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Acce
 func (o Outcome) String() string { return nameOf(outcomes[:], int(o)) }
 
 // OutcomeOf tells what the status of the answer to a write means for the
-// existence of its resource (index protocol, R3 and R4).
-func OutcomeOf(kind WriteKind, status int) Outcome {
+// existence of its resource (index protocol, R3 and R4). absent tells that a 404
+// speaks of the resource itself: see [arm.SaysAbsent].
+func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
 	switch {
 	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
 		return Ambiguous
 	case status == http.StatusAccepted:
 		return Accepted
-	case kind == Delete && (status < http.StatusMultipleChoices || status == http.StatusNotFound):
+	case kind == Delete && (status < http.StatusMultipleChoices || status == http.StatusNotFound && absent):
 		return Gone
 	case status < http.StatusMultipleChoices:
 		return Succeeded

@@ -41,6 +41,8 @@ func open(c byte, kind WriteKind, marks ...string) intent {
 			in.made = true
 		case "spoiled":
 			in.spoiled = true
+		case "ended":
+			in.ended = true
 		case "touched": // another event gave the row a generation since
 			in.generation = letter('O')
 		case "fresh":
@@ -49,6 +51,12 @@ func open(c byte, kind WriteKind, marks ...string) intent {
 			panic(mark)
 		}
 	}
+	return in
+}
+
+// after90 is an intent whose call is over at that time at the latest.
+func after90(in intent) intent {
+	in.notAfter = 90
 	return in
 }
 
@@ -151,9 +159,9 @@ func TestSettle(t *testing.T) {
 		{"R3 PATCH 200 of what is gone", of(nil, u), patched(Succeeded, ""), of(nil), actions{tombstone: true}},
 
 		// R4: how intents end.
-		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), p), nothing},
-		{"R4 no answer to a DELETE leaves it open and flags", of(row(Live), d), del(Ambiguous), of(row(Live, "verify", "fresh"), d), nothing},
-		{"R4 no answer to a DELETE of nothing", of(nil, d), del(Ambiguous), of(nil, d), nothing},
+		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), open('p', Put, "ended")), nothing},
+		{"R4 no answer to a DELETE leaves it open and flags", of(row(Live), d), del(Ambiguous), of(row(Live, "verify", "fresh"), open('d', Delete, "ended")), nothing},
+		{"R4 no answer to a DELETE of nothing", of(nil, d), del(Ambiguous), of(nil, open('d', Delete, "ended")), nothing},
 		{"R4 a refused create takes its row along", of(row(Pending), open('p', Put, "made")), answer(400, Refused), of(nil),
 			actions{settled: true, orphaned: true}},
 		{"R4 but not what another write touched", of(row(Pending), open('p', Put, "made", "touched")), answer(400, Refused),
@@ -171,7 +179,7 @@ func TestSettle(t *testing.T) {
 		{"R4 an unsent PUT leaves what others touched", of(row(Pending), open('p', Put, "made", "touched"), open('q', Put)), answer(0, NotSent),
 			of(row(Pending, "verify", "fresh"), open('q', Put)), proof},
 		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
-		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), u), nothing},
+		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), open('u', Patch, "ended")), nothing},
 		{"R4 a refused PATCH changes nothing", of(row(Live), u), patched(Refused, ""), of(row(Live, "fresh")), proof},
 		{"R4 an unsent PATCH changes nothing", of(row(Pending), p, u), patched(NotSent, ""), of(row(Pending, "fresh"), p), proof},
 		{"R4 time ends a PATCH and flags", of(row(Live), u), passed{now: 100}, of(row(Live, "verify", "fresh")), nothing},
@@ -194,8 +202,13 @@ func TestSettle(t *testing.T) {
 		{"R5 GET 200 while a PATCH is open", of(row(Live, "verify"), u), got(""), of(row(Live, "fresh"), u), learning},
 		{"R5 DELETE 204 while a PATCH is open", of(row(Live), d, u), del(Gone), of(nil, u), removal},
 		{"R5 a PUT's answer never lifts verify", of(row(Pending, "verify"), p), answer(201, Succeeded), of(row(Live, "verify", "fresh")), learning},
-		{"R5 GET 200 while a DELETE is open", of(row(Live), d), got(""), of(row(Live, "verify", "fresh"), d), nothing},
-		{"R5 GET 404 while a PUT is open", of(row(Live), p), missing, of(row(Live, "verify", "fresh"), p), nothing},
+		{"R5 GET 200 while a DELETE is open is shown, and proves nothing", of(row(Pending), d), got(""), of(row(Live, "verify", "fresh"), d), actions{learn: true}},
+		{"R5 GET 404 while a PUT is open is shown, and proves nothing", of(row(Live), p), missing, of(row(Pending, "verify", "fresh"), p), nothing},
+		{"R5 GET 404 while a PUT is open and another followed", of(row(Live, "followPut"), p), missing, of(row(Live, "followPut", "verify", "fresh"), p), nothing},
+		{"R5 a followed create opposes a DELETE", of(row(Pending, "followPut")), intended{letter('d'), Delete, 90, 100},
+			of(row(Pending, "followPut", "fresh"), after90(open('d', Delete, "spoiled", "fresh"))), nothing},
+		{"R5 a followed delete opposes a PUT", of(row(Deleting, "followDelete")), intended{letter('p'), Put, 90, 100},
+			of(row(Deleting, "followDelete", "fresh"), after90(open('p', Put, "spoiled", "fresh"))), nothing},
 		{"R5 GET 200 while a PUT is open", of(row(Pending, "verify"), p), got(""), of(row(Live, "fresh"), p), learning},
 		{"R5 GET 404 while a DELETE is open", of(row(Live, "verify"), d), missing, of(nil, d), removal},
 
@@ -213,6 +226,13 @@ func TestSettle(t *testing.T) {
 		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), ended{Put}, of(row(Pending, "verify", "fresh")), nothing},
 		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), ended{Put},
 			of(row(Deleting, "followDelete", "verify", "fresh")), nothing},
+		{"R6 an operation that is lost counts as a write without an answer", of(row(Pending, "followPut"), d), forgotten{letter('p'), Put, 100},
+			of(row(Pending, "verify", "fresh"), open('d', Delete, "spoiled"), open('p', Put, "spoiled", "ended", "fresh")), nothing},
+		{"R6 an operation that is lost, of which nothing was followed", of(row(Live)), forgotten{letter('p'), Put, 100}, of(row(Live)), nothing},
+		{"R6 a newer operation takes the place of one that counts as lost", of(row(Live, "followPut"), p), answer(202, Accepted),
+			of(row(Live, "followPut", "verify", "fresh"), open('p', Put, "ended")), learning},
+		{"R3 a DELETE's 404 that speaks of something else flags", of(row(Live), d), answered{id: letter('d'), outcome: Refused, status: 404},
+			of(row(Live, "verify", "fresh")), actions{settled: true}},
 		{"R6 the end of an operation that was not followed", of(row(Live, "followPut")), ended{Delete}, of(row(Live, "followPut")), nothing},
 		{"R6 the end of an operation on nothing", of(nil), ended{Delete}, of(nil), nothing},
 
@@ -253,8 +273,11 @@ func TestOutcomes(t *testing.T) {
 		{Delete, 200, Gone}, {Delete, 204, Gone}, {Delete, 404, Gone}, {Delete, 202, Accepted},
 		{Delete, 307, Refused}, {Delete, 409, Refused}, {Delete, 429, Refused}, {Delete, 408, Ambiguous}, {Delete, 503, Ambiguous},
 	} {
-		if got := OutcomeOf(c.kind, c.status); got != c.want {
+		if got := OutcomeOf(c.kind, c.status, true); got != c.want {
 			t.Errorf("%v %d: %v, want %v", c.kind, c.status, got, c.want)
 		}
+	}
+	if got := OutcomeOf(Delete, 404, false); got != Refused {
+		t.Errorf("a DELETE's 404 that speaks of something else is %v, want Refused", got)
 	}
 }

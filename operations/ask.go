@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 	"time"
 
+	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -30,7 +32,10 @@ type Sight struct {
 	Settled           bool
 	Found             bool
 	ProvisioningState string
-	RetryAfter        time.Duration // that the answer asked for; 0: none
+	// Generation is the row's after that, zero where the answer was about another
+	// one, or the row has gone.
+	Generation [16]byte
+	RetryAfter time.Duration // that the answer asked for; 0: none
 }
 
 // Ask asks the provider whether the resource of a row is there, and tells the
@@ -61,12 +66,18 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 		observation = inventory.ReadObservation(answer.Body)
 		sight.Found, sight.ProvisioningState = true, observation.ProvisioningState
 	case http.StatusNotFound:
+		if !arm.SaysAbsent(answer.Body, lastName(row.ID)) {
+			return Sight{}, statusOf(answer)
+		}
 	default:
 		return Sight{}, statusOf(answer)
 	}
-	sight.Settled, err = a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
+	sight.Settled, sight.Generation, err = a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
 	return sight, err
 }
+
+// lastName is the name at the end of an ID.
+func lastName(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // read sends a GET for path and query to an endpoint.
 func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {

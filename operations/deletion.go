@@ -30,12 +30,14 @@ type member struct {
 	refuses bool
 
 	state memberState
-	// orphan: accepted because what it lay below has gone, and so it is asked for.
+	// orphan: accepted because others ask for it: what it lay below has gone, or a
+	// create of it is followed.
 	orphan bool
 	silent bool      // its region does not answer
 	due    time.Time // not to be sent before
 	since  time.Time // of the first of the failures that count against its budget
 	tries  int       // failures in a row
+	why    string    // the last of them, as a sentence
 	// tried is how much had gone when it was sent last.
 	tried    int
 	among    []string // the types that stood then
@@ -212,9 +214,10 @@ const (
 	resultTransient        // not now; counts against the budget
 	resultSilent           // its region does not answer
 	resultUnsent           // nothing was asked
+	resultUnproven         // nothing is there, and a create is followed
 )
 
-var results = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent"}
+var results = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent", "unproven"}
 
 func (r result) String() string { return results[r] }
 
@@ -222,6 +225,7 @@ func (r result) String() string { return results[r] }
 type said struct {
 	result result
 	after  time.Duration // the pause that the answer asked for
+	why    string        // of a failure, as a sentence
 	// blockers are the keys of members that a refusal names, named whether it
 	// names any of the group's resources at all.
 	blockers []string
@@ -242,12 +246,16 @@ func (d *deletion) hear(key string, s said, now time.Time) {
 		d.remove(m)
 	case resultAccepted:
 		d.await(m)
+	case resultUnproven: // others ask for it, and it may have to be deleted after that
+		d.await(m)
+		m.orphan = true
 	case resultRefused:
 		d.park(m, s)
 	case resultTransient:
 		d.retry(m, s, now)
 	case resultSilent, resultUnsent:
 		m.tries++
+		m.why = s.why
 		m.due = now.Add(d.pauseOf(m, s.after))
 		d.become(m, memberWaiting, s.result == resultSilent)
 	}
@@ -259,6 +267,7 @@ func (d *deletion) retry(m *member, s said, now time.Time) {
 		m.since = now
 	}
 	m.tries++
+	m.why = s.why
 	m.due = now.Add(d.pauseOf(m, s.after))
 	if m.due.Before(m.since.Add(d.limits.budget)) {
 		d.become(m, memberWaiting, false)

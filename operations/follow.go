@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -22,6 +23,9 @@ type Following struct {
 	// Floor is the least time between two polls; Asker.Timeout and Patience are
 	// as in Verification.
 	Floor, Patience time.Duration
+	// LostAfter is for how long polls have to know of no such operation until it
+	// counts as lost.
+	LostAfter time.Duration
 	// After Limit an operation is only looked after every Recheck.
 	Limit, Recheck time.Duration
 	Region         string // of the front door, for the ids of its calls
@@ -107,10 +111,15 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 		return Verdict{}, err
 	}
 	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
-	switch {
-	case followOver(follow, answer):
+	missing := follow.Progress
+	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
+	switch result := judgePoll(follow.Status, answer.Status, answer.Body); {
+	case result == pollFinished:
 		f.tellFailure(ctx, follow, answer, row)
 		return f.end(ctx, h)
+	case result == pollMissing, result == pollRefused:
+		follow.Progress = missing
+		return f.missing(ctx, h, follow, row, result)
 	case answer.Status == http.StatusOK:
 		follow.Progress.Status = word(PollState(answer.Body))
 	case answer.Status == http.StatusAccepted:
@@ -124,18 +133,53 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	return Verdict{Again: f.pace(h, asked), Payload: follow.String()}, nil
 }
 
-// followOver tells whether a poll shows the end of the operation. A status that
-// cannot be read says nothing of it, but that it was lost.
-func followOver(follow inventory.Follow, answer upstream.Answer) bool {
-	if follow.Status && answer.Status >= http.StatusBadRequest {
-		return answer.Status == http.StatusNotFound || answer.Status == http.StatusGone
+// pollsUntilLost is how many polls in a row have to know of no such operation
+// until it counts as lost, and refusedLonger how much longer that takes where the
+// answer is another refusal.
+const (
+	pollsUntilLost = 3
+	refusedLonger  = 10
+)
+
+// missing takes a poll that knows of no such operation. Providers that keep copies
+// of what they know say so for a while of a new one, so that only time makes the
+// operation lost. Meanwhile the resource itself may say what became of it.
+func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource, result pollResult) (Verdict, error) {
+	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
+	if err == nil && sight.Settled {
+		return Verdict{End: inventory.JobDone, Recorded: true}, nil
 	}
-	return PollEnded(answer.Status, answer.Body)
+	now, within := f.Asker.Store.Time(), f.LostAfter
+	if result == pollRefused {
+		within *= refusedLonger
+	}
+	p := &follow.Progress
+	if p.Missing++; p.Missing == 1 {
+		p.MissingSince = now
+	}
+	if p.Missing >= pollsUntilLost && now.Sub(p.MissingSince) >= within {
+		return f.lose(ctx, h, row)
+	}
+	return Verdict{Again: max(f.Floor, within/(2*pollsUntilLost)), Payload: follow.String()}, nil
+}
+
+// Finished polls the operation that a row is followed for, once, and reports
+// whether it has come to a terminal state. header carries the ids of the call.
+func (a Asker) Finished(ctx context.Context, header http.Header, follow inventory.Follow, row inventory.Resource) (bool, error) {
+	_, endpoint, err := a.question(row)
+	if err != nil {
+		return false, err
+	}
+	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
+	answer, err := a.read(ctx, header, endpoint, follow.Path, follow.Query)
+	return err == nil && judgePoll(follow.Status, answer.Status, answer.Body) == pollFinished, err
 }
 
 // look follows by asking for the resource: what a GET proves ends the follow by
-// itself, what only means the end of the operation has the row verified. That a
-// create that is not done shows nothing yet means neither, until its time is up.
+// itself, and a failure is the end of the operation. What may mean that it ended, or
+// that it does not show, loses it: for a while nothing counts that it could overturn.
+// That a create which is not done shows nothing yet means neither, until its time
+// is up.
 func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (Verdict, error) {
 	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
 	switch {
@@ -143,9 +187,11 @@ func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (
 		return later(err, f.Floor)
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
+	case sight.Found && strings.EqualFold(sight.ProvisioningState, "Failed"):
+		return f.end(ctx, h)
 	case sight.Found && sight.ProvisioningState != "" && inventory.Terminal(sight.ProvisioningState),
 		!sight.Found && (row.Phase != inventory.Pending || f.age(h) > f.Limit):
-		return f.end(ctx, h)
+		return f.lose(ctx, h, row)
 	}
 	return Verdict{Again: f.pace(h, sight.RetryAfter)}, nil
 }
@@ -153,6 +199,18 @@ func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (
 // end has the row verified, if this is still the one who follows it.
 func (f *Following) end(ctx context.Context, h *Held) (Verdict, error) {
 	if err := f.Asker.Store.EndFollowBy(ctx, h.Job); err != nil {
+		return Verdict{}, err
+	}
+	return Verdict{End: inventory.JobDone, Recorded: true}, nil
+}
+
+// lose has the row verified where nobody can say what became of the operation.
+func (f *Following) lose(ctx context.Context, h *Held, row inventory.Resource) (Verdict, error) {
+	q, _, err := f.Asker.question(row)
+	if err != nil {
+		return Verdict{}, err
+	}
+	if err := f.Asker.Store.LoseFollowBy(ctx, h.Job, q.Type.LateWriteWindow); err != nil {
 		return Verdict{}, err
 	}
 	return Verdict{End: inventory.JobDone, Recorded: true}, nil

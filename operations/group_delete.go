@@ -60,7 +60,7 @@ func NewGroupDeletion(k GroupDeletion, registry prometheus.Registerer) *GroupDel
 
 // longestWait bounds the pause before a member is tried again of which nobody
 // said when.
-const longestWait = time.Minute
+const longestWait = 15 * time.Second
 
 func (k *GroupDeletion) limits() deletionLimits {
 	return deletionLimits{perEndpoint: k.PerEndpoint, perJob: k.PerJob, budget: k.Budget, pause: k.Floor, longest: longestWait}
@@ -73,6 +73,7 @@ type DeletionPayload struct {
 	Correlation string           `json:"correlation"` // of all its calls
 	Caller      access.Principal `json:"caller"`      // who began it
 	Progress    DeletionProgress `json:"progress"`
+	Waits       []DeletionWait   `json:"waits,omitempty"`
 	// Saved is when Progress was recorded: it does not count what came later.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
@@ -136,13 +137,17 @@ type deletionWork struct {
 	plan    *deletion
 	strays  map[string]inventory.Stray // by member
 	errors  map[string]string          // of members, not recorded yet
-	came    int                        // how many members are younger than what is recorded
-	answers chan answer
-	calls   sync.WaitGroup
-	saved   time.Time
-	look    bool // the inventory has to be looked at anew
-	looks   int  // for what came back
-	lost    bool // the group is not this job's any more
+	// gone are the generations of rows whose resources are not there, and asked those
+	// that were asked for once more, both by key.
+	gone, asked map[string][16]byte
+	open        []DeletionWait // calls into the group that may be under way
+	came        int            // how many members are younger than what is recorded
+	answers     chan answer
+	calls       sync.WaitGroup
+	saved       time.Time
+	look        bool // the inventory has to be looked at anew
+	looks       int  // for what came back
+	lost        bool // the group is not this job's any more
 }
 
 // answer is what came of one member's call.
@@ -152,6 +157,9 @@ type answer struct {
 	text string // of a failure
 	look bool   // the inventory has changed beside it
 	lost bool
+	// absent is the row's generation where nothing is there, and the row stays until
+	// the group goes.
+	absent [16]byte
 }
 
 // run makes calls and hears their answers until all that is left is to wait, or
@@ -235,6 +243,7 @@ func (w *deletionWork) hear(a answer) {
 	if a.text != "" {
 		w.errors[a.key] = a.text
 	}
+	w.remember(a.key, a)
 	if a.said.result == resultRefused {
 		m := w.plan.members[a.key]
 		a.said.blockers, a.said.named = w.blockers(m.key, a.text)
@@ -243,6 +252,13 @@ func (w *deletionWork) hear(a answer) {
 		}
 	}
 	w.plan.hear(a.key, a.said, w.now())
+}
+
+// remember takes note of a row that may go with the group.
+func (w *deletionWork) remember(key string, a answer) {
+	if a.absent != [16]byte{} {
+		w.gone[key] = a.absent
+	}
 }
 
 // finish waits for the calls that are under way, for a while: cutting one off
@@ -297,6 +313,11 @@ func (w *deletionWork) rest(ctx, calling context.Context, over bool) (verdict Ve
 		return verdict, true, err
 	case w.send(ctx, calling):
 		return Verdict{}, false, nil
+	}
+	if w.tells(w.waiting()) {
+		if err := w.save(ctx); err != nil {
+			return Verdict{}, true, err
+		}
 	}
 	pause := w.pause()
 	if pause <= longestStay && w.plan.counts[memberAccepted] == 0 {

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"strconv"
 	"strings"
 	"sync"
 	"time"
 
+	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -70,7 +72,7 @@ func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer 
 	case err != nil: // the intent ends by time; the row says that it is there
 		return answer{said: said{result: resultUnsent}, look: true}
 	case e.answer.said.result == resultGone && settled.Row != nil: // another write may overturn it
-		e.answer.said.result, e.answer.look = resultUnsent, true
+		return w.unproven(context.WithoutCancel(calling), *settled.Row)
 	}
 	return e.answer
 }
@@ -171,18 +173,41 @@ func (w *deletionWork) condition(ctx context.Context, row inventory.Resource, q 
 			header.Set("If-Match", etag)
 		}
 		return answer{}, false
-	case got.Status == http.StatusNotFound:
-		settled, err := w.Asker.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
-		if err == nil && settled {
-			return answer{said: said{result: resultGone}}, true
-		}
-		return answer{said: said{result: resultUnsent}, look: true}, true
+	case got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, lastName(row.ID)):
+		return w.absent(ctx, row), true
 	}
-	if r := resultOf(got.Status); r == resultTransient || r == resultSilent {
+	if r := resultOf(got.Status, false); r == resultTransient || r == resultSilent {
 		after, _ := upstream.RetryAfter(got.Header, time.Now())
-		return answer{said: said{result: r, after: min(after, longestPause)}, text: textOf(got.Status, got.Body)}, true
+		return answer{said: said{result: r, after: min(after, longestPause), why: whyStatus(got.Status)}, text: textOf(got.Status, got.Body)}, true
 	}
 	return answer{}, false
+}
+
+// absent records that a GET found nothing of a row. Where that does not settle it,
+// as a write of unknown fate may yet make it come about, the row may go with the
+// group; where a create is followed, its end is to be waited for.
+func (w *deletionWork) absent(ctx context.Context, row inventory.Resource) answer {
+	settled, generation, err := w.Asker.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
+	return absence(row, Sight{Settled: settled, Generation: generation}, err)
+}
+
+func absence(row inventory.Resource, sight Sight, err error) answer {
+	switch {
+	case err == nil && sight.Settled:
+		return answer{said: said{result: resultGone}}
+	case err != nil || sight.Found || sight.Generation == [16]byte{}:
+		return answer{said: said{result: resultUnsent}, look: true}
+	case row.FollowPut:
+		return answer{said: said{result: resultUnproven}}
+	}
+	return answer{said: said{result: resultGone}, absent: sight.Generation}
+}
+
+// unproven asks for a resource whose DELETE found nothing, where another write may
+// overturn that.
+func (w *deletionWork) unproven(ctx context.Context, row inventory.Resource) answer {
+	sight, err := w.Asker.Look(ctx, w.header(), row)
+	return absence(row, sight, err)
 }
 
 // exchanged is what came of a DELETE, for the inventory and for the plan.
@@ -210,10 +235,11 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
 	status := response.StatusCode
-	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status), Status: status}}
-	e.answer.said.result = resultOf(status)
+	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, lastName(q.ID()))
+	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status, absent), Status: status}}
+	e.answer.said.result = resultOf(status, absent)
 	after, _ := upstream.RetryAfter(response.Header, time.Now())
-	e.answer.said.after = min(after, longestPause)
+	e.answer.said.after, e.answer.said.why = min(after, longestPause), whyStatus(status)
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = inventory.Ambiguous
@@ -230,14 +256,16 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 }
 
 // resultOf reads the status of the answer to a DELETE.
-func resultOf(status int) result {
+func resultOf(status int, absent bool) result {
 	switch {
 	case status == http.StatusAccepted:
 		return resultAccepted
-	case status >= 200 && status < 300, status == http.StatusNotFound:
+	case status >= 200 && status < 300, status == http.StatusNotFound && absent:
 		return resultGone
 	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
 		return resultSilent
+	case status == http.StatusNotFound: // whoever said it does not hold the resource
+		return resultTransient
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500, status < 200:
 		return resultTransient
 	}
@@ -254,8 +282,11 @@ func (w *deletionWork) faulty(err error, q *routing.Request) answer {
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
 		return answer{said: said{result: resultUnsent}}
 	}
-	return answer{said: said{result: resultSilent}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
+	return answer{said: said{result: resultSilent, why: "Its provider gave no answer."}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
 }
+
+// whyStatus says in a sentence what a provider answered.
+func whyStatus(status int) string { return "Its provider answered " + strconv.Itoa(status) + "." }
 
 // textOf is what a provider said, or that it said nothing.
 func textOf(status int, body []byte) string {

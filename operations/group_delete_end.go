@@ -29,20 +29,20 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 	look := w.LastLook(*w.payload)
 	done := *w.payload
 	done.Progress, done.Ended = w.plan.progress(), w.now()
-	done.Progress.WaitingFor = nil
+	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
-		err := w.Asker.Store.DeleteGroupBy(ctx, w.held.Job, inventory.Closing{Last: look.Judge}, done.String())
+		err := w.Asker.Store.DeleteGroupBy(ctx, w.held.Job, inventory.Closing{Last: look.Judge, Absent: w.gone}, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
 		case err == nil:
 			w.metrics.ends.WithLabelValues("Succeeded").Inc()
 			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
 			return Verdict{End: inventory.JobDone, Recorded: true}, nil
-		case errors.As(err, &left) && left.Total+len(left.Strays) > 0: // adopted meanwhile
+		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
 			return w.again(ctx, w.watch())
 		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
-		case errors.As(err, &left): // a write may still land
+		case errors.As(err, &left): // a call may still be running
 			pause, err := w.openFor(ctx)
 			if err != nil {
 				return Verdict{}, err
@@ -62,10 +62,21 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 	return w.again(ctx, w.watch())
 }
 
-// openFor is the pause until no write into the group can land any more, or less.
+// openFor is the pause until no call into the group can be running any more, or less.
 func (w *deletionWork) openFor(ctx context.Context) (time.Duration, error) {
-	until, err := w.Asker.Store.OpenUntil(ctx, w.held.Job.Subscription, w.held.Job.Subject)
-	return max(w.watch(), min(until.Sub(w.now()), longestClosing)), err
+	calls, err := w.Asker.Store.OpenCalls(ctx, w.held.Job.Subscription, w.held.Job.Subject, mostWaits)
+	if err != nil {
+		return 0, err
+	}
+	pause := w.watch()
+	for _, c := range calls {
+		w.open = append(w.open, DeletionWait{
+			ID: c.Key, Region: c.Region, Until: c.Until,
+			Reason: "A " + c.Kind.String() + " that began before may still be under way.",
+		})
+		pause = max(pause, min(c.Until.Sub(w.now()), longestClosing))
+	}
+	return pause, nil
 }
 
 // lookAround looks for what came back after its delete, before the rest is given
@@ -109,6 +120,7 @@ func (w *deletionWork) silent(ctx context.Context, silence error) (Verdict, erro
 	var fault *arm.Error
 	if errors.As(silence, &fault) {
 		for _, detail := range fault.Details {
+			w.payload.Waits = append(w.payload.Waits, DeletionWait{Region: detail.Target, Reason: detail.Message, Until: w.limit()})
 			w.payload.Progress.WaitingFor = append(w.payload.Progress.WaitingFor, detail.Target)
 		}
 		slices.Sort(w.payload.Progress.WaitingFor)

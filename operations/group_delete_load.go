@@ -25,6 +25,7 @@ type memory struct {
 	Due       time.Time   `json:"due,omitzero"`
 	Since     time.Time   `json:"since,omitzero"`
 	Tries     int         `json:"tries,omitempty"`
+	Why       string      `json:"why,omitempty"`
 	Tried     int         `json:"tried,omitempty"`
 	Blind     bool        `json:"blind,omitempty"`
 	RefusedAt int         `json:"refusedAt,omitempty"`
@@ -32,13 +33,13 @@ type memory struct {
 }
 
 func memoryOf(m *member) memory {
-	return memory{m.state, m.silent, m.due, m.since, m.tries, m.tried, m.blind, m.refusedAt, m.blockers}
+	return memory{m.state, m.silent, m.due, m.since, m.tries, m.why, m.tried, m.blind, m.refusedAt, m.blockers}
 }
 
 // recall gives a member what was recorded of it. Of a row the inventory knows
 // what was accepted; of a stray nobody else does.
 func (m *member) recall(r memory) {
-	m.silent, m.due, m.since, m.tries, m.tried = r.Silent, r.Due, r.Since, r.Tries, r.Tried
+	m.silent, m.due, m.since, m.tries, m.why, m.tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
 	m.blind, m.refusedAt = r.Blind, r.RefusedAt
 	switch {
 	case r.State == memberParked:
@@ -59,6 +60,7 @@ func (w *deletionWork) load(ctx context.Context) error {
 		known[i] = typeOrder{o.Before, o.After}
 	}
 	w.plan, w.errors, w.came = newDeletion(w.limits(), known), map[string]string{}, 0
+	w.gone, w.asked = map[string][16]byte{}, map[string][16]byte{}
 	recalled := map[string]memory{}
 	for after := ""; ; {
 		page, err := w.Asker.Store.DeletionMembers(ctx, w.held.Job, after, membersAtOnce)
@@ -103,6 +105,9 @@ func (w *deletionWork) find(ctx context.Context, recalled map[string]memory, fou
 		for _, row := range page {
 			after = row.Key
 			found(row.Key)
+			if generation, is := w.gone[row.Key]; is && generation == row.Generation {
+				continue // nothing is there; the row goes with the group
+			}
 			if w.plan.members[row.Key] == nil {
 				w.take(row, recalled)
 				fresh = append(fresh, inventory.Resource{Key: row.Key, Parent: row.Parent, Verify: row.Verify})
@@ -182,8 +187,14 @@ func rowOf(stray inventory.Stray) inventory.Resource {
 
 // show compares a member with its row.
 func (w *deletionWork) show(ctx context.Context, row inventory.Resource) error {
-	s := sight{accepted: followed(row), doubted: row.Verify, said: said{result: resultRefused}}
 	m := w.plan.members[row.Key]
+	s := sight{
+		accepted: followed(row) || m.state == memberAccepted && !m.orphan && row.Verify,
+		doubted:  row.Verify || row.FollowPut, said: said{result: resultRefused},
+	}
+	if m.state == memberAccepted && glimpsedAbsent(row) {
+		return w.showAbsent(ctx, row)
+	}
 	if m.state == memberAccepted && !s.accepted && !m.orphan {
 		text, err := w.Asker.Store.DeletionError(ctx, w.held.Job, row.Key)
 		if err != nil {
@@ -192,6 +203,30 @@ func (w *deletionWork) show(ctx context.Context, row inventory.Resource) error {
 		s.said.blockers, s.said.named = w.blockers(row.Key, text)
 	}
 	w.plan.see(row.Key, s)
+	return nil
+}
+
+// glimpsedAbsent tells whether a GET found nothing of a row's resource, and a write
+// of unknown fate keeps that from being proof.
+func glimpsedAbsent(row inventory.Resource) bool {
+	return row.Phase == inventory.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
+}
+
+// showAbsent asks once more for what a verification did not find, once for each
+// generation of its row.
+func (w *deletionWork) showAbsent(ctx context.Context, row inventory.Resource) error {
+	if w.asked[row.Key] == row.Generation {
+		return nil
+	}
+	w.asked[row.Key] = row.Generation
+	sight, err := w.Asker.Look(ctx, w.header(), row)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if a := absence(row, sight, err); a.said.result == resultGone {
+		w.remember(row.Key, a)
+		w.plan.vanish(row.Key)
+	}
 	return nil
 }
 
@@ -227,7 +262,7 @@ func (w *deletionWork) askStrays(ctx context.Context) error {
 		answer, err := w.Asker.read(ctx, w.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
 		switch {
 		case err != nil:
-		case answer.Status == http.StatusNotFound:
+		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, lastName(stray.ID)):
 			if _, err := w.Asker.Store.ForgetStray(ctx, stray); err != nil {
 				return err
 			}
@@ -275,6 +310,7 @@ func (w *deletionWork) learn(ctx context.Context) error {
 func (w *deletionWork) save(ctx context.Context) error {
 	w.saved = time.Now()
 	w.payload.Progress, w.payload.Saved = w.plan.progress(), w.now()
+	w.tells(w.waiting())
 	if err := w.learn(ctx); err != nil {
 		return err
 	}

@@ -320,10 +320,10 @@ func (a Asker) pollMove(ctx context.Context, c *MovingCall, endpoint *regions.En
 	asked, _ := upstream.RetryAfter(answer.Header, time.Now())
 	said := moveSaid{result: moveAccepted, after: min(asked, longestPause)}
 	follow := inventory.Follow{Status: c.Poll.Status}
-	switch {
-	case followOver(follow, answer) && (answer.Status == http.StatusNotFound || answer.Status == http.StatusGone):
+	switch result := judgePoll(c.Poll.Status, answer.Status, answer.Body); {
+	case result == pollMissing:
 		said.result = moveLost
-	case followOver(follow, answer):
+	case result == pollFinished, result == pollRefused:
 		said.result, said.text = moveOver, failureText(follow, answer)
 	case answer.Status == http.StatusAccepted:
 		if next, own := PollTarget(answer.Header.Get("Location"), a.Public, endpoint); own && !c.Poll.Status {
@@ -369,6 +369,9 @@ func (w *moveWork) look(ctx context.Context, c *MovingCall, m *MovingMember, ask
 			return moveSight{}, nil
 		}
 		there := answer.Status == http.StatusOK
+		if !there && !arm.SaysAbsent(answer.Body, lastName(at.ID)) {
+			return moveSight{}, nil
+		}
 		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
 			s.working = true
 		}

@@ -58,19 +58,49 @@ func Polled(header string, status int) bool {
 	return header != "Location" || status == http.StatusAccepted
 }
 
-// PollEnded reads from a poll's answer whether the operation is over: finished,
-// or lost (async reference, 202 Accepted and Location Headers; Azure-AsyncOperation
-// Resource format). The text counts only with 200.
-func PollEnded(status int, text []byte) bool {
-	switch {
-	case status == http.StatusOK:
-		return StateEnds(PollState(text))
-	case status == http.StatusNotFound, status == http.StatusNoContent, status == http.StatusCreated:
-		return true
-	case status == http.StatusUnauthorized, status == http.StatusForbidden, status == http.StatusRequestTimeout, status == http.StatusTooManyRequests:
-		return false // the reading failed, not the operation
+// pollResult is what an answer to a poll says of the operation.
+type pollResult uint8
+
+const (
+	pollUnclear  pollResult = iota // nothing: the reading failed, not the operation
+	pollRunning                    // it goes on
+	pollFinished                   // it has come to a terminal state
+	pollMissing                    // there is no such operation, or not yet, or not any more
+	pollRefused                    // it may have failed so
+)
+
+// judgePoll reads an answer to a poll (async reference, 202 Accepted and Location
+// Headers; Azure-AsyncOperation Resource format). The status of an operation is
+// always read with 200; the result is answered as the write would have been, so
+// that a refusal may be its end. The text counts only with 200.
+func judgePoll(ofStatus bool, status int, text []byte) pollResult {
+	switch status {
+	case http.StatusOK:
+		if StateEnds(PollState(text)) {
+			return pollFinished
+		}
+		return pollRunning
+	case http.StatusNoContent, http.StatusCreated:
+		return pollFinished
+	case http.StatusAccepted:
+		return pollRunning
+	case http.StatusNotFound, http.StatusGone:
+		return pollMissing
+	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
+		return pollUnclear
 	}
-	return status >= http.StatusBadRequest && status < http.StatusInternalServerError
+	if !ofStatus && status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+		return pollRefused
+	}
+	return pollUnclear
+}
+
+// PollEnded reports whether an answer to a client's poll may mean that the
+// operation is over. It proves nothing: the client may have asked in a way in which
+// the provider knows no such operation.
+func PollEnded(status int, text []byte) bool {
+	result := judgePoll(false, status, text)
+	return result != pollRunning && result != pollUnclear
 }
 
 // PollState finds the state in a poll's body: an operation's status, or the

@@ -28,6 +28,12 @@ func (f *Following) Succeed(next Following) *Following {
 	return &next
 }
 
+// Succeed completes a Fencing that takes the place of f.
+func (f *Fencing) Succeed(next Fencing) *Fencing {
+	next.standing, next.overLimit = f.standing, f.overLimit
+	return &next
+}
+
 // Succeed completes a Noticing that takes the place of k.
 func (k *Noticing) Succeed(next Noticing) *Noticing {
 	next.slots = k.slots

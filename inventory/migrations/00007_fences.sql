@@ -16,6 +16,7 @@ CREATE TABLE fences (
     region       TEXT     NOT NULL,
     api_version  TEXT     NOT NULL,
     own          SMALLINT NOT NULL,
+    accepted     SMALLINT NOT NULL,
     since        BIGINT   NOT NULL,
     until        BIGINT   NOT NULL,
     PRIMARY KEY (subscription, key, id)

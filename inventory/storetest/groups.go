@@ -27,10 +27,9 @@ func testGroupDelete(t *testing.T, database Database) {
 		left = as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
 		equal(b, left.Total, 0)
 		equal(b, left.Intents, 1)
-		b.settle(ticket, inventory.Ambiguous) // still open
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
-		b.clock.Pass(intentLife)
+		b.settle(ticket, inventory.Ambiguous) // its call is over, and it leaves a fence
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		equal(b, len(b.fences("rg", "absent")), 1)
 	})
 	t.Run("a lapsed create still holds its group by its row", func(t *testing.T) {
 		b := newBench(t, database)

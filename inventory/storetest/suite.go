@@ -54,6 +54,7 @@ func Run(t *testing.T, database Database) {
 		{"Contest", testContest},
 		{"Closing", testClosing},
 		{"Deletion", testDeletion},
+		{"Fences", testFences},
 		{"ManagementLocks", testLocks},
 		{"LockBounds", testLockBounds},
 		{"Tags", testTags},
@@ -220,6 +221,13 @@ func (b *bench) begin(w inventory.Write) inventory.Ticket {
 	ticket, err := b.Begin(b.ctx, w)
 	b.ok(err)
 	return ticket
+}
+
+// begins returns how a write is refused.
+func (b *bench) begins(w inventory.Write) error {
+	b.Helper()
+	_, err := b.Begin(b.ctx, w)
+	return err
 }
 
 func (b *bench) settle(ticket inventory.Ticket, outcome inventory.Outcome) inventory.SettleResult {

@@ -94,6 +94,8 @@ func testAnswers(t *testing.T, database Database) {
 		b.live("rg", "v2")
 		b.settle(b.begin(write(inventory.Put, "rg", "v2")), inventory.Accepted)
 		b.stands("v2", inventory.Live, false)
+		_, _, err := b.Observe(b.ctx, Sub, id("rg", "v2"), b.row("rg", "v2").Generation, inventory.Observation{Found: true})
+		b.ok(err)
 		b.settle(b.begin(write(inventory.Delete, "rg", "v2")), inventory.Accepted)
 		b.stands("v2", inventory.Deleting, false)
 		equal(b, b.row("rg", "v2").FollowDelete, true)

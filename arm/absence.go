@@ -1,0 +1,46 @@
+package arm
+
+import (
+	"encoding/json"
+	"strings"
+)
+
+// otherThings are what the code of a 404 may name instead of a resource, folded.
+var otherThings = map[string]bool{
+	"tenant": true, "managementgroup": true, "subscription": true, "resourcegroup": true,
+	"provider": true, "resourceprovider": true, "namespace": true, "resourcenamespace": true, "registration": true,
+	"type": true, "resourcetype": true, "apiversion": true, "location": true, "region": true,
+	"route": true, "path": true, "url": true, "uri": true, "page": true, "httpresource": true,
+	"operation": true, "operationresult": true, "operationstatus": true,
+}
+
+// absences are the ends of codes that say that something is not there, folded.
+var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
+
+// SaysAbsent reports whether the body of a provider's 404 says that the resource
+// with the given name is not there: it is ARM's error envelope, with a code that
+// speaks of a resource. A code that speaks of its subscription, group, namespace or
+// route says nothing of the resource, nor does a body of any other form. Where the
+// code names no thing at all (NotFound), message or target must name the resource.
+func SaysAbsent(body []byte, name string) bool {
+	var envelope struct {
+		Error struct {
+			Code, Message, Target string
+		}
+	}
+	if json.Unmarshal(body, &envelope) != nil {
+		return false
+	}
+	fault := envelope.Error
+	for _, end := range absences {
+		thing, is := strings.CutSuffix(Fold(fault.Code), end)
+		if !is {
+			continue
+		}
+		if thing == "" {
+			return strings.Contains(Fold(fault.Message), Fold(name)) || strings.Contains(Fold(fault.Target), Fold(name))
+		}
+		return !otherThings[thing]
+	}
+	return false
+}

@@ -1,0 +1,187 @@
+package storetest
+
+import (
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// closes deletes a group with what Portico's own GETs did not find.
+func (b *bench) closes(group string, absent map[string][16]byte) {
+	b.Helper()
+	b.ok(b.DeleteGroup(b.ctx, Sub, group, inventory.Closing{Absent: absent}))
+}
+
+// fences lists the fences on a virtual machine.
+func (b *bench) fences(group, name string) []inventory.Fence {
+	b.Helper()
+	all, err := b.Fences(b.ctx, Sub, id(group, name))
+	b.ok(err)
+	return all
+}
+
+func testFences(t *testing.T, database Database) {
+	fresh := func(t *testing.T) *bench {
+		b := newBench(t, database)
+		b.group("rg")
+		return b
+	}
+	t.Run("R16 a group closes over a DELETE of unknown fate, under whose fence nothing is made", func(t *testing.T) {
+		b := fresh(t)
+		b.live("rg", "vm")
+		unknown := b.begin(write(inventory.Delete, "rg", "vm"))
+		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		equal(b, left.Intents, 1)
+		calls, err := b.OpenCalls(b.ctx, Sub, "rg", 10)
+		b.ok(err)
+		equal(b, len(calls), 1)
+		equal(b, calls[0].Until, unknown.NotAfter)
+		b.settle(unknown, inventory.Ambiguous)
+		b.closes("rg", nil)
+		b.group("rg")
+		fence := as[*inventory.FencedError](b, b.begins(write(inventory.Put, "rg", "VM")))
+		standing := b.fences("rg", "vm")
+		equal(b, len(standing), 1)
+		equal(b, standing[0].Until, fence.Until)
+		equal(b, fence.Until, b.clock.Now().Add(intentLife))
+		equal(b, standing[0].Kind, inventory.Delete)
+		b.live("rg", "other")
+		b.adopts(b.sighting("rg", "vm"), inventory.Fenced)
+		b.settle(unknown, inventory.Gone) // too late: nobody waits for it any more
+		equal(b, len(b.fences("rg", "vm")), 1)
+		_, err = b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
+		b.ok(err)
+		equal(b, len(b.fences("rg", "vm")), 1)
+		b.clock.Pass(intentLife)
+		left2, err := b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
+		b.ok(err)
+		equal(b, len(left2), 0)
+		b.live("rg", "vm")
+	})
+	t.Run("R16 a row that a GET did not find goes with its group, if nothing has happened to it", func(t *testing.T) {
+		b := fresh(t)
+		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+		row := b.row("rg", "vm")
+		settled, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		equal(b, settled, false)
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{
+			Absent: map[string][16]byte{row.Key: {1}},
+		}))
+		equal(b, b.row("rg", "vm").Generation, generation)
+		b.closes("rg", map[string][16]byte{row.Key: generation})
+		b.absent("vm")
+		equal(b, b.fences("rg", "vm")[0].ID, row.ID)
+		b.clock.Pass(time.Minute)
+		held := b.one("a")
+		equal(b, held.Kind+" "+held.Subject, inventory.FenceJob+" "+row.Key)
+	})
+	t.Run("R16 no group closes over a followed create", func(t *testing.T) {
+		b := fresh(t)
+		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		row := b.row("rg", "vm")
+		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{
+			Absent: map[string][16]byte{row.Key: generation},
+		}))
+	})
+	t.Run("R16 a lost create leaves a fence", func(t *testing.T) {
+		b := fresh(t)
+		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.clock.Pass(time.Minute)
+		b.ok(b.LoseFollowBy(b.ctx, b.one("a"), 0))
+		row := b.row("rg", "vm")
+		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		b.closes("rg", map[string][16]byte{row.Key: generation})
+		equal(b, len(b.fences("rg", "vm")), 1)
+	})
+	t.Run("R16 a PUT's fence goes after a GET that was asked after its time", func(t *testing.T) {
+		b := fresh(t)
+		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+		row := b.row("rg", "vm")
+		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		b.closes("rg", map[string][16]byte{row.Key: generation})
+		before := b.clock.Now()
+		b.clock.Pass(intentLife + time.Minute)
+		for _, absent := range []inventory.ProvedAbsent{nil, {"westus": before}, {"eastus": b.clock.Now()}} {
+			left, err := b.Unfence(b.ctx, Sub, row.Key, absent)
+			b.ok(err)
+			equal(b, len(left), 1)
+		}
+		left, err := b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		b.ok(err)
+		equal(b, len(left), 0)
+		b.group("rg")
+		seen := b.sighting("rg", "vm")
+		seen.ListedSince = before
+		b.adopts(seen, inventory.TooYoung)
+	})
+	t.Run("R16 what landed is deleted under a fence of its own, one at a time", func(t *testing.T) {
+		b := fresh(t)
+		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+		row := b.row("rg", "vm")
+		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+		b.ok(err)
+		b.closes("rg", map[string][16]byte{row.Key: generation})
+		fence := b.fences("rg", "vm")[0]
+		ticket, err := b.BeginUnderFence(b.ctx, fence, 0)
+		b.ok(err)
+		_, err = b.BeginUnderFence(b.ctx, fence, 0)
+		b.is(err, inventory.ErrChanged)
+		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Ambiguous, 0))
+		equal(b, len(b.fences("rg", "vm")), 2)
+		b.clock.Pass(intentLife - time.Second)
+		left, err := b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		b.ok(err)
+		equal(b, len(left), 2) // it may still be applied, to whatever is there then
+		b.clock.Pass(time.Second)
+		left, err = b.Unfence(b.ctx, Sub, row.Key, nil)
+		b.ok(err)
+		equal(b, len(left), 1)
+		equal(b, left[0].Intent, fence.Intent)
+		for _, outcome := range []inventory.Outcome{inventory.Gone, inventory.Refused, inventory.NotSent} {
+			ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
+			b.ok(err)
+			b.ok(b.SettleUnderFence(b.ctx, ticket, outcome, 0))
+			equal(b, len(b.fences("rg", "vm")), 1)
+		}
+		ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
+		b.ok(err)
+		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Accepted, time.Hour))
+		equal(b, len(b.fences("rg", "vm")), 2)
+		_, err = b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		b.ok(err)
+		_, err = b.BeginUnderFence(b.ctx, fence, 0)
+		b.is(err, inventory.ErrChanged)
+	})
+	t.Run("all fences are listed in pages", func(t *testing.T) {
+		b := fresh(t)
+		for _, name := range []string{"a", "b", "c"} {
+			b.settle(b.begin(write(inventory.Delete, "rg", name)), inventory.Ambiguous)
+		}
+		b.closes("rg", nil)
+		var listed []string
+		var after inventory.Fence
+		for {
+			page, err := b.AllFences(b.ctx, after, 2)
+			b.ok(err)
+			if len(page) == 0 {
+				break
+			}
+			for _, f := range page {
+				after = f
+				listed = append(listed, f.Key)
+			}
+		}
+		equal(b, len(listed), 3)
+		n, err := b.CountFences(b.ctx)
+		b.ok(err)
+		equal(b, n, 3)
+	})
+}
