@@ -35,7 +35,10 @@ type Noticing struct {
 	// SendWithin, CallLimit and LateWriteWindow say how long an attempt may
 	// still leave, be answered, and take effect.
 	SendWithin, CallLimit, LateWriteWindow time.Duration
-	Floor                                  time.Duration // the least pause before the next attempt
+	// Absence is for how long an endpoint that the map lacks is waited for: an older
+	// or newer map of another replica may have it.
+	Absence time.Duration
+	Floor   time.Duration // the least pause before the next attempt
 
 	slots     *endpointSlots
 	announced round // of seeing to it that endpoints that joined the map are told
@@ -56,9 +59,6 @@ const (
 	// longestNotice bounds the pause before an endpoint is told again that gave
 	// no reason.
 	longestNotice = 5 * time.Minute
-	// goneAfter is for how long an endpoint that the map lacks is waited for: an
-	// older or newer map of another replica may have it.
-	goneAfter = time.Hour
 )
 
 // NoticeVersion is the api-version of all notices.
@@ -121,7 +121,7 @@ func (k *Noticing) addressee(n inventory.Notice) (*regions.Provider, *regions.En
 
 func (k *Noticing) gone(ctx context.Context, h *Held, n inventory.Notice) (Verdict, error) {
 	n.Progress.Answer = "the region map has no such endpoint"
-	if k.Store.Time().Sub(h.Job.Created) < goneAfter {
+	if k.Store.Time().Sub(h.Job.Created) < k.Absence {
 		return Verdict{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
 	}
 	if err := k.Store.DropNotice(ctx, h.Job, n); err != nil {
