@@ -224,7 +224,8 @@ func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload str
 	})
 }
 
-// DropNotice ends the job of a notice to an endpoint that is no more.
+// DropNotice ends the job of a notice to an endpoint that the region map lacks:
+// it is told when the map has its region again; see [Store.TellReturned].
 func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
 	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
 	return s.endNotice(ctx, j, n.String(), func(Subscription) (JobState, error) { return JobFailed, nil }, gone)
@@ -254,6 +255,11 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 			left := slices.DeleteFunc(known, announced(gone).has)
 			if err := left.put(t, sub.ID); err != nil {
 				return err
+			}
+			for _, a := range gone {
+				if err := t.putAbsent(sub.ID, a); err != nil {
+					return err
+				}
 			}
 		}
 		if sub.State != Deleted {

@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -56,6 +57,9 @@ const (
 	noticesPerEndpoint = 4
 	// noticesAtOnce is how many versions one attempt tells.
 	noticesAtOnce = 8
+	// returnedAtOnce is for how many subscriptions endpoints that are back are told
+	// in one go.
+	returnedAtOnce = 500
 	// longestNotice bounds the pause before an endpoint is told again that gave
 	// no reason.
 	longestNotice = 5 * time.Minute
@@ -226,18 +230,33 @@ func (s *endpointSlots) free(to *regions.Endpoint) (release func(), free bool) {
 	}
 }
 
-// Schedule sees to it, once in the life of a process, that every subscription is
-// known to the endpoints that have joined the region map. It is for one goroutine
-// to call.
+// Schedule sees to it that endpoints which come back to the region map are told of
+// what they missed, whenever that is; and, once under each configuration, that
+// every subscription is known to those that have joined it. It is for one
+// goroutine to call.
 func (k *Noticing) Schedule(ctx context.Context) error {
-	if k.announced.ended {
-		return nil
-	}
 	all := Addressees(k.Map.Providers()...)
-	return k.announced.visit(ctx, k.Store, func(sub inventory.Subscription) error {
-		if sub.Erased {
+	_, err := k.Store.TellReturned(ctx, all, returnedAtOnce)
+	if k.announced.ended {
+		return err
+	}
+	return errors.Join(err, k.announced.visit(ctx, k.Store, func(sub inventory.Subscription) error {
+		switch {
+		case sub.Erased:
 			return nil
+		case sub.State == inventory.Deleted:
+			return k.Store.Announce(ctx, sub.ID, unasked(all))
 		}
 		return k.Store.Announce(ctx, sub.ID, all)
-	})
+	}))
+}
+
+// unasked are the endpoints as they are told what all have to know, registered for
+// or not.
+func unasked(all []inventory.Addressee) []inventory.Addressee {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Required = false
+	}
+	return all
 }

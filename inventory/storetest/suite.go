@@ -35,6 +35,7 @@ func Run(t *testing.T, database Database) {
 		{"NoticesMeanwhile", testNoticesMeanwhile},
 		{"RegistrationGuards", testRegistrationGuards},
 		{"Erasing", testErasing},
+		{"AbsentEndpoints", testAbsentEndpoints},
 		{"Operations", testOperations},
 		{"SharedOperations", testSharedOperations},
 		{"Resources", testResources},
