@@ -51,6 +51,7 @@ func (g *Gateway) Admin() http.Handler {
 	// path look like an unknown path.
 	guarded.Path("/admin/jobs/{id}/cancel").Methods(http.MethodPost).Handler(g.adminRoute(g.adminCancelJob))
 	guarded.Path("/admin/sweeps").Methods(http.MethodPost).Handler(g.adminRoute(g.adminSweep))
+	guarded.Path("/admin/regions/{region}/retire").Methods(http.MethodPost).Handler(g.adminRoute(g.adminRetire))
 	guarded.Path("/admin/reload").Methods(http.MethodPost).Handler(g.adminRoute(g.adminReload))
 	guarded.Path("/debug/pprof/cmdline").HandlerFunc(pprof.Cmdline)
 	guarded.Path("/debug/pprof/profile").HandlerFunc(pprof.Profile)

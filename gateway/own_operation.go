@@ -79,7 +79,7 @@ func (g *Gateway) callersJob(r *http.Request, x *exchange, c ownCall) (id string
 // jobOf is callersJob with what its kind tells.
 func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j ownJob, err error) {
 	if id, j.Job, err = g.callersJob(r, x, c); err == nil {
-		err = j.read()
+		err = j.read(g)
 	}
 	return id, j, err
 }
@@ -91,7 +91,7 @@ func (g *Gateway) notEnded(w http.ResponseWriter, x *exchange) error {
 	return g.answer(w, x, http.StatusAccepted, nil)
 }
 
-func (j *ownJob) read() error {
+func (j *ownJob) read(g *Gateway) error {
 	switch j.Kind {
 	case inventory.MoveJob, inventory.ValidateMoveJob:
 		p, err := operations.ReadMove(j.Job)
@@ -110,7 +110,13 @@ func (j *ownJob) read() error {
 		return err
 	}
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
-	j.status = func(head operationHead) any { return operationStatus{head, p.Progress} }
+	j.status = func(head operationHead) any {
+		status := operationStatus{operationHead: head, DeletionProgress: p.Progress}
+		if !j.State.Ended() {
+			status.Message = g.waysOut(p.Progress.WaitingFor)
+		}
+		return status
+	}
 	return nil
 }
 
@@ -185,6 +191,8 @@ type (
 	operationStatus struct {
 		operationHead
 		operations.DeletionProgress
+		// Message says what an operator has to do for it to go on.
+		Message string `json:"message,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
