@@ -30,9 +30,9 @@ const (
 )
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
-// reloads, the lifecycle of subscriptions, and durable work. It must not be
-// reachable for web pages, so foreign hosts and origins are refused whatever is
-// asked for.
+// reloads, the lifecycle of subscriptions, durable work, and regions that are
+// gone. It must not be reachable for web pages, so foreign hosts and origins are
+// refused whatever is asked for.
 func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })

@@ -8,23 +8,25 @@ import (
 	"portico/inventory"
 )
 
-// in is a write in another region than the usual one.
-func in(region string, w inventory.Write) inventory.Write {
-	w.Region, w.Location = region, region
+// mars is the region that is gone.
+const mars = "mars"
+
+// onMars is a write in that region.
+func onMars(w inventory.Write) inventory.Write {
+	w.Region, w.Location = mars, mars
 	return w
 }
 
 // testRetirement: all that the store has of a region goes, and nothing else; a
 // second time there is nothing to do.
 func testRetirement(t *testing.T, database Database) {
-	const mars = "mars"
 	b := newBench(t, database)
 	b.group("rg")
 	for i := range 230 { // several pieces
-		b.settle(b.begin(in(mars, write(inventory.Put, "rg", fmt.Sprint("vm", i)))), inventory.Succeeded)
+		b.settle(b.begin(onMars(write(inventory.Put, "rg", fmt.Sprint("vm", i)))), inventory.Succeeded)
 	}
 	for i := range 3 {
-		b.settle(b.begin(in(mars, disk(inventory.Put, "rg", "vm0", fmt.Sprint("d", i)))), inventory.Succeeded)
+		b.settle(b.begin(onMars(disk(inventory.Put, "rg", "vm0", fmt.Sprint("d", i)))), inventory.Succeeded)
 	}
 	b.live("rg", "stays")
 	vm0 := id("rg", "vm0")
@@ -32,7 +34,7 @@ func testRetirement(t *testing.T, database Database) {
 		return &inventory.Lock{Name: "l", Level: inventory.LockReadOnly}, nil
 	})
 	b.ok(err)
-	followed, err := b.Settle(b.ctx, b.begin(in(mars, write(inventory.Put, "rg", "slow"))), inventory.Answer{
+	followed, err := b.Settle(b.ctx, b.begin(onMars(write(inventory.Put, "rg", "slow"))), inventory.Answer{
 		Outcome: inventory.Accepted, Poll: &inventory.Poll{Path: "/poll"},
 	})
 	b.ok(err)
@@ -47,11 +49,11 @@ func testRetirement(t *testing.T, database Database) {
 	stray.Region = mars
 	b.adopts(stray, inventory.Strayed)
 	// A write that has no row, and one that has one elsewhere.
-	b.settle(b.begin(in(mars, write(inventory.Delete, "rg", "unknown"))), inventory.Ambiguous)
-	b.settle(b.begin(in(mars, write(inventory.Delete, "rg", "elsewhere"))), inventory.Ambiguous)
+	b.settle(b.begin(onMars(write(inventory.Delete, "rg", "unknown"))), inventory.Ambiguous)
+	b.settle(b.begin(onMars(write(inventory.Delete, "rg", "elsewhere"))), inventory.Ambiguous)
 	b.live("rg", "elsewhere")
 	before := b.row("rg", "elsewhere")
-	b.settle(b.begin(in(mars, write(inventory.Put, "rg", "vm7"))), inventory.Ambiguous)
+	b.settle(b.begin(onMars(write(inventory.Put, "rg", "vm7"))), inventory.Ambiguous)
 	west := b.begin(write(inventory.Put, "rg", "other"))
 
 	// What is under way may be of a replica that has the region in its map.
