@@ -152,6 +152,7 @@ type Index struct {
 	FollowRecheck   time.Duration // between looks after FollowLimit
 	PollFloor       time.Duration // the least time between two polls
 	SweepInterval   time.Duration // between two sweeps of everything; 0: none
+	EndpointAbsence time.Duration // for which a notice waits for an endpoint that the map lacks
 }
 
 // Jobs is how durable work is held.
@@ -278,6 +279,7 @@ func Defaults() Config {
 			FollowRecheck:   time.Hour,
 			PollFloor:       time.Second,
 			SweepInterval:   6 * time.Hour,
+			EndpointAbsence: time.Hour,
 		},
 		Jobs: Jobs{Lease: 10 * time.Second},
 		Lists: Lists{

@@ -94,6 +94,7 @@ func meanings() []meaning {
 		{path: "index.followRecheck", text: "How often it is looked at after that."},
 		{path: "index.pollFloor", text: "The least time between two polls of one operation, whatever its provider asks for."},
 		{path: "index.sweepInterval", text: "How often index and providers are compared as a whole, once for all gateways; `0s`: never."},
+		{path: "index.endpointAbsence", text: "How long a notice of a subscription waits for an endpoint that the region map lacks, as another gateway's map may have it. Then the erasing of a deleted subscription goes on without it; the endpoint is told when the map has its region again, whenever that is."},
 
 		{path: "jobs", text: "How durable work is held."},
 		{path: "jobs.lease", text: "For how long a gateway holds a piece of work that it does not renew; then another may take it."},

@@ -92,7 +92,7 @@ func readUpstream(root object, u *Upstream, files fileReader) {
 func readIndex(root object, c *Config) {
 	x := &c.Index
 	o := root.child("index", "sendWithin", "callMargin", "lateWriteWindow", "tombstones", "askTimeout",
-		"cacheTTL", "cacheEntries", "lostAfter", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
+		"cacheTTL", "cacheEntries", "lostAfter", "followLimit", "followRecheck", "pollFloor", "sweepInterval", "endpointAbsence")
 	set(o, "sendWithin", &x.SendWithin, positive())
 	set(o, "callMargin", &x.CallMargin, orZero())
 	set(o, "lateWriteWindow", &x.LateWriteWindow, positive())
@@ -105,6 +105,7 @@ func readIndex(root object, c *Config) {
 	set(o, "followRecheck", &x.FollowRecheck, positive())
 	set(o, "pollFloor", &x.PollFloor, positive())
 	set(o, "sweepInterval", &x.SweepInterval, orZero()) // none: never
+	set(o, "endpointAbsence", &x.EndpointAbsence, positive())
 	if end := c.Upstream.CallTimeout + x.CallMargin; x.SendWithin > end {
 		// An intent must not end before its call may still be sent.
 		o.r.fault(o.at("sendWithin"), "index.sendWithin is longer than upstream.callTimeout and index.callMargin together",

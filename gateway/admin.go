@@ -30,9 +30,9 @@ const (
 )
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
-// reloads, the lifecycle of subscriptions, and durable work. It must not be
-// reachable for web pages, so foreign hosts and origins are refused whatever is
-// asked for.
+// reloads, the lifecycle of subscriptions, durable work, and regions that are
+// gone. It must not be reachable for web pages, so foreign hosts and origins are
+// refused whatever is asked for.
 func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
@@ -52,6 +52,7 @@ func (g *Gateway) Admin() http.Handler {
 	// path look like an unknown path.
 	guarded.Path("/admin/jobs/{id}/cancel").Methods(http.MethodPost).Handler(g.adminRoute(g.adminCancelJob))
 	guarded.Path("/admin/sweeps").Methods(http.MethodPost).Handler(g.adminRoute(g.adminSweep))
+	guarded.Path("/admin/regions/{region}/retire").Methods(http.MethodPost).Handler(g.adminRoute(g.adminRetire))
 	guarded.Path("/admin/reload").Methods(http.MethodPost).Handler(g.adminRoute(g.adminReload))
 	guarded.Path("/debug/pprof/cmdline").HandlerFunc(pprof.Cmdline)
 	guarded.Path("/debug/pprof/profile").HandlerFunc(pprof.Profile)

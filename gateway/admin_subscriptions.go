@@ -3,6 +3,7 @@ package gateway
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -28,11 +29,16 @@ type adminSubscription struct {
 	// Erased tells of a Deleted one that nothing is left of it, here or at any
 	// provider, and that it can be made anew. It is not read.
 	Erased bool `json:"erased,omitempty"`
+	// Unconfirmed are regions that the map lacks, which will be told of the newest
+	// state when it has them again: of an erased one, that it was deleted, and until
+	// then it cannot be made anew. Shown of one subscription alone, and not read.
+	Unconfirmed []string `json:"unconfirmed,omitempty"`
 }
 
 func adminOf(s inventory.Subscription) adminSubscription {
 	return adminSubscription{
-		s.ID, s.TenantID, s.DisplayName, s.State.String(), s.OfferID, s.PlacementID, s.Features, &s.Covered, s.Erased,
+		ID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName, State: s.State.String(), OfferID: s.OfferID,
+		PlacementID: s.PlacementID, Features: s.Features, Covered: &s.Covered, Erased: s.Erased,
 	}
 }
 
@@ -54,7 +60,12 @@ func (g *Gateway) adminGet(_ http.ResponseWriter, r *http.Request) (int, any, er
 	if errors.Is(err, inventory.ErrNotFound) {
 		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
 	}
-	return http.StatusOK, adminOf(s), err
+	if err != nil {
+		return 0, nil, err
+	}
+	shown := adminOf(s)
+	shown.Unconfirmed, err = g.store.AbsentRegions(r.Context(), s.ID)
+	return http.StatusOK, shown, err
 }
 
 // adminPut makes or changes a subscription, and has the providers told that must
@@ -66,6 +77,12 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 		return 0, nil, err
 	}
 	stored, created, err := g.store.PutSubscription(r.Context(), wanted, g.addressees()...)
+	var absent *inventory.AbsentError
+	if errors.As(err, &absent) {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', "+
+			"which was not told of that. Configure the location again; or retire it where it is gone for good: portico retire %s",
+			id, strings.Join(absent.Regions, "', '"), absent.Regions[0]).About("state")
+	}
 	if errors.Is(err, inventory.ErrErasing) {
 		fault := arm.NewError(arm.Conflict).Saying("The subscription '%s' is still being deleted: not every provider has confirmed that.", id).About("state")
 		fault.RetryAfter = erasureRetry

@@ -17,6 +17,6 @@ func (g *Gateway) noticing() operations.Noticing {
 	return operations.Noticing{
 		Map: g.config.Map, Store: g.store, Upstream: g.upstream, Public: g.public, Region: g.config.Server.Region,
 		SendWithin: index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + index.CallMargin,
-		LateWriteWindow: index.LateWriteWindow, Floor: index.PollFloor,
+		LateWriteWindow: index.LateWriteWindow, Absence: index.EndpointAbsence, Floor: index.PollFloor,
 	}
 }

@@ -79,7 +79,7 @@ func (g *Gateway) callersJob(r *http.Request, x *exchange, c ownCall) (id string
 // jobOf is callersJob with what its kind tells.
 func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j ownJob, err error) {
 	if id, j.Job, err = g.callersJob(r, x, c); err == nil {
-		err = j.read()
+		err = j.read(g)
 	}
 	return id, j, err
 }
@@ -91,7 +91,7 @@ func (g *Gateway) notEnded(w http.ResponseWriter, x *exchange) error {
 	return g.answer(w, x, http.StatusAccepted, nil)
 }
 
-func (j *ownJob) read() error {
+func (j *ownJob) read(g *Gateway) error {
 	switch j.Kind {
 	case inventory.MoveJob, inventory.ValidateMoveJob:
 		p, err := operations.ReadMove(j.Job)
@@ -114,6 +114,9 @@ func (j *ownJob) read() error {
 		status := operationStatus{operationHead: head, DeletionProgress: p.Progress}
 		if head.EndTime == nil && len(p.Waits) > 0 {
 			status.Properties = &deletionWaits{p.Waits}
+		}
+		if !j.State.Ended() {
+			status.Message = g.waysOut(p.Progress.WaitingFor)
 		}
 		return status
 	}
@@ -192,6 +195,8 @@ type (
 		operationHead
 		operations.DeletionProgress
 		Properties *deletionWaits `json:"properties,omitempty"`
+		// Message says what an operator has to do for it to go on.
+		Message string `json:"message,omitempty"`
 	}
 	moveStatus struct {
 		operationHead

@@ -72,6 +72,19 @@
 // waits for the end of a move. Groups are made only while the subscription's row is
 // held, so none is missed.
 //
+// What lands after its provider confirmed that a subscription is Deleted would
+// stay for good: when nothing is open any more, all are told once more, and erasing
+// waits for their confirmations of that version ([Subscription].Final). An endpoint
+// that the region map lacks for too long stays on record, also behind the erasing,
+// and is told when the map has its region again ([Store.TellReturned]); a
+// subscription is not made anew before.
+//
+// # Regions that are gone
+//
+// [Store.RetireRegion] forgets all that is known of a region which the map no
+// longer has. It is the one place where a row goes, and an intent ends, by no
+// answer and no time: an operator says that nobody will ever ask there again.
+//
 // # What is done later
 //
 // What outlives a request is a [Job]: whoever claims it holds it for a lease,

@@ -22,7 +22,7 @@ type Erasure struct {
 }
 
 const (
-	countIntents       = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?`
+	countOpenWrites    = `SELECT (SELECT COUNT(*) FROM intents WHERE subscription = ? AND ends > ?) + (SELECT COUNT(*) FROM fences WHERE subscription = ?)`
 	countMoving        = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ? AND state = ?`
 	eraseGroupRows     = `DELETE FROM resources WHERE subscription = ? AND grp = ?`
 	eraseGroupIntents  = `DELETE FROM intents WHERE subscription = ? AND grp = ?`
@@ -69,6 +69,11 @@ var erasures = []string{
 // that is known can come back, and a subscription that is made anew under the same
 // ID has nothing to do with the old one. All groups' rows are locked, as by
 // whoever begins a write or a move, so that none is overlooked.
+//
+// What lands after its provider confirmed would stay for good. So every endpoint
+// is told once more when all that is under way has ended, and has to confirm that
+// as well. That is done for every subscription: a write that began just as it was
+// marked as Deleted can have come and gone unseen.
 func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 	return commit(ctx, s, flushed, aboutGate(j.Subscription, true), func(t *tx) (e Erasure, err error) {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
@@ -82,18 +87,26 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 		if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
 			return e, err
 		}
-		if err := t.one(countIntents, sub.ID, micros(t.now))(&e.Intents); err != nil || e.Intents > 0 {
-			return e, err
-		}
-		if err := t.one(countFences, sub.ID)(&e.Intents); err != nil || e.Intents > 0 {
-			return e, err
-		}
-		if err := t.one(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil || e.Moves > 0 {
-			return e, err
-		}
 		groups, err := collect(t, scanText, lockGroups, sub.ID)
 		if err != nil {
 			return e, err
+		}
+		if err := t.one(countOpenWrites, sub.ID, micros(t.now), sub.ID)(&e.Intents); err != nil {
+			return e, err
+		}
+		if e.Intents > 0 {
+			return e, t.unsettle(sub)
+		}
+		if err := t.one(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil {
+			return e, err
+		}
+		if e.Moves > 0 {
+			return e, t.unsettle(sub)
+		}
+		if sub.Final == 0 {
+			if e.Notices, err = t.tellFinally(&sub); err != nil || e.Notices > 0 {
+				return e, err
+			}
 		}
 		if len(groups) > 0 {
 			e.Groups = len(groups) - 1
@@ -105,6 +118,32 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 		e.Done = true
 		return e, s.eraseRest(t, &sub, j)
 	})
+}
+
+// unsettle takes back that nothing was open when the endpoints were told.
+func (t *tx) unsettle(sub Subscription) error {
+	if sub.Final == 0 {
+		return nil
+	}
+	sub.Final = 0
+	return sub.update(t)
+}
+
+// tellFinally has every endpoint that was ever told of a subscription told once
+// more that it is Deleted, and returns how many have to confirm that.
+func (t *tx) tellFinally(sub *Subscription) (int, error) {
+	sub.Version++
+	sub.Final = sub.Version
+	if err := sub.update(t); err != nil {
+		return 0, err
+	}
+	if err := t.findAbsent(sub.ID); err != nil {
+		return 0, err
+	}
+	if err := t.tell(*sub, nil, everyNamespace); err != nil {
+		return 0, err
+	}
+	return countNotices(t, sub.ID, everyNamespace)
 }
 
 // eraseGroup removes a group with what is in it.

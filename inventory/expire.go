@@ -152,6 +152,10 @@ func (s *skipped) failure() error {
 // member names a resource, and the group that it lies in.
 type member struct{ subscription, group, key string }
 
+func (m member) compare(other member) int {
+	return cmp.Or(cmp.Compare(m.subscription, other.subscription), cmp.Compare(m.group, other.group), cmp.Compare(m.key, other.key))
+}
+
 func scanMember(scan scanner) (m member, err error) {
 	err = scan(&m.subscription, &m.group, &m.key)
 	return m, err
@@ -160,9 +164,7 @@ func scanMember(scan scanner) (m member, err error) {
 func lapse(t *tx, ended []member) error {
 	ended = slices.Clone(ended) // a transaction may be repeated
 	// The order in which all transactions lock rows.
-	slices.SortFunc(ended, func(a, b member) int {
-		return cmp.Or(cmp.Compare(a.subscription, b.subscription), cmp.Compare(a.group, b.group), cmp.Compare(a.key, b.key))
-	})
+	slices.SortFunc(ended, member.compare)
 	for _, m := range slices.Compact(ended) {
 		h, err := hold(t, m.subscription, m.key)
 		if err != nil {

@@ -26,6 +26,15 @@ type Addressee struct {
 
 func (a Addressee) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
 
+// addresseeOf reads what subject made.
+func addresseeOf(subject string) (a Addressee, ok bool) {
+	parts := strings.SplitN(subject, " ", 3)
+	if len(parts) != 3 {
+		return a, false
+	}
+	return Addressee{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
+}
+
 // everyNamespace is for changes that concern all who know a subscription.
 const everyNamespace = ""
 
@@ -95,8 +104,8 @@ func loadAnnounced(from source, sub string) (announced, error) {
 	}
 	var all announced
 	for line := range strings.Lines(text) {
-		if parts := strings.SplitN(strings.TrimSuffix(line, "\n"), " ", 3); len(parts) == 3 {
-			all = append(all, Addressee{Namespace: parts[0], Region: parts[1], Address: parts[2]})
+		if one, ok := addresseeOf(strings.TrimSuffix(line, "\n")); ok {
+			all = append(all, one)
 		}
 	}
 	return all, nil
@@ -224,7 +233,8 @@ func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload str
 	})
 }
 
-// DropNotice ends the job of a notice to an endpoint that is no more.
+// DropNotice ends the job of a notice to an endpoint that the region map lacks:
+// it is told when the map has its region again; see [Store.TellReturned].
 func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
 	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
 	return s.endNotice(ctx, j, n.String(), func(Subscription) (JobState, error) { return JobFailed, nil }, gone)
@@ -255,17 +265,28 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 			if err := left.put(t, sub.ID); err != nil {
 				return err
 			}
+			for _, a := range gone {
+				if err := t.putAbsent(sub.ID, a); err != nil {
+					return err
+				}
+			}
 		}
-		if sub.State != Deleted {
-			return nil
-		}
-		left, err := countNotices(t, sub.ID, everyNamespace)
-		if err != nil || left > 0 {
-			return err
-		}
-		_, err = t.exec(recallJob, micros(t.now), sub.ID, eraseID[:])
-		return err
+		return t.recallErasure(sub)
 	})
+}
+
+// recallErasure has the erasing of a subscription go on, if all have confirmed
+// that it is Deleted.
+func (t *tx) recallErasure(sub Subscription) error {
+	if sub.State != Deleted {
+		return nil
+	}
+	left, err := countNotices(t, sub.ID, everyNamespace)
+	if err != nil || left > 0 {
+		return err
+	}
+	_, err = t.exec(recallJob, micros(t.now), sub.ID, eraseID[:])
+	return err
 }
 
 // OpenNotices counts the endpoints of a namespace (empty: of all) that may not

@@ -65,7 +65,11 @@ type Subscription struct {
 	// Version is raised by each change that providers are told of, also of a
 	// registration. It belongs to the store.
 	Version int64
-	// Erased: it is Deleted, and nothing of it is left, here or at any provider.
+	// Final is the version by which providers were told of a Deleted one when no
+	// write to it was open any more; 0: they were not yet.
+	Final int64
+	// Erased: it is Deleted, and nothing of it is left, here or at any provider
+	// that the region map has; see [Store.AbsentRegions].
 	Erased           bool
 	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time
@@ -76,12 +80,12 @@ type Subscription struct {
 var ErrErasing = errors.New("inventory: the deleted subscription is still being erased")
 
 const (
-	subscriptionColumns = `subscription, tenant, display_name, state, offer, placement, features, covered, version, erased, created, changed`
+	subscriptionColumns = `subscription, tenant, display_name, state, offer, placement, features, covered, version, final, erased, created, changed`
 
 	insertSubscription = `INSERT INTO subscriptions (` + subscriptionColumns + `)
-		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
+		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription) DO NOTHING`
 	updateSubscription = `UPDATE subscriptions SET tenant = ?, display_name = ?, state = ?, offer = ?, placement = ?, features = ?,
-			covered = ?, version = ?, erased = ?, created = ?, changed = ?
+			covered = ?, version = ?, final = ?, erased = ?, created = ?, changed = ?
 		WHERE subscription = ?`
 	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
 	// lockSubscription holds back nobody but who changes what belongs to the
@@ -100,7 +104,7 @@ func scanSubscription(scan scanner) (Subscription, error) {
 		created, changed int64
 		tags             string
 	)
-	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.Erased,
+	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.Final, &s.Erased,
 		&created, &changed, &tags)
 	if err != nil {
 		return s, err
@@ -116,13 +120,13 @@ func scanSubscription(scan scanner) (Subscription, error) {
 // insert makes the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	n, err := t.exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), flag(s.Covered), 1, 0, micros(t.now), micros(t.now))
+		joined(s.Features), flag(s.Covered), 1, 0, 0, micros(t.now), micros(t.now))
 	return n == 1, err
 }
 
 func (s Subscription) update(t *tx) error {
 	_, err := t.exec(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), flag(s.Covered), s.Version, flag(s.Erased), micros(s.Created), micros(s.Changed), s.ID)
+		joined(s.Features), flag(s.Covered), s.Version, s.Final, flag(s.Erased), micros(s.Created), micros(s.Changed), s.ID)
 	return err
 }
 
@@ -163,7 +167,8 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 
 // PutSubscription creates a subscription or replaces what may change of it, and
 // has providers told. Covered counts at creation only. A Deleted one can be made
-// anew when it is erased, not before: ErrErasing.
+// anew when it is erased, not before: ErrErasing; nor while an endpoint that the
+// region map lacked does not know: *AbsentError.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Addressee) (stored Subscription, created bool, err error) {
 	result, err := commit(ctx, s, flushed, aboutGate(p.ID, false), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
@@ -185,6 +190,9 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 			return put[Subscription]{}, err
 		}
 		next, anew, err := p.following(current, t.now)
+		if err == nil && anew {
+			err = t.mayReturn(next.ID)
+		}
 		if err != nil {
 			return put[Subscription]{}, err
 		}
@@ -217,6 +225,9 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 		next.Covered, next.Created = s.Covered, now
 	}
 	next.Erased = current.Erased && next.State == Deleted
+	if current.State != Deleted {
+		next.Final = 0
+	}
 	// What has not ended to be deleted is told again: somebody asks for that.
 	again := next.State == Deleted && !next.Erased
 	if again || anew || next.told() != current.told() {

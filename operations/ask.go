@@ -112,6 +112,13 @@ func later(err error, floor time.Duration) (Verdict, error) {
 	return Verdict{}, err
 }
 
+// absentEndpoint is the lack of an endpoint that holds, or held, a resource.
+type absentEndpoint struct{ typeName, region string }
+
+func (e absentEndpoint) Error() string {
+	return fmt.Sprintf("the map has no endpoint for %s in %s", e.typeName, e.region)
+}
+
 // question builds the GET of a row's resource and finds the endpoint that holds
 // it.
 func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endpoint, error) {
@@ -124,7 +131,7 @@ func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endp
 	case q.Type == nil:
 		return nil, nil, fmt.Errorf("the map has no type %s", row.TypeName)
 	case q.Type.Endpoint(row.Region) == nil:
-		return nil, nil, fmt.Errorf("the map has no endpoint for %s in %s", row.TypeName, row.Region)
+		return nil, nil, absentEndpoint{row.TypeName, row.Region}
 	}
 	version := row.APIVersion
 	if version == "" {

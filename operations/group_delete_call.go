@@ -146,9 +146,20 @@ func unsent(err error) answer {
 	}
 }
 
-// unconfigured is a member that nobody can be called for.
+// unconfigured is a member that nobody can be called for. Where it is its region
+// that the map lacks, it waits: the region comes back, or is retired.
 func unconfigured(err error) answer {
-	return answer{said: said{result: resultRefused}, text: errorText("NoRegisteredProviderFound", err.Error())}
+	a := answer{said: said{result: resultRefused}, text: errorText("NoRegisteredProviderFound", err.Error())}
+	if absent := (absentEndpoint{}); errors.As(err, &absent) {
+		a.said.result, a.text = resultSilent, errorText("NoRegisteredProviderFound", err.Error()+". "+WayOut(absent.region))
+	}
+	return a
+}
+
+// WayOut says what can be done about a region that the map lacks and that work
+// waits for.
+func WayOut(region string) string {
+	return "Configure the location '" + region + "' again; or, where it is gone for good, have an operator retire it: portico retire " + region
 }
 
 func errorText(code, message string) string {

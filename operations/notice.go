@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"time"
 
@@ -35,7 +36,10 @@ type Noticing struct {
 	// SendWithin, CallLimit and LateWriteWindow say how long an attempt may
 	// still leave, be answered, and take effect.
 	SendWithin, CallLimit, LateWriteWindow time.Duration
-	Floor                                  time.Duration // the least pause before the next attempt
+	// Absence is for how long an endpoint that the map lacks is waited for: an older
+	// or newer map of another replica may have it.
+	Absence time.Duration
+	Floor   time.Duration // the least pause before the next attempt
 
 	slots     *endpointSlots
 	announced round // of seeing to it that endpoints that joined the map are told
@@ -53,12 +57,12 @@ const (
 	noticesPerEndpoint = 4
 	// noticesAtOnce is how many versions one attempt tells.
 	noticesAtOnce = 8
+	// returnedAtOnce is for how many subscriptions endpoints that are back are told
+	// in one go.
+	returnedAtOnce = 500
 	// longestNotice bounds the pause before an endpoint is told again that gave
 	// no reason.
 	longestNotice = 5 * time.Minute
-	// goneAfter is for how long an endpoint that the map lacks is waited for: an
-	// older or newer map of another replica may have it.
-	goneAfter = time.Hour
 )
 
 // NoticeVersion is the api-version of all notices.
@@ -121,7 +125,7 @@ func (k *Noticing) addressee(n inventory.Notice) (*regions.Provider, *regions.En
 
 func (k *Noticing) gone(ctx context.Context, h *Held, n inventory.Notice) (Verdict, error) {
 	n.Progress.Answer = "the region map has no such endpoint"
-	if k.Store.Time().Sub(h.Job.Created) < goneAfter {
+	if k.Store.Time().Sub(h.Job.Created) < k.Absence {
 		return Verdict{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
 	}
 	if err := k.Store.DropNotice(ctx, h.Job, n); err != nil {
@@ -226,18 +230,33 @@ func (s *endpointSlots) free(to *regions.Endpoint) (release func(), free bool) {
 	}
 }
 
-// Schedule sees to it, once in the life of a process, that every subscription is
-// known to the endpoints that have joined the region map. It is for one goroutine
-// to call.
+// Schedule sees to it that endpoints which come back to the region map are told of
+// what they missed, whenever that is; and, once under each configuration, that
+// every subscription is known to those that have joined it. It is for one
+// goroutine to call.
 func (k *Noticing) Schedule(ctx context.Context) error {
-	if k.announced.ended {
-		return nil
-	}
 	all := Addressees(k.Map.Providers()...)
-	return k.announced.visit(ctx, k.Store, func(sub inventory.Subscription) error {
-		if sub.Erased {
+	_, err := k.Store.TellReturned(ctx, all, returnedAtOnce)
+	if k.announced.ended {
+		return err
+	}
+	return errors.Join(err, k.announced.visit(ctx, k.Store, func(sub inventory.Subscription) error {
+		switch {
+		case sub.Erased:
 			return nil
+		case sub.State == inventory.Deleted:
+			return k.Store.Announce(ctx, sub.ID, unasked(all))
 		}
 		return k.Store.Announce(ctx, sub.ID, all)
-	})
+	}))
+}
+
+// unasked are the endpoints as they are told what all have to know, registered for
+// or not.
+func unasked(all []inventory.Addressee) []inventory.Addressee {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Required = false
+	}
+	return all
 }

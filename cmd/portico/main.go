@@ -40,7 +40,7 @@ func root(stdout, stderr io.Writer) *cobra.Command {
 		SilenceErrors: true,
 		SilenceUsage:  true,
 	}
-	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), versionCommand(stdout))
+	c.AddCommand(serveCommand(stderr), demoCommand(stdout, stderr), checkCommand(stdout, stderr), readyCommand(stderr), referenceCommand(stdout), sweepCommand(stdout, stderr), retireCommand(stdout), versionCommand(stdout))
 	return c
 }
 

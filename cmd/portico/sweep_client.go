@@ -112,31 +112,38 @@ func (c *adminClient) follow(ctx context.Context, job string, progress func(oper
 	}
 }
 
-func (c *adminClient) call(ctx context.Context, method, path string, body []byte, want int) (a adminAnswer, _ http.Header, _ error) {
+func (c *adminClient) call(ctx context.Context, method, path string, body []byte, want int) (a adminAnswer, header http.Header, err error) {
+	header, err = c.exchange(ctx, method, path, body, want, &a)
+	return a, header, err
+}
+
+// exchange makes one call, and reads its answer into what is given.
+func (c *adminClient) exchange(ctx context.Context, method, path string, body []byte, want int, into any) (http.Header, error) {
 	r, err := http.NewRequestWithContext(ctx, method, c.base+path, bytes.NewReader(body))
 	if err != nil {
-		return a, nil, err
+		return nil, err
 	}
 	if c.token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.token)
 	}
 	response, err := c.http.Do(r)
 	if err != nil {
-		return a, nil, err
+		return nil, err
 	}
 	defer response.Body.Close()
 	text, err := io.ReadAll(io.LimitReader(response.Body, adminBytes))
 	if err != nil {
-		return a, nil, err
+		return nil, err
 	}
-	err = json.Unmarshal(text, &a)
-	switch {
+	if response.StatusCode == want {
+		return response.Header, json.Unmarshal(text, into)
+	}
+	var refusal adminAnswer
+	switch err := json.Unmarshal(text, &refusal); {
 	case response.StatusCode == http.StatusUnauthorized:
-		return a, nil, fmt.Errorf("the admin listener wants a token: set %s or --token-file", tokenVariable)
-	case response.StatusCode != want && a.Error.Code != "":
-		return a, nil, fmt.Errorf("the admin listener answers %d, %s: %s", response.StatusCode, a.Error.Code, a.Error.Message)
-	case response.StatusCode != want:
-		return a, nil, fmt.Errorf("the admin listener answers %d", response.StatusCode)
+		return nil, fmt.Errorf("the admin listener wants a token: set %s or --token-file", tokenVariable)
+	case err == nil && refusal.Error.Code != "":
+		return nil, fmt.Errorf("the admin listener answers %d, %s: %s", response.StatusCode, refusal.Error.Code, refusal.Error.Message)
 	}
-	return a, response.Header, err
+	return nil, fmt.Errorf("the admin listener answers %d", response.StatusCode)
 }

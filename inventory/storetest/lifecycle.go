@@ -237,6 +237,9 @@ func testErasing(t *testing.T, database Database) {
 	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), inventory.ErrDeposed)
 	equal(b, step(), inventory.Erasure{Intents: 1})
 	b.settle(open, inventory.NotSent)
+	// What was open could have landed since they confirmed: all are told once more.
+	equal(b, step(), inventory.Erasure{Notices: 4})
+	equal(b, strings.Count(b.notices(), "@"), 4)
 	equal(b, step(), inventory.Erasure{Groups: 1})
 	equal(b, step(), inventory.Erasure{})
 	_, _, err = b.PutSubscription(b.ctx, anew, endpoints...)
@@ -257,6 +260,97 @@ func testErasing(t *testing.T, database Database) {
 	b.group("rg")
 	b.live("rg", "vm")
 	unmoved(b)
+}
+
+// testAbsentEndpoints: what the region map lacked when a subscription was deleted
+// is told when the map has it again, however long it takes, under whatever address;
+// and only then the subscription is made anew.
+func testAbsentEndpoints(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.put(inventory.Subscription{OfferID: "free"})
+	b.group("rg")
+	b.live("rg", "vm") // in westus, of a provider that was never told
+	b.notices()
+	deleted := inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Deleted}
+	_, _, err := b.PutSubscription(b.ctx, deleted, endpoints[0])
+	b.ok(err)
+	erase := func() {
+		t.Helper()
+		jobs, _ := b.claim("eraser", 1, inventory.EraseJob)
+		for {
+			e, err := b.EraseSubscription(b.ctx, jobs[0])
+			b.ok(err)
+			if e.Done || e.Notices > 0 {
+				break
+			}
+		}
+		_ = b.DeferJob(b.ctx, jobs[0], b.clock.Now(), "") // it may have ended
+	}
+	jobs, subjects := b.claim("teller", 100, inventory.NoticeJob)
+	equal(b, subjects, "auto eastus http://a2 auto westus http://a1")
+	sub, err := b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	for _, j := range jobs {
+		n, err := inventory.ReadNotice(j)
+		b.ok(err)
+		if n.Region == "eastus" {
+			b.ok(b.DropNotice(b.ctx, j, n))
+			continue
+		}
+		b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
+	}
+	erase()
+	equal(b, b.notices(), "auto west@a1")
+	erase()
+	sub, err = b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	equal(b, sub.Erased, true)
+	regions, err := b.AbsentRegions(b.ctx, Sub)
+	b.ok(err)
+	equal(b, strings.Join(regions, " "), "eastus westus")
+
+	anew := inventory.Subscription{ID: Sub, TenantID: "t2"}
+	refused := func(regions string) {
+		t.Helper()
+		_, _, err := b.PutSubscription(b.ctx, anew, endpoints...)
+		b.is(err, inventory.ErrErasing)
+		if regions != "" {
+			equal(b, strings.Join(as[*inventory.AbsentError](b, err).Regions, " "), regions)
+		}
+	}
+	tell := func(want int, back ...inventory.Addressee) {
+		t.Helper()
+		told, err := b.TellReturned(b.ctx, back, 10)
+		b.ok(err)
+		equal(b, told, want)
+	}
+	refused("eastus westus")
+	tell(0)
+	tell(0, endpoints[0])
+	tell(1, endpoints[2], inventory.Addressee{Namespace: "auto", Region: "mars", Address: "http://a9"})
+	refused("")
+	equal(b, b.notices(), computeNamespace+" west@c1")
+	refused("eastus")
+	moved := inventory.Addressee{Namespace: "auto", Region: "eastus", Address: "http://elsewhere"}
+	tell(1, moved)
+	tell(0, moved)
+	equal(b, b.notices(), "auto east@elsewhere")
+	_, created, err := b.PutSubscription(b.ctx, anew, endpoints...)
+	b.ok(err)
+	equal(b, created, true)
+
+	// Of one that stands they are told the newest, and what comes.
+	b.notices()
+	b.put(inventory.Subscription{State: inventory.Warned})
+	jobs, _ = b.claim("teller", 1, inventory.NoticeJob)
+	n, err := inventory.ReadNotice(jobs[0])
+	b.ok(err)
+	b.ok(b.DropNotice(b.ctx, jobs[0], n))
+	b.notices()
+	tell(1, endpoints[:2]...)
+	equal(b, strings.Count(b.notices(), n.Address[len("http://"):]), 1)
+	b.put(inventory.Subscription{})
+	equal(b, b.notices(), "auto east@a2 auto west@a1")
 }
 
 // testUnregisterAgainstCreate is the race of a registration's end: the intent

@@ -26,6 +26,11 @@ type call struct {
 	fault   fault
 	breaks  breaks
 
+	// known is the state of the subscription by which the call is judged, where
+	// that is not the present one: a call that takes effect late was let in when it
+	// came.
+	known string
+
 	requestID string // the answer's
 	version   string
 	etags     bool

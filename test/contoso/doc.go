@@ -41,7 +41,8 @@
 //	async-fails=M      the same, and the operation fails
 //	halfway            a move breaks off after the first half of its resources, with 500
 //	delay=D            wait first
-//	late=D             reset the connection, apply after D
+//	late=D             reset the connection, apply after D, whatever the subscription's state
+//	                   has become
 //	slow=D             apply at once, answer after D
 //	reset-after        apply, then reset the connection
 //	stall              send half of the body, then hang until the client goes

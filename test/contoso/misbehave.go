@@ -22,6 +22,7 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 		reset(w)
 		return 0
 	case late:
+		c.known = p.stateAtArrival(c)
 		reset(w)
 		if p.wait(c.fault.duration, nil) {
 			p.answer(c)
@@ -35,6 +36,16 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 		}
 	}
 	return p.spoil(w, r, c.fault, c.misprint(p.answer(c)))
+}
+
+// stateAtArrival is the state of the subscription that a call works in; "" where
+// that cannot be told.
+func (p *Provider) stateAtArrival(c *call) (state string) {
+	_, _ = p.transact(func(x *tx) (answer, error) { // what fails here fails again when it is applied
+		state = x.stateFor(c.address)
+		return answer{}, nil
+	})
+	return state
 }
 
 // refusal answers for the faults that keep the call from being carried out.

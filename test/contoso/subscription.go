@@ -1,6 +1,7 @@
 package contoso
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -63,7 +64,7 @@ func (t *tx) stateFor(a address) string {
 // it is registered, reads and deletes while it is warned or suspended, else
 // reads alone.
 func (t *tx) permits(c *call) error {
-	state := t.stateFor(c.address)
+	state := cmp.Or(c.known, t.stateFor(c.address))
 	switch {
 	case state == subscriptionRegistered, c.method == http.MethodGet, c.method == http.MethodHead:
 		return nil

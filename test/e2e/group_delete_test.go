@@ -132,6 +132,7 @@ type progress struct {
 	PercentComplete                                 float64
 	Total, Deleted, InFlight, Waiting, Parked, Pass int
 	WaitingFor                                      []string
+	Message                                         string
 	Error                                           struct{ Code string }
 }
 

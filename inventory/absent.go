@@ -1,0 +1,199 @@
+package inventory
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+
+	"portico/arm"
+)
+
+// AbsentError refuses to make a subscription anew of which endpoints that the
+// region map lacks were not told that it was deleted: what lies there would
+// appear in the new one, or go with a notice that comes late.
+type AbsentError struct {
+	Regions []string // sorted
+}
+
+func (e *AbsentError) Error() string {
+	return "inventory: the deleted subscription was not told of in " + strings.Join(e.Regions, ", ")
+}
+
+func (e *AbsentError) Unwrap() error { return ErrErasing }
+
+const (
+	insertAbsent = `INSERT INTO absent_endpoints (subscription, namespace, region, address) VALUES (?, ?, ?, ?)
+		ON CONFLICT (subscription, namespace, region, address) DO NOTHING`
+	listAbsent   = `SELECT namespace, region, address FROM absent_endpoints WHERE subscription = ? ORDER BY region, namespace, address`
+	deleteAbsent = `DELETE FROM absent_endpoints WHERE subscription = ? AND namespace = ? AND region = ?`
+	nextAbsent   = `SELECT namespace, region FROM absent_endpoints WHERE (namespace, region) > (?, ?)
+		ORDER BY namespace, region LIMIT 1`
+	absentFrom = `SELECT DISTINCT subscription FROM absent_endpoints WHERE namespace = ? AND region = ?
+		ORDER BY subscription LIMIT ?`
+
+	nextPlaceOfRows = `SELECT type, region FROM resources WHERE subscription = ? AND (type, region) > (?, ?)
+		ORDER BY type, region LIMIT 1`
+	placesOfTouches = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
+	placesOfStrays  = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
+)
+
+func scanAbsent(scan scanner) (a Addressee, err error) {
+	err = scan(&a.Namespace, &a.Region, &a.Address)
+	return a, err
+}
+
+// AbsentRegions returns, sorted, the regions with endpoints that the region map
+// lacks and that do not know the newest version of a subscription.
+func (s *Store) AbsentRegions(ctx context.Context, sub string) ([]string, error) {
+	return absentRegions(s.read(ctx), arm.Fold(sub))
+}
+
+func absentRegions(from source, sub string) (regions []string, err error) {
+	absent, err := collect(from, scanAbsent, listAbsent, sub)
+	for _, a := range absent {
+		regions = append(regions, a.Region)
+	}
+	return slices.Compact(regions), err
+}
+
+// mayReturn refuses to make a deleted subscription anew as long as an endpoint
+// has not confirmed that it was deleted.
+func (t *tx) mayReturn(sub string) error {
+	if open, err := countNotices(t, sub, everyNamespace); err != nil {
+		return err
+	} else if open > 0 {
+		return ErrErasing
+	}
+	regions, err := absentRegions(t, sub)
+	if err == nil && len(regions) > 0 {
+		err = &AbsentError{Regions: regions}
+	}
+	return err
+}
+
+func (t *tx) putAbsent(sub string, a Addressee) error {
+	_, err := t.exec(insertAbsent, sub, a.Namespace, a.Region, a.Address)
+	return err
+}
+
+// findAbsent records the endpoints that were never told of a subscription, and
+// may hold something of it all the same: the map lacked them when it was deleted.
+func (t *tx) findAbsent(sub string) error {
+	known, err := loadAnnounced(t, sub)
+	if err != nil {
+		return err
+	}
+	absent, err := collect(t, scanAbsent, listAbsent, sub)
+	if err != nil {
+		return err
+	}
+	places, err := t.placesOf(sub)
+	if err != nil {
+		return err
+	}
+	known = append(known, absent...)
+	for _, place := range places {
+		namespace, _, _ := strings.Cut(place.Type, "/")
+		at := Addressee{Namespace: namespace, Region: place.Region}
+		if known.serves(at) {
+			continue
+		}
+		known = append(known, at)
+		if err := t.putAbsent(sub, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// serves tells whether one of the endpoints is of the namespace, in the region.
+func (a announced) serves(at Addressee) bool {
+	return slices.ContainsFunc(a, func(one Addressee) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
+}
+
+// placesOf lists where a subscription has, or had, resources.
+func (t *tx) placesOf(sub string) ([]Touch, error) {
+	places, err := collect(t, scanTouch, placesOfTouches, sub)
+	if err != nil {
+		return nil, err
+	}
+	strays, err := collect(t, scanTouch, placesOfStrays, sub)
+	if err != nil {
+		return nil, err
+	}
+	places = append(places, strays...)
+	for last := (Touch{}); ; places = append(places, last) { // each one step in the index
+		last, err = scanTouch(t.one(nextPlaceOfRows, sub, last.Type, last.Region))
+		if errors.Is(err, sql.ErrNoRows) {
+			return places, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// TellReturned has endpoints told of what they missed while the region map lacked
+// their region, for at most so many subscriptions, and returns for how many.
+// present are the endpoints that the map has.
+func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int) (told int, err error) {
+	from := s.read(ctx)
+	for at := (Addressee{}); told < limit; {
+		err := from.one(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
+		if errors.Is(err, sql.ErrNoRows) {
+			return told, nil
+		}
+		if err != nil {
+			return told, err
+		}
+		back := slices.DeleteFunc(slices.Clone(present), func(a Addressee) bool { return !announced{a}.serves(at) })
+		if len(back) == 0 {
+			continue
+		}
+		subs, err := collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-told)
+		if err != nil {
+			return told, err
+		}
+		for _, sub := range subs {
+			if err := s.tellReturned(ctx, sub, at, back); err != nil {
+				return told, err
+			}
+			told++
+		}
+	}
+	return told, nil
+}
+
+// tellReturned has the endpoints of a region that is back told of a subscription.
+func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back announced) error {
+	return s.writer.do(ctx, flushed, aboutGate(sub, false), func(t *tx) error {
+		current, err := loadSubscription(t, lockSubscription, sub)
+		if err != nil {
+			return orNotFound(err)
+		}
+		if n, err := t.exec(deleteAbsent, current.ID, at.Namespace, at.Region); err != nil || n == 0 {
+			return err // another replica was faster
+		}
+		if !current.Erased {
+			if err := t.announceTo(current.ID, back); err != nil {
+				return err
+			}
+		}
+		return t.notify(current.ID, back)
+	})
+}
+
+// announceTo has endpoints told of what comes as well.
+func (t *tx) announceTo(sub string, more announced) error {
+	known, err := loadAnnounced(t, sub)
+	if err != nil {
+		return err
+	}
+	fresh := slices.DeleteFunc(slices.Clone(more), known.has)
+	if len(fresh) == 0 {
+		return nil
+	}
+	return append(known, fresh...).put(t, sub)
+}

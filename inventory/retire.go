@@ -1,0 +1,176 @@
+package inventory
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// Retirement is what the store has of a region that is gone for good.
+type Retirement struct {
+	Rows, Intents, Fences, Touched, Coverage, Strays, Operations int
+	Notices                                              int // under way, or for endpoints that are absent
+	// Moving are the IDs there that a move has under way: they stay until it ends.
+	Moving int
+	// Waiting are groups that are being deleted and have something there, in the
+	// order of their subscriptions and keys, the first ones of Groups.
+	Waiting []GroupName
+	Groups  int
+}
+
+// waitingShown bounds the groups that are named.
+const waitingShown = 100
+
+// UnderWayError refuses to forget a region while calls there may be under way: a
+// replica that sent them may still have the region in its map.
+type UnderWayError struct {
+	Region string
+	Until  time.Time // when the last of them has ended
+}
+
+func (e *UnderWayError) Error() string {
+	return fmt.Sprintf("inventory: calls to %s may be under way until %s", e.Region, e.Until.UTC().Format(time.RFC3339))
+}
+
+// Retirement counts what the store has of a region.
+func (s *Store) Retirement(ctx context.Context, region string) (Retirement, error) {
+	r := &retiring{Store: s, region: region}
+	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.count(ctx, sub.ID) })
+	return r.found, err
+}
+
+// RetireRegion forgets all that the store has of a region, which the map no longer
+// has and which nobody will ever ask again, and returns what it forgot: the rows
+// there with their tags, locks and jobs, the writes that were open, the places
+// that groups were to be looked at, the coverage, the strays, the polling URLs, and
+// what was to be told. Deletes of groups that waited for it go on.
+//
+// It goes through all subscriptions, in many short transactions. What was
+// forgotten stays so where it is cut short; called again it goes on with the rest.
+// *UnderWayError, before anything is forgotten, where a call may be under way.
+func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, error) {
+	r := &retiring{Store: s, region: region}
+	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.atRest(ctx, sub.ID) }); err != nil {
+		return r.found, err
+	}
+	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forget(ctx, sub) })
+	return r.found, err
+}
+
+// subscriptionsAtOnce is how many subscriptions are read at a time.
+const subscriptionsAtOnce = 500
+
+func (s *Store) eachSubscription(ctx context.Context, visit func(Subscription) error) error {
+	for after := ""; ; {
+		page, err := s.Subscriptions(ctx, "", after, subscriptionsAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, sub := range page {
+			if err := visit(sub); err != nil {
+				return err
+			}
+			after = sub.ID
+		}
+		if len(page) < subscriptionsAtOnce {
+			return nil
+		}
+	}
+}
+
+// retiring is the retiring of a region under way.
+type retiring struct {
+	*Store
+	region string
+	found  Retirement
+}
+
+const (
+	lastCallIn = `SELECT COALESCE(MAX(not_after), 0) FROM intents WHERE subscription = ? AND region = ? AND kind <> ? AND ended = 0`
+
+	countRegionRows       = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND type = ? AND region = ?`
+	countRegionIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind <> ?`
+	countRegionMoves      = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind = ?`
+	countRegionFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ? AND region = ?`
+	countRegionTouched    = `SELECT COUNT(*) FROM touched WHERE subscription = ? AND region = ?`
+	countRegionCoverage   = `SELECT COUNT(*) FROM coverage WHERE subscription = ? AND region = ?`
+	countRegionStrays     = `SELECT COUNT(*) FROM strays WHERE subscription = ? AND region = ?`
+	countRegionOperations = `SELECT COUNT(*) FROM operations WHERE subscription = ? AND region = ?`
+	countRegionAbsent     = `SELECT COUNT(*) FROM absent_endpoints WHERE subscription = ? AND region = ?`
+)
+
+// atRest returns *UnderWayError unless every call to the region has ended.
+func (r *retiring) atRest(ctx context.Context, sub string) error {
+	var last int64
+	if err := r.read(ctx).one(lastCallIn, sub, r.region, Move)(&last); err != nil {
+		return err
+	}
+	if last > micros(r.dialect.now()) {
+		return &UnderWayError{Region: r.region, Until: moment(last)}
+	}
+	return nil
+}
+
+func (r *retiring) count(ctx context.Context, sub string) error {
+	from := r.read(ctx)
+	if _, err := r.waiting(ctx, sub); err != nil {
+		return err
+	}
+	types, err := r.types(ctx, sub)
+	if err != nil {
+		return err
+	}
+	add := func(to *int, statement string, args ...any) error {
+		n := 0
+		err := from.one(statement, args...)(&n)
+		*to += n
+		return err
+	}
+	for _, typ := range types {
+		if err := add(&r.found.Rows, countRegionRows, sub, typ, r.region); err != nil {
+			return err
+		}
+	}
+	for _, of := range []struct {
+		to        *int
+		statement string
+	}{
+		{&r.found.Touched, countRegionTouched}, {&r.found.Coverage, countRegionCoverage}, {&r.found.Strays, countRegionStrays},
+		{&r.found.Operations, countRegionOperations}, {&r.found.Fences, countRegionFences}, {&r.found.Notices, countRegionAbsent},
+	} {
+		if err := add(of.to, of.statement, sub, r.region); err != nil {
+			return err
+		}
+	}
+	notices, err := r.notices(from, sub)
+	if err != nil {
+		return err
+	}
+	r.found.Notices += len(notices)
+	if err := add(&r.found.Intents, countRegionIntents, sub, r.region, Move); err != nil {
+		return err
+	}
+	return add(&r.found.Moving, countRegionMoves, sub, r.region, Move)
+}
+
+// forget forgets the region in one subscription. What waits for it goes on at the
+// end.
+func (r *retiring) forget(ctx context.Context, sub Subscription) error {
+	waiting, err := r.waiting(ctx, sub.ID)
+	if err != nil {
+		return err
+	}
+	for _, part := range []func(context.Context, string) error{
+		r.forgetRows, r.forgetIntents, r.forgetFences, r.forgetStrays, r.forgetTouched, r.forgetCoverage, r.forgetOperations, r.forgetNotices,
+	} {
+		if err := part(ctx, sub.ID); err != nil {
+			return err
+		}
+	}
+	moving := 0
+	if err := r.read(ctx).one(countRegionMoves, sub.ID, r.region, Move)(&moving); err != nil {
+		return err
+	}
+	r.found.Moving += moving
+	return r.hasten(ctx, waiting)
+}

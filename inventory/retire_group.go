@@ -1,0 +1,54 @@
+package inventory
+
+import "context"
+
+const (
+	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
+	// hasInRegion tells whether a group has, or ever had, anything there.
+	touchedInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
+	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
+	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`
+)
+
+// waiting returns the groups of a subscription that are being deleted and have
+// something in the region, and counts them.
+func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
+	from := r.read(ctx)
+	groups, err := collect(from, scanGroup, deletingGroups, sub, GroupDeleting)
+	if err != nil {
+		return nil, err
+	}
+	for _, g := range groups {
+		waits := false
+		for _, statement := range [...]string{touchedInRegion, rowsInRegion, straysInRegion} {
+			if waits {
+				break
+			}
+			if err := from.one(statement, sub, g.Key, r.region)(&waits); err != nil {
+				return nil, err
+			}
+		}
+		if !waits {
+			continue
+		}
+		waiting = append(waiting, g)
+		if r.found.Groups++; len(r.found.Waiting) < waitingShown {
+			r.found.Waiting = append(r.found.Waiting, GroupName{Subscription: sub, Name: g.Name})
+		}
+	}
+	return waiting, nil
+}
+
+// hasten has the deletions of groups go on at once.
+func (r *retiring) hasten(ctx context.Context, groups []Group) error {
+	_, err := inPieces(ctx, r.Store, groups, func(t *tx, piece []Group) (int, error) {
+		due := micros(t.now)
+		for _, g := range piece {
+			if _, err := t.exec(hastenJob, due, g.Subscription, g.Generation[:], due); err != nil {
+				return 0, err
+			}
+		}
+		return len(piece), nil
+	})
+	return err
+}

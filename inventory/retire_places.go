@@ -1,0 +1,204 @@
+package inventory
+
+import (
+	"bytes"
+	"context"
+	"slices"
+)
+
+const (
+	touchedOfRegion = `SELECT grp, incarnation, type FROM touched WHERE subscription = ? AND region = ? AND (grp, incarnation, type) > (?, ?, ?)
+		ORDER BY grp, incarnation, type LIMIT ?`
+	deleteTouch         = `DELETE FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ? AND type = ? AND region = ?`
+	deleteCoverage      = `DELETE FROM coverage WHERE subscription = ? AND region = ?`
+	straysOfRegion      = `SELECT key FROM strays WHERE subscription = ? AND region = ? AND key > ? ORDER BY key LIMIT ?`
+	fencesOfRegion      = `SELECT DISTINCT key FROM fences WHERE subscription = ? AND region = ? AND key > ? ORDER BY key LIMIT ?`
+	dropFences          = `DELETE FROM fences WHERE subscription = ? AND key = ? AND region = ?`
+	movingStray         = `SELECT EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND key = ? AND region = ? AND kind = ?)`
+	operationsOfRegion  = `SELECT token FROM operations WHERE subscription = ? AND region = ? AND token > ? ORDER BY token LIMIT ?`
+	dropOperation       = `DELETE FROM operations WHERE subscription = ? AND token = ? AND region = ?`
+	noticesUnderWay     = `SELECT id, subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
+	deleteRegionsAbsent = `DELETE FROM absent_endpoints WHERE subscription = ? AND region = ?`
+)
+
+// pageOfRegion is how many records of a region are read at a time.
+const pageOfRegion = 10 * pieceSize
+
+// forgetPages forgets what next finds, page by page, in the order of its keys, and
+// returns how much that was.
+func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, error), forget func(*tx, T) (bool, error)) (forgotten int, err error) {
+	for after := *new(T); ; {
+		page, err := next(after)
+		if err != nil {
+			return forgotten, err
+		}
+		n, err := inPieces(ctx, s, page, func(t *tx, piece []T) (n int, err error) {
+			for _, one := range piece {
+				gone, err := forget(t, one)
+				if err != nil {
+					return 0, err
+				}
+				if gone {
+					n++
+				}
+			}
+			return n, nil
+		})
+		if forgotten += n; err != nil || len(page) < pageOfRegion {
+			return forgotten, err
+		}
+		after = page[len(page)-1]
+	}
+}
+
+// forgetTouched has no group looked at in the region any more.
+func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
+	type touch struct {
+		group, typ  string
+		incarnation [16]byte
+	}
+	scan := func(scan scanner) (at touch, err error) {
+		var incarnation []byte
+		err = scan(&at.group, &incarnation, &at.typ)
+		copy(at.incarnation[:], incarnation)
+		return at, err
+	}
+	n, err := forgetPages(ctx, r.Store, func(after touch) ([]touch, error) {
+		return collect(r.read(ctx), scan, touchedOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
+	}, func(t *tx, at touch) (bool, error) {
+		n, err := t.exec(deleteTouch, sub, at.group, at.incarnation[:], at.typ, r.region)
+		return n > 0, err
+	})
+	r.found.Touched += n
+	return err
+}
+
+func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
+	there := 0
+	if err := r.read(ctx).one(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
+		return err
+	}
+	n, err := commit(ctx, r.Store, unflushed, aboutSubscription(sub), func(t *tx) (int, error) {
+		n, err := t.exec(deleteCoverage, sub, r.region)
+		return int(n), err
+	})
+	r.found.Coverage += n
+	return err
+}
+
+func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
+	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
+		return collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
+	}, func(t *tx, key string) (bool, error) {
+		moving := false
+		if err := t.one(movingStray, sub, key, r.region, Move)(&moving); err != nil || moving {
+			return false, err
+		}
+		n, err := t.exec(deleteStray, sub, r.region, key)
+		return n > 0, err
+	})
+	r.found.Strays += n
+	return err
+}
+
+// forgetFences forgets the fences of writes that went there. What watches the
+// others on an ID finds that they have gone.
+func (r *retiring) forgetFences(ctx context.Context, sub string) error {
+	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
+		return collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
+	}, func(t *tx, key string) (bool, error) {
+		n, err := t.exec(dropFences, sub, key, r.region)
+		return n > 0, err
+	})
+	r.found.Fences += n
+	return err
+}
+
+// forgetOperations forgets the polling URLs that lead there.
+func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
+	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
+		return collect(r.read(ctx), scanText, operationsOfRegion, sub, r.region, after, pageOfRegion)
+	}, func(t *tx, token string) (bool, error) {
+		n, err := t.exec(dropOperation, sub, token, r.region)
+		return n > 0, err
+	})
+	r.found.Operations += n
+	return err
+}
+
+// notices are the ids of the jobs that tell endpoints in the region.
+func (r *retiring) notices(from source, sub string) (ids [][16]byte, err error) {
+	err = from.each(func(scan scanner) error {
+		var (
+			id      []byte
+			subject string
+		)
+		if err := scan(&id, &subject); err != nil {
+			return err
+		}
+		if a, ok := addresseeOf(subject); ok && r.serves(a) {
+			ids = append(ids, [16]byte(id))
+		}
+		return nil
+	}, noticesUnderWay, sub, NoticeJob)
+	slices.SortFunc(ids, func(a, b [16]byte) int { return bytes.Compare(a[:], b[:]) }) // as claims lock them
+	return ids, err
+}
+
+func (r *retiring) serves(a Addressee) bool { return a.Region == r.region }
+
+// announced tells whether an endpoint in the region was told of a subscription, or
+// is to be told.
+func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
+	from := r.read(ctx)
+	absent := 0
+	if err := from.one(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
+		return absent > 0, err
+	}
+	known, err := loadAnnounced(from, sub)
+	if err != nil || slices.ContainsFunc(known, r.serves) {
+		return err == nil, err
+	}
+	notices, err := r.notices(from, sub)
+	return len(notices) > 0, err
+}
+
+// forgetNotices has nobody told in the region any more, also when it comes back.
+// The erasing of a subscription that waited for that goes on.
+func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
+	if knows, err := r.announced(ctx, sub); err != nil || !knows {
+		return err
+	}
+	n, err := commit(ctx, r.Store, flushed, aboutGate(sub, false), func(t *tx) (int, error) {
+		current, err := loadSubscription(t, lockSubscription, sub)
+		if err != nil {
+			return 0, err
+		}
+		absent, err := t.exec(deleteRegionsAbsent, sub, r.region)
+		if err != nil {
+			return 0, err
+		}
+		known, err := loadAnnounced(t, sub)
+		if err != nil {
+			return 0, err
+		}
+		if err := slices.DeleteFunc(known, r.serves).put(t, sub); err != nil {
+			return 0, err
+		}
+		notices, err := r.notices(t, sub)
+		if err != nil {
+			return 0, err
+		}
+		for _, id := range notices {
+			if _, err := t.exec(deleteJob, sub, id[:]); err != nil {
+				return 0, err
+			}
+		}
+		if len(notices) > 0 {
+			err = t.recallErasure(current)
+		}
+		return int(absent) + len(notices), err
+	})
+	r.found.Notices += n
+	return err
+}

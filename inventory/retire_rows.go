@@ -1,0 +1,147 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"strings"
+)
+
+const (
+	rowsOfRegion    = `SELECT subscription, grp, key FROM resources WHERE subscription = ? AND type = ? AND region = ? LIMIT ?`
+	intentsOfRegion = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND region = ? AND kind <> ? LIMIT ?`
+	intentsAt       = `SELECT id FROM intents WHERE subscription = ? AND key = ? AND region = ? AND kind <> ?`
+)
+
+// types lists the types of which a subscription has rows in the region, nested
+// ones before those that they lie below.
+func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
+	from := r.read(ctx)
+	for at := (Touch{}); ; {
+		at, err = scanTouch(from.one(nextPlaceOfRows, sub, at.Type, at.Region))
+		if errors.Is(err, sql.ErrNoRows) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		if at.Region == r.region {
+			types = append(types, at.Type)
+		}
+	}
+	slices.SortStableFunc(types, func(a, b string) int { return cmp.Compare(strings.Count(b, "/"), strings.Count(a, "/")) })
+	return types, nil
+}
+
+// forgetRows removes the rows in the region. Nested resources go first, so that
+// none of them has to be asked for.
+func (r *retiring) forgetRows(ctx context.Context, sub string) error {
+	types, err := r.types(ctx, sub)
+	if err != nil {
+		return err
+	}
+	for _, typ := range types {
+		err := r.eachMember(ctx, func(limit int) ([]member, error) {
+			return collect(r.read(ctx), scanMember, rowsOfRegion, sub, typ, r.region, limit)
+		}, r.forgetRow)
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// forgetIntents ends the writes to the region that are of no row there: those of
+// strays, and of what the index does not know.
+func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
+	return r.eachMember(ctx, func(limit int) ([]member, error) {
+		return collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, Move, limit)
+	}, r.forgetIntentsAt)
+}
+
+// retiredRow is what one resource had.
+type retiredRow struct {
+	rows, intents int
+	// kept: a move has it under way.
+	kept bool
+}
+
+// eachMember forgets what next finds, piece by piece, until it finds nothing else
+// than what has to stay.
+func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]member, error), forget func(*tx, member) (retiredRow, error)) error {
+	kept := map[member]bool{}
+	for {
+		found, err := next(pieceSize + len(kept))
+		if err != nil {
+			return err
+		}
+		found = slices.DeleteFunc(found, func(m member) bool { return kept[m] })
+		if len(found) == 0 {
+			return nil
+		}
+		slices.SortFunc(found, member.compare)
+		found = slices.Compact(found)
+		done, err := commit(ctx, r.Store, unflushed, subject{}, func(t *tx) ([]retiredRow, error) {
+			done := make([]retiredRow, len(found))
+			for i, m := range found {
+				var err error
+				if done[i], err = forget(t, m); err != nil {
+					return nil, err
+				}
+			}
+			return done, nil
+		})
+		if err != nil {
+			return err
+		}
+		for i, d := range done {
+			r.found.Rows += d.rows
+			r.found.Intents += d.intents
+			if d.kept {
+				kept[found[i]] = true
+			}
+		}
+	}
+}
+
+// forgetRow removes a row in the region, with all that belongs to it.
+func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
+	h, err := hold(t, m.subscription, m.key)
+	switch {
+	case err != nil:
+		return retiredRow{}, err
+	case h.row == nil || h.row.Region != r.region:
+		return retiredRow{}, nil
+	case slices.ContainsFunc(h.open, func(in intent) bool { return in.kind == Move }):
+		return retiredRow{kept: true}, nil
+	}
+	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, state{}, actions{tombstone: true, orphaned: true})
+}
+
+// forgetIntentsAt ends the writes to the region under one ID. A row that is there
+// all the same lies elsewhere: what a GET said of it before counts no longer.
+func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
+	h, err := hold(t, m.subscription, m.key)
+	if err != nil {
+		return retiredRow{}, err
+	}
+	ended, err := collect(t, scanID, intentsAt, m.subscription, m.key, r.region, Move)
+	if err != nil {
+		return retiredRow{}, err
+	}
+	after := h.state()
+	after.open = slices.DeleteFunc(slices.Clone(after.open), func(in intent) bool { return slices.Contains(ended, in.id) })
+	if after.row != nil {
+		after.row.generation = newID()
+	}
+	return retiredRow{intents: len(ended)}, h.store(t, after, actions{})
+}
+
+func scanID(scan scanner) (id [16]byte, err error) {
+	var stored []byte
+	err = scan(&stored)
+	copy(id[:], stored)
+	return id, err
+}

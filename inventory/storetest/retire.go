@@ -1,0 +1,194 @@
+package storetest
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"portico/inventory"
+)
+
+// mars is the region that is gone.
+const mars = "mars"
+
+// onMars is a write in that region.
+func onMars(w inventory.Write) inventory.Write {
+	w.Region, w.Location = mars, mars
+	return w
+}
+
+// testRetirement: all that the store has of a region goes, and nothing else; a
+// second time there is nothing to do.
+func testRetirement(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.group("rg")
+	for i := range 230 { // several pieces
+		b.settle(b.begin(onMars(write(inventory.Put, "rg", fmt.Sprint("vm", i)))), inventory.Succeeded)
+	}
+	for i := range 3 {
+		b.settle(b.begin(onMars(disk(inventory.Put, "rg", "vm0", fmt.Sprint("d", i)))), inventory.Succeeded)
+	}
+	b.live("rg", "stays")
+	vm0 := id("rg", "vm0")
+	_, _, err := b.EditLock(b.ctx, Sub, "rg", vm0, "l", func(*inventory.Lock) (*inventory.Lock, error) {
+		return &inventory.Lock{Name: "l", Level: inventory.LockReadOnly}, nil
+	})
+	b.ok(err)
+	followed, err := b.Settle(b.ctx, b.begin(onMars(write(inventory.Put, "rg", "slow"))), inventory.Answer{
+		Outcome: inventory.Accepted, Poll: &inventory.Poll{Path: "/poll"},
+	})
+	b.ok(err)
+	b.ok(b.RecordOperation(b.ctx, inventory.Operation{
+		Subscription: Sub, Token: "mars", Resource: id("rg", "slow"), Region: mars, Follow: followed.Follow, Until: b.clock.Now().Add(time.Hour),
+	}))
+	b.ok(b.RecordOperation(b.ctx, inventory.Operation{Subscription: Sub, Token: "west", Region: "westus", Until: b.clock.Now().Add(time.Hour)}))
+	for _, region := range []string{mars, "westus"} {
+		b.ok(b.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
+	}
+	stray := b.sighting("rg", "stays")
+	stray.Region = mars
+	b.adopts(stray, inventory.Strayed)
+	// A write that has no row, and one that has one elsewhere.
+	b.settle(b.begin(onMars(write(inventory.Delete, "rg", "unknown"))), inventory.Ambiguous)
+	b.settle(b.begin(onMars(write(inventory.Delete, "rg", "elsewhere"))), inventory.Ambiguous)
+	b.live("rg", "elsewhere")
+	before := b.row("rg", "elsewhere")
+	b.settle(b.begin(onMars(write(inventory.Put, "rg", "vm7"))), inventory.Ambiguous)
+	west := b.begin(write(inventory.Put, "rg", "other"))
+
+	// What is under way may be of a replica that has the region in its map.
+	_, err = b.RetireRegion(b.ctx, mars)
+	if until := as[*inventory.UnderWayError](b, err).Until; !until.After(b.clock.Now()) {
+		b.Fatalf("calls are under way until %v", until)
+	}
+	want := inventory.Retirement{Rows: 234, Intents: 3, Touched: 2, Coverage: 1, Strays: 1, Operations: 1}
+	retirement := func(r inventory.Retirement, err error) inventory.Retirement {
+		t.Helper()
+		b.ok(err)
+		return r
+	}
+	check := func(got, want inventory.Retirement) {
+		t.Helper()
+		equal(b, fmt.Sprintf("%+v", got), fmt.Sprintf("%+v", want))
+	}
+	check(retirement(b.Retirement(b.ctx, mars)), want)
+	b.clock.Pass(71 * time.Second)
+	b.ok(b.DeleteLock(b.ctx, Sub, "rg", vm0, "l", func(inventory.Lock) error { return nil }))
+	job, err := b.deletion("rg", "token")
+	b.ok(err)
+	held := b.claimDeletion()
+	b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(time.Hour), ""))
+	want.Groups, want.Waiting = 1, []inventory.GroupName{{Subscription: Sub, Name: "rg"}}
+	check(retirement(b.Retirement(b.ctx, mars)), want)
+	check(retirement(b.RetireRegion(b.ctx, mars)), want)
+
+	rows, err := b.Resources(b.ctx, inventory.ResourceQuery{Subscription: Sub})
+	b.ok(err)
+	for _, row := range rows {
+		if row.Region == mars {
+			b.Errorf("%s is left", row.Key)
+		}
+	}
+	equal(b, len(rows), 3)
+	if after := b.row("rg", "elsewhere"); after.Generation == before.Generation {
+		b.Error("what was said of a row while a write could hit it still counts")
+	}
+	b.settle(west, inventory.Succeeded)
+	off, err := b.Recount(b.ctx, Sub, false)
+	b.ok(err)
+	equal(b, len(off), 0)
+	strays, err := b.Strays(b.ctx, Sub, "")
+	b.ok(err)
+	equal(b, len(strays), 0)
+	_, err = b.Operation(b.ctx, Sub, "mars")
+	b.is(err, inventory.ErrNotFound)
+	_, err = b.Operation(b.ctx, Sub, "west")
+	b.ok(err)
+	g, err := b.Group(b.ctx, Sub, "rg")
+	b.ok(err)
+	touched, err := b.Touched(b.ctx, g)
+	b.ok(err)
+	equal(b, fmt.Sprint(touched), "[{"+vmType+" westus}]")
+	uncovered, err := b.Uncovered(b.ctx, otherSub, vmType, []string{mars})
+	b.ok(err)
+	equal(b, len(uncovered), 1)
+	if again, err := b.Job(b.ctx, Sub, job.ID); err != nil || again.Due.After(b.clock.Now()) {
+		b.Errorf("the delete of the group is due at %v, %v", again.Due, err)
+	}
+	jobs, subjects := b.claim("worker", 100, inventory.FollowJob, inventory.VerifyJob)
+	for _, j := range jobs {
+		if row, err := b.Resource(b.ctx, Sub, j.Subject); err != nil || row.Region == mars {
+			b.Errorf("%s is left of %s", j.Kind, subjects)
+		}
+	}
+	check(retirement(b.RetireRegion(b.ctx, mars)), inventory.Retirement{})
+	check(retirement(b.Retirement(b.ctx, mars)), inventory.Retirement{})
+}
+
+// testRetirementOfNotices: nobody is told in a region that was retired, and what
+// waited for that goes on.
+func testRetirementOfNotices(t *testing.T, database Database) {
+	b := newBench(t, database)
+	b.put(inventory.Subscription{OfferID: "free"})
+	b.notices()
+	b.put(inventory.Subscription{State: inventory.Deleted})
+	notices, _ := b.claim("teller", 100, inventory.NoticeJob)
+	sub, err := b.Subscription(b.ctx, Sub)
+	b.ok(err)
+	left := 0
+	for _, j := range notices {
+		n, err := inventory.ReadNotice(j)
+		b.ok(err)
+		switch {
+		case n.Region != "eastus":
+			b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
+		case n.Namespace == "auto":
+			b.ok(b.DropNotice(b.ctx, j, n))
+		default:
+			left++
+		}
+	}
+	equal(b, left, 1)
+	erase, _ := b.claim("eraser", 1, inventory.EraseJob)
+	b.ok(b.DeferJob(b.ctx, erase[0], b.clock.Now().Add(time.Hour), ""))
+	for _, want := range []inventory.Retirement{{Notices: 2}, {}} {
+		found, err := b.Retirement(b.ctx, "eastus")
+		b.ok(err)
+		forgotten, err := b.RetireRegion(b.ctx, "eastus")
+		b.ok(err)
+		equal(b, fmt.Sprintf("%+v %+v", found, forgotten), fmt.Sprintf("%+v %+v", want, want))
+	}
+	for range 3 {
+		erase, _ = b.claim("eraser", 1, inventory.EraseJob)
+		if len(erase) != 1 {
+			b.Fatal("the erasing does not go on")
+		}
+		e, err := b.EraseSubscription(b.ctx, erase[0])
+		b.ok(err)
+		if e.Done {
+			break
+		}
+		b.ok(b.DeferJob(b.ctx, erase[0], b.clock.Now(), ""))
+		equal(b, b.notices(), "auto west@a1 contoso.compute west@c1")
+	}
+	_, created, err := b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t2"}, endpoints[0])
+	b.ok(err)
+	equal(b, created, true)
+}
+
+// testRetirementBesideMove: what a move has under way stays until it has ended.
+func testRetirementBesideMove(t *testing.T, database Database) {
+	m := newMover(t, database, otherSub)
+	m.live("rg", "vm")
+	m.live("rg", "beside")
+	j := m.begun("vm")
+	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
+	r, err := m.RetireRegion(m.ctx, "westus")
+	m.ok(err)
+	equal(m.bench, fmt.Sprint(r.Rows, r.Intents, r.Moving), "1 0 2")
+	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+	r, err = m.RetireRegion(m.ctx, "westus")
+	m.ok(err)
+	equal(m.bench, fmt.Sprint(r.Rows, r.Moving), "1 0")
+}
