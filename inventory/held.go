@@ -90,15 +90,21 @@ func (h *held) store(t *tx, after state, did actions, told ...learnt) error {
 func (h *held) storeIntents(t *tx, open []intent) error {
 	for _, before := range h.open {
 		i := slices.IndexFunc(open, func(in intent) bool { return in.id == before.id })
-		var err error
-		switch {
-		case i < 0:
-			err = t.later(deleteIntent, h.subscription, h.key, before.id[:])
-		case open[i].spoiled && !before.spoiled:
-			err = t.later(spoilIntent, h.subscription, h.key, before.id[:])
+		if i < 0 {
+			if err := t.later(deleteIntent, h.subscription, h.key, before.id[:]); err != nil {
+				return err
+			}
+			continue
 		}
-		if err != nil {
-			return err
+		if open[i].spoiled && !before.spoiled {
+			if err := t.later(spoilIntent, h.subscription, h.key, before.id[:]); err != nil {
+				return err
+			}
+		}
+		if open[i].ended && !before.ended {
+			if err := t.later(endCall, h.subscription, h.key, before.id[:]); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

@@ -56,12 +56,13 @@ type Ticket struct {
 }
 
 const (
-	lockIntents = `SELECT id, kind, generation, made, spoiled, ends FROM intents
+	lockIntents = `SELECT id, kind, generation, made, spoiled, ended, ends FROM intents
 		WHERE subscription = ? AND key = ? ORDER BY id` + lockSuffix
 	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
 	spoilIntent  = `UPDATE intents SET spoiled = 1 WHERE subscription = ? AND key = ? AND id = ?`
+	endCall      = `UPDATE intents SET ended = 1 WHERE subscription = ? AND key = ? AND id = ?`
 	deleteIntent = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
 	insertTouch  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
@@ -72,7 +73,7 @@ func scanIntent(scan scanner) (intent, error) {
 		in             intent
 		id, generation []byte
 	)
-	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ends)
+	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ended, &in.ends)
 	copy(in.id[:], id)
 	copy(in.generation[:], generation)
 	return in, err

@@ -108,6 +108,8 @@ type intent struct {
 	made bool
 	// spoiled: an intent that opposes it was open at some time while this one was.
 	spoiled bool
+	// ended: its call is over, and its fate unknown.
+	ended bool
 	// ends is when the write can no longer be applied, in microseconds.
 	ends int64
 }
@@ -216,6 +218,7 @@ func (s *state) answer(e answered) actions {
 		return actions{} // ended already: whatever it says was not waited for
 	}
 	if e.outcome == Ambiguous {
+		s.open[i].ended = true
 		s.doubt()
 		return actions{}
 	}

@@ -41,6 +41,8 @@ func open(c byte, kind WriteKind, marks ...string) intent {
 			in.made = true
 		case "spoiled":
 			in.spoiled = true
+		case "ended":
+			in.ended = true
 		case "touched": // another event gave the row a generation since
 			in.generation = letter('O')
 		case "fresh":
@@ -151,9 +153,9 @@ func TestSettle(t *testing.T) {
 		{"R3 PATCH 200 of what is gone", of(nil, u), patched(Succeeded, ""), of(nil), actions{tombstone: true}},
 
 		// R4: how intents end.
-		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), p), nothing},
-		{"R4 no answer to a DELETE leaves it open and flags", of(row(Live), d), del(Ambiguous), of(row(Live, "verify", "fresh"), d), nothing},
-		{"R4 no answer to a DELETE of nothing", of(nil, d), del(Ambiguous), of(nil, d), nothing},
+		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), open('p', Put, "ended")), nothing},
+		{"R4 no answer to a DELETE leaves it open and flags", of(row(Live), d), del(Ambiguous), of(row(Live, "verify", "fresh"), open('d', Delete, "ended")), nothing},
+		{"R4 no answer to a DELETE of nothing", of(nil, d), del(Ambiguous), of(nil, open('d', Delete, "ended")), nothing},
 		{"R4 a refused create takes its row along", of(row(Pending), open('p', Put, "made")), answer(400, Refused), of(nil),
 			actions{settled: true, orphaned: true}},
 		{"R4 but not what another write touched", of(row(Pending), open('p', Put, "made", "touched")), answer(400, Refused),
@@ -171,7 +173,7 @@ func TestSettle(t *testing.T) {
 		{"R4 an unsent PUT leaves what others touched", of(row(Pending), open('p', Put, "made", "touched"), open('q', Put)), answer(0, NotSent),
 			of(row(Pending, "verify", "fresh"), open('q', Put)), proof},
 		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
-		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), u), nothing},
+		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), open('u', Patch, "ended")), nothing},
 		{"R4 a refused PATCH changes nothing", of(row(Live), u), patched(Refused, ""), of(row(Live, "fresh")), proof},
 		{"R4 an unsent PATCH changes nothing", of(row(Pending), p, u), patched(NotSent, ""), of(row(Pending, "fresh"), p), proof},
 		{"R4 time ends a PATCH and flags", of(row(Live), u), passed{now: 100}, of(row(Live, "verify", "fresh")), nothing},

@@ -92,7 +92,7 @@ func (t *tx) note(statement string) {
 // those of the key that its member holds.
 func ofOneKey(statement string) bool {
 	switch statement {
-	case insertResource, updateResource, deleteResource, insertIntent, spoilIntent, deleteIntent:
+	case insertResource, updateResource, deleteResource, insertIntent, spoilIntent, endCall, deleteIntent:
 		return true
 	}
 	return !strings.Contains(statement, "resources") && !strings.Contains(statement, "intents")
