@@ -30,7 +30,7 @@ const (
 )
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
-// reloads, the lifecycle of subscriptions, and durable work. It must not be
+// reloads, the lifecycle of subscriptions, durable work, and doubts. It must not be
 // reachable for web pages, so foreign hosts and origins are refused whatever is
 // asked for.
 func (g *Gateway) Admin() http.Handler {
@@ -45,6 +45,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminPut))
 	guarded.Methods(http.MethodGet).Path("/admin/deleteOrder").Handler(g.adminRoute(g.adminDeleteOrder))
+	guarded.Methods(http.MethodGet).Path("/admin/doubts").Handler(g.adminRoute(g.adminDoubts))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(g.adminRoute(g.adminJobs))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(g.adminRoute(g.adminJob))
 	// The path comes first: a method that fits would make a wrong one at another

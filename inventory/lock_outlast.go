@@ -26,11 +26,10 @@ const outlastPause = 20 * time.Millisecond
 // applied until their intents end. Nor does it wait for what takes no intent, and
 // for the deletion of a group that was accepted before.
 func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, err error) {
-	err = s.outlastAdmission(ctx, group, l)
-	for err == nil {
+	for err = s.outlastAdmission(ctx, group, l); err == nil; {
 		var underWay bool
-		if underWay, err = s.forbiddenBy(ctx, l); err != nil || !underWay {
-			break
+		if underWay, err = s.forbiddenBy(ctx, l); err == nil && !underWay {
+			return true, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -38,11 +37,8 @@ func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, 
 		case <-time.After(outlastPause):
 		}
 	}
-	switch {
-	case err == nil:
-		return true, nil
-	case ctx.Err() != nil:
-		return false, nil
+	if ctx.Err() != nil {
+		err = nil // it failed because the time is over
 	}
 	return false, err
 }

@@ -67,6 +67,7 @@ func Run(t *testing.T, database Database) {
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
 		{"Census", testCensus},
+		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 	} {
