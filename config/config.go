@@ -144,7 +144,7 @@ type Index struct {
 	CallMargin      time.Duration // added to the call's limit until nothing more can be sent
 	LateWriteWindow time.Duration // how long a provider may still act on an unanswered write
 	Tombstones      time.Duration // how long a removed resource is remembered
-	AskTimeout      time.Duration // for one question to a provider on a client's time
+	AskTimeout      time.Duration // for one question to a provider, or wait for calls, on a client's time
 	CacheTTL        time.Duration // of cached locations; 0 turns the cache off
 	CacheEntries    int           // how many locations are cached at most
 	FollowLimit     time.Duration // for following one operation closely

@@ -86,7 +86,7 @@ func meanings() []meaning {
 		{path: "index.callMargin", text: "What is added to `upstream.callTimeout` until a call counts as ended."},
 		{path: "index.lateWriteWindow", text: "How long a provider may still act on a write that it has not answered."},
 		{path: "index.tombstones", text: "How long a removed resource is remembered."},
-		{path: "index.askTimeout", text: "For one question to a provider on a client's time."},
+		{path: "index.askTimeout", text: "For one question to a provider on a client's time; and how long the `PUT` of a lock waits for calls under way."},
 		{path: "index.cacheTTL", text: "How long the location of a resource is taken from memory; `0s` turns that off."},
 		{path: "index.cacheEntries", text: "How many locations are kept in memory, each about 250 bytes."},
 		{path: "index.lostAfter", text: "For how long, and at least three times, Portico's own polls of an operation are answered 404 or 410 until it counts as lost. Providers that keep copies answer so for a while after they accepted a write."},

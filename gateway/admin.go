@@ -30,9 +30,9 @@ const (
 )
 
 // Admin returns the handler of the admin listener: health, metrics, profiles,
-// reloads, the lifecycle of subscriptions, durable work, and regions that are
-// gone. It must not be reachable for web pages, so foreign hosts and origins are
-// refused whatever is asked for.
+// reloads, the lifecycle of subscriptions, durable work, doubts, fences, and regions
+// that are gone. It must not be reachable for web pages, so foreign hosts and origins
+// are refused whatever is asked for.
 func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
@@ -46,6 +46,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminPut))
 	guarded.Methods(http.MethodGet).Path("/admin/deleteOrder").Handler(g.adminRoute(g.adminDeleteOrder))
 	guarded.Methods(http.MethodGet).Path("/admin/fences").Handler(g.adminRoute(g.adminFences))
+	guarded.Methods(http.MethodGet).Path("/admin/doubts").Handler(g.adminRoute(g.adminDoubts))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs").Handler(g.adminRoute(g.adminJobs))
 	guarded.Methods(http.MethodGet).Path("/admin/jobs/{id}").Handler(g.adminRoute(g.adminJob))
 	// The path comes first: a method that fits would make a wrong one at another

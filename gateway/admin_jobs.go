@@ -14,11 +14,24 @@ import (
 	"portico/inventory"
 )
 
-// Sizes of a page of jobs.
+// Sizes of a page of jobs, or of doubts.
 const (
-	jobsPerPage    = 100
-	mostJobsOnPage = 1000
+	adminPage     = 100
+	mostAdminPage = 1000
 )
+
+// adminLimit reads how much a page is to hold at most.
+func adminLimit(query url.Values) (int, error) {
+	limit := query.Get("limit")
+	if limit == "" {
+		return adminPage, nil
+	}
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 || n > mostAdminPage {
+		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
+	}
+	return n, nil
+}
 
 // adminJob is a job as operators see it. Of its payload only the progress is
 // shown: the rest may name what only the job's own calls may use.
@@ -57,16 +70,12 @@ func adminJobOf(j inventory.Job) adminJob {
 // (the id of a job).
 func (g *Gateway) adminJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	wanted := inventory.JobQuery{Kind: query.Get("kind"), Limit: jobsPerPage}
-	if limit := query.Get("limit"); limit != "" {
-		n, err := strconv.Atoi(limit)
-		if err != nil || n < 1 || n > mostJobsOnPage {
-			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
-		}
-		wanted.Limit = n
+	wanted := inventory.JobQuery{Kind: query.Get("kind")}
+	var err error
+	if wanted.Limit, err = adminLimit(query); err != nil {
+		return 0, nil, err
 	}
 	if after := query.Get("after"); after != "" {
-		var err error
 		if wanted.AfterSubscription, wanted.AfterID, err = inventory.ParseJobName(after); err != nil {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a job").About("after")
 		}

@@ -197,18 +197,13 @@ func (g *Gateway) gone(ctx context.Context, x *exchange, s scope) error {
 	return busy(s.id)
 }
 
-// outlast waits for the writes that the lock forbids and that were on their way
-// before it: who has the answer to a PUT of a lock can rely on it. Where one of
-// them stays open the client is told to come back; the lock stands already.
+// outlast waits, within a bound, for the calls under way that the lock forbids, so
+// that a client rarely sees one end after it has the lock. The lock is in force
+// already: the client has its answer also where a call is still under way then.
 func (g *Gateway) outlast(ctx context.Context, x *exchange, l inventory.Lock) error {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
-	err := g.store.Outlast(ctx, x.request.Path.Group(), l)
-	if errors.Is(err, inventory.ErrUnderway) {
-		fault := arm.NewError(arm.Conflict).About(lockOf(l).ID).Because(err)
-		fault.RetryAfter = conflictRetry
-		return fault
-	}
+	_, err := g.store.Outlast(ctx, x.request.Path.Group(), l)
 	return err
 }
 

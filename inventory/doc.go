@@ -106,10 +106,12 @@
 // Rows change their keys with all that belongs to them, and leave tombstones.
 //
 // Locks are judged in the transaction of an intent, or of a group's mark, while it
-// holds the group's row. Who sets a lock waits, by [Store.Outlast], for the intents
-// and moves that were admitted without seeing it: first for whoever holds a row of
-// the groups concerned, then for what it forbids to end; only the deletion of a
-// group that was accepted before goes on beside it. Locks go with what they stand on.
+// holds the group's row. Who sets a lock waits, by [Store.Outlast] and within
+// a bound, for the calls and moves that were admitted without seeing it: first for
+// whoever holds a row of the groups concerned, then for what it forbids to end. A
+// write whose call has ended without a definite answer is not waited for, and the
+// deletion of a group that was accepted before goes on. Locks go with what they
+// stand on.
 //
 // A batch of requests that is too long to be answered at once is a job of its
 // own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is

@@ -61,6 +61,16 @@ func ReadFollow(j Job) (f Follow, err error) {
 	return f, err
 }
 
+// Verify is the payload of a job that verifies a row.
+type Verify struct {
+	Progress VerifyProgress `json:"progress"`
+}
+
+// VerifyProgress is what operators see of a verification.
+type VerifyProgress struct {
+	Outcome string `json:"outcome,omitempty"` // of the latest question, a sentence
+}
+
 func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
 
 func followID(kind WriteKind, key string) [16]byte {

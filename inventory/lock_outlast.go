@@ -7,45 +7,40 @@ import (
 	"time"
 )
 
-// ErrUnderway says that writes which a lock forbids began before it and may
-// still be on their way.
-var ErrUnderway = errors.New("inventory: writes that the lock forbids are still on their way")
-
-const (
-	// The deletion of a group was accepted as a whole, and goes on.
-	countForbidden = `SELECT COUNT(*) FROM intents
-		WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND ends > ?
-			AND NOT EXISTS (SELECT 1 FROM resource_groups
-				WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?)`
-)
+// callUnderWay finds a call that may still be running: its sender has not recorded
+// its end, and its time has not passed. The deletion of a group was accepted as a
+// whole, and goes on.
+const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
+	WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND kind >= ? AND kind <= ? AND ended = 0 AND not_after > ?
+		AND NOT EXISTS (SELECT 1 FROM resource_groups
+			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?))`
 
 // outlastPause is how often a lock looks whether it has outlasted what was
 // before it.
 const outlastPause = 20 * time.Millisecond
 
-// Outlast waits until no write that a stored lock forbids is on its way any
-// more, and no move that has calls to make yet: once it has returned nil, nothing
-// that the lock stands on, or that lies below, changes against it. group is the
-// lock's, "" for one on a subscription. It waits no longer than ctx allows, and
-// then returns ErrUnderway; the lock stands all the same. What takes no intent, and
-// the deletion of a group that was accepted before, it does not wait for.
-func (s *Store) Outlast(ctx context.Context, group string, l Lock) error {
-	err := s.outlastAdmission(ctx, group, l)
-	for err == nil {
-		var n int
-		if n, err = s.forbiddenBy(ctx, l); err != nil || n == 0 {
-			break
+// Outlast waits for the calls under way that a stored lock forbids, and for moves
+// where it forbids them, but no longer than ctx allows; it reports whether all
+// have ended. group is the lock's, "" for one on a subscription. It does not wait
+// for writes whose call has ended without a definite answer: those may still be
+// applied until their intents end. Nor does it wait for what takes no intent, and
+// for the deletion of a group that was accepted before.
+func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, err error) {
+	for err = s.outlastAdmission(ctx, group, l); err == nil; {
+		var underWay bool
+		if underWay, err = s.forbiddenBy(ctx, l); err == nil && !underWay {
+			return true, nil
 		}
 		select {
 		case <-ctx.Done():
-			return ErrUnderway
+			return false, nil
 		case <-time.After(outlastPause):
 		}
 	}
-	if err != nil && ctx.Err() != nil {
-		return ErrUnderway
+	if ctx.Err() != nil {
+		err = nil // it failed because the time is over
 	}
-	return err
+	return false, err
 }
 
 // outlastAdmission waits for whoever holds a row of the groups that a lock
@@ -67,18 +62,20 @@ func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) erro
 	})
 }
 
-func (s *Store) forbiddenBy(ctx context.Context, l Lock) (n int, err error) {
+// forbiddenBy reports whether a call, or a move, that a lock forbids is under way.
+func (s *Store) forbiddenBy(ctx context.Context, l Lock) (underWay bool, err error) {
 	first, last := Delete, Delete
 	if l.Level == LockReadOnly {
 		first, last = 0, math.MaxUint8
 		// No lock can be set in a group that is Moving, but above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
-			if err := s.read(ctx).one(countMoving, l.Subscription, GroupMoving)(&n); err != nil || n > 0 {
-				return n, err
+			var moving int
+			if err := s.read(ctx).one(countMoving, l.Subscription, GroupMoving)(&moving); err != nil || moving > 0 {
+				return moving > 0, err
 			}
 		}
 	}
 	from, to := below(l.Scope)
-	err = s.read(ctx).one(countForbidden, l.Subscription, l.Scope, from, to, first, last, micros(s.dialect.now()), GroupDeleting)(&n)
-	return n, err
+	err = s.read(ctx).one(callUnderWay, l.Subscription, l.Scope, from, to, first, last, micros(s.dialect.now()), GroupDeleting)(&underWay)
+	return underWay, err
 }

@@ -63,3 +63,32 @@ func TestSelectionsUseTheirIndex(t *testing.T) {
 		}
 	}
 }
+
+// What operators are shown of doubts is read in the order of keys that there are.
+func TestDoubtsUseAKey(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	id := make([]byte, 16)
+	for _, c := range []struct {
+		statement, index string
+		args             []any
+	}{
+		{openKeys, "intents_1", []any{"s", "a", 10}},
+		{openKeysOf, "intents_1", []any{"s", "a", 10}},
+		{passJobs, "jobs_1", []any{"s", id, 10}},
+		{passJobsOf, "jobs_1", []any{"s", id, 10}},
+		{jobsOfRow + ` ORDER BY id`, "jobs_1", []any{"s", id, id, id}},
+	} {
+		plan, err := collect(s.read(t.Context()), func(scan scanner) (detail string, err error) {
+			var step, parent, unused int
+			err = scan(&step, &parent, &unused, &detail)
+			return detail, err
+		}, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text := strings.Join(plan, "; ")
+		if !strings.Contains(text, "INDEX sqlite_autoindex_"+c.index+" ") || strings.Contains(text, "TEMP B-TREE") || strings.Contains(text, "SCAN") {
+			t.Errorf("%s: %s", c.statement, text)
+		}
+	}
+}

@@ -9,7 +9,7 @@ import (
 // Retirement is what the store has of a region that is gone for good.
 type Retirement struct {
 	Rows, Intents, Fences, Touched, Coverage, Strays, Operations int
-	Notices                                              int // under way, or for endpoints that are absent
+	Notices                                                      int // under way, or for endpoints that are absent
 	// Moving are the IDs there that a move has under way: they stay until it ends.
 	Moving int
 	// Waiting are groups that are being deleted and have something there, in the

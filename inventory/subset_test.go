@@ -20,7 +20,7 @@ var acrossSubscriptions = []string{
 	"dueJobs", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftTurns",
 	"countJobs", "countDue", "countOld", "countStrays", "openIntents", "nextAbsent", "absentFrom",
 	// Lists of operators, and of a tenant's subscriptions.
-	"listJobs", "listSubscriptions", "listTenantSubscriptions",
+	"listJobs", "openKeys", "passJobs", "listSubscriptions", "listTenantSubscriptions",
 }
 
 // outsideSubset is what some engine that this may move to lacks, or would do in

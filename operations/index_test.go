@@ -103,6 +103,39 @@ func TestVerificationKeepsAPace(t *testing.T) {
 	}
 }
 
+// Operators are told what the latest question came to.
+func TestVerificationTellsItsOutcome(t *testing.T) {
+	b := newBench(t)
+	b.live()
+	if err := b.store.Doubt(t.Context(), subscription, machine); err != nil {
+		t.Fatal(err)
+	}
+	verification := b.kinds(b.store, prometheus.NewRegistry())[inventory.VerifyJob]
+	job := b.load(inventory.JobID(inventory.VerifyJob, strings.ToLower(machine)))
+	for _, c := range []struct {
+		said reply
+		want string
+	}{
+		{reply{status: 403}, "The provider answered 403."},
+		{reply{status: 429, header: "3"}, "The provider answered 429."},
+		{reply{status: reset}, "The provider gave no answer."},
+		{state("Updating"), "The provider is still at work on the resource: its provisioning state is not terminal."},
+		{state("Succeeded"), ""},
+	} {
+		b.say(machine, c.said)
+		verdict, err := verification.Run(t.Context(), &operations.Held{Job: job})
+		var kept inventory.Verify
+		if verdict.Payload != "" {
+			if err := (inventory.Job{Payload: verdict.Payload}).Read(&kept); err != nil {
+				t.Error(err)
+			}
+		}
+		if kept.Progress.Outcome != c.want {
+			t.Errorf("after %+v: %+v, %v", c.said, verdict, err)
+		}
+	}
+}
+
 func TestVerificationOfTheChildrenOfWhatIsGone(t *testing.T) {
 	b := newBench(t)
 	disk := machine + "/disks/d"

@@ -3,9 +3,11 @@ package operations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"portico/inventory"
+	"portico/upstream"
 )
 
 // Verification is the kind of work that asks for a flagged row until a GET has
@@ -28,16 +30,39 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	case err != nil:
 		return Verdict{}, err
 	}
-	sight, err := v.Asker.patient(h, v.Patience).Look(ctx, v.Asker.header(ctx, h, v.Region, row), row)
+	sight, failure := v.Asker.patient(h, v.Patience).Look(ctx, v.Asker.header(ctx, h, v.Region, row), row)
+	verdict, err := Verdict{}, failure
 	switch {
-	case err != nil:
-		return later(err, v.Floor)
+	case failure != nil:
+		verdict, err = later(failure, v.Floor)
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
 	case sight.Found && !inventory.Terminal(sight.ProvisioningState):
-		return Verdict{Again: pace(v.Asker.Store.Time().Sub(h.Job.Created), sight.RetryAfter, v.Floor)}, nil
+		verdict.Again = pace(v.Asker.Store.Time().Sub(h.Job.Created), sight.RetryAfter, v.Floor)
 	}
-	return Verdict{}, nil // a write that could overturn the answer is open
+	if ctx.Err() == nil {
+		progress := inventory.VerifyProgress{Outcome: outcomeOf(sight, failure)}
+		verdict.Payload = inventory.PayloadOf(inventory.Verify{Progress: progress})
+	}
+	return verdict, err
+}
+
+// outcomeOf says what a question that settled nothing came to, in words of which
+// there are few: they are stored where they change.
+func outcomeOf(sight Sight, err error) string {
+	var said statusError
+	var fault *upstream.Fault
+	switch {
+	case errors.As(err, &said):
+		return fmt.Sprintf("The provider answered %d.", said.status)
+	case errors.As(err, &fault):
+		return "The provider gave no answer."
+	case err != nil:
+		return "The provider could not be asked, or its answer not be recorded."
+	case sight.Found && !inventory.Terminal(sight.ProvisioningState):
+		return "The provider is still at work on the resource: its provisioning state is not terminal."
+	}
+	return "The answer proved nothing, as a write that could overturn it was open."
 }
 
 // longestAsked bounds the pauses that providers can ask for.

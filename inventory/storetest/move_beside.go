@@ -101,17 +101,17 @@ func testMoveBeside(t *testing.T, database Database) {
 		m.ok(err)
 		l, err := m.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
 		m.ok(err)
-		m.ok(m.Outlast(m.ctx, "", l)) // it forbids no move
+		m.outlasts(m.ctx, "", l, true) // it forbids no move
 		l, err = m.lock("", subscriptionID, "l", inventory.LockReadOnly)
 		m.ok(err)
-		m.is(m.Outlast(soon(m.bench), "", l), inventory.ErrUnderway)
+		m.outlasts(soon(m.bench), "", l, false)
 		j := m.claimed(inventory.MoveJob)
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
-		m.is(m.Outlast(soon(m.bench), "", l), inventory.ErrUnderway)
+		m.outlasts(soon(m.bench), "", l, false)
 		m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
-		m.is(m.Outlast(soon(m.bench), "", l), inventory.ErrUnderway)
+		m.outlasts(soon(m.bench), "", l, false)
 		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
-		m.ok(m.Outlast(m.ctx, "", l))
+		m.outlasts(m.ctx, "", l, true)
 	})
 }
 

@@ -72,6 +72,7 @@ func Run(t *testing.T, database Database) {
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
 		{"Census", testCensus},
+		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
 	} {
@@ -121,8 +122,11 @@ func Options(c *Clock) inventory.Options {
 	}
 }
 
+// callLife is how long after Begin a call counts as ended at the latest.
+const callLife = 70 * time.Second
+
 // intentLife is how long after Begin an intent ends by time.
-const intentLife = 70*time.Second + 5*time.Minute
+const intentLife = callLife + 5*time.Minute
 
 // bench is a store with its clock, and short words for what tests do to it.
 type bench struct {

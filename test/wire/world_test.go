@@ -75,6 +75,7 @@ func TestWire(t *testing.T) {
 		{"partial lists", testPartialLists},
 		{"list bounds", testListBounds},
 		{"one attempt", testOneAttempt},
+		{"locks", testLocks},
 		{"wordings", testWordings},
 		{"admin listener", testAdmin},
 		{"slow clients", slow.test},

@@ -1,0 +1,120 @@
+package gateway
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/inventory"
+)
+
+type doubtPage struct {
+	Value    []adminDoubt
+	NextLink string
+}
+
+// doubts are all that the admin listener lists, by the last segment of their IDs.
+func (s *site) doubts(query string) map[string]adminDoubt {
+	s.t.Helper()
+	all := map[string]adminDoubt{}
+	for target := "/admin/doubts?limit=2" + query; target != ""; {
+		page := decode[doubtPage](s.t, s.asked(200, "", "GET", target, ""))
+		for _, d := range page.Value {
+			name := d.ID[strings.LastIndexByte(d.ID, '/')+1:]
+			if _, twice := all[name]; twice {
+				s.t.Errorf("%s is listed twice", d.ID)
+			}
+			all[name] = d
+		}
+		target = page.NextLink
+	}
+	return all
+}
+
+func TestAdminDoubts(t *testing.T) {
+	s := newSite(t, setup{})
+	s.group("g")
+	begun := s.store.Time().Add(-hour)
+	for _, name := range []string{"sure", "Broken", "Never", "deleted", "flagged"} {
+		s.machine("g", name, "westus")
+	}
+	s.want(500, "ContosoFault", "PUT", machinePath("g", "Broken")+api, westus, "x-contoso-fault", "status=500")
+	s.want(500, "ContosoFault", "DELETE", machinePath("g", "Never")+api, "", "x-contoso-fault", "status=500")
+	s.ok(200, "DELETE", machinePath("g", "Never")+api, "") // the first one may still come
+	s.ok(202, "DELETE", machinePath("g", "deleted")+api, "", "x-contoso-async", "location", "x-contoso-duration", "1h")
+	if err := s.store.Doubt(t.Context(), subscription, machinePath("g", "flagged")); err != nil {
+		t.Fatal(err)
+	}
+	ticket, err := s.store.Begin(t.Context(), inventory.Write{
+		Kind: inventory.Patch, Subscription: subscription, Group: "g", Key: machinePath("g", "flagged"), ID: machinePath("g", "flagged"),
+		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines", Region: "westus", Location: "westus",
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+
+	all := s.doubts("&subscription=" + subscription)
+	for name, want := range map[string]struct {
+		phase  string
+		flags  []string
+		why    []string
+		bounds bool
+	}{
+		"Broken":  {"Live", []string{"verify"}, []string{"writeWithoutAnswer PUT", "verificationPending "}, true},
+		"never":   {"", []string{}, []string{"writeWithoutAnswer DELETE"}, true},
+		"deleted": {"Deleting", []string{"followDelete"}, []string{"operationFollowed DELETE"}, false},
+		"flagged": {"Live", []string{"verify"}, []string{"writeUnderWay PATCH", "verificationPending "}, true},
+	} {
+		d, found := all[name]
+		var why []string
+		for _, r := range d.Why {
+			why = append(why, r.Reason+" "+r.Kind)
+			ofJob := r.Reason == operationFollowed || r.Reason == verificationPending
+			if r.Message == "" || r.Since.Before(begun) || ofJob != (r.Job != "") || ofJob != (r.Next != nil) || ofJob == (r.Until != nil) {
+				t.Errorf("%s: %+v", name, r)
+			}
+			if ofJob {
+				s.asked(200, "", "GET", "/admin/jobs/"+r.Job, "")
+			}
+		}
+		if !found || d.Region != "westus" || d.Phase != want.phase || !slices.Equal(d.Flags, want.flags) || !slices.Equal(why, want.why) || want.bounds != (d.Until != nil) {
+			t.Errorf("%s: %+v", name, d)
+		}
+	}
+	if len(all) != 4 {
+		t.Errorf("%+v", all)
+	}
+	if d := all["Broken"]; d.ID != machinePath("g", "Broken") || !d.Until.Equal(*d.Why[0].Until) {
+		t.Errorf("%+v", d)
+	}
+	// A call has ended long before the write that it may have made.
+	if d := all["flagged"]; !d.Why[0].Until.Equal(ticket.NotAfter) || !d.Until.After(ticket.NotAfter) {
+		t.Errorf("%+v", d)
+	}
+	if others := s.doubts("&subscription=" + strings.Replace(subscription, "1", "2", 1)); len(others) != 0 {
+		t.Errorf("%+v", others)
+	}
+
+	s.lapse()
+	all = s.doubts("")
+	if d, found := all["never"]; found || len(all) != 3 || all["Broken"].Until != nil || len(all["Broken"].Why) != 1 {
+		t.Errorf("%+v, %+v", d, all)
+	}
+	s.ok(200, "GET", machinePath("g", "Broken")+api, "")
+	s.ok(200, "GET", machinePath("g", "flagged")+api, "")
+	if all = s.doubts(""); len(all) != 1 || all["deleted"].ID == "" {
+		t.Errorf("%+v", all)
+	}
+
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/doubts?limit=1001", "")
+	s.asked(400, "InvalidQueryParameter", "GET", "/admin/doubts?after=x", "")
+	s.asked(400, "InvalidSubscriptionId", "GET", "/admin/doubts?subscription=x", "")
+	s.asked(405, "", "POST", "/admin/doubts", "")
+}
+
+// What operators are shown is for those who have the admin token.
+func TestAdminDoubtsAskForTheToken(t *testing.T) {
+	s := newSite(t, setup{server: ", adminToken: {sha256: " + sha("operator") + "}"})
+	s.asked(401, "AuthenticationFailed", "GET", "/admin/doubts", "")
+	s.asked(200, "", "GET", "/admin/doubts", "", "Authorization", bearer("operator"))
+}

@@ -1,0 +1,200 @@
+package inventory
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"portico/arm"
+)
+
+// Unverified is a resource that the index is not sure of, and what keeps it so.
+type Unverified struct {
+	Subscription, Key string
+	Row               *Resource   // nil: there is none
+	Writes            []OpenWrite // the last to end first, and only so many
+	Jobs              []Job       // that verify the row, or follow its accepted writes
+}
+
+// OpenWrite is a write that may still be applied.
+type OpenWrite struct {
+	Kind   WriteKind
+	Region string
+	Begun  time.Time
+	// NotAfter is when its call ends at the latest; CallEnded: its sender has
+	// recorded the end of the call, but no definite answer.
+	NotAfter  time.Time
+	CallEnded bool
+	// Ends is when the write can no longer be applied; the zero time where only
+	// knowledge ends it.
+	Ends time.Time
+}
+
+// UnverifiedQuery selects a page for operators.
+type UnverifiedQuery struct {
+	Subscription string // empty: all
+	After        string // Next of the page before
+	Limit        int    // above 0
+}
+
+// UnverifiedPage may hold less than was asked for, or nothing, and not be the last.
+type UnverifiedPage struct {
+	Value []Unverified
+	Next  string // empty: there is no other page
+}
+
+// ErrNoPosition refuses an UnverifiedQuery.After that no page had as its Next.
+var ErrNoPosition = errors.New("inventory: there is no such position in the list")
+
+const (
+	// openWritesShown bounds the writes that are shown of one resource, and
+	// jobsPassed the jobs that are looked at for one page.
+	openWritesShown = 20
+	jobsPassed      = 1000
+
+	openKeys   = `SELECT DISTINCT subscription, key FROM intents WHERE (subscription, key) > (?, ?) ORDER BY subscription, key LIMIT ?`
+	openKeysOf = `SELECT DISTINCT subscription, key FROM intents WHERE subscription = ? AND key > ? ORDER BY subscription, key LIMIT ?`
+	openWrites = `SELECT kind, region, send_by, not_after, ended, ends FROM intents WHERE subscription = ? AND key = ? ORDER BY ends DESC LIMIT ?`
+
+	passedColumns = `subscription, id, kind, subject, state`
+	passJobs      = `SELECT ` + passedColumns + ` FROM jobs WHERE (subscription, id) > (?, ?) ORDER BY subscription, id LIMIT ?`
+	passJobsOf    = `SELECT ` + passedColumns + ` FROM jobs WHERE subscription = ? AND id > ? ORDER BY subscription, id LIMIT ?`
+	jobsOfRow     = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
+)
+
+// Unverified lists the resources that the index is not sure of: first those with
+// open writes, by key, then those whose rows are flagged or followed, by the job
+// that does it. It looks at a bounded number of rows. What changes while a caller
+// turns the pages is listed or not. It returns ErrNoPosition for a wrong After.
+func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
+	q.Subscription = arm.Fold(q.Subscription)
+	var after Job
+	if q.After != "" && !strings.HasPrefix(q.After, "/") {
+		if after.Subscription, after.ID, err = ParseJobName(q.After); err != nil {
+			return UnverifiedPage{}, ErrNoPosition
+		}
+	} else {
+		if page, err = s.unverifiedByKey(ctx, q); err != nil || page.Next != "" {
+			return page, err
+		}
+	}
+	err = s.unverifiedByJob(ctx, q, after, &page)
+	return page, err
+}
+
+// unverifiedByKey lists the resources with open writes.
+func (s *Store) unverifiedByKey(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
+	from := s.read(ctx)
+	after := pair{name: arm.Fold(q.After)}
+	if after.name != "" {
+		if after.subscription, err = subscriptionOf(after.name); err != nil {
+			return page, err
+		}
+	}
+	statement, args := openKeys, []any{after.subscription, after.name, q.Limit}
+	if q.Subscription != "" {
+		statement, args = openKeysOf, []any{q.Subscription, after.name, q.Limit}
+	}
+	open, err := collect(from, scanPair, statement, args...)
+	if err != nil {
+		return page, err
+	}
+	for _, at := range open {
+		u, err := s.unverified(ctx, at.subscription, at.name)
+		if err != nil {
+			return page, err
+		}
+		if len(u.Writes) > 0 {
+			page.Value = append(page.Value, u)
+		}
+	}
+	if len(open) == q.Limit {
+		page.Next = open[len(open)-1].name
+	}
+	return page, nil
+}
+
+// subscriptionOf is the subscription in the folded ID of a resource.
+func subscriptionOf(key string) (string, error) {
+	rest, found := strings.CutPrefix(key, subscriptionScope(""))
+	sub, _, whole := strings.Cut(rest, "/")
+	if !found || !whole {
+		return "", ErrNoPosition
+	}
+	return sub, nil
+}
+
+// unverifiedByJob adds the rows that are flagged or followed, and have no open
+// write. A row that has several jobs is listed by the first of them.
+func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Job, page *UnverifiedPage) error {
+	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
+	if q.Subscription != "" {
+		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
+	}
+	jobs, err := collect(s.read(ctx), func(scan scanner) (j Job, err error) {
+		var id []byte
+		err = scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.State)
+		copy(j.ID[:], id)
+		return j, err
+	}, statement, args...)
+	if err != nil {
+		return err
+	}
+	for _, j := range jobs {
+		if len(page.Value) == q.Limit {
+			return nil
+		}
+		page.Next = j.Name()
+		if j.State.Ended() || j.Kind != VerifyJob && j.Kind != FollowJob {
+			continue
+		}
+		u, err := s.unverified(ctx, j.Subscription, j.Subject)
+		if err != nil {
+			return err
+		}
+		if len(u.Writes) == 0 && len(u.Jobs) > 0 && u.Jobs[0].ID == j.ID {
+			page.Value = append(page.Value, u)
+		}
+	}
+	if len(jobs) < jobsPassed {
+		page.Next = ""
+	}
+	return nil
+}
+
+// unverified reads what keeps the index from being sure of a resource.
+func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
+	u.Subscription, u.Key = sub, key
+	from := s.read(ctx)
+	if u.Writes, err = collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {
+		return u, err
+	}
+	row, err := loadResource(from, selectResource, sub, key)
+	switch {
+	case errors.Is(err, ErrNotFound):
+		return u, nil
+	case err != nil:
+		return u, err
+	}
+	u.Row = &row
+	if row.doubts() == (doubts{}) {
+		return u, nil
+	}
+	ids := [][16]byte{verifyID(key), followID(Put, key), followID(Delete, key)}
+	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
+	u.Jobs, err = collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
+	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
+	return u, err
+}
+
+func (s *Store) scanOpenWrite(scan scanner) (w OpenWrite, err error) {
+	var sendBy, notAfter, ends int64
+	err = scan(&w.Kind, &w.Region, &sendBy, &notAfter, &w.CallEnded, &ends)
+	w.Begun, w.NotAfter = moment(sendBy).Add(-s.options.SendWithin), moment(notAfter)
+	if ends != micros(neverEnds) {
+		w.Ends = moment(ends)
+	}
+	return w, err
+}
