@@ -100,7 +100,7 @@ func testUnverified(t *testing.T, database Database) {
 	if _, still := all["nothing"]; still || len(all["broken"].Writes) != 0 || !all["broken"].Row.Verify {
 		t.Errorf("%+v", all)
 	}
-	observed, err := b.Observe(b.ctx, Sub, id("rg", "broken"), all["broken"].Row.Generation, inventory.Observation{Found: true})
+	observed, _, err := b.Observe(b.ctx, Sub, id("rg", "broken"), all["broken"].Row.Generation, inventory.Observation{Found: true})
 	b.ok(err)
 	equal(b, observed, true)
 	if names, _ := b.unverified("", 1); slices.Contains(names, "broken") || !slices.Contains(names, "flagged") {
