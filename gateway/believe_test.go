@@ -204,6 +204,30 @@ func TestPollWhoseResourceDoesNotAnswer(t *testing.T) {
 	}
 }
 
+// So it is where the front door's own poll gets no answer: nothing is asked after that.
+func TestPollWhoseOperationDoesNotAnswer(t *testing.T) {
+	s := newSite(t, setup{hurried: true})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	got := s.ok(202, "DELETE", m+api, "", "x-contoso-async", "azure-async", "x-contoso-duration", "0s")
+	s.at("westus").fault("GET", "operationStatuses/", "stall")
+	poll := s.local(got.header.Get("Azure-Asyncoperation"))
+	s.at("westus").requests()
+	if answer := s.do("GET", poll, "", "x-contoso-fault", "delay=0s"); answer.status != http.StatusOK || !strings.Contains(answer.text, "Succeeded") {
+		s.t.Errorf("%d %s", answer.status, answer.text)
+	}
+	if asked := s.at("westus").requests(); len(asked) != 2 || asked[0].Path != asked[1].Path {
+		t.Errorf("%v", asked)
+	}
+	if row, there := s.row(m); !there || !row.FollowDelete {
+		t.Errorf("%v %+v", there, row)
+	}
+	s.ok(200, "GET", poll, "")
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+}
+
 // The subscription's state is looked at where the intent is recorded.
 func TestSubscriptionThatChangesMeanwhile(t *testing.T) {
 	s := newSite(t, setup{})
