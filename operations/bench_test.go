@@ -152,8 +152,18 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Location", answer.header)
 	}
+	if answer.status == http.StatusNotFound {
+		sayAbsent(w, r.URL.Path)
+		return
+	}
 	w.WriteHeader(answer.status)
 	fmt.Fprint(w, answer.body)
+}
+
+// sayAbsent answers that a resource is not there, as ARM has providers say it.
+func sayAbsent(w http.ResponseWriter, path string) {
+	w.WriteHeader(http.StatusNotFound)
+	fmt.Fprintf(w, `{"error":{"code":"ResourceNotFound","message":"The Resource '%s' was not found."}}`, path[strings.LastIndexByte(path, '/')+1:])
 }
 
 // say tells the provider what to answer, one after the other; the last stays.
@@ -203,7 +213,7 @@ func (b *bench) kinds(store *inventory.Store, registry prometheus.Registerer) ma
 	return map[string]operations.Kind{
 		inventory.VerifyJob: operations.Verification{Asker: asker, Floor: floor, Patience: 20 * time.Second, Region: "westus"},
 		inventory.FollowJob: operations.NewFollowing(operations.Following{
-			Asker: asker, Floor: floor, Patience: 20 * time.Second, Limit: time.Hour, Recheck: time.Hour, Region: "westus",
+			Asker: asker, Floor: floor, Patience: 20 * time.Second, LostAfter: floor, Limit: time.Hour, Recheck: time.Hour, Region: "westus",
 		}, registry),
 	}
 }

@@ -95,7 +95,8 @@ func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
 	y.headers = append(y.headers, r.Header.Clone())
 	if r.Method == http.MethodGet {
 		if !y.there[name] {
-			w.WriteHeader(http.StatusNotFound)
+			sayAbsent(w, r.URL.Path)
+			return
 		}
 		fmt.Fprint(w, `{"properties":{"provisioningState":"Succeeded"}}`)
 		return
