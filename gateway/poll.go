@@ -20,7 +20,9 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		if !g.began(x, p, o) {
 			return x.request.Unroutable()
 		}
-		g.renew(r.Context(), x, *o)
+		if x.request.Type == nil { // else the path is that of a resource too, and is read for that
+			g.renew(r.Context(), x, *o)
+		}
 		if o.Replays() {
 			return g.replay(w, r, x, p)
 		}
