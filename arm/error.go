@@ -111,6 +111,16 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 	return NewError(NoRegisteredProviderFound, location, apiVersion, name, supported, strings.Join(locations, ", "))
 }
 
+// Unreachable returns BadGatewayConnection for the endpoint of a region, which it
+// names unless that is empty.
+func Unreachable(namespace, region string) *Error {
+	e := NewError(BadGatewayConnection, namespace)
+	if region != "" {
+		e = e.Saying("The network connectivity issue encountered for '%s' in the location '%s'; cannot fulfill the request.", namespace, region)
+	}
+	return e.About(region)
+}
+
 // NotRegistered returns MissingSubscriptionRegistration with the details from
 // which clients of every age take the namespace that they then register. state
 // is that of a registration which has ended; empty where there never was one.

@@ -71,13 +71,13 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 }
 
 // hold reads an answer whole, decompressed, and puts it back as its body.
-func (g *Gateway) hold(answer *http.Response, namespace string) ([]byte, error) {
+func (g *Gateway) hold(answer *http.Response, namespace, region string) ([]byte, error) {
 	text, err := upstream.ReadAll(answer.Header, answer.Body, g.config.Limits.AnswerBody)
 	switch {
 	case errors.Is(err, upstream.ErrTooLarge):
 		return nil, arm.NewError(arm.ResponseTooLarge, namespace, megabytes(g.config.Limits.AnswerBody))
 	case err != nil:
-		return nil, (&upstream.Fault{Sent: true, Err: err}).ARM(namespace)
+		return nil, (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
 	}
 	putBack(answer, text)
 	return text, nil
@@ -118,7 +118,7 @@ func succeeded(answer *http.Response) bool {
 // leads anywhere else is not sent.
 func (g *Gateway) guardPage(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
 	namespace := x.request.Provider.Namespace
-	text, err := g.hold(answer, namespace)
+	text, err := g.hold(answer, namespace, p.Region)
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}

@@ -177,7 +177,7 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 	switch answer.StatusCode {
 	case http.StatusNotFound:
 	case http.StatusOK:
-		text, err := g.hold(answer, x.request.Provider.Namespace)
+		text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
 		if err != nil {
 			return err
 		}

@@ -156,7 +156,7 @@ func (g *Gateway) endIn(ctx context.Context, o inventory.Operation, answer *http
 	if !found {
 		return g.endInAbsence(o, known && row.FollowPut), nil
 	}
-	text, err := g.hold(answer, o.Namespace)
+	text, err := g.hold(answer, o.Namespace, o.Region)
 	if err != nil {
 		return ending{}, err
 	}

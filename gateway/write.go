@@ -40,7 +40,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 
 	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode)
 	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
-	text, err := g.hold(answer, x.request.Provider.Namespace)
+	text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
 	switch {
 	case err == nil:
 		if outcome == inventory.Succeeded {
@@ -71,7 +71,7 @@ func tooLarge(err error) bool {
 func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.Ticket, err error) error {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
-		fault = &upstream.Fault{Sent: true, Err: err}
+		fault = &upstream.Fault{Sent: true, Region: x.region, Err: err}
 	}
 	outcome := inventory.Ambiguous
 	if !fault.Sent {
