@@ -138,6 +138,26 @@ func NotRegisteredThere(namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).ofNamespace(namespace)
 }
 
+// TargetNotRegistered is NotRegistered of the subscription that resources are to be
+// moved to.
+func TargetNotRegistered(subscription, namespace, state string) *Error {
+	e := NewError(MissingSubscriptionRegistration, namespace)
+	if state == "" {
+		e = e.Saying("The target subscription '%s' is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", subscription, namespace)
+	} else {
+		e = e.Saying("The registration of the target subscription '%s' is in '%s' state. It must be registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", subscription, state, namespace)
+	}
+	return e.ofNamespace(namespace)
+}
+
+// TargetNotRegisteredThere is NotRegisteredThere of the subscription that resources
+// are to be moved to.
+func TargetNotRegisteredThere(subscription, namespace, typeName, location string) *Error {
+	return NewError(MissingRegistrationForLocation, typeName, location).
+		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order to have access to this location.", subscription, typeName, location).
+		ofNamespace(namespace)
+}
+
 func (e *Error) ofNamespace(namespace string) *Error {
 	e.Target = namespace
 	e.Details = []Error{{Code: e.Code, Message: e.Message, Target: namespace}}

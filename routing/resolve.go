@@ -239,19 +239,37 @@ func (rt *Router) registeredThere(r *Request, d Decision, registration inventory
 // NotRegisteredThere refuses a write to a type, named without its namespace, in a
 // region that a registration is not for.
 func (rt *Router) NotRegisteredThere(p *regions.Provider, typeName, region string) *arm.Error {
-	location := region
+	return arm.NotRegisteredThere(p.Namespace, typeName, rt.displayName(region))
+}
+
+func (rt *Router) displayName(region string) string {
 	if known, ok := rt.Map.Region(region); ok {
-		location = known.DisplayName
+		return known.DisplayName
 	}
-	return arm.NotRegisteredThere(p.Namespace, typeName, location)
+	return region
 }
 
 // NotRegistered refuses a write for the state of a registration.
 func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.Error {
+	return arm.NotRegistered(p.Namespace, endedState(state))
+}
+
+// endedState names the state of a registration that there was.
+func endedState(state inventory.RegistrationState) string {
 	if state == inventory.NotRegistered {
-		return arm.NotRegistered(p.Namespace, "")
+		return ""
 	}
-	return arm.NotRegistered(p.Namespace, state.String())
+	return state.String()
+}
+
+// TargetNotRegistered refuses a move for the state of the registration of the
+// subscription that it leads to; in a region, where t is not nil, that the
+// registration is not for.
+func (rt *Router) TargetNotRegistered(subscription string, p *regions.Provider, t *regions.ResourceType, state inventory.RegistrationState, region string) *arm.Error {
+	if t != nil {
+		return arm.TargetNotRegisteredThere(subscription, p.Namespace, t.Name, rt.displayName(region))
+	}
+	return arm.TargetNotRegistered(subscription, p.Namespace, endedState(state))
 }
 
 // resolution is one request on its way through the rules.
