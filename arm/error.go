@@ -111,6 +111,14 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 	return NewError(NoRegisteredProviderFound, location, apiVersion, name, supported, strings.Join(locations, ", "))
 }
 
+// NoTemplates returns InvalidResourceType for what deploys templates or exports
+// them, and says that nothing does here.
+func NoTemplates(apiVersion string) *Error {
+	e := NewError(InvalidResourceType, "Microsoft.Resources", apiVersion).About("resourceType")
+	e.Message += " Template deployments, and the export of templates, are out of the scope of this service: make each resource by a request of its own."
+	return e
+}
+
 // Unreachable returns BadGatewayConnection for the endpoint of a region, which it
 // names unless that is empty.
 func Unreachable(namespace, region string) *Error {
