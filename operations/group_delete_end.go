@@ -174,7 +174,7 @@ func (w *deletionWork) leftovers(ctx context.Context) ([]leftover, error) {
 	slices.Sort(keys)
 	left := make([]leftover, 0, len(keys))
 	for _, key := range keys {
-		id := key
+		var id string
 		if stray, is := w.strays[key]; is {
 			id = stray.ID
 		} else if row, err := w.Asker.Store.Resource(ctx, w.held.Job.Subscription, key); err == nil {
