@@ -88,7 +88,8 @@ func newNamer(t *testing.T) (c clients, n *namer, id string) {
       - {name: largeHeaders, kind: tracked, apiVersions: ["2024-01-01"]}
 `, server.URL)})
 	c.createGroup(t, "test-rg")
-	return c, n, c.ResourcePath("test-rg", "Azure.ResourceManager.LargeHeader/largeHeaders/header1")
+	id = c.ResourcePath("test-rg", "Azure.ResourceManager.LargeHeader/largeHeaders/header1")
+	return c, n, id
 }
 
 // The scenario two6k of the Azure REST specifications: an action whose polling URLs
