@@ -254,7 +254,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = inventory.Ambiguous
-		e.answer = w.faulty(&upstream.Fault{Sent: true, Err: err}, q)
+		e.answer = w.faulty(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
 	case e.answer.said.result == resultAccepted:
 		e.settled.Poll = PollOf(response, w.Asker.Public, endpoint, w.payload.Caller)
 	case e.answer.said.result != resultGone:

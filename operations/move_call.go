@@ -249,7 +249,7 @@ func (w *moveWork) exchange(ctx context.Context, c *MovingCall, q *routing.Reque
 		Since: begun, SendWithin: w.SendWithin, Job: w.held.Job.Name(),
 	})
 	if err != nil {
-		return unansweredMove(err, c.Namespace)
+		return unansweredMove(err, c)
 	}
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
@@ -285,12 +285,12 @@ func moveResultOf(status int) moveResult {
 }
 
 // unansweredMove is a call that brought no answer.
-func unansweredMove(err error, namespace string) moveSaid {
+func unansweredMove(err error, c *MovingCall) moveSaid {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
-		fault = &upstream.Fault{Sent: true, Err: err}
+		fault = &upstream.Fault{Sent: true, Region: c.Region, Err: err}
 	}
-	said := moveSaid{result: moveAmbiguous, silent: !fault.TooLate(), text: string(fault.ARM(namespace).Body())}
+	said := moveSaid{result: moveAmbiguous, silent: !fault.TooLate(), text: string(fault.ARM(c.Namespace).Body())}
 	if !fault.Sent {
 		said.result = moveNotSent
 	}

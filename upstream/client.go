@@ -166,7 +166,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 			err = errors.Join(cause, err)
 		}
 		cancel()
-		return nil, &Fault{Sent: sent, Err: err}
+		return nil, &Fault{Sent: sent, Region: call.Endpoint.Region, Err: err}
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	return response, nil
