@@ -199,6 +199,9 @@ func (s *bareStore) transact(ctx context.Context, d durability, writes []Write, 
 	}
 	t := &tx{link: link, locked: newLockedState()}
 	var queries []lookup
+	if d == flushed {
+		queries = append(queries, t.locked.lookUpScope(scopeOf{"s", "rg"}))
+	}
 	for i := range writes {
 		queries = append(queries, t.locked.lookUpResource(aboutResource("s", writes[i].Key))...)
 	}
