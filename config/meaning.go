@@ -83,7 +83,7 @@ func meanings() []meaning {
 
 		{path: "index", text: "The times by which the index of tracked resources is kept true."},
 		{path: "index.sendWithin", text: "From the record of a write to the first byte of its call; a call that would leave later is not sent. At most `upstream.callTimeout` and `index.callMargin` together."},
-		{path: "index.callMargin", text: "What is added to `upstream.callTimeout` until a call counts as ended."},
+		{path: "index.callMargin", text: "What is added to `upstream.callTimeout` until a call counts as ended; one that still sends its content then is broken off."},
 		{path: "index.lateWriteWindow", text: "How long a provider may still act on a write that it has not answered."},
 		{path: "index.tombstones", text: "How long a removed resource is remembered."},
 		{path: "index.askTimeout", text: "For one question to a provider on a client's time; and how long the `PUT` of a lock waits for calls under way."},

@@ -71,7 +71,8 @@ func (g *Gateway) fencing() operations.Fencing {
 	index := g.config.Index
 	return operations.Fencing{
 		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, SendWithin: index.SendWithin,
-		Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
+		CallLimit: g.config.Upstream.CallTimeout + index.CallMargin,
+		Limit:     index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
 	}
 }
 

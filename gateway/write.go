@@ -31,7 +31,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	x.region = p.Region
 	call := g.outbound(r, x, p, r.Method)
-	call.Since, call.SendWithin = begun, g.config.Index.SendWithin
+	call.Since, call.SendWithin, call.EndWithin = begun, g.config.Index.SendWithin, g.config.Upstream.CallTimeout+g.config.Index.CallMargin
 	answer, err := g.upstream.Do(ctx, call)
 	if err != nil {
 		return g.unanswered(ctx, x, ticket, err)

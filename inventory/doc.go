@@ -29,8 +29,9 @@
 // By these numbers tests name the rule without which they fail; package gateway
 // and package operations keep those that concern requests and jobs.
 //
-//   - R1: a write leaves only after its intent is durable, once, and not past the
-//     time that the intent gives it.
+//   - R1: a write leaves only after its intent is durable, and once: its first byte
+//     not past the time that the intent gives it, its last not past the intent's
+//     end.
 //   - R2: an intent and the end of its group lock the group's row; a group ends
 //     only where neither a row, nor a stray, nor an open intent is left.
 //   - R3: a definite answer settles before its client has it. Losing the settle

@@ -183,6 +183,9 @@ func doubtBelow(t *tx, sub, key string) error {
 	if err != nil {
 		return err
 	}
+	if len(children) > 0 {
+		t.locked.forget()
+	}
 	for _, child := range children {
 		t.changed = append(t.changed, t.places.at(child))
 		if err := verify(t, sub, child); err != nil {

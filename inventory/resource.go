@@ -167,7 +167,7 @@ func (r *Resource) insert(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.later(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+	return t.changeOne(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
 		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed), arm.Fold(r.Name))
 }
@@ -177,7 +177,7 @@ func (r *Resource) update(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.later(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
+	return t.changeOne(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
 		r.ProvisioningState, r.APIVersion, details, micros(r.Changed), r.Subscription, r.Key)
 }
 

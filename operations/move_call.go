@@ -246,7 +246,7 @@ func (w *moveWork) exchange(ctx context.Context, c *MovingCall, q *routing.Reque
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
-		Since: begun, SendWithin: w.SendWithin, Job: w.held.Job.Name(),
+		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.held.Job.Name(),
 	})
 	if err != nil {
 		return unansweredMove(err, c)

@@ -27,7 +27,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Timeout reports whether the time ran out.
 func (f *Fault) Timeout() bool {
 	var timeout net.Error
-	return errors.Is(f.Err, context.DeadlineExceeded) || errors.As(f.Err, &timeout) && timeout.Timeout()
+	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errBrokenOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
 }
 
 // TooLate reports that a write stayed unsent because the time in which it could
