@@ -42,7 +42,7 @@ func (h *held) endFollow(t *tx, j Job) error {
 	}
 	if next := follow.Earlier; next != nil && h.row != nil {
 		job := Job{
-			Subscription: j.Subscription, ID: j.ID, Kind: FollowJob, Subject: j.Subject,
+			Subscription: j.Subscription, ID: j.ID, Kind: FollowJob, Subject: j.Subject, Region: j.Region,
 			Incarnation: newID(), Due: t.now, Payload: next.String(),
 		}
 		return t.later(putJob, job.insertion(t.now)...)

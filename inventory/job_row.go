@@ -107,7 +107,7 @@ func (h *held) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
 func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
 	switch {
 	case now && !before:
-		return verify(t, h.subscription, h.key)
+		return verify(t, h.subscription, h.key, h.region())
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
@@ -117,10 +117,21 @@ func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
 	return nil
 }
 
+// region is where the resource is held, once its row is stored.
+func (h *held) region() string {
+	switch {
+	case h.row != nil:
+		return h.row.Region
+	case h.made != nil:
+		return h.made.Region
+	}
+	return ""
+}
+
 // verify has a flagged row asked for.
-func verify(t *tx, sub, key string) error {
+func verify(t *tx, sub, key, region string) error {
 	job := Job{
-		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key,
+		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
 		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
 	}
 	return t.later(putJob, job.insertion(t.now)...)
@@ -158,7 +169,7 @@ func (h *held) follow(t *tx, kind WriteKind, fresh *accepted, earlier *Follow) e
 		}
 	}
 	job := Job{
-		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key,
+		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
 		Incarnation: incarnation, Due: t.now.Add(pause), Payload: follow.String(),
 	}
 	return t.later(putJob, job.insertion(t.now)...)
@@ -172,13 +183,17 @@ func (h *held) dropJob(t *tx, id [16]byte) error {
 func doubtBelow(t *tx, sub, key string) error {
 	from, to := below(key)
 	fresh := newID()
-	children, err := collect(t, scanText, doubtChildren, fresh[:], sub, from, to)
+	type child struct{ key, region string }
+	children, err := collect(t, func(scan scanner) (c child, err error) {
+		err = scan(&c.key, &c.region)
+		return c, err
+	}, doubtChildren, fresh[:], sub, from, to)
 	if err != nil {
 		return err
 	}
-	for _, child := range children {
-		t.changed = append(t.changed, t.places.at(child))
-		if err := verify(t, sub, child); err != nil {
+	for _, c := range children {
+		t.changed = append(t.changed, t.places.at(c.key))
+		if err := verify(t, sub, c.key, c.region); err != nil {
 			return err
 		}
 	}
