@@ -311,8 +311,15 @@ func (b *bench) jobs() []inventory.Job {
 // job adds a job of a kind.
 func (b *bench) job(kind, subject string) [16]byte {
 	b.t.Helper()
+	return b.jobIn("", kind, subject)
+}
+
+// jobIn adds a job of a kind whose work depends on a region.
+func (b *bench) jobIn(region, kind, subject string) [16]byte {
+	b.t.Helper()
 	id := inventory.JobID(kind, subject)
-	if _, err := b.store.AddJob(b.t.Context(), inventory.Job{Subscription: subscription, ID: id, Kind: kind, Subject: subject, Payload: "{}"}); err != nil {
+	j := inventory.Job{Subscription: subscription, ID: id, Kind: kind, Subject: subject, Region: region, Payload: "{}"}
+	if _, err := b.store.AddJob(b.t.Context(), j); err != nil {
 		b.t.Fatal(err)
 	}
 	return id

@@ -252,6 +252,7 @@ func testJobs(t *testing.T, database Database) {
 		_, _, err = inventory.ParseJobName("-.00")
 		equal(b, err != nil, true)
 	})
+	testClaimsByRegion(t, database)
 	t.Run("counts", func(t *testing.T) {
 		b := newBench(t, database)
 		now := b.clock.Now()
