@@ -149,6 +149,7 @@ type Index struct {
 	CacheEntries    int           // how many locations are cached at most
 	FollowLimit     time.Duration // for following one operation closely
 	FollowRecheck   time.Duration // between looks after FollowLimit
+	VersionFallback time.Duration // of refusals, until a row is asked for with its type's newest api-version
 	PollFloor       time.Duration // the least time between two polls
 	SweepInterval   time.Duration // between two sweeps of everything; 0: none
 }
@@ -274,6 +275,7 @@ func Defaults() Config {
 			CacheEntries:    1 << 18,
 			FollowLimit:     24 * time.Hour,
 			FollowRecheck:   time.Hour,
+			VersionFallback: 24 * time.Hour,
 			PollFloor:       time.Second,
 			SweepInterval:   6 * time.Hour,
 		},

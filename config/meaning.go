@@ -91,6 +91,7 @@ func meanings() []meaning {
 		{path: "index.cacheEntries", text: "How many locations are kept in memory, each about 250 bytes."},
 		{path: "index.followLimit", text: "For how long an operation is followed closely."},
 		{path: "index.followRecheck", text: "How often it is looked at after that."},
+		{path: "index.versionFallback", text: "After a provider has refused for this long what the gateway asks about a resource by itself (400 and the like), it asks with the newest api-version of the type instead of the one by which the resource was written."},
 		{path: "index.pollFloor", text: "The least time between two polls of one operation, whatever its provider asks for."},
 		{path: "index.sweepInterval", text: "How often index and providers are compared as a whole, once for all gateways; `0s`: never."},
 

@@ -92,7 +92,7 @@ func readUpstream(root object, u *Upstream, files fileReader) {
 func readIndex(root object, c *Config) {
 	x := &c.Index
 	o := root.child("index", "sendWithin", "callMargin", "lateWriteWindow", "tombstones", "askTimeout",
-		"cacheTTL", "cacheEntries", "followLimit", "followRecheck", "pollFloor", "sweepInterval")
+		"cacheTTL", "cacheEntries", "followLimit", "followRecheck", "versionFallback", "pollFloor", "sweepInterval")
 	set(o, "sendWithin", &x.SendWithin, positive())
 	set(o, "callMargin", &x.CallMargin, orZero())
 	set(o, "lateWriteWindow", &x.LateWriteWindow, positive())
@@ -102,6 +102,7 @@ func readIndex(root object, c *Config) {
 	set(o, "cacheEntries", &x.CacheEntries, count())
 	set(o, "followLimit", &x.FollowLimit, positive())
 	set(o, "followRecheck", &x.FollowRecheck, positive())
+	set(o, "versionFallback", &x.VersionFallback, positive())
 	set(o, "pollFloor", &x.PollFloor, positive())
 	set(o, "sweepInterval", &x.SweepInterval, orZero()) // none: never
 	if end := c.Upstream.CallTimeout + x.CallMargin; x.SendWithin > end {

@@ -49,7 +49,8 @@ func (g *Gateway) work() map[string]operations.Kind {
 		inventory.MoveJob:         g.kinds.moving,
 		inventory.ValidateMoveJob: operations.MoveValidation{Moving: g.kinds.moving},
 		inventory.VerifyJob: operations.Verification{
-			Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: g.config.Server.Region,
+			Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
+			VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
 		},
 		inventory.FollowJob: g.kinds.following,
 	}
@@ -59,7 +60,7 @@ func (g *Gateway) following() operations.Following {
 	index := g.config.Index
 	return operations.Following{
 		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
-		Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region,
+		Limit: index.FollowLimit, Recheck: index.FollowRecheck, VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
 	}
 }
 

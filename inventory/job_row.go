@@ -46,6 +46,8 @@ type Follow struct {
 // FollowProgress is what operators see of a follow.
 type FollowProgress struct {
 	Status string `json:"status,omitempty"` // what the latest poll said
+	// RefusedSince is since when questions with the row's api-version are refused.
+	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
 // String is the payload as it is stored.

@@ -18,7 +18,7 @@ import (
 var acrossSubscriptions = []string{
 	// Claims, by shard and time, and what counts or ends what is due.
 	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftTurns",
-	"countJobs", "countDue", "countOld", "countStrays", "openIntents",
+	"countJobs", "countDue", "countLong", "countStrays", "openIntents",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "listSubscriptions", "listTenantSubscriptions",
 }

@@ -119,6 +119,8 @@ func (r *Runner) weigh(h *Held, v Verdict, err error, ending bool) (outcome stri
 		return outcomeReleased, later(0)
 	case errors.Is(err, errPanicked):
 		return outcomePanicked, later(r.pauseAfter(job.Attempts))
+	case err != nil && v.Again > 0:
+		return r.failed(h, err), later(v.Again)
 	case err != nil:
 		return r.failed(h, err), later(r.pauseAfter(job.Attempts))
 	}

@@ -44,7 +44,7 @@ type Scheduled interface {
 // not done and is to be tried again as after an error.
 type Verdict struct {
 	End   inventory.JobState // an end, if it has one
-	Again time.Duration      // > 0: it goes on, after this pause
+	Again time.Duration      // > 0: it goes on, after this pause; with an error, the pause in place of the runner's
 	// Payload replaces the job's; empty: it stays as it was last saved.
 	Payload string
 	// Recorded: what the attempt did in the inventory has removed the job.

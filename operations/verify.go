@@ -16,7 +16,15 @@ type Verification struct {
 	// Floor is the least time between two questions. Asker.Timeout is that of
 	// the first question; later ones have more patience, up to Patience.
 	Floor, Patience time.Duration
+	// VersionFallback is for how long questions with a row's own api-version may
+	// be refused until the newest of its type takes its place.
+	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
+}
+
+// verified is the payload of a verification's job.
+type verified struct {
+	Progress refusals `json:"progress,omitzero"`
 }
 
 // Run asks once.
@@ -28,7 +36,19 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	case err != nil:
 		return Verdict{}, err
 	}
-	sight, err := v.Asker.patient(h, v.Patience).Look(ctx, v.Asker.header(ctx, h, v.Region, row), row)
+	var kept verified
+	if err := h.Job.Read(&kept); err != nil {
+		return Verdict{}, err
+	}
+	asker := v.Asker.patient(h, v.Patience)
+	sight, err := kept.Progress.look(ctx, asker, v.Asker.header(ctx, h, v.Region, row), row, v.VersionFallback)
+	verdict, err := v.judge(h, sight, err)
+	verdict.Payload = inventory.PayloadOf(kept)
+	return verdict, err
+}
+
+// judge says what an answer means for the job.
+func (v Verification) judge(h *Held, sight Sight, err error) (Verdict, error) {
 	switch {
 	case err != nil:
 		return later(err, v.Floor)
