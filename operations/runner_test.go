@@ -276,6 +276,29 @@ func TestOverdue(t *testing.T) {
 	b.within("its end", func() bool { return r.metric(t, "portico_jobs_overdue", "slow") == 0 })
 }
 
+// What comes to nothing again and again is seen, also where its provider says
+// when to come back; what only goes on is not.
+func TestPutOff(t *testing.T) {
+	b := newBench(t)
+	b.job("vain", "x")
+	b.job("again", "x")
+	r := b.run(b.store, func(o *operations.RunnerOptions) {
+		o.Kinds = map[string]operations.Kind{
+			"vain": work(func(context.Context, *operations.Held) (operations.Verdict, error) {
+				return operations.Verdict{Again: floor}, errors.New("not now")
+			}),
+			"again": work(func(context.Context, *operations.Held) (operations.Verdict, error) {
+				return operations.Verdict{Again: floor}, nil
+			}),
+		}
+	})
+	b.within("the count", func() bool { return r.metric(t, "portico_jobs_put_off", "vain") == 1 })
+	b.within("as many attempts", func() bool { return r.metric(t, "portico_job_attempts_total", "again", "again") > inventory.ManyAttempts })
+	if n := r.metric(t, "portico_jobs_put_off", "again"); n != 0 {
+		t.Errorf("%v jobs that go on count as put off", n)
+	}
+}
+
 // The runner ends by time what time ends.
 func TestHousekeeping(t *testing.T) {
 	b := newBench(t)
