@@ -293,7 +293,9 @@ func TestPutOff(t *testing.T) {
 		}
 	})
 	b.within("the count", func() bool { return r.metric(t, "portico_jobs_put_off", "vain") == 1 })
-	b.within("as many attempts", func() bool { return r.metric(t, "portico_job_attempts_total", "again", "again") > inventory.ManyAttempts })
+	b.within("as many attempts", func() bool {
+		return r.metric(t, "portico_job_attempts_total", "again", "again") > inventory.ManyAttempts
+	})
 	if n := r.metric(t, "portico_jobs_put_off", "again"); n != 0 {
 		t.Errorf("%v jobs that go on count as put off", n)
 	}
