@@ -265,9 +265,9 @@ func TestQuestionsWaitAsAsked(t *testing.T) {
 					b.accept(inventory.Put, nil)
 				}
 				r := b.run(b.store)
-				b.within("a question", func() bool { return r.metric(t, "portico_job_attempts_total", kind, "again") > 0 })
+				b.within("a question", func() bool { return r.metric(t, "portico_job_attempts_total", kind, "failed") > 0 })
 				jobs := b.jobs()
-				if len(jobs) != 1 || time.Until(jobs[0].Due) < 50*time.Minute || b.questions(machine) != 1 {
+				if len(jobs) != 1 || jobs[0].Attempts != 1 || time.Until(jobs[0].Due) < 50*time.Minute || b.questions(machine) != 1 {
 					t.Errorf("%d questions, then %+v", b.questions(machine), jobs)
 				}
 			})
