@@ -111,6 +111,24 @@ func NoProviderFound(location, apiVersion, fullType string, versions, locations 
 	return NewError(NoRegisteredProviderFound, location, apiVersion, name, supported, strings.Join(locations, ", "))
 }
 
+// NoTemplates returns InvalidResourceType for what deploys templates or exports
+// them, and says that nothing does here.
+func NoTemplates(apiVersion string) *Error {
+	e := NewError(InvalidResourceType, "Microsoft.Resources", apiVersion).About("resourceType")
+	e.Message += " Template deployments, and the export of templates, are out of the scope of this service: make each resource by a request of its own."
+	return e
+}
+
+// Unreachable returns BadGatewayConnection for the endpoint of a region, which it
+// names unless that is empty.
+func Unreachable(namespace, region string) *Error {
+	e := NewError(BadGatewayConnection, namespace)
+	if region != "" {
+		e = e.Saying("The network connectivity issue encountered for '%s' in the location '%s'; cannot fulfill the request.", namespace, region)
+	}
+	return e.About(region)
+}
+
 // NotRegistered returns MissingSubscriptionRegistration with the details from
 // which clients of every age take the namespace that they then register. state
 // is that of a registration which has ended; empty where there never was one.
@@ -126,6 +144,26 @@ func NotRegistered(namespace, state string) *Error {
 // is the type without its namespace, location a region's display name.
 func NotRegisteredThere(namespace, typeName, location string) *Error {
 	return NewError(MissingRegistrationForLocation, typeName, location).ofNamespace(namespace)
+}
+
+// TargetNotRegistered is NotRegistered of the subscription that resources are to be
+// moved to.
+func TargetNotRegistered(subscription, namespace, state string) *Error {
+	e := NewError(MissingSubscriptionRegistration, namespace)
+	if state == "" {
+		e = e.Saying("The target subscription '%s' is not registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", subscription, namespace)
+	} else {
+		e = e.Saying("The registration of the target subscription '%s' is in '%s' state. It must be registered to use namespace '%s'. See https://aka.ms/rps-not-found for how to register subscriptions.", subscription, state, namespace)
+	}
+	return e.ofNamespace(namespace)
+}
+
+// TargetNotRegisteredThere is NotRegisteredThere of the subscription that resources
+// are to be moved to.
+func TargetNotRegisteredThere(subscription, namespace, typeName, location string) *Error {
+	return NewError(MissingRegistrationForLocation, typeName, location).
+		Saying("The target subscription '%s' is not registered for the resource type '%s' in the location '%s'. Re-register it for this provider in order to have access to this location.", subscription, typeName, location).
+		ofNamespace(namespace)
 }
 
 func (e *Error) ofNamespace(namespace string) *Error {

@@ -144,6 +144,15 @@ func TestErrorWordings(t *testing.T) {
 	if got := NoProviderFound("k", "v", "N.S/a", []string{"x", "y"}, []string{"l", "m"}).Message; got != "No registered resource provider found for location 'k' and API version 'v' for type 'a'. The supported api-versions are 'x, y'. The supported locations are 'l, m'." {
 		t.Error(got)
 	}
+	for state, want := range map[string]string{
+		"": "The target subscription 'S' is not registered to use namespace 'N.S'. See https://aka.ms/rps-not-found for how to register subscriptions.",
+		"Unregistered": "The registration of the target subscription 'S' is in 'Unregistered' state. It must be registered to use namespace 'N.S'. " +
+			"See https://aka.ms/rps-not-found for how to register subscriptions.",
+	} {
+		if n := TargetNotRegistered("S", "N.S", state); n.Message != want || n.Target != "N.S" || n.Details[0].Message != want || n.Code != MissingSubscriptionRegistration {
+			t.Errorf("got %+v, want %s", n, want)
+		}
+	}
 	if n := NotRegistered("N.S", ""); len(n.Details) != 1 || n.Details[0].Target != "N.S" || n.Status != 409 {
 		t.Errorf("%+v", n)
 	}

@@ -150,6 +150,7 @@ type Index struct {
 	FollowLimit     time.Duration // for following one operation closely
 	LostAfter       time.Duration // for which polls know of no such operation until it is lost
 	FollowRecheck   time.Duration // between looks after FollowLimit
+	VersionFallback time.Duration // of refusals, until a row is asked for with its type's newest api-version
 	PollFloor       time.Duration // the least time between two polls
 	SweepInterval   time.Duration // between two sweeps of everything; 0: none
 	EndpointAbsence time.Duration // for which a notice waits for an endpoint that the map lacks
@@ -277,6 +278,7 @@ func Defaults() Config {
 			FollowLimit:     24 * time.Hour,
 			LostAfter:       time.Minute,
 			FollowRecheck:   time.Hour,
+			VersionFallback: 24 * time.Hour,
 			PollFloor:       time.Second,
 			SweepInterval:   6 * time.Hour,
 			EndpointAbsence: time.Hour,

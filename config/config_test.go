@@ -43,7 +43,7 @@ health:
   circuit: {failures: 3, open: 1s, longestOpen: 10s}
   ejection: {errors: 50%, slowerThan: 5, calls: 20, window: 10s, time: 30s, longestTime: 5m, most: 50%}
   slowStart: 30s
-index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, cacheEntries: 262144, lostAfter: 1m, followLimit: 24h, followRecheck: 1h, pollFloor: 1s, sweepInterval: 6h, endpointAbsence: 1h}
+index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, cacheEntries: 262144, lostAfter: 1m, followLimit: 24h, followRecheck: 1h, versionFallback: 24h, pollFloor: 1s, sweepInterval: 6h, endpointAbsence: 1h}
 jobs: {lease: 10s}
 lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}
 operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}

@@ -83,7 +83,7 @@ func meanings() []meaning {
 
 		{path: "index", text: "The times by which the index of tracked resources is kept true."},
 		{path: "index.sendWithin", text: "From the record of a write to the first byte of its call; a call that would leave later is not sent. At most `upstream.callTimeout` and `index.callMargin` together."},
-		{path: "index.callMargin", text: "What is added to `upstream.callTimeout` until a call counts as ended."},
+		{path: "index.callMargin", text: "What is added to `upstream.callTimeout` until a call counts as ended; one that still sends its content then is broken off."},
 		{path: "index.lateWriteWindow", text: "How long a provider may still act on a write that it has not answered."},
 		{path: "index.tombstones", text: "How long a removed resource is remembered."},
 		{path: "index.askTimeout", text: "For one question to a provider on a client's time; and how long the `PUT` of a lock waits for calls under way."},
@@ -92,6 +92,7 @@ func meanings() []meaning {
 		{path: "index.lostAfter", text: "For how long, and at least three times, Portico's own polls of an operation are answered 404 or 410 until it counts as lost. Providers that keep copies answer so for a while after they accepted a write."},
 		{path: "index.followLimit", text: "For how long an operation is followed closely."},
 		{path: "index.followRecheck", text: "How often it is looked at after that."},
+		{path: "index.versionFallback", text: "After a provider has refused for this long what the gateway asks about a resource by itself (400 and the like), it asks with the newest api-version of the type instead of the one by which the resource was written."},
 		{path: "index.pollFloor", text: "The least time between two polls of one operation, whatever its provider asks for."},
 		{path: "index.sweepInterval", text: "How often index and providers are compared as a whole, once for all gateways; `0s`: never."},
 		{path: "index.endpointAbsence", text: "How long a notice of a subscription waits for an endpoint that the region map lacks, as another gateway's map may have it. Then the erasing of a deleted subscription goes on without it; the endpoint is told when the map has its region again, whenever that is."},

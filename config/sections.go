@@ -92,7 +92,7 @@ func readUpstream(root object, u *Upstream, files fileReader) {
 func readIndex(root object, c *Config) {
 	x := &c.Index
 	o := root.child("index", "sendWithin", "callMargin", "lateWriteWindow", "tombstones", "askTimeout",
-		"cacheTTL", "cacheEntries", "lostAfter", "followLimit", "followRecheck", "pollFloor", "sweepInterval", "endpointAbsence")
+		"cacheTTL", "cacheEntries", "lostAfter", "followLimit", "followRecheck", "versionFallback", "pollFloor", "sweepInterval", "endpointAbsence")
 	set(o, "sendWithin", &x.SendWithin, positive())
 	set(o, "callMargin", &x.CallMargin, orZero())
 	set(o, "lateWriteWindow", &x.LateWriteWindow, positive())
@@ -103,6 +103,7 @@ func readIndex(root object, c *Config) {
 	set(o, "lostAfter", &x.LostAfter, positive())
 	set(o, "followLimit", &x.FollowLimit, positive())
 	set(o, "followRecheck", &x.FollowRecheck, positive())
+	set(o, "versionFallback", &x.VersionFallback, positive())
 	set(o, "pollFloor", &x.PollFloor, positive())
 	set(o, "sweepInterval", &x.SweepInterval, orZero()) // none: never
 	set(o, "endpointAbsence", &x.EndpointAbsence, positive())

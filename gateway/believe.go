@@ -58,7 +58,7 @@ func (g *Gateway) saysNothing(x *exchange, answer *http.Response) (bool, error) 
 	case !succeeded(answer) || x.request.Class != routing.Collection && x.request.Class != routing.Below:
 		return false, nil
 	}
-	text, err := g.hold(answer, x.request.Provider.Namespace)
+	text, err := g.hold(answer, x.request.Provider.Namespace, x.region)
 	if err != nil {
 		return false, err
 	}

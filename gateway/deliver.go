@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 
 	"go.uber.org/zap"
 
@@ -28,7 +29,7 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 		return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(limit))
 	}
 	if paged(x.request, answer) {
-		if err := g.guardPage(x, p, answer); err != nil {
+		if err := g.guardPage(ctx, x, p, answer); err != nil {
 			return err
 		}
 	}
@@ -70,13 +71,13 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 }
 
 // hold reads an answer whole, decompressed, and puts it back as its body.
-func (g *Gateway) hold(answer *http.Response, namespace string) ([]byte, error) {
+func (g *Gateway) hold(answer *http.Response, namespace, region string) ([]byte, error) {
 	text, err := upstream.ReadAll(answer.Header, answer.Body, g.config.Limits.AnswerBody)
 	switch {
 	case errors.Is(err, upstream.ErrTooLarge):
 		return nil, arm.NewError(arm.ResponseTooLarge, namespace, megabytes(g.config.Limits.AnswerBody))
 	case err != nil:
-		return nil, (&upstream.Fault{Sent: true, Err: err}).ARM(namespace)
+		return nil, (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
 	}
 	putBack(answer, text)
 	return text, nil
@@ -115,9 +116,9 @@ func succeeded(answer *http.Response) bool {
 
 // guardPage makes the nextLink of a page lead to the front door; a page that
 // leads anywhere else is not sent.
-func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error {
+func (g *Gateway) guardPage(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
 	namespace := x.request.Provider.Namespace
-	text, err := g.hold(answer, namespace)
+	text, err := g.hold(answer, namespace, p.Region)
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}
@@ -131,7 +132,7 @@ func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error
 	if page.NextLink == nil {
 		return nil
 	}
-	next, err := g.nextLink(x, p, page.NextLink)
+	next, err := g.nextLink(ctx, x, p, page.NextLink)
 	if err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error()).About("nextLink")
 	}
@@ -146,20 +147,57 @@ func (g *Gateway) guardPage(x *exchange, p proxied, answer *http.Response) error
 // nextLink is the link of a page as the client gets it, "" at the end of the
 // list. That of an operation's result leads to where its provider says, since
 // what was polled is no list.
-func (g *Gateway) nextLink(x *exchange, p proxied, link []byte) (string, error) {
+func (g *Gateway) nextLink(ctx context.Context, x *exchange, p proxied, link []byte) (string, error) {
 	links := fanout.Links{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
-	path := x.request.Path.Escaped()
+	path, bare := x.request.Path.Escaped(), false
 	if text, ok := jsonscan.Text(link); ok && x.request.Class == routing.Poll {
-		var to arm.Path
-		if target, own := g.publicForm(text, p); own && to.Parse(target.EscapedPath()) == nil {
+		if to, own := g.resultPath(p, text); own {
+			bare = to.String() != links.Path && !strings.Contains(text, "?")
 			links.Path, path = to.String(), to.Escaped()
 		}
 	}
-	query, err := links.Query(link)
-	if err != nil || query == "" {
-		return "", err
+	var query string
+	if !bare {
+		var err error
+		if query, err = links.Query(link); err != nil || query == "" {
+			return "", err
+		}
+	}
+	if p.Operation != nil && x.request.Class == routing.Poll {
+		return g.resultLink(ctx, x, p, path, query), nil
 	}
 	return fanout.PublicLink(g.public, path, query), nil
+}
+
+// resultPath is where the next page of an operation's result lies.
+func (g *Gateway) resultPath(p proxied, link string) (to arm.Path, own bool) {
+	if strings.HasPrefix(link, "?") && p.Operation != nil && p.Operation.Target != "" { // of what was asked for
+		asked, _, _ := strings.Cut(p.Operation.Target, "?")
+		return to, to.Parse(asked) == nil
+	}
+	target, own := g.publicForm(link, p)
+	return to, own && to.Parse(target.EscapedPath()) == nil
+}
+
+// resultLink has a client go on with the next page of an operation's result, for
+// which the operation's record counts as well: at its own path, or, where the front
+// door serves no operation there, by a URL that stands for it.
+func (g *Gateway) resultLink(ctx context.Context, x *exchange, p proxied, path, query string) string {
+	next := fanout.PublicLink(g.public, path, query)
+	link := pollingLink{url: next}
+	if target, own := g.publicForm(next, p); own && g.servedAs(x, target) >= asDeclared {
+		link.record = g.operation(x, p, target)
+	} else {
+		link = g.standIn(x, p, "Location", strings.TrimPrefix(next, g.public.Scheme+"://"+g.public.Host))
+	}
+	if link.record == nil {
+		return next
+	}
+	if err := g.store.RecordOperation(ctx, *link.record); err != nil {
+		g.note(x, "the link of a page was not recorded", err)
+		return next
+	}
+	return link.url
 }
 
 // note logs what did not work without being the client's affair.

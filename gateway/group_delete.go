@@ -114,7 +114,8 @@ func (g *Gateway) groupDeletion() operations.GroupDeletion {
 	return operations.GroupDeletion{
 		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
 		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, PerJob: o.PerJob,
-		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, Floor: g.config.Index.PollFloor, Log: g.log,
+		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
+		Floor: g.config.Index.PollFloor, Log: g.log,
 	}
 }
 

@@ -52,7 +52,8 @@ func (g *Gateway) work() map[string]operations.Kind {
 		inventory.MoveJob:         g.kinds.moving,
 		inventory.ValidateMoveJob: operations.MoveValidation{Moving: g.kinds.moving},
 		inventory.VerifyJob: operations.Verification{
-			Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, Region: g.config.Server.Region,
+			Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
+			VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
 		},
 		inventory.FollowJob: g.kinds.following,
 		inventory.FenceJob:  g.kinds.fencing,
@@ -63,7 +64,7 @@ func (g *Gateway) following() operations.Following {
 	index := g.config.Index
 	return operations.Following{
 		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
-		LostAfter: index.LostAfter, Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region,
+		LostAfter: index.LostAfter, Limit: index.FollowLimit, Recheck: index.FollowRecheck, VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
 	}
 }
 
@@ -71,7 +72,8 @@ func (g *Gateway) fencing() operations.Fencing {
 	index := g.config.Index
 	return operations.Fencing{
 		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, SendWithin: index.SendWithin,
-		Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
+		CallLimit: g.config.Upstream.CallTimeout + index.CallMargin,
+		Limit:     index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
 	}
 }
 

@@ -83,7 +83,8 @@ func TestGuardLinks(t *testing.T) {
 		{"Location", at + path, public, 202}, {"Azure-Asyncoperation", at + path, public, 200}, {"Operation-Location", at + path, public, 202},
 		{"Location", foreign, result, 202}, {"Azure-Asyncoperation", foreign, status, 201}, {"Operation-Location", foreign, status, 202},
 		// What is the provider's own, but no client would get to.
-		{"Location", at + "/operations/1", result, 202}, {"Location", at + inSubscription + "/providers/Contoso.Compute/locations/westus/operations/1" + api, result, 202},
+		{"Location", at + "/operations/1", result, 202}, {"Location", at + machines + api, result, 202}, {"Location", at + machinePath("g", "other") + api, result, 202},
+		{"Location", at + inSubscription + "/providers/Contoso.Insight/locations/westus/jobs/1" + api, result, 202},
 		{"Location", at + "/subscriptions/" + tenant + "/providers/Contoso.Compute/operationResults/x", result, 202},
 		{"Location", at + inSubscription + "/providers/Contoso.Unknown/operationResults/x", result, 202},
 		{"Location", at, result, 202}, {"Location", "::", result, 202},
@@ -115,9 +116,14 @@ func TestGuardLinks(t *testing.T) {
 func TestRemembered(t *testing.T) {
 	s := newSite(t, setup{})
 	const poll = inSubscription + "/providers/Contoso.Compute/operationResults/x?t=1"
-	s.guarded(201, http.Header{"Location": {poll}}) // a resource's own
-	if _, err := s.recorded(poll); !errors.Is(err, inventory.ErrNotFound) {
-		t.Errorf("%v", err)
+	itself, plain := machinePath("g", "m")+api, machinePath("g", "m")+"/runCommands/r"+api
+	s.guarded(201, http.Header{"Location": {itself}})
+	s.guarded(202, http.Header{"Location": {itself}})
+	s.guarded(201, http.Header{"Location": {plain}}) // where a resource is
+	for _, link := range []string{itself, plain} {
+		if _, err := s.recorded(link); !errors.Is(err, inventory.ErrNotFound) {
+			t.Errorf("%s: %v", link, err)
+		}
 	}
 	s.guarded(202, http.Header{"Location": {poll}})
 	if record, err := s.recorded(poll); err != nil || record.Method != "PUT" || record.Namespace != "Contoso.Compute" || record.Type != "virtualMachines" || record.APIVersion != "2024-01-01" ||

@@ -287,11 +287,11 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
 		if t := m.declared(refused.Key); t != nil {
-			return m.router.NotRegisteredThere(t.Provider, t.Name, registration.Region).WithStatus(http.StatusBadRequest)
+			return m.router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
 		}
 		for _, q := range m.resources {
 			if q.Provider.Key == registration.Namespace {
-				return routing.NotRegistered(q.Provider, registration.State).WithStatus(http.StatusBadRequest)
+				return m.router.TargetNotRegistered(sub, q.Provider, nil, registration.State, "").WithStatus(http.StatusBadRequest)
 			}
 		}
 		return nil

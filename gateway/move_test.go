@@ -95,9 +95,10 @@ func TestMoveRefusals(t *testing.T) {
 				}
 			}, after: target("")},
 		{name: "no such group", body: moveTo(to+"2", m), status: 400, code: "ResourceGroupNotFound", text: "Resource group 'to2' could not be found.", target: to + "2"},
-		{name: "not registered", body: moveTo(far, workspace), status: 400, code: "MissingSubscriptionRegistration", text: "The subscription is not registered to use namespace 'Contoso.Insight'."},
+		{name: "not registered", body: moveTo(far, workspace), status: 400, code: "MissingSubscriptionRegistration", target: "Contoso.Insight",
+			text: "The target subscription '" + secondSubscription + "' is not registered to use namespace 'Contoso.Insight'. See https://aka.ms/rps-not-found for how to register subscriptions."},
 		{name: "not registered there", body: moveTo(far, workspace), status: 400, code: "MissingRegistrationForLocation",
-			text: "The subscription is not registered for the resource type 'workspaces' in the location 'West US'.", before: func() {
+			text: "The target subscription '" + secondSubscription + "' is not registered for the resource type 'workspaces' in the location 'West US'. Re-register", before: func() {
 				s.ok(200, "POST", inSubscription+"/providers/Contoso.Insight/register"+own, "")
 				s.ok(201, "PUT", workspace+"?api-version=2024-06-01-preview", westus)
 				if _, err := s.store.Register(t.Context(), inventory.RegistrationChange{

@@ -205,7 +205,7 @@ func TestHold(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer := &http.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"26"}, "X-Mine": {"a"}}, Body: io.NopCloser(&zipped)}
-	text, err := s.gateway.hold(answer, "N")
+	text, err := s.gateway.hold(answer, "N", "westus")
 	if err != nil || string(text) != "{}" || len(answer.Header) != 1 || answer.ContentLength != 2 {
 		t.Errorf("%q %v %+v", text, err, answer)
 	}
@@ -217,7 +217,7 @@ func TestHold(t *testing.T) {
 func TestHoldOfWhatIsNotUnderstood(t *testing.T) {
 	s := newSite(t, setup{})
 	answer := &http.Response{Header: http.Header{"Content-Encoding": {"br"}}, Body: readCloser{bytes.NewReader(nil), http.NoBody}}
-	_, err := s.gateway.hold(answer, "N")
+	_, err := s.gateway.hold(answer, "N", "westus")
 	var fault *arm.Error
 	if !errors.As(err, &fault) || fault.Status != 502 {
 		t.Errorf("%v", err)

@@ -118,15 +118,25 @@ func (g *Gateway) ownAnswer(w http.ResponseWriter, r *http.Request, handle ownHa
 // noOwnRoute tells what is missing: a type of one of Portico's own namespaces,
 // templates, which are a matter of deployments, or a route altogether.
 func noOwnRoute(q *routing.Request) *arm.Error {
-	if i, below := q.Path.Own(); below && q.Path.Group() != "" && arm.EqualFold(q.Path.Segment(i), "exportTemplate") {
-		return arm.NewError(arm.InvalidResourceType, "Microsoft.Resources", q.Query.APIVersion).About("resourceType")
+	if i, below := q.Path.Own(); below && q.Path.Group() != "" && ofTemplates(q.Path.Segment(i)) {
+		return arm.NoTemplates(q.Query.APIVersion)
 	}
 	if q.Path.Hops() > 0 {
-		if hop := q.Path.LastHop(); hop.Len() > 0 && routing.OwnNamespace(hop.Namespace()) {
+		hop := q.Path.LastHop()
+		switch {
+		case hop.Len() == 0 || !routing.OwnNamespace(hop.Namespace()):
+		case arm.EqualFold(hop.Namespace(), "Microsoft.Resources") && ofTemplates(hop.Segment(0)):
+			return arm.NoTemplates(q.Query.APIVersion)
+		default:
 			return arm.NewError(arm.InvalidResourceType, hop.Namespace(), q.Query.APIVersion).About("resourceType")
 		}
 	}
 	return q.Unroutable()
+}
+
+// ofTemplates holds for the types and actions that are out of scope here.
+func ofTemplates(segment string) bool {
+	return arm.EqualFold(segment, "deployments") || arm.EqualFold(segment, "exportTemplate")
 }
 
 func methodNotAllowed(m *mux.Router, r *http.Request) *arm.Error {

@@ -20,7 +20,9 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		if !g.began(x, p, o) {
 			return x.request.Unroutable()
 		}
-		g.renew(r.Context(), x, *o)
+		if x.request.Type == nil { // else the path is that of a resource too, and is read for that
+			g.renew(r.Context(), x, *o)
+		}
 		if o.Replays() {
 			return g.replay(w, r, x, p)
 		}
@@ -64,7 +66,7 @@ func (g *Gateway) renew(ctx context.Context, x *exchange, o inventory.Operation)
 // polled gives the client a provider's answer to a poll.
 func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, answer *http.Response) error {
 	if p.Operation != nil && p.Operation.Resource != "" {
-		ended, err := g.ended(answer, x.request.Provider.Namespace)
+		ended, err := g.ended(answer, x.request.Provider.Namespace, p.Region)
 		if err != nil {
 			return err
 		}
@@ -76,11 +78,11 @@ func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p 
 }
 
 // ended reads from a poll's answer whether the operation may be over.
-func (g *Gateway) ended(answer *http.Response, namespace string) (bool, error) {
+func (g *Gateway) ended(answer *http.Response, namespace, region string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
 		return operations.PollEnded(answer.StatusCode, nil), nil
 	}
-	text, err := g.hold(answer, namespace)
+	text, err := g.hold(answer, namespace, region)
 	return err == nil && operations.PollEnded(http.StatusOK, text), err
 }
 

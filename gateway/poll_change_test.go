@@ -171,7 +171,6 @@ func TestPollsInEveryForm(t *testing.T) {
 	}
 	// Some names nobody routes by. They are stood in for.
 	for _, link := range []string{
-		inSubscription + "/providers/Contoso.Script/locations/westus/operations/o", item + "/restart/operationResults/o",
 		inSubscription + "/operationresults/o", "/providers/Contoso.Script/operationResults/o", item + "/operationResults/o?api-version=1&api-version=2",
 	} {
 		p.say("DELETE "+item+api, 202, "", "Location", p.at+link)

@@ -78,15 +78,16 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 	polled := operations.Polled(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.request.Reads()
 	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
+	at := nowhere
+	if own {
+		at = g.servedAs(x, public)
+	}
 	switch {
-	case redirect && name == "Location":
-		if own {
-			sent = public.String()
-		}
+	case redirect && name == "Location" && !own:
 		return pollingLink{header: name, url: sent}, true
-	case own && (!begins && !goesOn || g.served(x, public)):
+	case own && (redirect || at != nowhere || !begins && !goesOn):
 		link = pollingLink{header: name, url: public.String()}
-		if polled {
+		if polled && at == asDeclared || (polled || leadsOn(x, p, status)) && at == asOperation {
 			link.record = g.operation(x, p, public)
 			link.learned = p.Operation == nil && x.request.Reads()
 		}
@@ -94,9 +95,9 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 	case begins:
 		g.log.Info("a polling URL that clients cannot use was replaced", zap.String("header", name),
 			zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
-		return g.standIn(x, p, name, replayable(sent)), true
+		return g.standIn(x, p, name, g.replayable(x, p, name, sent)), true
 	case goesOn:
-		return g.goOn(x, p, name, replayable(sent)), true
+		return g.goOn(x, p, name, g.replayable(x, p, name, sent)), true
 	}
 	return link, false
 }
@@ -107,27 +108,70 @@ func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
 	return operations.PollTarget(link, g.public, p.Endpoint)
 }
 
-// served tells whether the front door serves a URL as what it is to those who
-// may see it: an operation of the same subscription, or of none as well, or the resource that is
-// written to, unless that goes.
-func (g *Gateway) served(x *exchange, link *url.URL) bool {
-	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
-	if fault != nil || arm.Fold(q.Path.Subscription()) != x.subscription() {
-		return false
+// leadsOn tells whether the Location of an answer that names no operation may be
+// where a client goes on with one: some poll that of a finished write, and the end
+// of an operation may name its result.
+func leadsOn(x *exchange, p proxied, status int) bool {
+	if p.Operation != nil {
+		return status >= 200 && status < 400
 	}
-	own := q.Class == routing.Instance && x.request.Method != http.MethodDelete && q.Key() == x.request.Key()
-	return (q.Class == routing.Poll || own) && q.Check(g.router.Map, "") == nil
+	return status >= 200 && status < 300 && !x.request.Reads()
 }
 
-// longestTarget bounds what is kept of a URL.
-const longestTarget = 4096
+// serving is what the front door serves a URL as.
+type serving uint8
+
+const (
+	nowhere     serving = iota // as nothing that a client could poll
+	asItself                   // as the resource that is written to
+	asDeclared                 // as what its type says, unless an operation is recorded by it
+	asOperation                // as an operation alone
+)
+
+// servedAs tells what the front door serves a URL as to those who may see it:
+// an operation of the same subscription, or of none as well, or the resource that is
+// written to, unless that goes. No provider names what is another's.
+func (g *Gateway) servedAs(x *exchange, link *url.URL) serving {
+	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
+	if fault != nil || arm.Fold(q.Path.Subscription()) != x.subscription() || len(link.RequestURI()) > longestPolled {
+		return nowhere
+	}
+	if q.Class == routing.Instance && q.Key() == x.request.Key() && x.request.Class == routing.Instance {
+		if x.request.Method == http.MethodDelete || q.Check(g.router.Map, "") != nil {
+			return nowhere
+		}
+		return asItself
+	}
+	if !q.Pollable() || q.Class != routing.Poll && q.Provider != x.request.Provider {
+		return nowhere
+	}
+	q.Class = routing.Poll
+	switch {
+	case q.Check(g.router.Map, "") != nil:
+		return nowhere
+	case q.Type != nil:
+		return asDeclared
+	}
+	return asOperation
+}
+
+// longestPolled is the longest request target that a client is given to poll: of
+// the 16 KiB that the headers of a request may take, its token needs some.
+const longestPolled = 8 << 10
 
 // replayable is the path and query of a polling URL that can be asked for at its
-// provider's endpoint, whatever host it names; empty where there is none.
-func replayable(sent string) string {
+// provider's endpoint, whatever host it names; empty where there is none, of which
+// the log tells. It may be as long as the headers of an answer, and its path as
+// long as that of a request.
+func (g *Gateway) replayable(x *exchange, p proxied, name, sent string) string {
 	link, err := url.Parse(sent)
 	var path arm.Path
-	if err != nil || link.Opaque != "" || len(sent) > longestTarget || path.Parse(link.EscapedPath()) != nil || strings.ContainsRune(link.RawQuery, ' ') {
+	if err == nil {
+		err = path.Parse(link.EscapedPath())
+	}
+	if err != nil || link.Opaque != "" || strings.ContainsRune(link.RawQuery, ' ') {
+		g.log.Warn("a polling URL cannot be asked for", zap.String("header", name), zap.Int("length", len(sent)),
+			zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
 		return ""
 	}
 	if link.RawQuery == "" {

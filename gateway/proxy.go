@@ -20,8 +20,8 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 		return err
 	}
 	body, contentFault := readContent(x.request, content)
-	if fault := g.checkArguments(r.Context(), x, arm.Location(body.Location)); fault != nil {
-		return fault
+	if err := g.checkArguments(r.Context(), x, arm.Location(body.Location)); err != nil {
+		return err
 	}
 	if contentFault != nil {
 		return contentFault
@@ -42,15 +42,21 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 	return g.carry(w, r, x, proxied{Decision: d, body: body, content: content})
 }
 
-// checkArguments checks the common arguments. Where a type has not the
-// api-version, the fault names the location that is concerned: the content's,
-// else that of the resource.
-func (g *Gateway) checkArguments(ctx context.Context, x *exchange, location string) *arm.Error {
+// checkArguments checks the common arguments, which a poll need not have. Where a
+// type has not the api-version, the fault names the location that is concerned: the
+// content's, else that of the resource.
+func (g *Gateway) checkArguments(ctx context.Context, x *exchange, location string) error {
 	fault := x.request.Check(g.router.Map, location)
-	if fault == nil || fault.Code != arm.NoRegisteredProviderFound || location != "" {
-		return fault
+	if fault == nil {
+		return nil
 	}
-	return x.request.Check(g.router.Map, g.router.StoredLocation(ctx, x.request, x.principal))
+	if polls, err := g.router.FindOperation(ctx, x.request, x.principal); polls || err != nil {
+		return err
+	}
+	if fault.Code == arm.NoRegisteredProviderFound && location == "" {
+		fault = x.request.Check(g.router.Map, g.router.StoredLocation(ctx, x.request, x.principal))
+	}
+	return fault
 }
 
 // proxied is a resolved request with its content.
@@ -172,7 +178,7 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 	case http.StatusNotFound:
 		g.learnAbsence(ctx, x)
 	case http.StatusOK:
-		text, err := g.hold(answer, x.request.Provider.Namespace)
+		text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (g *Gateway) inquire(ctx context.Context, x *exchange, sought routing.Sough
 		if errors.As(err, &fault) {
 			return answer, fault.ARM(namespace)
 		}
-		return answer, arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
+		return answer, arm.Unreachable(namespace, endpoint.Region).Because(err)
 	}
 	if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
 		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)

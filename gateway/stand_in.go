@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"net/http"
@@ -50,7 +49,7 @@ func (g *Gateway) callFor(r *http.Request, x *exchange, p proxied, path, query s
 func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	o := *p.Operation
 	if o.Method == http.MethodPost {
-		return unknownOutcome{arm.NewError(arm.InternalServerError).Saying("The outcome of the operation is unknown: the provider '%s' offers no way to ask for it.", o.Namespace)}
+		return unknownOutcome(o.Namespace)
 	}
 	o, err := g.present(r.Context(), o)
 	if err != nil {
@@ -91,17 +90,13 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 	return g.deliver(r.Context(), w, x, standing, answer)
 }
 
-// unknownOutcome is the end of an action of which nobody can tell what it did.
-// Clients that poll a Location take a 500 for a passing failure, and would go on
-// for ever; but a terminal state in an answer's body ends every poll.
-type unknownOutcome struct{ fault *arm.Error }
-
-func (u unknownOutcome) Error() string { return u.fault.Error() }
-func (u unknownOutcome) Unwrap() error { return u.fault }
-
-// envelope is the error as clients get it.
-func (u unknownOutcome) envelope() []byte {
-	return append(bytes.TrimSuffix(u.fault.Body(), []byte("}")), `,"properties":{"provisioningState":"Failed"}}`...)
+// unknownOutcome is the end of an action of which nobody can tell what it did. No
+// terminal state is true of it, and clients that poll a Location take most errors of
+// a server for passing failures, and would go on for ever; but no client asks again
+// after a 501.
+func unknownOutcome(namespace string) *arm.Error {
+	return arm.NewError(arm.InternalServerError).WithStatus(http.StatusNotImplemented).
+		Saying("The outcome of the operation is unknown: there is nothing at the provider '%s' that tells of it.", namespace)
 }
 
 // standing asks for the resource that an operation works on. It returns no
@@ -161,7 +156,7 @@ func (g *Gateway) endIn(ctx context.Context, o inventory.Operation, answer *http
 	if !found {
 		return g.endInAbsence(o, known && row.FollowPut), nil
 	}
-	text, err := g.hold(answer, o.Namespace)
+	text, err := g.hold(answer, o.Namespace, o.Region)
 	if err != nil {
 		return ending{}, err
 	}

@@ -77,5 +77,5 @@ func TestOperationsOfTheTenantThatNameNothing(t *testing.T) {
 		t.Errorf("the status is %s", word)
 	}
 	acted := p.ok(202, "POST", plan+"/renew"+api, "")
-	p.want(500, "InternalServerError", "GET", p.local(acted.header.Get("Location")), "")
+	p.want(501, "InternalServerError", "GET", p.local(acted.header.Get("Location")), "")
 }

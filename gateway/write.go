@@ -31,14 +31,14 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	x.region = p.Region
 	call := g.outbound(r, x, p, r.Method)
-	call.Since, call.SendWithin = begun, g.config.Index.SendWithin
+	call.Since, call.SendWithin, call.EndWithin = begun, g.config.Index.SendWithin, g.config.Upstream.CallTimeout+g.config.Index.CallMargin
 	answer, err := g.upstream.Do(ctx, call)
 	if err != nil {
 		return g.unanswered(ctx, x, ticket, err)
 	}
 	defer answer.Body.Close()
 
-	text, err := g.hold(answer, x.request.Provider.Namespace)
+	text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
 	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, lastName(x.request.ID()))
 	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode, absent)
 	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
@@ -72,7 +72,7 @@ func tooLarge(err error) bool {
 func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.Ticket, err error) error {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
-		fault = &upstream.Fault{Sent: true, Err: err}
+		fault = &upstream.Fault{Sent: true, Region: x.region, Err: err}
 	}
 	outcome := inventory.Ambiguous
 	if !fault.Sent {

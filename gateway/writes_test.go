@@ -100,13 +100,16 @@ func TestProviderThatIsDown(t *testing.T) {
 	m := s.machine("g", "there", "westus")
 	s.at("westus").server.Close()
 	got := s.want(502, "BadGatewayConnection", "PUT", machinePath("g", "m")+api, westus)
+	got.says(t, "The network connectivity issue encountered for 'Contoso.Compute' in the location 'westus'; cannot fulfill the request.")
 	if got.header.Get("X-Ms-Failure-Cause") != "gateway" {
 		t.Errorf("%v", got.header)
 	}
 	if _, there := s.row(machinePath("g", "m")); there {
 		t.Error("a create that never left has a row")
 	}
-	s.want(502, "BadGatewayConnection", "GET", m+api, "")
+	if got := s.want(502, "BadGatewayConnection", "GET", m+api, ""); !strings.Contains(got.text, `"target":"westus"`) {
+		t.Errorf("%s", got.text)
+	}
 	s.want(502, "BadGatewayConnection", "PATCH", m+api, `{}`)
 	s.want(502, "BadGatewayConnection", "POST", m+"/start"+api, "")
 	s.want(502, "BadGatewayConnection", "DELETE", m+api, "")

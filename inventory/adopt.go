@@ -71,7 +71,7 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 	}
 	return commit(ctx, s, flushed, aboutWrite(row.Subscription, row.Group, "", row.Key), func(t *tx) (AdoptResult, error) {
 		// Writes lock the group first as well, so none can begin meanwhile.
-		group, err := loadGroup(t, lockGroup, row.Subscription, row.Group)
+		group, err := t.group(row.Subscription, row.Group)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			return NoGroup, nil

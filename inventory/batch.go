@@ -90,7 +90,7 @@ func (b *batch) transact() error {
 		b.unreachable = unreached(err) || b.ctx.Err() != nil
 		return err
 	}
-	t := &tx{link: link, places: &b.lane.cache.places, pollFloor: b.lane.pollFloor, singly: b.singly, apart: b.singly || len(b.members) == 1}
+	t := &tx{link: link, locked: newLockedState(), places: &b.lane.cache.places, pollFloor: b.lane.pollFloor, singly: b.singly, apart: b.singly || len(b.members) == 1}
 	written, err := b.runMembers(t)
 	b.changed = append(b.changed, t.changed...)
 	if err == nil && len(b.members) == 1 && written == 0 && (t.wrote || t.failed != nil) {
@@ -144,10 +144,8 @@ func (l *lane) count(written int, d durability) {
 
 // runMembers runs all and returns how many were not refused.
 func (b *batch) runMembers(t *tx) (written int, err error) {
-	if b.lane.dialect.locksRows {
-		if err := b.lock(t); err != nil {
-			return 0, err
-		}
+	if err := b.read(t); err != nil {
+		return 0, err
 	}
 	if len(b.members) > 0 {
 		b.lane.metrics.lock.Observe(time.Since(b.begun).Seconds())
@@ -164,61 +162,62 @@ func (b *batch) runMembers(t *tx) (written int, err error) {
 	return written, nil
 }
 
-// lock locks and loads what the members are about, in the order in which all
-// transactions do: the subscription's own row, if any of them needs that, of
-// each group its own row, likewise, then those of its resources.
-func (b *batch) lock(t *tx) error {
-	queries := b.gates()
-	held := ""
-	for i, m := range b.members {
-		about := m.about
-		ask := func(statement, key string) {
-			queries = append(queries, request{statement, []any{about.subscription, key}})
+// read locks what the members are about, and reads it, in one round trip of
+// which each statement sees what was committed before it began. Locked are, in
+// the order in which all transactions do that, the subscription's own row, its
+// groups, and their resources, as far as a member needs it.
+func (b *batch) read(t *tx) error {
+	queries := b.locks()
+	read := t.locked
+	for _, m := range b.members {
+		of := scopeOf{m.about.subscription, m.about.group}
+		if _, asked := read.scopes[of]; m.about.opens && !asked {
+			queries = append(queries, read.lookUpScope(of))
 		}
-		if (i == 0 || b.members[i-1].about.group != about.group) && b.opens(i) {
-			ask(lockGroup, about.group)
-		}
-		if !about.holds || about.key == held {
-			continue
-		}
-		if about.above != "" {
-			ask(lockResource, about.above)
-		}
-		ask(lockIntents, about.key)
-		ask(lockResource, about.key)
-		held = about.key
 	}
-	return t.check(t.link.fetch(queries))
+	for _, m := range b.members {
+		of := registrationOf{m.about.subscription, m.about.namespace}
+		if _, asked := read.registrations[of]; of.namespace != "" && !asked {
+			queries = append(queries, read.lookUpRegistration(of))
+		}
+	}
+	for _, m := range b.members {
+		if m.about.holds {
+			queries = append(queries, read.lookUpResource(m.about)...)
+		}
+	}
+	return t.lookUp(queries...)
 }
 
-// gates locks the subscription's row and those of its groups, if any member
-// needs that. All members are of one subscription.
-func (b *batch) gates() (queries []request) {
+// locks locks the rows of the subscription and of groups, if any member needs
+// that. What a statement that waits for a lock reads beside the locked row may
+// be of before the wait, so nothing is taken from these. All members are of one
+// subscription then.
+func (b *batch) locks() (queries []lookup) {
+	if !b.lane.dialect.locksRows {
+		return nil
+	}
+	lock := func(statement string, args ...any) {
+		queries = append(queries, lookup{request{statement: statement, args: args}, func(scanner) error { return nil }})
+	}
 	gates, fences := false, false
 	for _, m := range b.members {
 		gates, fences = gates || m.about.gates, fences || m.about.fences
 	}
 	if gates {
-		queries = append(queries, request{lockSubscription, []any{b.members[0].about.subscription}})
+		lock(lockSubscription, b.members[0].about.subscription)
 	}
 	if fences {
-		queries = append(queries, request{lockGroups, []any{b.members[0].about.subscription}})
+		lock(lockGroups, b.members[0].about.subscription)
+	}
+	last := ""
+	for _, m := range b.members {
+		if m.about.opens && m.about.group != last {
+			last = m.about.group
+			lock(lockGroup, m.about.subscription, last)
+		}
 	}
 	return queries
-}
-
-// opens tells whether any member about the group of the one at first, and from
-// there on, locks the group's row.
-func (b *batch) opens(first int) bool {
-	for _, m := range b.members[first:] {
-		if m.about.group != b.members[first].about.group {
-			return false
-		}
-		if m.about.opens {
-			return true
-		}
-	}
-	return false
 }
 
 // member runs one write. An error means that the transaction has to end.
@@ -231,6 +230,9 @@ func (b *batch) member(t *tx, m *write, r *result) error {
 	}
 	*r, t.wrote = result{}, false
 	r.run(m.run, t)
+	if t.wrote && !m.about.holds && !m.about.recordsOnly {
+		t.locked.forget()
+	}
 	if r.err == nil && t.failed != nil {
 		r.err = t.failed // whatever run made of it, the engine will not go on
 	}

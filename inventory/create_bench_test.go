@@ -191,23 +191,22 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 	})
 }
 
-// transact runs one transaction over all writes, which an engine with row locks
-// loads at once.
+// transact runs one transaction over all writes, which are loaded at once.
 func (s *bareStore) transact(ctx context.Context, d durability, writes []Write, run func(*tx, int) error) error {
 	link, err := s.sessions[0].begin(ctx, d)
 	if err != nil {
 		return err
 	}
-	t := &tx{link: link}
-	if s.dialect.locksRows {
-		var queries []request
-		for i := range writes {
-			queries = append(queries,
-				request{lockIntents, []any{"s", writes[i].Key}}, request{lockResource, []any{"s", writes[i].Key}})
-		}
-		if err := link.fetch(queries); err != nil {
-			return err
-		}
+	t := &tx{link: link, locked: newLockedState()}
+	var queries []lookup
+	if d == flushed {
+		queries = append(queries, t.locked.lookUpScope(scopeOf{"s", "rg"}))
+	}
+	for i := range writes {
+		queries = append(queries, t.locked.lookUpResource(aboutResource("s", writes[i].Key))...)
+	}
+	if err := t.lookUp(queries...); err != nil {
+		return err
 	}
 	if d == flushed {
 		if _, err := openScope(t, "s", "rg", false); err != nil {
@@ -244,9 +243,6 @@ func (s *bareStore) begin(t *tx, w *Write, row *Resource, id [16]byte) error {
 
 // load asks what a write has to know of its resource.
 func load(t *tx, w *Write) error {
-	if _, err := collect(t, scanIntent, lockIntents, "s", w.Key); err != nil {
-		return err
-	}
-	_, err := collect(t, scanResource, lockResource, "s", w.Key)
+	_, err := hold(t, "s", w.Key)
 	return err
 }

@@ -120,7 +120,7 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 // into the group.
 func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
 	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
-		g, err := loadGroup(t, lockGroup, j.Subscription, j.Subject)
+		g, err := t.group(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
 			return s.endDeletion(t, j, state, payload)

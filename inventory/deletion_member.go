@@ -51,7 +51,9 @@ func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text stri
 // the caller no longer holds the job.
 func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
 	held := *j
-	err := s.writer.do(ctx, unflushed, aboutGroup(held.Subscription, held.Subject), func(t *tx) error {
+	about := aboutGroup(held.Subscription, held.Subject)
+	about.recordsOnly = true
+	err := s.writer.do(ctx, unflushed, about, func(t *tx) error {
 		var token int64
 		err := t.one(heldToken, held.Subscription, held.ID[:], held.Incarnation[:])(&token)
 		if errors.Is(err, sql.ErrNoRows) || err == nil && token != held.Token {
@@ -81,8 +83,10 @@ func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, member
 // TellDeletion keeps what a provider said of a resource whose accepted delete
 // failed, for the deletion of its group, if there is one under way.
 func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
-	return s.writer.do(ctx, unflushed, aboutGroup(sub, group), func(t *tx) error {
-		g, err := loadGroup(t, lockGroup, sub, group)
+	about := aboutGroup(sub, group)
+	about.recordsOnly = true
+	return s.writer.do(ctx, unflushed, about, func(t *tx) error {
+		g, err := t.group(sub, group)
 		if errors.Is(err, ErrNotFound) || err == nil && g.State != GroupDeleting {
 			return nil
 		}

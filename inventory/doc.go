@@ -29,25 +29,33 @@
 // By these numbers tests name the rule without which they fail; package gateway
 // and package operations keep those that concern requests and jobs.
 //
-//   - R1: a write leaves only after its intent is durable, once, and not past the
-//     time that the intent gives it.
+//   - R1: a write leaves only after its intent is durable, and once: its first byte
+//     not past the time that the intent gives it, its last not past the intent's
+//     end.
 //   - R2: an intent and the end of its group lock the group's row; a group ends
-//     only where neither a row, nor a stray, nor an open intent is left.
+//     only where neither a row, nor a stray, nor a call that may be running is left.
 //   - R3: a definite answer settles before its client has it. Losing the settle
-//     leaves the intent open.
+//     leaves the intent open. A 404 to a DELETE is definite only where it speaks of
+//     the resource; any other flags the row.
 //   - R4: an intent ends by knowledge or by time, which flags the row. A refused
 //     create takes along only the row that it made and nothing else touched.
-//   - R5: an answer is proof only if no opposing write was open meanwhile. Only a
-//     GET lifts the flag. Nothing opposes a PATCH but a DELETE, which it does not.
+//   - R5: an answer is proof only if no opposing write was open meanwhile, nor its
+//     operation followed. Only a GET lifts the flag. Nothing opposes a PATCH but a
+//     DELETE, which it does not. What a GET shows is shown at once, proof or not.
 //   - R6: a follow ends by flagging the row; a GET that shows a terminal state or
-//     nothing is the one end of both.
+//     nothing is the one end of both. It ends when Portico's own poll shows a
+//     terminal state. Where own polls know of no such operation, again and again,
+//     or a newer one takes its place, it is lost: for the late-write window it then
+//     counts as a write without an answer. What a client's poll shows ends nothing.
 //   - R7: generations decide. An answer settles while its own intent is open, a
 //     GET while the row is of the generation that was read before. Where a row's is
 //     no longer that of the intent, writes overlapped, and what the last of them
 //     made is asked for.
 //   - R8: what Portico writes by itself is an intent like a client's.
-//   - R9: what a client sees settles before it sees it. Another place is refused
-//     by a row that is not plainly alive only after its provider was asked.
+//   - R9: what a client sees has Portico ask by itself before the client sees it.
+//     Absence is what its own GET says, under its own identity, in words that speak
+//     of the resource. Another place is refused by a row that is not plainly alive
+//     only after its provider was asked.
 //   - R10: when a parent goes, all below it is flagged and asked for.
 //   - R11: caches serve reads alone, and what says "nothing there" from a cached
 //     place is checked against the store.
@@ -58,6 +66,10 @@
 //     wherever coverage is missing.
 //   - R15: a move waits for the writes before it, and lets none in until the fate of
 //     all that moves is known; what is on its way proves nothing by a GET.
+//   - R16: a group ends over writes of unknown fate, and over rows that only these
+//     keep from being gone. Each leaves a [Fence] on its ID until it can no longer
+//     be applied: nothing is made or adopted under a fence, and what lands there,
+//     which can only be a PUT of the group that has gone, is deleted.
 //
 // # Subscriptions
 //

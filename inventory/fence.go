@@ -131,7 +131,7 @@ func (t *tx) fence(g Group, ids map[string]string) error {
 		if err := t.later(deleteIntent, g.Subscription, intentKey, f.Intent[:]); err != nil {
 			return err
 		}
-		if err := t.watchFence(g.Subscription, f.Key); err != nil {
+		if err := t.watchFence(f); err != nil {
 			return err
 		}
 	}
@@ -148,10 +148,10 @@ func resourceKey(intentKey string) string {
 
 func fenceID(key string) [16]byte { return JobID(FenceJob, key) }
 
-// watchFence has the fences on an ID watched.
-func (t *tx) watchFence(sub, key string) error {
+// watchFence has a fence watched, with the others on its ID.
+func (t *tx) watchFence(f Fence) error {
 	job := Job{
-		Subscription: sub, ID: fenceID(key), Kind: FenceJob, Subject: key,
+		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
 		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
 	}
 	return t.later(putJob, job.insertion(t.now)...)

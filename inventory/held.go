@@ -1,9 +1,6 @@
 package inventory
 
-import (
-	"errors"
-	"slices"
-)
+import "slices"
 
 // held is one resource within a writing transaction: what the store has of it,
 // and the way from there to what settle makes of it.
@@ -20,20 +17,23 @@ type held struct {
 // engine that locks rows shows none that came while this waited for others, but
 // those gave the row a new generation, and spoiled what they oppose.
 func hold(t *tx, sub, key string) (*held, error) {
-	h := &held{subscription: sub, key: key}
-	t.ahead(lockResource, sub, key)
-	var err error
-	if h.open, err = collect(t, scanIntent, lockIntents, sub, key); err != nil {
-		return nil, err
+	h, of := &held{subscription: sub, key: key}, resourceOf{sub, key}
+	if open, row, known := t.locked.take(of); known {
+		h.open, h.row = open, row
+		return h, nil
 	}
-	row, err := loadResource(t, lockResource, sub, key)
-	switch {
-	case err == nil:
-		h.row = &row
-	case !errors.Is(err, ErrNotFound):
-		return nil, err
-	}
-	return h, nil
+	return h, t.lookUp(
+		lookup{lockIntentsOf(of), func(scan scanner) error {
+			in, err := scanIntent(scan)
+			h.open = append(h.open, in)
+			return err
+		}},
+		lookup{lockResourceOf(of), func(scan scanner) error {
+			row, err := scanResource(scan)
+			h.row = &row
+			return err
+		}},
+	)
 }
 
 func (h *held) state() state {
@@ -93,9 +93,9 @@ func (h *held) storeIntents(t *tx, open []intent) error {
 		var err error
 		switch {
 		case i < 0:
-			err = t.later(deleteIntent, h.subscription, h.key, before.id[:])
+			err = t.changeOne(deleteIntent, h.subscription, h.key, before.id[:])
 		case open[i].spoiled != before.spoiled || open[i].ended != before.ended:
-			err = t.later(markIntent, flag(open[i].spoiled), flag(open[i].ended), h.subscription, h.key, before.id[:])
+			err = t.changeOne(markIntent, flag(open[i].spoiled), flag(open[i].ended), h.subscription, h.key, before.id[:])
 		}
 		if err != nil {
 			return err
@@ -109,7 +109,7 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 	case now == nil && h.row == nil:
 		return nil
 	case now == nil:
-		if err := t.later(deleteResource, h.subscription, h.key); err != nil {
+		if err := t.changeOne(deleteResource, h.subscription, h.key); err != nil {
 			return err
 		}
 		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {

@@ -103,8 +103,9 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, w.above(), w.Key), func(t *tx) (Ticket, error) {
-		t.registrationAhead(w.Subscription, w.Namespace)
+	about := aboutWrite(w.Subscription, w.Group, w.above(), w.Key)
+	about.namespace = w.Namespace
+	return commit(ctx, s, flushed, about, func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
 			return Ticket{}, err
@@ -135,7 +136,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 }
 
 func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
-	group, err := t.scope(w.Subscription, w.Group, w.Kind == Delete)
+	group, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return incarnation, w.admittedBy(nil)
@@ -191,7 +192,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 	if above == "" {
 		return nil, nil
 	}
-	parent, err := loadResource(t, lockResource, w.Subscription, above)
+	parent, err := t.row(w.Subscription, above)
 	switch {
 	case errors.Is(err, ErrNotFound):
 		return ErrParentNotFound, nil
@@ -221,7 +222,7 @@ func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}
-	err := t.later(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
+	err := t.changeOne(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
 		w.APIVersion, w.Sender, added.generation[:], flag(added.made), flag(added.spoiled),
 		flag(added.ended), micros(sendBy), added.notAfter, added.ends)
 	ticket.Made = added.made

@@ -42,6 +42,8 @@ type Job struct {
 	ID           [16]byte
 	Kind         string // "verify", "follow", "sweep", …
 	Subject      string // what it works on: a resource's key, a subscription, …
+	// Region is the one whose answers the work depends on; empty: no single one.
+	Region string
 	// Incarnation is random and new with every job, also with one that is made
 	// again under the ID of an earlier one.
 	Incarnation [16]byte
@@ -129,14 +131,14 @@ const (
 func shardOf(id [16]byte) int64 { return int64(id[0] % jobShards) }
 
 const (
-	jobColumns = `subscription, id, kind, subject, incarnation, state, due, owner, token, until, attempts, payload, created, changed`
+	jobColumns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed`
 
 	// An ended job gives way to a new one of its ID.
-	insertJob = `INSERT INTO jobs (` + jobColumns + `, shard) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	insertJob = `INSERT INTO jobs (` + jobColumns + `, shard) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, id) DO `
 	addJob = insertJob + replaceJob + ` WHERE jobs.shard < 0`
 	// replaceJob takes the job from its holder.
-	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, incarnation = excluded.incarnation,
+	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, region = excluded.region, incarnation = excluded.incarnation,
 		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
 		shard = excluded.shard`
@@ -153,7 +155,7 @@ func scanJob(scan scanner) (Job, error) {
 		id, incarnation              []byte
 		due, until, created, changed int64
 	)
-	err := scan(&j.Subscription, &id, &j.Kind, &j.Subject, &incarnation, &j.State, &due, &j.Owner, &j.Token, &until,
+	err := scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.Region, &incarnation, &j.State, &due, &j.Owner, &j.Token, &until,
 		&j.Attempts, &j.Payload, &created, &changed)
 	copy(j.ID[:], id)
 	copy(j.Incarnation[:], incarnation)
@@ -165,7 +167,7 @@ func scanJob(scan scanner) (Job, error) {
 // job that nobody holds yet.
 func (j Job) insertion(now time.Time) []any {
 	return []any{
-		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Incarnation[:], JobWaiting, micros(j.Due),
+		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], JobWaiting, micros(j.Due),
 		"", 0, 0, 0, j.Payload, micros(now), micros(now), shardOf(j.ID),
 	}
 }

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"strings"
 	"testing"
 	"time"
 )
@@ -36,5 +37,27 @@ func TestElapsedIsByTheFasterClock(t *testing.T) {
 	awoken := now.Round(0).Add(time.Hour) // no monotonic reading
 	if got := elapsed(now, awoken); got < time.Hour {
 		t.Errorf("%v", got)
+	}
+}
+
+// A claim reads no more than what it may take, however many jobs are due.
+func TestClaimsUseTheirIndexes(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	for statement, index := range map[string]string{dueJobs: "jobs_by_due", dueInRegion: "jobs_by_region", nextJobRegion: "jobs_by_region"} {
+		args := make([]any, strings.Count(statement, "?"))
+		for i := range args {
+			args[i] = 1
+		}
+		plan, err := collect(s.read(t.Context()), func(scan scanner) (detail string, err error) {
+			var id, parent, unused int
+			err = scan(&id, &parent, &unused, &detail)
+			return detail, err
+		}, "EXPLAIN QUERY PLAN "+statement, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan) != 1 || !strings.Contains(plan[0], "SEARCH jobs USING") || !strings.Contains(plan[0], index+" ") {
+			t.Errorf("%s: %q", statement, plan)
+		}
 	}
 }

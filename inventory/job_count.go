@@ -8,7 +8,8 @@ import (
 const (
 	countJobs = `SELECT COUNT(*) FROM jobs WHERE shard = ? AND kind = ?`
 	countDue  = `SELECT COUNT(*), COALESCE(MIN(due), 0) FROM jobs WHERE shard = ? AND kind = ? AND due <= ?`
-	countOld  = `SELECT COUNT(*) FROM jobs WHERE shard = ? AND kind = ? AND created <= ?`
+	countLong = `SELECT COALESCE(SUM(CASE WHEN created <= ? THEN 1 ELSE 0 END), 0), COALESCE(SUM(CASE WHEN attempts > ? THEN 1 ELSE 0 END), 0)
+		FROM jobs WHERE shard = ? AND kind = ?`
 	oldJobs   = `SELECT subscription, id FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
 	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
 )
@@ -20,7 +21,12 @@ type JobCounts struct {
 	Overdue int           // due for longer than was asked for
 	Oldest  time.Duration // how long the first of them has been due
 	Old     int           // made longer ago than was asked for
+	PutOff  int           // attempted more than ManyAttempts times in vain
 }
+
+// ManyAttempts is how often work may come to nothing in a row before it counts as
+// put off.
+const ManyAttempts = 20
 
 // CountJobs counts the jobs of a kind that have not ended: those that have been
 // due for longer than overdue, and those that were made longer ago than old.
@@ -29,7 +35,7 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 	from, now := s.read(ctx), s.dialect.now()
 	first := int64(0)
 	for shard := range jobShards {
-		var all, ready, late, aged int
+		var all, ready, late, aged, vain int
 		var due int64
 		if err := from.one(countJobs, shard, kind)(&all); err != nil {
 			return JobCounts{}, err
@@ -45,7 +51,7 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 				return JobCounts{}, err
 			}
 		}
-		if err := from.one(countOld, shard, kind, micros(now.Add(-old)))(&aged); err != nil {
+		if err := from.one(countLong, micros(now.Add(-old)), ManyAttempts, shard, kind)(&aged, &vain); err != nil {
 			return JobCounts{}, err
 		}
 		if late > 0 && (first == 0 || due < first) {
@@ -53,6 +59,7 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 		}
 		counts.All, counts.Due = counts.All+all, counts.Due+ready
 		counts.Overdue, counts.Old = counts.Overdue+late, counts.Old+aged
+		counts.PutOff += vain
 	}
 	if first != 0 {
 		counts.Oldest = now.Sub(moment(first))

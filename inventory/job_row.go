@@ -48,6 +48,8 @@ type FollowProgress struct {
 	// them at MissingSince.
 	Missing      int       `json:"missing,omitempty"`
 	MissingSince time.Time `json:"missingSince,omitzero"`
+	// RefusedSince is since when questions with the row's api-version are refused.
+	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
 // String is the payload as it is stored.
@@ -69,6 +71,8 @@ type Verify struct {
 // VerifyProgress is what operators see of a verification.
 type VerifyProgress struct {
 	Outcome string `json:"outcome,omitempty"` // of the latest question, a sentence
+	// RefusedSince is since when questions with the row's api-version are refused.
+	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
 func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
@@ -118,7 +122,7 @@ func (h *held) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
 func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
 	switch {
 	case now && !before:
-		return verify(t, h.subscription, h.key)
+		return verify(t, h.subscription, h.key, h.region())
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
@@ -128,10 +132,21 @@ func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
 	return nil
 }
 
+// region is where the resource is held, once its row is stored.
+func (h *held) region() string {
+	switch {
+	case h.row != nil:
+		return h.row.Region
+	case h.made != nil:
+		return h.made.Region
+	}
+	return ""
+}
+
 // verify has a flagged row asked for.
-func verify(t *tx, sub, key string) error {
+func verify(t *tx, sub, key, region string) error {
 	job := Job{
-		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key,
+		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
 		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
 	}
 	return t.later(putJob, job.insertion(t.now)...)
@@ -165,7 +180,7 @@ func (h *held) follow(t *tx, kind WriteKind, fresh *accepted) error {
 		}
 	}
 	job := Job{
-		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key,
+		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
 		Incarnation: incarnation, Due: t.now.Add(pause), Payload: follow.String(),
 	}
 	return t.later(putJob, job.insertion(t.now)...)
@@ -179,13 +194,20 @@ func (h *held) dropJob(t *tx, id [16]byte) error {
 func doubtBelow(t *tx, sub, key string) error {
 	from, to := below(key)
 	fresh := newID()
-	children, err := collect(t, scanText, doubtChildren, fresh[:], sub, from, to)
+	type child struct{ key, region string }
+	children, err := collect(t, func(scan scanner) (c child, err error) {
+		err = scan(&c.key, &c.region)
+		return c, err
+	}, doubtChildren, fresh[:], sub, from, to)
 	if err != nil {
 		return err
 	}
-	for _, child := range children {
-		t.changed = append(t.changed, t.places.at(child))
-		if err := verify(t, sub, child); err != nil {
+	if len(children) > 0 {
+		t.locked.forget()
+	}
+	for _, c := range children {
+		t.changed = append(t.changed, t.places.at(c.key))
+		if err := verify(t, sub, c.key, c.region); err != nil {
 			return err
 		}
 	}

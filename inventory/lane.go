@@ -25,6 +25,12 @@ type subject struct {
 	// above, if there is a key.
 	holds bool
 	above string
+	// namespace is the one of which the registration admits the write; empty: none
+	// has to.
+	namespace string
+	// recordsOnly: it changes jobs, operations and the like, and nothing that a
+	// transaction reads behind its locks; see lockedState.
+	recordsOnly bool
 	// alone: it shares its transaction with no other write, as it locks what has
 	// no place in their order.
 	alone bool
@@ -39,14 +45,14 @@ func aboutGroup(sub, group string) subject {
 // group is read from the key.
 func aboutResource(sub, key string) subject {
 	s := aboutJob(sub, key)
-	s.holds = true
+	s.holds, s.recordsOnly = true, false
 	return s
 }
 
 // aboutJob is the subject of a write that locks a job, in the place of what the
 // job works on.
 func aboutJob(sub, key string) subject {
-	s := subject{subscription: arm.Fold(sub), key: arm.Fold(key)}
+	s := subject{subscription: arm.Fold(sub), key: arm.Fold(key), recordsOnly: true}
 	s.group = groupOf(s.key).Name
 	return s
 }
@@ -82,8 +88,11 @@ func aboutLock(sub, group string) subject {
 // subscriptions, of which it is stored with one.
 func aboutScopes(sub string) subject { return subject{subscription: arm.Fold(sub), alone: true} }
 
-// aboutSubscription is the subject of a write that locks neither.
-func aboutSubscription(sub string) subject { return subject{subscription: arm.Fold(sub)} }
+// aboutSubscription is the subject of a write that locks neither, and changes
+// nothing but records of its own.
+func aboutSubscription(sub string) subject {
+	return subject{subscription: arm.Fold(sub), recordsOnly: true}
+}
 
 func (s subject) compare(other subject) int {
 	return cmp.Or(cmp.Compare(s.group, other.group), cmp.Compare(s.key, other.key))

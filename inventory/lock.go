@@ -210,7 +210,6 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 // was opened.
 func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, error) {
 	// Whoever deletes the group holds its row, so one of the two sees the other.
-	t.scopes = nil
 	if group != "" {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
 		switch {
@@ -305,7 +304,7 @@ func (w *Write) admittedByLocks(t *tx) error {
 	if w.OfGroupDelete {
 		return nil
 	}
-	g, err := t.scope(w.Subscription, w.Group, w.Kind == Delete)
+	g, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) erro
 		})
 	}
 	return s.writer.do(ctx, unflushed, aboutGroup(l.Subscription, group), func(t *tx) error {
-		_, err := loadGroup(t, lockGroup, l.Subscription, group)
+		_, err := t.group(l.Subscription, group)
 		if errors.Is(err, ErrNotFound) {
 			return nil
 		}

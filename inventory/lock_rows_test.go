@@ -33,11 +33,11 @@ func (l lockSpyLink) note(statement string) {
 	}
 }
 
-func (l lockSpyLink) fetch(queries []request) error {
+func (l lockSpyLink) lookUp(queries []lookup) error {
 	for _, q := range queries {
 		l.note(q.statement)
 	}
-	return l.link.fetch(queries)
+	return l.link.lookUp(queries)
 }
 
 func (l lockSpyLink) one(statement string, args ...any) scanner {

@@ -172,7 +172,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 			return err
 		}
 	}
-	if err := verify(t, moved.Subscription, moved.Key); err != nil {
+	if err := verify(t, moved.Subscription, moved.Key, moved.Region); err != nil {
 		return err
 	}
 	for kind, followed := range map[WriteKind]bool{Put: row.FollowPut, Delete: row.FollowDelete} {

@@ -179,7 +179,7 @@ func (t *tx) notify(sub string, targets announced) error {
 			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
 		}
 		jobs = append(jobs, Job{
-			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Due: t.now, Payload: payload.String(),
+			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.now, Payload: payload.String(),
 		})
 	}
 	// In the order in which claims lock them.

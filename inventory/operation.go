@@ -72,6 +72,7 @@ const (
 	renewOperation  = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
 	learnOperation  = overwriteOperation + ` WHERE operations.until <= ?`
 	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
+	selectEither    = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
 	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
@@ -122,17 +123,21 @@ func (o Operation) columns(t *tx) []any {
 // Operation returns what was recorded for a polling URL, or ErrNotFound, also
 // when the record has expired.
 func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
+	o, err := scanOperation(s.read(ctx).one(selectOperation, arm.Fold(sub), token, micros(s.dialect.now())))
+	if errors.Is(err, sql.ErrNoRows) {
+		return Operation{}, ErrNotFound
+	}
+	return o, err
+}
+
+func scanOperation(scan scanner) (Operation, error) {
 	var (
 		o              Operation
 		follow         []byte
 		created, until int64
 	)
-	err := s.read(ctx).one(selectOperation, arm.Fold(sub), token, micros(s.dialect.now()))(
-		&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
+	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
 		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn)
-	if errors.Is(err, sql.ErrNoRows) {
-		return Operation{}, ErrNotFound
-	}
 	copy(o.Follow[:], follow)
 	o.Created, o.Until = moment(created), moment(until)
 	return o, err
@@ -141,15 +146,24 @@ func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, er
 // OperationOf is Operation as a caller has it: the caller's own record, where that
 // is one of several of the URL.
 func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
-	first, err := s.Operation(ctx, sub, token)
-	if err != nil && !errors.Is(err, ErrNotFound) || err == nil && !first.anybodys() && first.BelongsTo(tenant, object) {
-		return first, err
+	known, err := collect(s.read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), micros(s.dialect.now()))
+	switch {
+	case err != nil:
+		return Operation{}, err
+	case len(known) == 0:
+		return Operation{}, ErrNotFound
 	}
-	shared, sharedErr := s.Operation(ctx, sub, sharedToken(token, tenant, object))
-	if errors.Is(sharedErr, ErrNotFound) {
-		return first, err
+	for _, o := range known {
+		if !o.anybodys() && o.BelongsTo(tenant, object) && o.Token == token {
+			return o, nil
+		}
 	}
-	return shared, sharedErr
+	for _, o := range known {
+		if o.Token != token {
+			return o, nil
+		}
+	}
+	return known[0], nil
 }
 
 // ForgetOperations deletes at most limit expired records and returns how many

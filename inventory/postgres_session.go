@@ -48,19 +48,13 @@ func (s *postgresSession) begin(ctx context.Context, d durability) (link, error)
 		s.conn, s.planned = conn, time.Now()
 	}
 	l := &postgresLink{session: s, ctx: ctx}
-	if err := l.later(postgresBegin); err != nil {
-		return nil, err
-	}
+	l.waiting = append(l.waiting, request{statement: postgresBegin})
 	if now := time.Now(); now.Sub(s.planned) >= planAge {
-		if err := l.later(postgresReplan); err != nil {
-			return nil, err
-		}
+		l.waiting = append(l.waiting, request{statement: postgresReplan})
 		s.planned = now
 	}
 	if d == unflushed {
-		if err := l.later(postgresUnflushed); err != nil {
-			return nil, err
-		}
+		l.waiting = append(l.waiting, request{statement: postgresUnflushed})
 	}
 	if !s.clock.stale(clockFresh) {
 		return l, nil // sent with the first statement
@@ -94,8 +88,6 @@ type postgresLink struct {
 	ctx     context.Context
 
 	waiting []request // statements that nobody asked the outcome of
-	next    *request  // the query announced by ahead
-	known   map[question]reply
 }
 
 // reply is what a query returned.
@@ -104,38 +96,30 @@ type reply struct {
 	affected int64
 }
 
-// question is a query of a subscription and a key.
-type question struct{ statement, subscription, key string }
-
-// question tells whether a request is one.
-func (r request) question() (q question, ok bool) {
-	if len(r.args) != 2 {
-		return q, false
-	}
-	q.statement = r.statement
-	if q.subscription, ok = r.args[0].(string); !ok {
-		return q, false
-	}
-	q.key, ok = r.args[1].(string)
-	return q, ok
-}
-
-func (l *postgresLink) fetch(queries []request) error {
-	if len(queries) == 0 {
-		return nil
-	}
-	_, err := l.send(queries)
-	return err
-}
-
-func (l *postgresLink) forget() { l.known = nil }
-
-func (l *postgresLink) later(statement string, args ...any) error {
-	l.waiting = append(l.waiting, request{statement, args})
+func (l *postgresLink) later(r request) error {
+	l.waiting = append(l.waiting, r)
 	return nil
 }
 
-func (l *postgresLink) ahead(statement string, args ...any) { l.next = &request{statement, args} }
+func (l *postgresLink) lookUp(queries []lookup) error {
+	if len(queries) == 0 {
+		return nil
+	}
+	asked := make([]request, len(queries))
+	for i, q := range queries {
+		asked[i] = q.request
+	}
+	replies, err := l.send(asked...)
+	if err != nil {
+		return err
+	}
+	for i, q := range queries {
+		if err := replies[i].each(q.row); err != nil {
+			return classify(l.ctx, err)
+		}
+	}
+	return nil
+}
 
 func (l *postgresLink) one(statement string, args ...any) scanner {
 	return func(dest ...any) error {
@@ -155,9 +139,13 @@ func (l *postgresLink) each(row func(scanner) error, statement string, args ...a
 	if err != nil {
 		return err
 	}
+	return classify(l.ctx, a.each(row))
+}
+
+func (a reply) each(row func(scanner) error) error {
 	for _, values := range a.rows {
 		if err := row(func(dest ...any) error { return assignAll(dest, values) }); err != nil {
-			return classify(l.ctx, err)
+			return err
 		}
 	}
 	return nil
@@ -211,72 +199,53 @@ func (l *postgresLink) flush() error {
 	if len(l.waiting) == 0 {
 		return nil
 	}
-	last := l.waiting[len(l.waiting)-1]
-	l.waiting = l.waiting[:len(l.waiting)-1]
-	_, err := l.exec(last.statement, last.args...)
+	_, err := l.send()
 	return err
 }
 
-// ask runs a statement after all that waits, and before what was announced.
+// ask runs a statement after all that waits.
 func (l *postgresLink) ask(statement string, args []any) (reply, error) {
-	asked := request{statement, args}
-	q, ok := asked.question()
-	if known, found := l.known[q]; ok && found {
-		delete(l.known, q)
-		l.next = nil
-		return known, nil
+	replies, err := l.send(request{statement: statement, args: args})
+	if err != nil {
+		return reply{}, err
 	}
-	var further []request
-	if l.next != nil {
-		further = append(further, *l.next)
-		l.next = nil
-	}
-	return l.send(further, asked)
+	return replies[0], nil
 }
 
-// send runs what waits, then what is asked, and then the queries whose answers
-// are kept, in one round trip. It returns the answer to what is asked.
-func (l *postgresLink) send(kept []request, asked ...request) (last reply, err error) {
-	all := slices.Concat(l.waiting, asked, kept)
+// send runs what waits, and then what is asked, in one round trip. It returns
+// the answers to what is asked.
+func (l *postgresLink) send(asked ...request) (replies []reply, err error) {
 	var batch pgx.Batch
-	for _, r := range all {
+	for _, r := range slices.Concat(l.waiting, asked) {
 		batch.Queue(l.session.text(r.statement), arguments(r.args)...)
 	}
 	results := l.session.conn.SendBatch(l.ctx, &batch)
-	err = l.receive(results, asked, kept, &last)
+	replies, err = l.receive(results, len(asked))
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
 	l.waiting = l.waiting[:0]
-	return last, classify(l.ctx, err)
+	return replies, classify(l.ctx, err)
 }
 
-func (l *postgresLink) receive(results pgx.BatchResults, asked, kept []request, last *reply) (err error) {
-	for range l.waiting {
-		if _, err := results.Exec(); err != nil {
-			return err
+func (l *postgresLink) receive(results pgx.BatchResults, asked int) (replies []reply, err error) {
+	for _, r := range l.waiting {
+		tag, err := results.Exec()
+		if err == nil {
+			err = r.judge(tag.RowsAffected())
+		}
+		if err != nil {
+			return nil, err
 		}
 	}
 	for range asked {
-		if *last, err = read(results); err != nil {
-			return err
-		}
-	}
-	for _, r := range kept {
 		answer, err := read(results)
 		if err != nil {
-			return err
+			return nil, err
 		}
-		q, ok := r.question()
-		if !ok {
-			continue
-		}
-		if l.known == nil {
-			l.known = map[question]reply{}
-		}
-		l.known[q] = answer
+		replies = append(replies, answer)
 	}
-	return nil
+	return replies, nil
 }
 
 func read(results pgx.BatchResults) (reply, error) {

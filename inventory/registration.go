@@ -120,31 +120,18 @@ func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, 
 	return collect(s.read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
 
-// registrationOf names a registration. All of it is folded.
-type registrationOf struct{ subscription, namespace string }
-
-// registrationAhead has the state of a namespace come with the next query.
-func (t *tx) registrationAhead(sub, namespace string) {
-	if _, known := t.registered[registrationOf{sub, namespace}]; namespace != "" && !known {
-		t.ahead(selectRegistration, sub, namespace)
-	}
-}
-
 // registration is the state of a namespace, read once for all members of the
 // transaction.
 func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
 	of := registrationOf{sub, namespace}
-	if state, known := t.registered[of]; known {
+	if state, known := t.locked.registrations[of]; known {
 		return state, nil
 	}
 	r, err := loadRegistration(t, sub, namespace)
 	if err != nil {
 		return 0, err
 	}
-	if t.registered == nil {
-		t.registered = map[registrationOf]RegistrationState{}
-	}
-	t.registered[of] = r.State
+	t.locked.registrations[of] = r.State
 	return r.State, nil
 }
 

@@ -120,7 +120,7 @@ const (
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
-	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key`
+	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
 // The bits of the column following.
@@ -167,7 +167,7 @@ func (r *Resource) insert(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.later(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+	return t.changeOne(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
 		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed), arm.Fold(r.Name))
 }
@@ -177,7 +177,7 @@ func (r *Resource) update(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.later(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
+	return t.changeOne(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
 		r.ProvisioningState, r.APIVersion, details, micros(r.Changed), r.Subscription, r.Key)
 }
 

@@ -1,9 +1,6 @@
 package inventory
 
-import (
-	"database/sql"
-	"errors"
-)
+import "errors"
 
 // ErrSubscriptionNotFound refuses what concerns a subscription that does not
 // exist, or that is Deleted.
@@ -41,29 +38,37 @@ const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subs
 		EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
 	FROM resource_groups WHERE subscription = ? AND key = ?` + lockSuffix
 
+// lockScopeOf asks for a group. As Deleted, a subscription that is not there
+// refuses everything.
+func lockScopeOf(of scopeOf) request {
+	return request{statement: lockScope, args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.group}}
+}
+
+func scanScope(scan scanner) (s scopeState, err error) {
+	locked := false
+	s.group, err = scanGroup(func(dest ...any) error { return scan(append(dest, &s.state, &locked)...) })
+	s.found, s.group.locked = err == nil, locked
+	return s, err
+}
+
 // openScope locks the group that a write is about, after its subscription
 // admits the write. Without such a group it returns ErrNotFound. sub and name
 // are folded.
 func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
-	// As Deleted, a subscription that is not there refuses everything.
-	state := Deleted
-	locked := false
-	group, err := scanGroup(func(dest ...any) error {
-		return t.one(lockScope, sub, Deleted, sub, sub, name)(append(dest, &state, &locked)...)
-	})
-	group.locked = locked
-	if errors.Is(err, sql.ErrNoRows) {
-		if state, err = stateOf(t, sub); err == nil {
-			err = ErrNotFound
-		}
+	s, err := t.scope(scopeOf{sub, name})
+	if err == nil && !s.found {
+		s.state, err = stateOf(t, sub)
 	}
-	if err != nil && !errors.Is(err, ErrNotFound) {
+	if err != nil {
 		return Group{}, err
 	}
-	if refusal := state.admits(deletes); refusal != nil {
+	if refusal := s.state.admits(deletes); refusal != nil {
 		return Group{}, refusal
 	}
-	return group, err
+	if !s.found {
+		return Group{}, ErrNotFound
+	}
+	return s.group, nil
 }
 
 func stateOf(t *tx, sub string) (SubscriptionState, error) {

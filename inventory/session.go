@@ -19,14 +19,9 @@ type link interface {
 	exec(statement string, args ...any) (int64, error)
 	// later runs a statement whose outcome nobody looks at, at the latest before
 	// the next query or the commit. That then tells of its failure.
-	later(statement string, args ...any) error
-	// fetch asks queries, of a subscription and a key each, before they are
-	// needed. Each answer is given once; forget drops those that are left.
-	fetch(queries []request) error
-	forget()
-	// ahead says which query comes after the next one, for both to be sent at
-	// once. Any other is right too.
-	ahead(statement string, args ...any)
+	later(r request) error
+	// lookUp asks queries, one after the other, in one round trip.
+	lookUp(queries []lookup) error
 	// flush runs what was left for later.
 	flush() error
 	// commit ends the transaction. An error leaves open whether it was
@@ -39,4 +34,15 @@ type link interface {
 type request struct {
 	statement string
 	args      []any
+	// presumed: it changes one row, of which the transaction has read that it is
+	// there, or that it is not; errOvertaken where that is no longer true.
+	presumed bool
+}
+
+// judge judges a statement by the number of rows that it has affected.
+func (r request) judge(affected int64) error {
+	if r.presumed && affected != 1 {
+		return errOvertaken
+	}
+	return nil
 }

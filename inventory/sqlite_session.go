@@ -74,19 +74,31 @@ func (l sqliteLink) exec(statement string, args ...any) (int64, error) {
 	return n, l.fault(err)
 }
 
-func (l sqliteLink) later(statement string, args ...any) error {
-	_, err := l.exec(statement, args...)
+func (l sqliteLink) later(r request) error {
+	n, err := l.exec(r.statement, r.args...)
+	if err == nil {
+		err = r.judge(n)
+	}
 	return err
 }
 
-func (l sqliteLink) ahead(string, ...any) {}
-
-func (l sqliteLink) fetch([]request) error { return nil }
-
-func (l sqliteLink) forget() {}
+func (l sqliteLink) lookUp(queries []lookup) error {
+	for _, q := range queries {
+		if err := l.each(q.row, q.statement, q.args...); err != nil {
+			return err
+		}
+	}
+	return nil
+}
 
 func (l sqliteLink) flush() error { return nil }
 
-func (l sqliteLink) commit() error { return l.later("COMMIT") }
+func (l sqliteLink) commit() error {
+	_, err := l.exec("COMMIT")
+	return err
+}
 
-func (l sqliteLink) rollback() error { return l.later("ROLLBACK") }
+func (l sqliteLink) rollback() error {
+	_, err := l.exec("ROLLBACK")
+	return err
+}

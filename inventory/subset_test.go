@@ -17,8 +17,8 @@ import (
 // found, and operators ask for everything. None is part of a request.
 var acrossSubscriptions = []string{
 	// Claims, by shard and time, and what counts or ends what is due.
-	"dueJobs", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftTurns",
-	"countJobs", "countDue", "countOld", "countStrays", "openIntents", "nextAbsent", "absentFrom",
+	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftTurns",
+	"countJobs", "countDue", "countLong", "countStrays", "openIntents", "nextAbsent", "absentFrom",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listSubscriptions", "listTenantSubscriptions",
 }
@@ -119,7 +119,7 @@ func primaryKeys(t *testing.T) map[string][]string {
 	keys := map[string][]string{}
 	table := regexp.MustCompile(`(?s)CREATE TABLE (\w+) \((.*?)\n\);`)
 	column := regexp.MustCompile(`^\w+ +(TEXT|BIGINT|SMALLINT|BYTEA) +NOT NULL$`)
-	index := regexp.MustCompile(`^CREATE INDEX \w+ ON \w+ \(\w+(, \w+)*\);$`)
+	index := regexp.MustCompile(`^(CREATE INDEX \w+ ON \w+ \(\w+(, \w+)*\)|DROP INDEX \w+);$`)
 	for _, name := range names {
 		content, err := migrations.ReadFile(name)
 		if err != nil {

@@ -28,15 +28,7 @@ type tx struct {
 	// the transaction then.
 	failed error
 	tally  tally
-	scopes map[scopeOf]Group
-	// registered are the states of namespaces that members asked for.
-	registered map[registrationOf]RegistrationState
-}
-
-// scopeOf names a group, and the kind of write that its subscription admitted.
-type scopeOf struct {
-	subscription, group string
-	deletes             bool
+	locked *lockedState
 }
 
 func (t *tx) one(statement string, args ...any) scanner {
@@ -60,42 +52,29 @@ func (t *tx) exec(statement string, args ...any) (int64, error) {
 // later runs a statement whose outcome is of no interest, when the engine
 // likes; it may be another call that tells of its failure.
 func (t *tx) later(statement string, args ...any) error {
-	if t.singly {
-		_, err := t.exec(statement, args...)
-		return err
-	}
-	t.note(statement)
-	return t.check(t.link.later(statement, args...))
+	return t.postpone(request{statement: statement, args: args})
 }
 
-// ahead announces the query that comes after the next one; see link.
-func (t *tx) ahead(statement string, args ...any) { t.link.ahead(statement, args...) }
+// changeOne is later for a statement that makes, changes or removes one row. The
+// transaction is repeated where the row is not, or no longer, as it was read.
+func (t *tx) changeOne(statement string, args ...any) error {
+	return t.postpone(request{statement: statement, args: args, presumed: true})
+}
+
+func (t *tx) postpone(r request) error {
+	if !t.singly {
+		t.note(r.statement)
+		return t.check(t.link.later(r))
+	}
+	n, err := t.exec(r.statement, r.args...)
+	if err == nil {
+		err = t.check(r.judge(n))
+	}
+	return err
+}
 
 func (t *tx) note(statement string) {
-	if strings.HasPrefix(statement, "SELECT") {
-		return
-	}
-	t.wrote = true
-	scope := strings.Contains(statement, "resource_groups") || strings.Contains(statement, "subscriptions")
-	if scope {
-		t.scopes = nil
-	}
-	if strings.Contains(statement, "registrations") {
-		t.registered = nil
-	}
-	if scope || !ofOneKey(statement) {
-		t.link.forget()
-	}
-}
-
-// ofOneKey tells that a statement changes no row of a resource, or intent, but
-// those of the key that its member holds.
-func ofOneKey(statement string) bool {
-	switch statement {
-	case insertResource, updateResource, deleteResource, insertIntent, markIntent, deleteIntent:
-		return true
-	}
-	return !strings.Contains(statement, "resources") && !strings.Contains(statement, "intents")
+	t.wrote = t.wrote || !strings.HasPrefix(statement, "SELECT")
 }
 
 func (t *tx) check(err error) error {
@@ -105,27 +84,10 @@ func (t *tx) check(err error) error {
 	return err
 }
 
-// scope is openScope, once for all members of the transaction that want the
-// same.
-func (t *tx) scope(sub, group string, deletes bool) (Group, error) {
-	of := scopeOf{sub, group, deletes}
-	if g, known := t.scopes[of]; known {
-		return g, nil
-	}
-	g, err := openScope(t, sub, group, deletes)
-	if err != nil {
-		return Group{}, err
-	}
-	if t.scopes == nil {
-		t.scopes = map[scopeOf]Group{}
-	}
-	t.scopes[of] = g
-	return g, nil
-}
-
-// undo takes back what the member under way has done.
+// undo takes back what the member under way has done, and the locks that it took
+// itself.
 func (t *tx) undo() error {
-	t.scopes, t.registered = nil, nil
+	t.locked.forget()
 	_, err := t.link.exec("ROLLBACK TO SAVEPOINT member")
 	return err
 }

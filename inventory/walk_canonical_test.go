@@ -126,16 +126,14 @@ func (in mark) bare() mark {
 // stands tells that the store knows of a write.
 func (in mark) stands() bool { return in.open || in.fence }
 
-// leaves tells that a write is, or may become, a fence that asks in its region.
-func (in mark) leaves(kind WriteKind) bool { return in.fence || in.open && kind == Put }
-
 // acts tells whether a replica will do something about a write.
 func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
 
-// placed tells whether it matters where a write goes, or has gone.
+// placed tells whether it matters where a write goes, or has gone. A PUT of unknown
+// fate may become a fence, which asks there.
 func (s *slot) placed() bool {
 	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells() ||
-		s.now.leaves(s.kind) || s.before.leaves(s.kind)
+		s.kind == Put && (s.now.stands() || s.before.stands()) || s.clears
 }
 
 func (w *world) rename(m *model) {

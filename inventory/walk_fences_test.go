@@ -57,12 +57,14 @@ func (m *model) deleteLate(w *world, fence int) {
 	if at < 0 {
 		return
 	}
-	after := *w
-	after.slots[at] = slot{
-		use: sent, kind: Delete, region: w.slots[fence].region, own: true, clears: true, left: late, away: true, waiting: true,
-		now: mark{fence: true, left: late},
+	for replica := range m.replicas(w) {
+		after := *w
+		after.slots[at] = slot{
+			use: sent, kind: Delete, region: w.slots[fence].region, replica: replica, own: true, clears: true,
+			left: late, away: true, waiting: true, now: mark{fence: true, left: late},
+		}
+		m.take(after, "what has landed under a fence is deleted", at, true)
 	}
-	m.take(after, "what has landed under a fence is deleted", at, true)
 }
 
 // settledFence is the answer to a write over which the group has closed, or that

@@ -17,7 +17,8 @@ var walks = []struct {
 }{
 	{scenario{name: "writes", writes: anyWrite, concurrent: 3, left: budget{writes: 3, crashes: 1, losses: 1, refusals: 1}}, false},
 	{scenario{name: "writes/fewer", writes: anyWrite, concurrent: 2, left: budget{writes: 2, crashes: 1, losses: 1, refusals: 2}}, true},
-	{scenario{name: "operations", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 3, crashes: 1, losses: 1}}, false},
+	{scenario{name: "operations", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 3, crashes: 1}}, false},
+	{scenario{name: "operations/lost settles", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 3, losses: 1}}, false},
 	{scenario{name: "operations/lost polls", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 3, lostPolls: 2}}, false},
 	{scenario{name: "operations/everything", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, crashes: 1, losses: 1, lostPolls: 2, refusals: 1}}, false},
 	{scenario{name: "operations/fewer", writes: anyWrite, concurrent: 2, async: true, live: true, left: budget{writes: 2, lostPolls: 1}}, true},
@@ -38,7 +39,7 @@ var walks = []struct {
 	{scenario{name: "patches/lists", writes: updates, concurrent: 3, reads: true, lists: true, left: budget{writes: 3}}, true},
 	{scenario{name: "patches/fewer", writes: withPatches, concurrent: 2, contents: true, live: true, left: budget{writes: 2, crashes: 1, losses: 1}}, true},
 	{scenario{name: "group", writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 1, ownWrites: 2, remakes: 1}}, false},
-	{scenario{name: "group/operations", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
+	{scenario{name: "group/operations", writes: anyWrite, concurrent: 2, async: true, left: budget{writes: 2, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
 	{scenario{name: "group/decided early", writes: anyWrite, concurrent: 3, resolves: true, left: budget{writes: 2, crashes: 1, losses: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},
 	{scenario{name: "group/given back", writes: anyWrite, concurrent: 3, left: budget{writes: 2, crashes: 1, marks: 2, ownWrites: 2, backs: 1}}, false},
 	{scenario{name: "group/lost polls", writes: anyWrite, concurrent: 3, async: true, left: budget{writes: 2, lostPolls: 1, marks: 1, ownWrites: 1, remakes: 1}}, false},

@@ -24,6 +24,8 @@ type Asker struct {
 	Store    *inventory.Store
 	Public   *url.URL      // under which providers know the front door
 	Timeout  time.Duration // of one question
+
+	newest bool // asks with the newest api-version of the row's type
 }
 
 // Sight is what a provider said of a row's resource.
@@ -107,7 +109,7 @@ func (e statusError) Error() string { return fmt.Sprintf("the provider answered 
 func later(err error, floor time.Duration) (Verdict, error) {
 	var said statusError
 	if errors.As(err, &said) && said.after > 0 {
-		return Verdict{Again: max(floor, min(said.after, longestAsked))}, nil
+		return Verdict{Again: max(floor, min(said.after, longestAsked))}, err
 	}
 	return Verdict{}, err
 }
@@ -134,7 +136,7 @@ func (a Asker) question(row inventory.Resource) (*routing.Request, *regions.Endp
 		return nil, nil, absentEndpoint{row.TypeName, row.Region}
 	}
 	version := row.APIVersion
-	if version == "" {
+	if version == "" || a.newest {
 		version = q.Type.APIVersions[0]
 	}
 	q.Query.Raw = "api-version=" + version

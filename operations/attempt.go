@@ -115,6 +115,8 @@ func (r *Runner) weigh(h *Held, v Verdict, err error, ending bool) (outcome stri
 	case err == nil && v.Again > 0:
 		job.Attempts = 0
 		return outcomeAgain, later(v.Again)
+	case err != nil && v.Again > 0:
+		return r.failed(h, err), later(v.Again)
 	case ending:
 		return outcomeReleased, later(0)
 	case errors.Is(err, errPanicked):

@@ -64,6 +64,9 @@ type bench struct {
 	correlations map[string]bool
 	callers      map[string]string // by path: tenant and object on whose behalf it was asked last
 	hook         func(path string) // before a path is answered
+	refusal      int               // the status of each answer to the api-version of the rows; 0: they are answered
+	versions     []string          // with which the machine was asked for, each once, in their order
+	fallback     time.Duration     // see Verification
 }
 
 func newBench(t *testing.T) *bench {
@@ -71,6 +74,7 @@ func newBench(t *testing.T) *bench {
 	b := &bench{
 		t: t, path: filepath.Join(t.TempDir(), "portico.db"),
 		replies: map[string][]reply{machine: {{status: 200, body: `{}`}}}, asked: map[string]int{}, correlations: map[string]bool{}, callers: map[string]string{},
+		fallback: time.Hour,
 	}
 	server := httptest.NewServer(b)
 	t.Cleanup(server.Close)
@@ -83,7 +87,7 @@ providers:
     registration: automatic
     endpoints: {westus: [%[1]q], global: [%[1]q]}
     resourceTypes:
-      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01", "2025-01-01"]}
       - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-01-01"]}
 `, server.URL))
 	if err != nil {
@@ -134,7 +138,13 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	b.correlations[correlation] = true
 	b.callers[r.URL.Path] = r.Header.Get("X-Ms-Client-Tenant-Id") + " " + r.Header.Get("X-Ms-Client-Object-Id")
 	answer := reply{status: 404}
-	if all := b.replies[r.URL.Path]; len(all) > 0 {
+	version := r.URL.Query().Get("api-version")
+	if r.URL.Path == machine && (len(b.versions) == 0 || b.versions[len(b.versions)-1] != version) {
+		b.versions = append(b.versions, version)
+	}
+	if all := b.replies[r.URL.Path]; version == "2024-01-01" && b.refusal != 0 {
+		answer = reply{status: b.refusal}
+	} else if len(all) > 0 {
 		if answer = all[0]; len(all) > 1 {
 			b.replies[r.URL.Path] = all[1:]
 		}
@@ -152,8 +162,18 @@ func (b *bench) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	} else {
 		w.Header().Set("Location", answer.header)
 	}
+	if answer.status == http.StatusNotFound {
+		sayAbsent(w, r.URL.Path)
+		return
+	}
 	w.WriteHeader(answer.status)
 	fmt.Fprint(w, answer.body)
+}
+
+// sayAbsent answers that a resource is not there, as ARM has providers say it.
+func sayAbsent(w http.ResponseWriter, path string) {
+	w.WriteHeader(http.StatusNotFound)
+	fmt.Fprintf(w, `{"error":{"code":"ResourceNotFound","message":"The Resource '%s' was not found."}}`, path[strings.LastIndexByte(path, '/')+1:])
 }
 
 // say tells the provider what to answer, one after the other; the last stays.
@@ -201,9 +221,9 @@ func (b *bench) accept(kind inventory.WriteKind, poll *inventory.Poll) {
 func (b *bench) kinds(store *inventory.Store, registry prometheus.Registerer) map[string]operations.Kind {
 	asker := operations.Asker{Map: b.region, Upstream: b.client, Store: store, Public: b.public, Timeout: 5 * time.Second}
 	return map[string]operations.Kind{
-		inventory.VerifyJob: operations.Verification{Asker: asker, Floor: floor, Patience: 20 * time.Second, Region: "westus"},
+		inventory.VerifyJob: operations.Verification{Asker: asker, Floor: floor, Patience: 20 * time.Second, VersionFallback: b.fallback, Region: "westus"},
 		inventory.FollowJob: operations.NewFollowing(operations.Following{
-			Asker: asker, Floor: floor, Patience: 20 * time.Second, Limit: time.Hour, Recheck: time.Hour, Region: "westus",
+			Asker: asker, Floor: floor, Patience: 20 * time.Second, LostAfter: floor, Limit: time.Hour, Recheck: time.Hour, VersionFallback: b.fallback, Region: "westus",
 		}, registry),
 	}
 }
@@ -311,8 +331,15 @@ func (b *bench) jobs() []inventory.Job {
 // job adds a job of a kind.
 func (b *bench) job(kind, subject string) [16]byte {
 	b.t.Helper()
+	return b.jobIn("", kind, subject)
+}
+
+// jobIn adds a job of a kind whose work depends on a region.
+func (b *bench) jobIn(region, kind, subject string) [16]byte {
+	b.t.Helper()
 	id := inventory.JobID(kind, subject)
-	if _, err := b.store.AddJob(b.t.Context(), inventory.Job{Subscription: subscription, ID: id, Kind: kind, Subject: subject, Payload: "{}"}); err != nil {
+	j := inventory.Job{Subscription: subscription, ID: id, Kind: kind, Subject: subject, Region: region, Payload: "{}"}
+	if _, err := b.store.AddJob(b.t.Context(), j); err != nil {
 		b.t.Fatal(err)
 	}
 	return id

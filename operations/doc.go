@@ -5,11 +5,14 @@
 // replica takes it, one at a time, by lease. A runner that dies or loses its
 // lease leaves the job to another, and whatever it may still try to record is
 // refused by the job's token; so what a kind of work does must only be right if
-// it is done again. Each kind is a [Kind] that the runner is given by name.
+// it is done again. Each kind is a [Kind] that the runner is given by name. A
+// runner works on so many jobs of each kind at a time, and of those whose work
+// depends on a region so many in each: one that hangs holds up no other.
 //
 // Two kinds keep the index true where an answer left it in doubt. A
 // [Verification] asks the provider, by GET, about a row that is flagged, until
-// that settles it. A [Following] polls the operation of an accepted write; its
+// that settles it; where the api-version of the row is refused for long, with the
+// newest of its type. A [Following] polls the operation of an accepted write; its
 // end is never proof, but has the row verified. Both ask by way of an [Asker],
 // which clients' requests use as well where their answer waits for one.
 //

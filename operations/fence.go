@@ -23,7 +23,9 @@ type Fencing struct {
 	// Floor is the least time between two questions, Asker.Timeout that of the
 	// first; later ones have more patience, up to Patience.
 	Floor, Patience time.Duration
-	SendWithin      time.Duration // until a DELETE has to leave
+	// SendWithin is until a DELETE has to leave, and CallLimit until the last of its
+	// bytes has.
+	SendWithin, CallLimit time.Duration
 	// After Limit a fence that still stands is reported, and looked at every Recheck.
 	Limit, Recheck time.Duration
 	Region         string // of the front door, for the ids of its calls
@@ -166,7 +168,7 @@ func (f *Fencing) remove(ctx context.Context, h *Held, fence inventory.Fence) er
 	header.Set("Referer", fanout.PublicLink(f.Asker.Public, q.Path.Escaped(), q.Query.Raw))
 	outcome, failure := f.send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
-		Since: begun, SendWithin: f.SendWithin, Job: h.Job.Name(),
+		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: h.Job.Name(),
 	}, lastName(fence.ID))
 	return errors.Join(failure, f.Asker.Store.SettleUnderFence(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }

@@ -27,8 +27,9 @@ type Following struct {
 	// counts as lost.
 	LostAfter time.Duration
 	// After Limit an operation is only looked after every Recheck.
-	Limit, Recheck time.Duration
-	Region         string // of the front door, for the ids of its calls
+	Limit, Recheck  time.Duration
+	VersionFallback time.Duration // as in Verification
+	Region          string        // of the front door, for the ids of its calls
 
 	overLimit prometheus.Gauge
 }
@@ -71,7 +72,8 @@ func (f *Following) Run(ctx context.Context, h *Held) (Verdict, error) {
 	}
 	var verdict Verdict
 	if follow.Path == "" {
-		verdict, err = f.look(ctx, h, row)
+		verdict, err = f.look(ctx, h, &follow, row)
+		verdict.Payload = follow.String()
 	} else {
 		verdict, err = f.poll(ctx, h, follow, row)
 	}
@@ -206,8 +208,10 @@ func (a Asker) Finished(ctx context.Context, header http.Header, follow inventor
 // that it does not show, loses it: for a while nothing counts that it could overturn.
 // That a create which is not done shows nothing yet means neither, until its time
 // is up.
-func (f *Following) look(ctx context.Context, h *Held, row inventory.Resource) (Verdict, error) {
-	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
+func (f *Following) look(ctx context.Context, h *Held, follow *inventory.Follow, row inventory.Resource) (Verdict, error) {
+	asker, refused := f.Asker.patient(h, f.Patience), refusals{follow.Progress.RefusedSince}
+	sight, err := refused.look(ctx, asker, f.Asker.header(ctx, h, f.Region, row), row, f.VersionFallback)
+	follow.Progress.RefusedSince = refused.Since
 	switch {
 	case err != nil:
 		return later(err, f.Floor)

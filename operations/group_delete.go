@@ -44,9 +44,12 @@ type GroupDeletion struct {
 	PerJob      int    // calls under way of one deletion
 	Budget      time.Duration
 	Limit       time.Duration // of a deletion as a whole
-	SendWithin  time.Duration
-	Floor       time.Duration // the least time between two looks at the same thing
-	Log         *zap.Logger
+	// SendWithin and CallLimit say how long after its intent a call may begin,
+	// and send at all.
+	SendWithin, CallLimit time.Duration
+
+	Floor time.Duration // the least time between two looks at the same thing
+	Log   *zap.Logger
 
 	metrics *deletionMetrics
 	slots   *endpointSlots

@@ -233,7 +233,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	header.Set(tracing.SystemDataHeader, systemData(w.payload.Caller, w.now()))
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
-		Since: begun, SendWithin: w.SendWithin, Job: w.held.Job.Name(),
+		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallLimit, Job: w.held.Job.Name(),
 	})
 	if err != nil {
 		e := exchanged{answer: w.faulty(err, q)}
@@ -254,7 +254,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = inventory.Ambiguous
-		e.answer = w.faulty(&upstream.Fault{Sent: true, Err: err}, q)
+		e.answer = w.faulty(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
 	case e.answer.said.result == resultAccepted:
 		e.settled.Poll = PollOf(response, w.Asker.Public, endpoint, w.payload.Caller)
 	case e.answer.said.result != resultGone:

@@ -164,14 +164,14 @@ func (w *deletionWork) reopen(ctx context.Context, state inventory.JobState, out
 	return Verdict{End: state, Recorded: true}, nil
 }
 
-// leftover is a resource that could not be deleted. Its form is ARM's: what the
-// provider said is a text of its own, and the code is null.
+// leftover is a resource that could not be deleted, or moved. Its form is that of an
+// ARM error's detail with nothing left out.
 type leftover struct {
-	Code           *string `json:"code"`
-	Target         string  `json:"target"`
-	Message        string  `json:"message"`
-	Details        *string `json:"details"`
-	AdditionalInfo *string `json:"additionalInfo"`
+	Code           *string              `json:"code"`
+	Target         string               `json:"target"`
+	Message        string               `json:"message"`
+	Details        []arm.Error          `json:"details"`
+	AdditionalInfo []arm.AdditionalInfo `json:"additionalInfo"`
 }
 
 // faultBytes bounds what the errors of all leftovers take together.
@@ -186,11 +186,11 @@ func (w *deletionWork) leftovers(ctx context.Context) ([]leftover, error) {
 	slices.Sort(keys)
 	left := make([]leftover, 0, len(keys))
 	for _, key := range keys {
-		l := leftover{Target: key}
+		var id string
 		if stray, is := w.strays[key]; is {
-			l.Target = stray.ID
+			id = stray.ID
 		} else if row, err := w.Asker.Store.Resource(ctx, w.held.Job.Subscription, key); err == nil {
-			l.Target = row.ID
+			id = row.ID
 		} else if errors.Is(err, inventory.ErrNotFound) {
 			continue
 		} else {
@@ -203,11 +203,7 @@ func (w *deletionWork) leftovers(ctx context.Context) ([]leftover, error) {
 		if text == "" {
 			text = errorText("ResourceNotDeleted", "The resource still exists.")
 		}
-		if bound := faultBytes / len(keys); len(text) > bound {
-			text = strings.ToValidUTF8(text[:bound], "")
-		}
-		l.Message = text
-		left = append(left, l)
+		left = append(left, leftoverOf(id, text, faultBytes/len(keys)))
 	}
 	return left, nil
 }

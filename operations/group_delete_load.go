@@ -152,6 +152,9 @@ func (w *deletionWork) take(row inventory.Resource, recalled map[string]memory) 
 	}
 	if r, known := recalled[row.Key]; known {
 		m.recall(r)
+		if r.State == memberAccepted && row.FollowPut { // its DELETE found nothing yet
+			m.state, m.orphan = memberAccepted, true
+		}
 	}
 	if followed(row) {
 		m.state, m.blockers = memberAccepted, nil

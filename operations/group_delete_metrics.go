@@ -24,7 +24,7 @@ func newDeletionMetrics(registry prometheus.Registerer) *deletionMetrics {
 	m := &deletionMetrics{
 		seen: map[[16]byte]DeletionProgress{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent.",
+			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
 		}, []string{"result"}),
 		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",

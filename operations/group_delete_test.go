@@ -95,7 +95,8 @@ func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
 	y.headers = append(y.headers, r.Header.Clone())
 	if r.Method == http.MethodGet {
 		if !y.there[name] {
-			w.WriteHeader(http.StatusNotFound)
+			sayAbsent(w, r.URL.Path)
+			return
 		}
 		fmt.Fprint(w, `{"properties":{"provisioningState":"Succeeded"}}`)
 		return
@@ -299,7 +300,7 @@ func TestGroupDeletionTellsWhy(t *testing.T) {
 		t.Fatal(err)
 	}
 	if job.State != inventory.JobFailed || fault.Code != "ResourceGroupDeletionBlocked" || len(fault.Details) != 2 ||
-		fault.Details[0].Target != y.id("m001") || fault.Details[0].Message != `{"error":{"code":"InUse","message":"in use"}}` ||
+		fault.Details[0].Target != y.id("m001") || fault.Details[0].Code == nil || *fault.Details[0].Code != "InUse" || fault.Details[0].Message != "in use" ||
 		!strings.Contains(fault.Details[1].Message, "Bad Request") || !strings.Contains(fault.Message, "c0ffee00") {
 		t.Errorf("%v %s", job.State, p.Fault)
 	}

@@ -3,6 +3,7 @@ package operations
 import (
 	"context"
 	"errors"
+	"fmt"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -79,6 +80,7 @@ func (r *Runner) measure(ctx context.Context) error {
 		r.metrics.due.WithLabelValues(name).Set(float64(counts.Due))
 		r.metrics.overdue.WithLabelValues(name).Set(float64(counts.Overdue))
 		r.metrics.oldest.WithLabelValues(name).Set(counts.Oldest.Seconds())
+		r.metrics.putOff.WithLabelValues(name).Set(float64(counts.PutOff))
 		if m, ok := kind.(Measured); ok {
 			failures = errors.Join(failures, m.Measure(ctx))
 		}
@@ -91,9 +93,9 @@ func (r *Runner) measure(ctx context.Context) error {
 
 // runnerMetrics are labelled by the names of kinds, and by outcomes.
 type runnerMetrics struct {
-	stored, running, due, overdue, oldest *prometheus.GaugeVec
-	attempts, ended                       *prometheus.CounterVec
-	seconds                               *prometheus.HistogramVec
+	stored, running, due, overdue, oldest, putOff *prometheus.GaugeVec
+	attempts, ended                               *prometheus.CounterVec
+	seconds                                       *prometheus.HistogramVec
 }
 
 func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
@@ -113,6 +115,9 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 		oldest: prometheus.NewGaugeVec(prometheus.GaugeOpts{
 			Name: "portico_jobs_overdue_seconds", Help: "How long the first of the overdue jobs has been due.",
 		}, []string{"kind"}),
+		putOff: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_jobs_put_off", Help: fmt.Sprintf("Jobs of which more than %d attempts in a row have come to nothing.", inventory.ManyAttempts),
+		}, []string{"kind"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_job_attempts_total", Help: "Attempts at jobs, by what they came to: done, again (it goes on), unfinished (nothing yet), failed, panicked, deposed (another replica has it), released (this one ends).",
 		}, []string{"kind", "outcome"}),
@@ -121,6 +126,6 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 		}, []string{"kind", "end"}),
 		seconds: prometheus.NewHistogramVec(meter.Long("portico_job_seconds", "Time that an attempt took."), []string{"kind"}),
 	}
-	registry.MustRegister(jobs, m.due, m.overdue, m.oldest, m.attempts, m.ended, m.seconds)
+	registry.MustRegister(jobs, m.due, m.overdue, m.oldest, m.putOff, m.attempts, m.ended, m.seconds)
 	return m
 }

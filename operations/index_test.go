@@ -265,9 +265,9 @@ func TestQuestionsWaitAsAsked(t *testing.T) {
 					b.accept(inventory.Put, nil)
 				}
 				r := b.run(b.store)
-				b.within("a question", func() bool { return r.metric(t, "portico_job_attempts_total", kind, "again") > 0 })
+				b.within("a question", func() bool { return r.metric(t, "portico_job_attempts_total", kind, "failed") > 0 })
 				jobs := b.jobs()
-				if len(jobs) != 1 || time.Until(jobs[0].Due) < 50*time.Minute || b.questions(machine) != 1 {
+				if len(jobs) != 1 || jobs[0].Attempts != 1 || time.Until(jobs[0].Due) < 50*time.Minute || b.questions(machine) != 1 {
 					t.Errorf("%d questions, then %+v", b.questions(machine), jobs)
 				}
 			})
@@ -302,6 +302,7 @@ func TestFollowingWhatWasReplaced(t *testing.T) {
 	}
 	b.say("/old", reply{status: 200, body: `{}`})
 	b.say("/new", reply{status: 202})
+	b.say(machine, state("Updating"))
 	b.accept(inventory.Put, &inventory.Poll{Path: "/old"})
 	r := b.run(b.store)
 	<-polled
@@ -309,7 +310,7 @@ func TestFollowingWhatWasReplaced(t *testing.T) {
 	close(replaced)
 	b.within("the end of the old one", func() bool { return r.metric(t, "portico_job_attempts_total", "follow", "deposed") > 0 })
 	b.within("polls of the new one", func() bool { return b.questions("/new") > 1 })
-	if row, _ := b.row(machine); !row.FollowPut || row.Verify {
+	if row, _ := b.row(machine); !row.FollowPut || !row.Verify {
 		t.Errorf("%+v", row)
 	}
 }

@@ -81,12 +81,12 @@ func TestLeasesCountFromTheirBeginning(t *testing.T) {
 		}
 		return released
 	}
-	claimer := &lane{Runner: &Runner{RunnerOptions: RunnerOptions{Store: store, Owner: "me", Lease: time.Minute}}, name: "k"}
+	claimer := &lane{Runner: &Runner{RunnerOptions: RunnerOptions{Store: store, Owner: "me", Lease: time.Minute}}, name: "k", slots: newRegionSlots()}
 	l := &lease{store: store, length: time.Minute}
 	released := slowly(func() error {
-		jobs, since, err := claimer.claim(t.Context(), 1)
-		if err == nil && len(jobs) == 1 {
-			l.job, l.since = jobs[0], since
+		c, err := claimer.claim(t.Context())
+		if err == nil && len(c.jobs) == 1 {
+			l.job, l.since = c.jobs[0], c.since
 		}
 		return err
 	})

@@ -246,10 +246,10 @@ func (w *moveWork) exchange(ctx context.Context, c *MovingCall, q *routing.Reque
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	response, err := w.Asker.Upstream.Do(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
-		Since: begun, SendWithin: w.SendWithin, Job: w.held.Job.Name(),
+		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.held.Job.Name(),
 	})
 	if err != nil {
-		return unansweredMove(err, c.Namespace)
+		return unansweredMove(err, c)
 	}
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
@@ -285,12 +285,12 @@ func moveResultOf(status int) moveResult {
 }
 
 // unansweredMove is a call that brought no answer.
-func unansweredMove(err error, namespace string) moveSaid {
+func unansweredMove(err error, c *MovingCall) moveSaid {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
-		fault = &upstream.Fault{Sent: true, Err: err}
+		fault = &upstream.Fault{Sent: true, Region: c.Region, Err: err}
 	}
-	said := moveSaid{result: moveAmbiguous, silent: !fault.TooLate(), text: string(fault.ARM(namespace).Body())}
+	said := moveSaid{result: moveAmbiguous, silent: !fault.TooLate(), text: string(fault.ARM(c.Namespace).Body())}
 	if !fault.Sent {
 		said.result = moveNotSent
 	}

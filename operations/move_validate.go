@@ -112,12 +112,12 @@ func (k MoveValidation) validate(ctx context.Context, p *MovePayload, c *MovingC
 		Endpoint: endpoint, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: moveContent(to, ids),
 	})
 	if err != nil {
-		return unansweredMove(err, c.Namespace), ctx.Err()
+		return unansweredMove(err, c), ctx.Err()
 	}
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
 	if err != nil {
-		return unansweredMove(err, c.Namespace), ctx.Err()
+		return unansweredMove(err, c), ctx.Err()
 	}
 	after, _ := upstream.RetryAfter(response.Header, time.Now())
 	said := moveSaid{result: moveResultOf(response.StatusCode), after: after, text: textOf(response.StatusCode, body)}

@@ -195,7 +195,7 @@ func (k *Noticing) send(ctx context.Context, h *Held, known inventory.Announceme
 	content := noticeBody(known, state, p.Namespace)
 	response, err := k.Upstream.Do(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPut, Path: path, Query: query, Header: header, Content: content,
-		Since: begun, SendWithin: k.SendWithin, Job: h.Job.Name(),
+		Since: begun, SendWithin: k.SendWithin, EndWithin: k.CallLimit, Job: h.Job.Name(),
 	})
 	if err != nil {
 		var fault *upstream.Fault

@@ -44,7 +44,7 @@ type Scheduled interface {
 // not done and is to be tried again as after an error.
 type Verdict struct {
 	End   inventory.JobState // an end, if it has one
-	Again time.Duration      // > 0: it goes on, after this pause
+	Again time.Duration      // > 0: it goes on, after this pause; with an error, the pause in place of the runner's
 	// Payload replaces the job's; empty: it stays as it was last saved.
 	Payload string
 	// Recorded: what the attempt did in the inventory has removed the job.
@@ -102,10 +102,6 @@ func NewOwner() string {
 	return host + "-" + hex.EncodeToString(suffix[:])
 }
 
-// slots is how many jobs of each kind one replica works on at a time. Each kind
-// has its own, so that none starves another.
-const slots = 16
-
 // Bounds of the pause between two looks for work.
 const (
 	shortestPace = 20 * time.Millisecond
@@ -152,7 +148,7 @@ func (r *Runner) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	for name := range r.nudges {
-		l := &lane{Runner: r, name: name, finished: make(chan struct{}, slots)}
+		l := &lane{Runner: r, name: name, slots: newRegionSlots()}
 		parts.Go(func() { l.run(ctx) })
 	}
 	parts.Go(func() { r.keepHouse(ctx) })
@@ -177,9 +173,8 @@ func (r *Runner) pauseAfter(attempts int64) time.Duration {
 // lane works on the jobs of one kind.
 type lane struct {
 	*Runner
-	name     string
-	finished chan struct{}
-	running  int
+	name  string
+	slots *regionSlots
 }
 
 func (l *lane) run(ctx context.Context) {
@@ -193,39 +188,42 @@ func (l *lane) run(ctx context.Context) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.finished:
-			if l.running--; !more {
+		case <-l.slots.freed:
+			if !more {
 				continue
 			}
 		case <-l.nudges[l.name]:
 		case <-timer.C:
 		}
-		free := slots - l.running
-		if free == 0 {
-			more = true // the next to finish wakes this
-			continue
-		}
-		jobs, since, err := l.claim(ctx, free)
-		more = len(jobs) == free
-		for _, job := range jobs {
-			l.running++
+		due, err := l.claim(ctx)
+		more = due.more
+		for _, job := range due.jobs {
+			l.slots.take(job.Region)
 			attempts.Go(func() {
-				defer func() { l.finished <- struct{}{} }()
-				l.attempt(ctx, l.name, (*l.kinds.Load())[l.name], job, since)
+				defer l.slots.release(job.Region)
+				l.attempt(ctx, l.name, (*l.kinds.Load())[l.name], job, due.since)
 			})
 		}
 		timer.Reset(l.pace() + trouble.after(ctx, err))
 	}
 }
 
-// claim takes what is due. The leases count since before that was sent, and it
-// is bounded by them: what it claims later would be lost already.
-func (l *lane) claim(ctx context.Context, free int) (jobs []inventory.Job, since time.Time, err error) {
+// claimed are the jobs that a claim brought. Their leases count since before it
+// was sent.
+type claimed struct {
+	jobs  []inventory.Job
+	more  bool // jobs may be due that found no slot
+	since time.Time
+}
+
+// claim takes what is due and finds a slot. It is bounded by the leases: what it
+// claims later would be lost already.
+func (l *lane) claim(ctx context.Context) (c claimed, err error) {
 	ctx, cancel := context.WithTimeout(ctx, l.Lease)
 	defer cancel()
-	since = time.Now()
-	jobs, err = l.Store.ClaimJobs(ctx, l.Owner, l.Lease, free, l.name)
-	return jobs, since, err
+	c.since = time.Now()
+	c.jobs, c.more, err = l.Store.ClaimJobsByRegion(ctx, l.Owner, l.Lease, l.name, l.slots.room())
+	return c, err
 }
 
 // complaint is a fault that goes on: it is logged when it begins, then once in

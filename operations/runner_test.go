@@ -195,6 +195,42 @@ func TestKindsDoNotStarveEachOther(t *testing.T) {
 	}
 }
 
+// Work in regions that hang, however much and in however many, does not keep that
+// of another region from its turn.
+func TestRegionsDoNotStarveEachOther(t *testing.T) {
+	b := newBench(t)
+	for i := range 7 {
+		for j := range 30 {
+			b.jobIn(fmt.Sprint("hanging", i), "work", fmt.Sprint(i, " ", j))
+		}
+	}
+	release := make(chan struct{})
+	r := b.run(b.store, with("work", work(func(ctx context.Context, h *operations.Held) (operations.Verdict, error) {
+		if h.Job.Region == "well" {
+			return done, nil
+		}
+		select {
+		case <-release:
+			return done, nil
+		case <-ctx.Done():
+			return operations.Verdict{}, ctx.Err()
+		}
+	})), func(o *operations.RunnerOptions) { o.Lease = time.Minute })
+	b.within("all slots taken", func() bool { return r.metric(t, "portico_jobs", "work", "running") >= 64 })
+	for i := range 3 {
+		well := b.jobIn("well", "work", fmt.Sprint("well", i))
+		b.within("the one in another region", func() bool { return b.load(well).State == inventory.JobDone })
+	}
+	if n := r.metric(t, "portico_job_attempts_total", "work", "done"); n > 3 {
+		t.Errorf("%v attempts had ended by then", n)
+	}
+	if n := r.metric(t, "portico_jobs", "work", "running"); n > 64+7 {
+		t.Errorf("%v at a time", n)
+	}
+	close(release)
+	b.within("all of them", func() bool { return r.metric(t, "portico_job_attempts_total", "work", "done") == 7*30+3 })
+}
+
 // Work that was begun ends by the kind that began it; what is begun later is the
 // next one's.
 func TestKindsAreReplaced(t *testing.T) {
@@ -238,6 +274,31 @@ func TestOverdue(t *testing.T) {
 	}
 	close(release)
 	b.within("its end", func() bool { return r.metric(t, "portico_jobs_overdue", "slow") == 0 })
+}
+
+// What comes to nothing again and again is seen, also where its provider says
+// when to come back; what only goes on is not.
+func TestPutOff(t *testing.T) {
+	b := newBench(t)
+	b.job("vain", "x")
+	b.job("again", "x")
+	r := b.run(b.store, func(o *operations.RunnerOptions) {
+		o.Kinds = map[string]operations.Kind{
+			"vain": work(func(context.Context, *operations.Held) (operations.Verdict, error) {
+				return operations.Verdict{Again: floor}, errors.New("not now")
+			}),
+			"again": work(func(context.Context, *operations.Held) (operations.Verdict, error) {
+				return operations.Verdict{Again: floor}, nil
+			}),
+		}
+	})
+	b.within("the count", func() bool { return r.metric(t, "portico_jobs_put_off", "vain") == 1 })
+	b.within("as many attempts", func() bool {
+		return r.metric(t, "portico_job_attempts_total", "again", "again") > inventory.ManyAttempts
+	})
+	if n := r.metric(t, "portico_jobs_put_off", "again"); n != 0 {
+		t.Errorf("%v jobs that go on count as put off", n)
+	}
 }
 
 // The runner ends by time what time ends.

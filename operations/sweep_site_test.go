@@ -57,6 +57,10 @@ func (e *estate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if fail != nil {
 		if status := fail(r); status != 0 {
 			w.Header().Set("Retry-After", "1")
+			if status == http.StatusNotFound {
+				sayAbsent(w, r.URL.Path)
+				return
+			}
 			w.WriteHeader(status)
 			return
 		}
@@ -77,7 +81,7 @@ func (e *estate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return
 		}
 	}
-	w.WriteHeader(http.StatusNotFound)
+	sayAbsent(w, r.URL.Path)
 }
 
 func (e *estate) body(id, state string) string {

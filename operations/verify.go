@@ -18,6 +18,9 @@ type Verification struct {
 	// Floor is the least time between two questions. Asker.Timeout is that of
 	// the first question; later ones have more patience, up to Patience.
 	Floor, Patience time.Duration
+	// VersionFallback is for how long questions with a row's own api-version may
+	// be refused until the newest of its type takes its place.
+	VersionFallback time.Duration
 	Region          string // of the front door, for the ids of its calls
 }
 
@@ -30,21 +33,31 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	case err != nil:
 		return Verdict{}, err
 	}
-	sight, failure := v.Asker.patient(h, v.Patience).Look(ctx, v.Asker.header(ctx, h, v.Region, row), row)
-	verdict, err := Verdict{}, failure
+	var kept inventory.Verify
+	if err := h.Job.Read(&kept); err != nil {
+		return Verdict{}, err
+	}
+	asker, refused := v.Asker.patient(h, v.Patience), refusals{kept.Progress.RefusedSince}
+	sight, failure := refused.look(ctx, asker, v.Asker.header(ctx, h, v.Region, row), row, v.VersionFallback)
+	verdict, err := v.judge(h, sight, failure)
+	if ctx.Err() == nil && !verdict.Recorded {
+		kept.Progress = inventory.VerifyProgress{Outcome: outcomeOf(sight, failure), RefusedSince: refused.Since}
+		verdict.Payload = inventory.PayloadOf(kept)
+	}
+	return verdict, err
+}
+
+// judge says what an answer means for the job.
+func (v Verification) judge(h *Held, sight Sight, err error) (Verdict, error) {
 	switch {
-	case failure != nil:
-		verdict, err = later(failure, v.Floor)
+	case err != nil:
+		return later(err, v.Floor)
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
 	case sight.Found && !inventory.Terminal(sight.ProvisioningState):
-		verdict.Again = pace(v.Asker.Store.Time().Sub(h.Job.Created), sight.RetryAfter, v.Floor)
+		return Verdict{Again: pace(v.Asker.Store.Time().Sub(h.Job.Created), sight.RetryAfter, v.Floor)}, nil
 	}
-	if ctx.Err() == nil {
-		progress := inventory.VerifyProgress{Outcome: outcomeOf(sight, failure)}
-		verdict.Payload = inventory.PayloadOf(inventory.Verify{Progress: progress})
-	}
-	return verdict, err
+	return Verdict{}, nil // a write that could overturn the answer is open
 }
 
 // outcomeOf says what a question that settled nothing came to, in words of which

@@ -15,5 +15,5 @@
 //	/locations/{l}/…                  that region
 //	a collection                      every region that holds a row of the type in that scope, or may hold what has none
 //	a global type, a tenant's call    the global endpoint
-//	an operation's status             the endpoint that was recorded when its URL was issued
+//	an operation's status             the endpoint that was recorded when its URL was issued, whatever the path is
 package routing

@@ -89,6 +89,15 @@ func operationType(segment string) bool {
 	return false
 }
 
+// namesOperation reports whether the type that n segments of hop end in, before a
+// name, is that of operations. Many providers call it "operations", which may as
+// well be a type of the map, or take other methods than GET.
+func (r *Request) namesOperation(hop arm.Hop, n int) bool {
+	segment := hop.Segment(n - 2)
+	return operationType(segment) ||
+		r.Method == http.MethodGet && arm.EqualFold(segment, "operations") && r.typeOf(hop, n/2) == nil
+}
+
 // Classify reads a request: method, raw path and raw query as they came over
 // the wire. The error tells what is malformed in them; the request is then
 // classified as far as it could be read.
@@ -164,7 +173,7 @@ func (r *Request) classifyHop(hop arm.Hop) {
 	switch {
 	case len(r.SKUTypes) > 0:
 		r.Class = Own
-	case n >= 2 && n%2 == 0 && operationType(hop.Segment(n-2)):
+	case n >= 2 && n%2 == 0 && r.namesOperation(hop, n):
 		r.Class = Poll
 	case r.Location != "":
 		r.Class = Located

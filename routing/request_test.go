@@ -98,6 +98,13 @@ func TestClassify(t *testing.T) {
 		{"GET", vms + "/a/operationresults/o", Poll, "", ""},
 		{"GET", vms + "/a" + guard + "/guards/g/operationStatuses/o", Poll, "", ""},
 		{"DELETE", vms + "/a/operationresults/o", Poll, "", ""},
+		{"GET", sub + compute + "/locations/westus/operations/o", Poll, "", "westus"},
+		{"GET", compute + "/Operations/o", Poll, "", ""},
+		{"GET", vms + "/a/operations/o", Poll, "", ""},
+		{"GET", vms + "/operations", Instance, "virtualMachines", ""},
+		{"DELETE", sub + compute + "/locations/westus/operations/o", Located, "", "westus"},
+		{"POST", sub + compute + "/locations/westus/operations/o/cancel", Located, "", "westus"},
+		{"PUT", vms + "/a/operations/o", Instance, "", ""},
 		{"GET", vms + "/a/operationresults", Collection, "", ""},
 		{"GET", vms + "/operationresults", Instance, "virtualMachines", ""},
 	} {

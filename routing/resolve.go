@@ -88,8 +88,9 @@ type Router struct {
 }
 
 // Resolve decides who serves a checked request of principal. body is what
-// [ReadObject] found in the content of a PUT. The error is an *arm.Error, or what the
-// index failed with.
+// [ReadObject] found in the content of a PUT. Where the index knows an operation by
+// the request's URL, the request is a Poll from then on. The error is an *arm.Error,
+// or what the index failed with.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body) (Decision, error) {
 	var d Decision
 	if err := rt.scope(ctx, r, p, &d); err != nil {
@@ -103,7 +104,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
-	s := resolution{Router: rt, ctx: ctx, r: r, caller: p, body: body, d: &d}
+	s := resolution{Router: rt, ctx: ctx, r: r, body: body, d: &d}
 	if unregistered {
 		if none, err := s.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -140,6 +141,20 @@ func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal
 }
 
 func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
+	if err := rt.subscription(ctx, r, p, d); err != nil {
+		return err
+	}
+	if err := rt.record(ctx, r, p, d); err != nil || d.Operation != nil {
+		return err // an operation's result outlives the group that it worked in
+	}
+	name := r.Path.Group()
+	if name == "" || r.namesGroup() {
+		return nil
+	}
+	return rt.group(ctx, r, d, name)
+}
+
+func (rt *Router) subscription(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	id := r.Path.Subscription()
 	if id == "" {
 		return nil
@@ -155,17 +170,7 @@ func (rt *Router) scope(ctx context.Context, r *Request, p access.Principal, d *
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
 	}
 	d.Subscription = s
-	name := r.Path.Group()
-	if name == "" || r.namesGroup() {
-		return nil
-	}
-	if r.Class == Poll {
-		// An operation's result outlives the group that it worked in.
-		if err := rt.record(ctx, r, p, d); err != nil || d.Operation != nil {
-			return err
-		}
-	}
-	return rt.group(ctx, r, d, name)
+	return nil
 }
 
 // namesGroup holds for the group itself: its own handlers say whether it must
@@ -234,29 +239,46 @@ func (rt *Router) registeredThere(r *Request, d Decision, registration inventory
 // NotRegisteredThere refuses a write to a type, named without its namespace, in a
 // region that a registration is not for.
 func (rt *Router) NotRegisteredThere(p *regions.Provider, typeName, region string) *arm.Error {
-	location := region
+	return arm.NotRegisteredThere(p.Namespace, typeName, rt.displayName(region))
+}
+
+func (rt *Router) displayName(region string) string {
 	if known, ok := rt.Map.Region(region); ok {
-		location = known.DisplayName
+		return known.DisplayName
 	}
-	return arm.NotRegisteredThere(p.Namespace, typeName, location)
+	return region
 }
 
 // NotRegistered refuses a write for the state of a registration.
 func NotRegistered(p *regions.Provider, state inventory.RegistrationState) *arm.Error {
+	return arm.NotRegistered(p.Namespace, endedState(state))
+}
+
+// endedState names the state of a registration that there was.
+func endedState(state inventory.RegistrationState) string {
 	if state == inventory.NotRegistered {
-		return arm.NotRegistered(p.Namespace, "")
+		return ""
 	}
-	return arm.NotRegistered(p.Namespace, state.String())
+	return state.String()
+}
+
+// TargetNotRegistered refuses a move for the state of the registration of the
+// subscription that it leads to; in a region, where t is not nil, that the
+// registration is not for.
+func (rt *Router) TargetNotRegistered(subscription string, p *regions.Provider, t *regions.ResourceType, state inventory.RegistrationState, region string) *arm.Error {
+	if t != nil {
+		return arm.TargetNotRegisteredThere(subscription, p.Namespace, t.Name, rt.displayName(region))
+	}
+	return arm.TargetNotRegistered(subscription, p.Namespace, endedState(state))
 }
 
 // resolution is one request on its way through the rules.
 type resolution struct {
 	*Router
-	ctx    context.Context
-	r      *Request
-	caller access.Principal
-	body   Body
-	d      *Decision
+	ctx  context.Context
+	r    *Request
+	body Body
+	d    *Decision
 	// absences are the keys of what was looked for in vain.
 	absences map[string]bool
 }
@@ -421,11 +443,6 @@ func (s *resolution) extension(t *regions.ResourceType) error {
 // when its URL was issued, from the location that the path names, from where
 // the resource above it lies, else from the global endpoint.
 func (s *resolution) poll() error {
-	if s.d.Operation == nil && s.r.Path.Group() == "" {
-		if err := s.record(s.ctx, s.r, s.caller, s.d); err != nil {
-			return err
-		}
-	}
 	if s.d.Operation != nil {
 		return s.recorded(*s.d.Operation)
 	}
@@ -443,19 +460,6 @@ func (s *resolution) poll() error {
 		return err
 	}
 	return s.serve(t, region)
-}
-
-// record finds what was recorded of a Poll's URL, if anything was.
-func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
-	p = p.In(d.Subscription.TenantID)
-	record, err := rt.Index.OperationOf(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
-	switch {
-	case err == nil:
-		d.Operation = &record
-	case !errors.Is(err, inventory.ErrNotFound):
-		return err
-	}
-	return nil
 }
 
 func (s *resolution) recorded(record inventory.Operation) error {

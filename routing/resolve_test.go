@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -398,6 +399,79 @@ func TestPolls(t *testing.T) {
 	}
 	if d, err := resolve(t, index, "GET", vms+"/west/operationResults/x", ""); err != nil || d.Operation != nil {
 		t.Errorf("got %+v, %v", d, err)
+	}
+}
+
+// An operation may be polled under any path that is not the index's or the front
+// door's own, and is its record's there, whatever the path says otherwise.
+func TestPollsOfAnySpelling(t *testing.T) {
+	ann := access.Principal{TenantID: tenant, ObjectID: "ann"}
+	index := newMemory()
+	record := func(path string, o inventory.Operation) {
+		o.Namespace, o.Type, o.Region = "contoso.compute", "virtualMachines", "eastus"
+		index.operations[PollToken(path, Query{})] = o
+	}
+	anns := inventory.Operation{TenantID: tenant, ObjectID: "ann"}
+	missing := strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/jobs/o"
+	paths := []string{sub + compute + "/locations/westus/jobs/o", sub + compute + "/jobs/o", vms + "/gone/jobs/o", vms + "/west/restart", missing, compute + "/jobs/o"}
+	declared := []string{compute + "/quotas/q", vms + "/west/agents/a", vms + "/west/agents"}
+	for _, path := range append(paths, declared...) {
+		if path == compute+"/jobs/o" || path == compute+"/quotas/q" {
+			index.operations[PollToken(path, Query{})] = inventory.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
+			continue
+		}
+		record(path, anns)
+	}
+	find := func(method, path, object string) (*Request, Decision, bool) {
+		r, fault := Classify(sample(t), method, path, "")
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		router := &Router{Map: sample(t), Index: index}
+		caller := access.Principal{TenantID: tenant, ObjectID: object}
+		found, err := router.FindOperation(t.Context(), r, caller)
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		if !found {
+			return r, Decision{}, false
+		}
+		d, err := router.Resolve(t.Context(), r, caller, Body{})
+		if err != nil {
+			t.Errorf("%s: %v", path, err)
+		}
+		return r, d, true
+	}
+	for _, path := range append(paths, declared...) {
+		r, d, found := find("GET", path, ann.ObjectID)
+		if !found || r.Class != Poll || d.Operation == nil || d.Region != "eastus" {
+			t.Errorf("%s: %v %s %+v", path, found, r.Class, d)
+		}
+		if r, _, found := find("HEAD", path, ann.ObjectID); found || r.Class == Poll {
+			t.Errorf("HEAD %s is a poll", path)
+		}
+		_, _, found = find("GET", path, "bob")
+		if alone := !slices.Contains(declared, path); found != alone {
+			t.Errorf("%s: found for another caller: %v", path, found)
+		}
+	}
+	// What is kept of an index, or of a type that has named itself.
+	record(vms+"/west", anns)
+	record(vms, anns)
+	self := anns
+	self.Origin = vms + "/West/agents/self"
+	record(vms+"/west/agents/self", self)
+	record(rg, anns)
+	record(sub+"/providers/Nobody.Knows/locations/westus/jobs/o", anns)
+	for _, path := range []string{vms + "/west", vms, vms + "/west/agents/self", rg, sub + "/providers/Nobody.Knows/locations/westus/jobs/o"} {
+		if r, _, found := find("GET", path, ann.ObjectID); found || r.Class == Poll {
+			t.Errorf("%s is a poll", path)
+		}
+	}
+	index.failing = "Operation"
+	r, _ := Classify(sample(t), "GET", vms+"/west/jobs/o", "")
+	if _, err := (&Router{Map: sample(t), Index: index}).FindOperation(t.Context(), r, ann); !errors.Is(err, errDown) {
+		t.Errorf("%v", err)
 	}
 }
 

@@ -85,7 +85,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 		return r
 	case !r.connected:
 		choice.Unreachable(now, unreachableText(r.err))
-	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate):
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errBrokenOff):
 		// The caller's affair: it says nothing of the address.
 	case r.sent:
 		choice.Broke(now)
@@ -108,7 +108,7 @@ func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, ca
 		response, err := p.send(p.lines.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
 		return sending{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
 	}
-	s := &send{started: call.Since, within: call.SendWithin}
+	s := &send{started: call.Since, within: call.SendWithin, ends: call.EndWithin}
 	ctx = s.trace(ctx, made)
 	for {
 		// The transport itself replaces a dead connection only when the

@@ -135,9 +135,11 @@ type Call struct {
 	Header   http.Header // Do may change it
 	Content  []byte
 	// Since and SendWithin bound when the first byte of a write may leave; it
-	// stays unsent when the time is over. Without them there is no such bound.
-	Since      time.Time
-	SendWithin time.Duration
+	// stays unsent when the time is over. EndWithin bounds every byte: a write
+	// that is under way then is broken off, and may have taken effect. 0 is no
+	// such bound.
+	Since                 time.Time
+	SendWithin, EndWithin time.Duration
 	// Reserve, of a Read, is asked for room before it is made for n bytes more
 	// of an answer; its error ends the call. It may be nil.
 	Reserve func(ctx context.Context, n int64) error
@@ -166,7 +168,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 			err = errors.Join(cause, err)
 		}
 		cancel()
-		return nil, &Fault{Sent: sent, Err: err}
+		return nil, &Fault{Sent: sent, Region: call.Endpoint.Region, Err: err}
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	return response, nil

@@ -15,7 +15,9 @@ type Fault struct {
 	// Sent tells whether a byte of the request may have left. A write that was
 	// not sent has changed nothing; of any other that is unknown.
 	Sent bool
-	Err  error
+	// Region is whose endpoint was called.
+	Region string
+	Err    error
 }
 
 func (f *Fault) Error() string { return "the provider gave no answer: " + f.Err.Error() }
@@ -25,7 +27,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Timeout reports whether the time ran out.
 func (f *Fault) Timeout() bool {
 	var timeout net.Error
-	return errors.Is(f.Err, context.DeadlineExceeded) || errors.As(f.Err, &timeout) && timeout.Timeout()
+	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errBrokenOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
 }
 
 // TooLate reports that a write stayed unsent because the time in which it could
@@ -40,15 +42,15 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	case errors.Is(f.Err, context.Canceled):
 		return arm.NewError(arm.ClientClosedRequest).Because(f)
 	case errors.As(f.Err, &down):
-		fault := arm.NewError(arm.BadGatewayConnection, namespace).WithStatus(http.StatusServiceUnavailable).Because(f)
+		fault := arm.Unreachable(namespace, f.Region).WithStatus(http.StatusServiceUnavailable).Because(f)
 		fault.RetryAfter = down.After
 		return fault
 	case errors.As(f.Err, &dns):
-		return arm.NewError(arm.InvalidGatewayHost, namespace).Because(f)
+		return arm.NewError(arm.InvalidGatewayHost, namespace).About(f.Region).Because(f)
 	case f.Timeout() && f.Sent:
-		return arm.NewError(arm.GatewayTimeout, namespace).Because(f)
+		return arm.NewError(arm.GatewayTimeout, namespace).About(f.Region).Because(f)
 	}
-	return arm.NewError(arm.BadGatewayConnection, namespace).Because(f)
+	return arm.Unreachable(namespace, f.Region).Because(f)
 }
 
 // statusIsTransient holds for answers that a later attempt of a read may not

@@ -124,9 +124,9 @@ func TestRegionThatIsDown(t *testing.T) {
 		return errors.As(err, &down)
 	})
 	// A refusal is what clients and lists know what to do with.
-	told := (&Fault{Err: down}).ARM("N.S")
-	if told.Status != 503 || told.Code != arm.BadGatewayConnection || told.RetryAfter < time.Second || told.RetryAfter > time.Minute ||
-		told.Message != "The network connectivity issue encountered for 'N.S'; cannot fulfill the request." {
+	told := (&Fault{Region: "westus", Err: down}).ARM("N.S")
+	if told.Status != 503 || told.Code != arm.BadGatewayConnection || told.RetryAfter < time.Second || told.RetryAfter > time.Minute || told.Target != "westus" ||
+		told.Message != "The network connectivity issue encountered for 'N.S' in the location 'westus'; cannot fulfill the request." {
 		t.Errorf("%+v", told)
 	}
 	within(t, "a refused read", func() bool {

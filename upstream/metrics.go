@@ -239,7 +239,7 @@ func KindOf(err error) string {
 		return "connect"
 	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return "tls"
-	case errors.Is(err, context.DeadlineExceeded), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errBrokenOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):
 		return "too_large"

@@ -38,15 +38,15 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	defer cancel()
 	attempt := &attempts{client: c, target: c.target(call.Endpoint), call: call}
 	if err := attempt.target.addresses.Down(c.now()); err != nil {
-		return Answer{}, &Fault{Err: c.refuse(err)} // no retry is worth it
+		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.refuse(err)} // no retry is worth it
 	}
 	if !attempt.begin() {
-		return Answer{}, &Fault{Err: ErrOverBudget}
+		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: ErrOverBudget}
 	}
 	// What is sent is for each attempt to say: only context and method count.
 	request, err := retryablehttp.NewRequestWithContext(ctx, call.Method, call.Endpoint.URLs[0].String(), nil)
 	if err != nil {
-		return Answer{}, &Fault{Err: err}
+		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: err}
 	}
 	response, err := attempt.retrying().Do(request)
 	if err != nil {
@@ -57,7 +57,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 		if cause := ctx.Err(); cause != nil {
 			err = errors.Join(cause, err)
 		}
-		return Answer{}, &Fault{Sent: attempt.sent, Err: err}
+		return Answer{}, &Fault{Sent: attempt.sent, Region: call.Endpoint.Region, Err: err}
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	defer response.Body.Close()
@@ -68,7 +68,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 		return call.Reserve(ctx, n)
 	})
 	if err != nil {
-		return Answer{}, &Fault{Sent: true, Err: err}
+		return Answer{}, &Fault{Sent: true, Region: call.Endpoint.Region, Err: err}
 	}
 	return Answer{response.StatusCode, response.Header, body}, nil
 }

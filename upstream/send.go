@@ -8,6 +8,7 @@ import (
 	"net/http/httptrace"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"time"
 )
 
@@ -20,12 +21,14 @@ type send struct {
 	reused  bool         // the connection at hand has carried others before
 	stale   bool         // it had, and was dead before it took a byte
 	started time.Time
-	within  time.Duration // 0: no bound
-	late    bool          // a byte was refused for the time
+	within  time.Duration // bounds the first byte; 0: no bound
+	ends    time.Duration // bounds every byte; 0: no bound
+	late    error         // why a byte was refused for the time
 }
 
 var (
 	errTooLate    = errors.New("the time in which the request could be sent is over")
+	errBrokenOff  = errors.New("the request was broken off: its time ended before its last byte was sent")
 	errSecondSend = errors.New("the request was sent before")
 )
 
@@ -36,22 +39,25 @@ func (s *send) arm(reused bool) {
 	s.reused, s.stale = reused, false
 }
 
-// begin allows or refuses bytes of the request on connection c, and tells
+// begin allows or refuses bytes of the request on connection c, and reports
 // whether they are its first.
 func (s *send) begin(c *guardedConn) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	switch {
-	case s.carrier == c:
-		return false, nil
-	case s.carrier != nil:
+	first = s.carrier == nil
+	passed := elapsed(s.started, time.Now())
+	switch over := s.ends > 0 && passed > s.ends; {
+	case !first && s.carrier != c:
 		return false, errSecondSend
-	case s.within > 0 && elapsed(s.started, time.Now()) > s.within:
-		s.late = true
-		return false, errTooLate
+	case first && (over || s.within > 0 && passed > s.within):
+		s.late = errTooLate
+	case over:
+		s.late = errBrokenOff
+	default:
+		s.carrier = c
+		return first, nil
 	}
-	s.carrier = c
-	return true, nil
+	return false, s.late
 }
 
 // withdraw takes the first begin back: no byte has left after all.
@@ -59,6 +65,9 @@ func (s *send) withdraw() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.carrier, s.stale = nil, s.reused
+	if s.late != nil {
+		s.late = errTooLate
+	}
 }
 
 // again reports, once, that the request may go out on another connection.
@@ -82,8 +91,8 @@ func (s *send) sent() bool {
 func (s *send) because(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.late && !errors.Is(err, errTooLate) {
-		return errors.Join(errTooLate, err)
+	if s.late != nil && !errors.Is(err, s.late) {
+		return errors.Join(s.late, err)
 	}
 	return err
 }
@@ -112,30 +121,56 @@ func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) cont
 	})
 }
 
-// guardedConn is a connection that asks the request it carries before a byte
-// leaves. It carries one request at a time: HTTP/1.1 without pipelining.
+// guardedConn is a connection that asks the request it carries before bytes
+// leave. It carries one request at a time: HTTP/1.1 without pipelining.
 type guardedConn struct {
 	net.Conn
-	send atomic.Pointer[send]
+	socket syscall.RawConn // of Conn; nil: it is none, or its system call is unknown
+	send   atomic.Pointer[send]
 }
+
+// pieceBytes bounds what is written without the request being asked again.
+const pieceBytes = 64 << 10
 
 // Write refuses bytes that the request may not send. Before any request has
 // the connection (a TLS handshake) everything passes. A connection that took
 // no byte, having died while it was idle, leaves the request to another one.
-func (c *guardedConn) Write(p []byte) (int, error) {
+//
+// One large write may wait for its reader again and again, and the process may
+// be stopped meanwhile, so the request is asked before each piece of it.
+func (c *guardedConn) Write(p []byte) (n int, err error) {
 	s := c.send.Load()
 	if s == nil {
 		return c.Conn.Write(p)
 	}
-	first, err := s.begin(c)
-	if err != nil {
-		return 0, err
+	begun := false
+	allow := func() error {
+		first, err := s.begin(c)
+		begun = begun || first
+		return err
 	}
-	n, err := c.Conn.Write(p)
-	if first && n == 0 && err != nil {
+	for n < len(p) && err == nil {
+		var wrote int
+		wrote, err = c.writePiece(p[n:min(n+pieceBytes, len(p))], allow)
+		n += wrote
+	}
+	if begun && n == 0 && err != nil {
 		s.withdraw()
 	}
 	return n, err
+}
+
+// writePiece writes a part of p, if that is allowed. What waits in
+// [net.Conn.Write] for its reader goes on without being asked once the
+// connection takes bytes again; of a socket each system call is asked about.
+func (c *guardedConn) writePiece(p []byte, allow func() error) (int, error) {
+	if c.socket != nil {
+		return writeSocket(c.socket, p, allow)
+	}
+	if err := allow(); err != nil {
+		return 0, err
+	}
+	return c.Conn.Write(p)
 }
 
 func guardedDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
@@ -144,6 +179,6 @@ func guardedDial(dial func(ctx context.Context, network, address string) (net.Co
 		if err != nil {
 			return nil, err
 		}
-		return &guardedConn{Conn: conn}, nil
+		return &guardedConn{Conn: conn, socket: socketOf(conn)}, nil
 	}
 }

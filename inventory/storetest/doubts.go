@@ -9,7 +9,8 @@ import (
 	"portico/inventory"
 )
 
-// jobs lists what is to be done, as "kind name" of each subject.
+// jobs lists what is to be done, as "kind name" of each subject. What is to be
+// done for a row belongs to its region.
 func (b *bench) jobs() string {
 	b.Helper()
 	all, err := b.Jobs(b.ctx, inventory.JobQuery{})
@@ -21,6 +22,11 @@ func (b *bench) jobs() string {
 			follow, err := inventory.ReadFollow(j)
 			b.ok(err)
 			name = follow.Kind.String() + " " + name
+		}
+		if j.Kind == inventory.FollowJob || j.Kind == inventory.VerifyJob {
+			row, err := b.Resource(b.ctx, j.Subscription, j.Subject)
+			b.ok(err)
+			equal(b, j.Region, row.Region)
 		}
 		names = append(names, j.Kind+" "+name)
 	}

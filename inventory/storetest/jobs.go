@@ -252,6 +252,7 @@ func testJobs(t *testing.T, database Database) {
 		_, _, err = inventory.ParseJobName("-.00")
 		equal(b, err != nil, true)
 	})
+	testClaimsByRegion(t, database)
 	t.Run("counts", func(t *testing.T) {
 		b := newBench(t, database)
 		now := b.clock.Now()
@@ -265,6 +266,16 @@ func testJobs(t *testing.T, database Database) {
 		counts, err := b.CountJobs(b.ctx, "verify", 10*time.Second, time.Second)
 		b.ok(err)
 		equal(b, counts, inventory.JobCounts{All: 7, Due: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
+		for range inventory.ManyAttempts + 1 {
+			counts, err = b.CountJobs(b.ctx, "follow", 0, 0)
+			b.ok(err)
+			equal(b, counts.PutOff, 0)
+			held, _ := b.claim("a", 1, "follow")
+			b.ok(b.DeferJob(b.ctx, held[0], b.clock.Now(), ""))
+		}
+		counts, err = b.CountJobs(b.ctx, "follow", 0, 0)
+		b.ok(err)
+		equal(b, counts, inventory.JobCounts{All: 1, Due: 1, Overdue: 1, Old: 1, PutOff: 1})
 	})
 }
 

@@ -33,6 +33,9 @@ func (b *bench) notices() string {
 	sub, err := b.Subscription(b.ctx, Sub)
 	b.ok(err)
 	for _, j := range jobs {
+		n, err := inventory.ReadNotice(j)
+		b.ok(err)
+		equal(b, j.Region, n.Region)
 		b.ok(b.EndNotice(b.ctx, j, sub.Version, ""))
 	}
 	return strings.ReplaceAll(strings.ReplaceAll(subjects, " http://", "@"), "us@", "@")

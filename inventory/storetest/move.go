@@ -330,6 +330,7 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	equal(m.bench, jobs[0].Subject, row.Key)
 	equal(m.bench, jobs[0].Subscription, to)
 	equal(m.bench, jobs[0].Incarnation, follow.Follow)
+	equal(m.bench, m.jobs() != "", true) // each of its row's region
 	jobs, err = m.Jobs(m.ctx, inventory.JobQuery{Kind: inventory.VerifyJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 2)

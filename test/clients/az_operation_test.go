@@ -75,7 +75,8 @@ func blockedDeletions(t *testing.T, c azure) {
 		"ERROR: (ResourceGroupDeletionBlocked) Deletion of resource group 'blocked' failed as resources with identifiers 'Contoso.Compute/virtualMachines/vm' could not be deleted. ",
 		"\nCode: ResourceGroupDeletionBlocked\n",
 		"Exception Details:",
-		`{"error":{"code":"ContosoFault","message":"The request was answered with 409 as asked."}}`,
+		"(ContosoFault) The request was answered with 409 as asked.",
+		"Message: The request was answered with 409 as asked.",
 		"Target: " + c.ResourcePath("blocked", "Contoso.Compute/virtualMachines/vm"),
 	} {
 		if !strings.Contains(o.Stderr, part) {

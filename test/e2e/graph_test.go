@@ -99,7 +99,7 @@ func (g *graph) wantFault(t *testing.T, d deletion, a harness.Answer, stuck []in
 	t.Helper()
 	var told struct {
 		Error struct {
-			Details []struct{ Target, Message string }
+			Details []struct{ Code, Target, Message string }
 		}
 	}
 	if err := json.Unmarshal(a.Body, &told); err != nil {
@@ -109,7 +109,7 @@ func (g *graph) wantFault(t *testing.T, d deletion, a harness.Answer, stuck []in
 	defer g.mu.Unlock()
 	words := map[string]string{}
 	for _, detail := range told.Error.Details {
-		words[detail.Target] = detail.Message
+		words[detail.Target] = fmt.Sprintf(`{"error":{"code":%q,"message":%q}}`, detail.Code, detail.Message)
 	}
 	for _, i := range stuck {
 		n := g.nodes[i]

@@ -188,7 +188,7 @@ func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
 	a := d.end(t, p).WantError(t, 409, "ResourceGroupDeletionBlocked")
 	var fault struct {
 		Error struct {
-			Details []struct{ Target, Message string }
+			Details []struct{ Code, Target, Message string }
 		}
 	}
 	if err := json.Unmarshal(a.Body, &fault); err != nil {
@@ -197,8 +197,8 @@ func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
 	var left []string
 	for _, detail := range fault.Error.Details {
 		left = append(left, detail.Target)
-		if !strings.Contains(detail.Message, `"error"`) {
-			t.Errorf("%s: %s", detail.Target, detail.Message)
+		if detail.Code == "" || detail.Message == "" || strings.Contains(detail.Message, `"error"`) {
+			t.Errorf("%s: %s %s", detail.Target, detail.Code, detail.Message)
 		}
 	}
 	slices.Sort(ids)

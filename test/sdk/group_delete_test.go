@@ -73,13 +73,13 @@ func TestGroupDeleteThatIsBlocked(t *testing.T) {
 	}
 	var told struct {
 		Error struct {
-			Details []struct{ Target, Message string }
+			Details []struct{ Code, Target, Message string }
 		}
 	}
 	if err := json.Unmarshal(text, &told); err != nil {
 		t.Fatal(err)
 	}
-	if details := told.Error.Details; len(details) != 1 || details[0].Target != ids[1] || !strings.Contains(details[0].Message, "ContosoFault") {
+	if details := told.Error.Details; len(details) != 1 || details[0].Target != ids[1] || details[0].Code != "ContosoFault" || strings.Contains(details[0].Message, "{") {
 		t.Errorf("%s", text)
 	}
 	if !strings.Contains(failure.Error(), "vm-eastus") {

@@ -125,7 +125,7 @@ func TestAcceptedWithoutAPollingURL(t *testing.T) {
 	}
 	wantPollingURLs(t, c, raw)
 	_, err = act.Poll(t.Context()) //nolint:bodyclose // the poller has read and closed it
-	wantError(t, err, http.StatusInternalServerError, "InternalServerError")
+	wantError(t, err, http.StatusNotImplemented, "InternalServerError")
 
 	var deleted *http.Response
 	remove, err := c.resources.BeginDeleteByID(policy.WithCaptureResponse(withHeader(t, nothing...), &deleted), id, harness.Version, nil)
@@ -181,7 +181,7 @@ func TestLostOperations(t *testing.T) {
 				t.Fatal(err)
 			}
 			_, err = end(t, act)
-			wantError(t, err, http.StatusInternalServerError, "InternalServerError")
+			wantError(t, err, http.StatusNotImplemented, "InternalServerError")
 		})
 	}
 }

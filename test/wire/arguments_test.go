@@ -12,6 +12,7 @@ import (
 func testArguments(t *testing.T, w *world) {
 	const q = "?" + V
 	const resourcesLack = "The resource type could not be found in the namespace 'Microsoft.Resources' for api version '2024-01-01'."
+	const outOfScope = resourcesLack + " Template deployments, and the export of templates, are out of the scope of this service: make each resource by a request of its own."
 	g := w.group(t, "arguments")
 	long := strings.Repeat("x", 261)
 	put := func(target string) message {
@@ -32,13 +33,16 @@ func testArguments(t *testing.T, w *world) {
 			want{status: 400, code: "InvalidResourceName", target: true}},
 		{"an extension's namespace", put(g + "/providers/Contoso.Compute/virtualMachines/n/providers/Contoso_Insight/diagnosticSettings/d" + q),
 			want{status: 400, code: "InvalidResourceNamespace", target: true}},
-		{"deployments are out", put(g + "/providers/Microsoft.Resources/deployments/d" + q), want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
+		{"deployments are out", put(g + "/providers/Microsoft.Resources/deployments/d" + q), want{status: 404, code: "InvalidResourceType", text: outOfScope, about: "resourceType"}},
 		{"deployments are out, what is below them", message{method: "POST", target: S + "/providers/Microsoft.Resources/deployments/d/validate" + q, body: "{}"},
-			want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
+			want{status: 404, code: "InvalidResourceType", text: outOfScope, about: "resourceType"}},
 		{"exportTemplate is out", message{method: "POST", target: g + "/exportTemplate" + q, body: "{}"},
-			want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
+			want{status: 404, code: "InvalidResourceType", text: outOfScope, about: "resourceType"}},
 		{"exportTemplate is out, in other casing", message{method: "POST", target: strings.ToUpper(g) + "/EXPORTTEMPLATE" + q, body: "{}"},
-			want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
+			want{status: 404, code: "InvalidResourceType", text: outOfScope, about: "resourceType"}},
+		{"deployments are out, of the tenant", put("/providers/Microsoft.Resources/DEPLOYMENTS/d" + q), want{status: 404, code: "InvalidResourceType", text: outOfScope, about: "resourceType"}},
+		{"deployments are out, in their old place", message{target: g + "/deployments/d" + q}, want{status: 404, code: "InvalidResourceType", text: outOfScope, about: "resourceType"}},
+		{"another type of the namespace", put(g + "/providers/Microsoft.Resources/things/d" + q), want{status: 404, code: "InvalidResourceType", text: resourcesLack, about: "resourceType"}},
 		{"absent resource", message{target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q}, want{status: 404, code: "ResourceNotFound",
 			text: "The Resource 'Contoso.Compute/virtualMachines/absent' under resource group 'arguments' was not found. For more details please go to https://aka.ms/ARMResourceNotFoundFix"}},
 		{"absent resource, patch", message{method: "PATCH", target: g + "/providers/Contoso.Compute/virtualMachines/absent" + q, body: `{"tags":{}}`},

@@ -259,9 +259,9 @@ func testMergedLists(t *testing.T, w *world) {
 // response: the provider's own error, or none of its words.
 var badPageFaults = map[string]fault{
 	"503": {Code: "Busy", Message: "m"}, "429": {Code: "Slow", Message: "m"}, "401": {Code: "Who", Message: "m"}, "403": {Code: "Denied", Message: "m"},
-	"hang up":                 {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."},
-	"reset":                   {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."},
-	"broken off in the array": {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."},
+	"hang up":                 {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
+	"reset":                   {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
+	"broken off in the array": {Code: "BadGatewayConnection", Message: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request."},
 	"no gzip":                 {Code: "BadGatewayConnection"},
 	"another encoding":        {Code: "BadGatewayConnection"},
 	"over 8 MiB":              {Code: "ResponseTooLarge", Message: "The response of 'Contoso.Raw' exceeds the maximum size of a page and was dropped."},

@@ -89,7 +89,7 @@ func testProviderAnswers(t *testing.T, w *world) {
 	scripted("no content", "HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n", want{status: 204, reaches: "raw westus"})
 
 	failure := want{status: 502, code: "BadGatewayConnection", either: true, // some are worth another try
-		text: "The network connectivity issue encountered for 'Contoso.Raw'; cannot fulfill the request."}
+		text: "The network connectivity issue encountered for 'Contoso.Raw' in the location 'westus'; cannot fulfill the request.", about: "westus"}
 	for name, answer := range map[string]string{
 		"101":     "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade, X-Hop\r\nUpgrade: h2c\r\nX-Hop: " + evil + "\r\n\r\n" + evil,
 		"no HTTP": evil + "\r\n\r\n", "HTTP/2 preface": "PRI * HTTP/2.0\r\n\r\n", "a status of two digits": "HTTP/1.1 20 OK\r\n\r\n", "status 099": "HTTP/1.1 099 X\r\nContent-Length: 0\r\n\r\n",

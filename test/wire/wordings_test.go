@@ -251,7 +251,8 @@ func (w *world) wordsOfABlockedDeletion(t *testing.T) {
 	const q = "?api-version=2021-04-01"
 	g := w.group(t, "words-of-a-blocked-one")
 	a, b := w.thing(t, g, "words-of-a", "westus"), w.thing(t, g, "words-of-b", "eastus")
-	const word = `{"error":{"code":"InUseCannotBeDeleted","message":"It is \"in use\"."}}`
+	const more = `[{"code":"InUse","message":"By \"b\".","target":"b"}]`
+	const word = `{"error":{"code":"InUseCannotBeDeleted","message":"It is \"in use\".","details":` + more + `}}`
 	for region, thing := range map[string]string{"westus": a, "eastus": b} {
 		w.scripted[region].on(thing, func(x received) string {
 			if x.method == "DELETE" {
@@ -266,7 +267,7 @@ func (w *world) wordsOfABlockedDeletion(t *testing.T) {
 		t.Errorf("want 409: %s", got)
 	}
 	detail := func(id string) string {
-		return `{"code":null,"target":"` + id + `","message":"{\"error\":{\"code\":\"InUseCannotBeDeleted\",\"message\":\"It is \\\"in use\\\".\"}}","details":null,"additionalInfo":null}`
+		return `{"code":"InUseCannotBeDeleted","target":"` + id + `","message":"It is \"in use\".","details":` + more + `,"additionalInfo":null}`
 	}
 	want := "^" + quoteMeta(`{"error":{"code":"ResourceGroupDeletionBlocked","message":"Deletion of resource group 'words-of-a-blocked-one' failed as resources with identifiers `+
 		`'Contoso.Raw/things/words-of-a,Contoso.Raw/things/words-of-b' could not be deleted. The provisioning state of the resource group will be rolled back. The tracking Id is '`) +

@@ -69,6 +69,7 @@ func TestWire(t *testing.T) {
 		{"smuggling", testSmuggling},
 		{"provider answers", testProviderAnswers},
 		{"polling guards", testPollingGuards},
+		{"long links", testLongLinks},
 		{"page guards", testPageGuards},
 		{"merged lists", testMergedLists},
 		{"walks", testWalks},

@@ -1,0 +1,79 @@
+package inventory
+
+import (
+	"database/sql"
+	"io/fs"
+	"testing"
+
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+
+	"portico/test/harness"
+)
+
+// Jobs that an earlier version made for rows belong to the regions of these.
+func TestRegionsOfEarlierJobs(t *testing.T) {
+	for _, engine := range []string{SQLite, Postgres} {
+		t.Run(engine, func(t *testing.T) {
+			o := testOptions(t)
+			dialect, driver := goose.DialectSQLite3, "sqlite"
+			if engine == Postgres {
+				cluster := harness.StartPostgres(t)
+				o.Driver, o.DSN = Postgres, cluster.CreateDatabase(t, "portico")
+				dialect, driver = goose.DialectPostgres, "pgx"
+			}
+			s, err := Open(t.Context(), o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := s.SeedSubscriptions(t.Context(), []Subscription{{ID: "s", TenantID: "t"}}); err != nil {
+				t.Fatal(err)
+			}
+			makeGroup(t, s, "rg")
+			ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Ambiguous}); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := s.AddJob(t.Context(), Job{Kind: "sweep", Payload: "{}"}); err != nil {
+				t.Fatal(err)
+			}
+			if err := s.Close(); err != nil {
+				t.Fatal(err)
+			}
+			migrateDownTo(t, dialect, driver, o.DSN, 7)
+			jobs, err := openTest(t, o).Jobs(t.Context(), JobQuery{})
+			if err != nil || len(jobs) != 2 {
+				t.Fatal(jobs, err)
+			}
+			for _, j := range jobs {
+				if want := map[string]string{VerifyJob: vmWrite("rg", "vm").Region}[j.Kind]; j.Region != want {
+					t.Errorf("%s is of the region %q, want %q", j.Kind, j.Region, want)
+				}
+			}
+		})
+	}
+}
+
+// migrateDownTo brings a database to an earlier layout.
+func migrateDownTo(t *testing.T, dialect goose.Dialect, driver, dsn string, version int64) {
+	t.Helper()
+	db, err := sql.Open(driver, dsn)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	files, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		t.Fatal(err)
+	}
+	provider, err := goose.NewProvider(dialect, db, files, goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := provider.DownTo(t.Context(), version); err != nil {
+		t.Fatal(err)
+	}
+}

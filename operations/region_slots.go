@@ -1,0 +1,70 @@
+package operations
+
+import (
+	"maps"
+	"sync"
+)
+
+const (
+	// slots is how many jobs of a kind one replica works on at a time in each
+	// region, and of those that belong to no region. Each kind and each region has
+	// its own, so that none starves another.
+	slots = 16
+	// crowd is how many jobs of a kind one replica works on in all regions until
+	// each further one has a single slot.
+	crowd = 4 * slots
+)
+
+// regionSlots counts the attempts of one kind that are under way, by region. One
+// goroutine takes slots; any may release them.
+type regionSlots struct {
+	freed chan struct{} // receives after slots were released
+
+	mu      sync.Mutex
+	running map[string]int
+	total   int
+}
+
+func newRegionSlots() *regionSlots {
+	return &regionSlots{freed: make(chan struct{}, 1), running: map[string]int{}}
+}
+
+// room returns a function that reports whether there is a slot for one more job
+// of a region, beside those that it has said so of.
+func (s *regionSlots) room() func(region string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	running, total := maps.Clone(s.running), s.total
+	return func(region string) bool {
+		most := slots
+		if total >= crowd {
+			most = 1
+		}
+		if running[region] >= most {
+			return false
+		}
+		running[region]++
+		total++
+		return true
+	}
+}
+
+func (s *regionSlots) take(region string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.running[region]++
+	s.total++
+}
+
+func (s *regionSlots) release(region string) {
+	s.mu.Lock()
+	s.total--
+	if s.running[region]--; s.running[region] == 0 {
+		delete(s.running, region)
+	}
+	s.mu.Unlock()
+	select {
+	case s.freed <- struct{}{}:
+	default: // it is known that there is room
+	}
+}

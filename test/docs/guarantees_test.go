@@ -1,0 +1,48 @@
+// Package docs holds what the pages for readers are held to.
+package docs
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"testing"
+)
+
+// named is a test as the page names it: the folder of its package, and its name.
+var named = regexp.MustCompile("`([a-z0-9/]+)` (Test[A-Za-z0-9]+)")
+
+// A promise is worth no more than the test that fails when it is broken.
+func TestGuaranteesNameTestsThatExist(t *testing.T) {
+	page, err := os.ReadFile("../../docs/guarantees.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := named.FindAllSubmatch(page, -1)
+	if len(all) < 30 {
+		t.Fatalf("the page names %d tests", len(all))
+	}
+	for _, match := range all {
+		if !defined(t, string(match[1]), string(match[2])) {
+			t.Errorf("there is no %s in %s", match[2], match[1])
+		}
+	}
+}
+
+func defined(t *testing.T, folder, test string) bool {
+	t.Helper()
+	files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%s has no tests: %v", folder, err)
+	}
+	definition := regexp.MustCompile(`(?m)^func ` + test + `\(t \*testing\.T\)`)
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if definition.Match(text) {
+			return true
+		}
+	}
+	return false
+}

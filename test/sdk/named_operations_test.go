@@ -1,0 +1,171 @@
+package sdk
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/policy"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/runtime"
+	"github.com/Azure/azure-sdk-for-go/sdk/azcore/to"
+	"github.com/Azure/azure-sdk-for-go/sdk/resourcemanager/resources/armresources"
+
+	"portico/test/harness"
+)
+
+// namer is a provider whose operations take two polls and are polled where a test
+// says.
+type namer struct {
+	mu      sync.Mutex
+	headers map[string]string // of what is accepted: the path and query to poll
+	polls   map[string]int    // by path
+}
+
+// ServeHTTP implements http.Handler.
+func (n *namer) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	resource := strings.Contains(r.URL.Path, "/largeHeaders/")
+	for _, target := range n.headers {
+		path, _, _ := strings.Cut(target, "?")
+		resource = resource && path != r.URL.Path
+	}
+	switch {
+	case resource && r.Method == http.MethodGet:
+		_, _ = fmt.Fprintf(w, `{"id":%q,"name":"header1","location":"westus","properties":{"provisioningState":"Succeeded"}}`, r.URL.Path)
+	case resource:
+		for name, target := range n.headers {
+			w.Header().Set(name, "http://"+r.Host+target)
+		}
+		w.WriteHeader(http.StatusAccepted)
+	default:
+		n.polls[r.URL.Path]++
+		status := strings.HasSuffix(r.URL.Path, "_aao")
+		switch done := n.polls[r.URL.Path] > 1; {
+		case status && done:
+			_, _ = io.WriteString(w, `{"status":"Succeeded"}`)
+		case status:
+			_, _ = io.WriteString(w, `{"status":"InProgress"}`)
+		case done:
+			_, _ = io.WriteString(w, `{"succeeded":true}`)
+		default:
+			w.WriteHeader(http.StatusAccepted)
+		}
+	}
+}
+
+// names has operations be polled at these paths from now on, of which ended is
+// that of one that has ended by then.
+func (n *namer) names(headers map[string]string, ended string) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.headers, n.polls = headers, map[string]int{ended: 1}
+}
+
+// polled is how often a path was.
+func (n *namer) polled(path string) int {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.polls[path]
+}
+
+// newNamer starts a world with such a provider, and makes a resource of it.
+func newNamer(t *testing.T) (c clients, n *namer, id string) {
+	t.Helper()
+	n = &namer{}
+	server := httptest.NewServer(n)
+	t.Cleanup(server.Close)
+	c = newClients(t, harness.Config{Providers: fmt.Sprintf(`
+  - namespace: Azure.ResourceManager.LargeHeader
+    registration: automatic
+    endpoints: {westus: [%[1]q], eastus: [%[1]q], global: [%[1]q]}
+    resourceTypes:
+      - {name: largeHeaders, kind: tracked, apiVersions: ["2024-01-01"]}
+`, server.URL)})
+	c.createGroup(t, "test-rg")
+	id = c.ResourcePath("test-rg", "Azure.ResourceManager.LargeHeader/largeHeaders/header1")
+	return c, n, id
+}
+
+// The scenario two6k of the Azure REST specifications: an action whose polling URLs
+// have 6 KiB each, in the namespace that they have there and in the provider's own.
+func TestLongPollingURLs(t *testing.T) {
+	c, n, id := newNamer(t)
+	n.names(map[string]string{"Location": c.SubscriptionPath() + "/providers/Azure.ResourceManager.LargeHeader/operations/put"}, "")
+	c.put(t, t.Context(), id, armresources.GenericResource{Location: to.Ptr("westus")})
+	context := "?userContext=" + strings.Repeat("a", 6<<10)
+	for _, namespace := range []string{"Azure.ResourceManager.LargeHeaders", "Azure.ResourceManager.LargeHeader"} {
+		at := c.SubscriptionPath() + "/providers/" + namespace + "/locations/eastus/operations/"
+		for name, headers := range map[string]map[string]string{
+			"both":     {"Location": at + "post_location" + context, "Azure-AsyncOperation": at + "post_aao" + context},
+			"Location": {"Location": at + "post_location" + context},
+		} {
+			t.Run(namespace+" "+name, func(t *testing.T) {
+				ended := ""
+				if _, both := headers["Azure-AsyncOperation"]; both {
+					ended = at + "post_location" // with the other
+				}
+				n.names(headers, ended)
+				request, err := runtime.NewRequest(t.Context(), http.MethodPost, c.Portico.URL+id+"/two6k?api-version="+harness.Version)
+				if err != nil {
+					t.Fatal(err)
+				}
+				raw, err := c.pipeline.Do(request) //nolint:bodyclose // the poller closes it
+				if err != nil {
+					t.Fatal(err)
+				}
+				wantPollingURLs(t, c, raw)
+				type result struct {
+					Succeeded bool `json:"succeeded"`
+				}
+				poller, err := runtime.NewPoller[result](raw, c.pipeline, &runtime.NewPollerOptions[result]{FinalStateVia: runtime.FinalStateViaLocation})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := finish(t, poller); !got.Succeeded {
+					t.Errorf("the action ended with %+v", got)
+				}
+			})
+		}
+	}
+}
+
+// Providers call their operations what they like: the SDK polls them where they
+// say, to their end.
+func TestOperationsOfAnySpelling(t *testing.T) {
+	c, n, id := newNamer(t)
+	provider := c.SubscriptionPath() + "/providers/Azure.ResourceManager.LargeHeader/"
+	for _, place := range []string{provider + "locations/westus/operations/", provider + "operations/", provider + "locations/eastus/azureAsyncOperations/", id + "/operations/", id + "/jobs/"} {
+		for _, header := range []string{"Azure-AsyncOperation", "Location"} {
+			t.Run(header+" "+strings.TrimPrefix(place, c.SubscriptionPath()), func(t *testing.T) {
+				name := map[string]string{"Azure-AsyncOperation": "op_aao", "Location": "op_location"}[header]
+				link := place + name + "?api-version=2020-01-01&t=1"
+				n.names(map[string]string{header: link}, "")
+				var raw *http.Response
+				create, err := c.resources.BeginCreateOrUpdateByID(policy.WithCaptureResponse(t.Context(), &raw), id, harness.Version,
+					armresources.GenericResource{Location: to.Ptr("westus")}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := raw.Header.Get(header); got != c.Portico.URL+link {
+					t.Errorf("%s: %s", header, got)
+				}
+				finish(t, create)
+				n.names(map[string]string{header: link}, "")
+				update, err := c.resources.BeginUpdateByID(t.Context(), id, harness.Version, armresources.GenericResource{Tags: map[string]*string{"a": to.Ptr("b")}}, nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				finish(t, update)
+				if asked := n.polled(place + name); asked < 2 {
+					t.Errorf("it was polled %d times", asked)
+				}
+			})
+		}
+	}
+}
