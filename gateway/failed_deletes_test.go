@@ -3,12 +3,13 @@ package gateway
 import (
 	"strings"
 	"testing"
-	"time"
+
+	"portico/arm"
 )
 
 // A delete whose operation tells only its refusal has failed where the resource says
-// so, and had not failed before: then the row is as it was, nobody has to poll for that,
-// and whoever deletes the group is told the provider's words.
+// so, and had not failed before: then the row is as it was, and nobody has to poll for
+// that.
 func TestDeletesThatFail(t *testing.T) {
 	for name, before := range map[string]string{"what stood": "Succeeded", "what had failed": "Failed"} {
 		t.Run(name, func(t *testing.T) {
@@ -45,18 +46,25 @@ func TestDeletesThatFail(t *testing.T) {
 	}
 }
 
-// So it is where nothing but refusals tells of it, and that may be once more what it
-// was before: when the operation counts as lost.
-func TestGroupWhoseDeletesFailLate(t *testing.T) {
-	s := newSite(t, setup{forgetful: true})
-	s.work()
-	g := s.group("g")
-	m := s.machine("g", "m", "westus")
-	s.rule("westus", "DELETE", "machines/m", "async-fails=location", -1)
-	got := s.endAsTimePasses(200*time.Millisecond, s.ok(202, "DELETE", g+own, ""))
-	fault := decode[deletionFault](t, got)
-	if got.code != "ResourceGroupDeletionBlocked" || len(fault.Error.Details) != 1 || fault.Error.Details[0].Target != m ||
-		!strings.Contains(fault.Error.Details[0].Message, "OperationFailed") {
-		t.Errorf("%d %s", got.status, got.text)
+// What a refused poll says is kept for whoever deletes the group.
+func TestWordsOfADeleteThatFailsLate(t *testing.T) {
+	p := newScripted(t, setup{})
+	item := p.item("i")
+	p.say("DELETE "+item+api, 202, "", "Location", p.at+scriptOperations+"o")
+	p.say("GET "+scriptOperations+"o", 409, `{"error":{"code":"InUse","message":"It is in use."}}`)
+	p.say("GET "+item+api, 200, `{"id":"`+item+`","location":"westus"}`)
+	p.work()
+	p.ok(202, "DELETE", groupPath("g")+own, "")
+	group, err := p.store.Group(t.Context(), subscription, "g")
+	if err != nil {
+		t.Fatal(err)
 	}
+	p.within("the words", func() bool {
+		job, err := p.store.Job(t.Context(), subscription, group.Generation)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text, err := p.store.DeletionError(t.Context(), job, arm.Fold(item))
+		return err == nil && strings.Contains(text, "It is in use.")
+	})
 }

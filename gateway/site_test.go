@@ -79,7 +79,6 @@ type setup struct {
 	uncovered   bool          // the subscription holds what Portico has not seen
 	types       string        // the map's, if not declarations
 	hurried     bool          // gives questions up soon, as some are not answered
-	forgetful   bool          // takes operations that nobody knows of for lost soon
 	keys        *fanout.Keys  // of skip tokens
 }
 
@@ -184,10 +183,6 @@ func (s *site) configure(as setup) *config.Config {
 	if as.hurried {
 		asking = "500ms"
 	}
-	lost := "1m"
-	if as.forgetful {
-		lost = "20ms"
-	}
 	public := as.public
 	if public == "" {
 		public = "http://portico.example"
@@ -197,10 +192,10 @@ server: {publicURL: %q, region: westus, listen: "127.0.0.1:8080"%s}
 metadata: {%s}
 auth: %s
 limits: {%s}
-index: {askTimeout: %s, pollFloor: 5ms, lateWriteWindow: 1s, lostAfter: %s}
+index: {askTimeout: %s, pollFloor: 5ms, lateWriteWindow: 1s}
 %s
 subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
-`, public, as.server, as.metadata, auth, as.limits, asking, lost, as.sections, subscription, tenant)
+`, public, as.server, as.metadata, auth, as.limits, asking, as.sections, subscription, tenant)
 	types := as.types
 	if types == "" {
 		types = fmt.Sprintf(declarations, strings.Join(endpoints, ", "))
