@@ -8,6 +8,7 @@ import (
 	"net/url"
 	"time"
 
+	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -64,7 +65,9 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 	default:
 		return Sight{}, statusOf(answer)
 	}
+	failpoint.Pass(failpoint.ObserveBefore)
 	sight.Settled, err = a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
+	failpoint.Pass(failpoint.ObserveAfter)
 	return sight, err
 }
 

@@ -9,6 +9,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"portico/failpoint"
 )
 
 // send is what one request may put on the wire, and whether it has. The
@@ -97,7 +99,7 @@ func elapsed(since, now time.Time) time.Duration {
 // trace arms each connection that the transport chooses for the request, and
 // tells made of it.
 func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	t := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			made(info)
 			conn := info.Conn
@@ -109,7 +111,11 @@ func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) cont
 				guarded.send.Store(s)
 			}
 		},
-	})
+	}
+	if failpoint.Enabled {
+		t.GotFirstResponseByte = s.held
+	}
+	return httptrace.WithClientTrace(ctx, t)
 }
 
 // guardedConn is a connection that asks the request it carries before a byte
@@ -135,7 +141,24 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 	if first && n == 0 && err != nil {
 		s.withdraw()
 	}
+	if failpoint.Enabled && first && err == nil {
+		err = s.left()
+	}
 	return n, err
+}
+
+// left is the point at which bytes of the request have left. Nothing of the answer
+// is read before it is passed: see held.
+func (s *send) left() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return failpoint.Hit(failpoint.UpstreamSendAfter)
+}
+
+// held waits until the request has passed left.
+func (s *send) held() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 }
 
 func guardedDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
