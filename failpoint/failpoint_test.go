@@ -92,7 +92,7 @@ func TestRules(t *testing.T) {
 	for text, want := range map[string]Rule{
 		"fail":                      {Action: Fail},
 		"pause":                     {Action: Pause, Bound: DefaultPause},
-		" pause:1.5s,after=3,once ": {Action: Pause, Bound: 1500 * time.Millisecond, After: 3, Once: true},
+		"pause:1.5s,after=3,once\n": {Action: Pause, Bound: 1500 * time.Millisecond, After: 3, Once: true},
 		"kill,p=0.25":               {Action: Kill, Probability: 0.25},
 		"exit,once":                 {Action: Exit, Once: true},
 	} {
@@ -196,47 +196,32 @@ func TestWhenARuleHolds(t *testing.T) {
 
 func TestPauses(t *testing.T) {
 	r, _ := newRegistry(t)
-	for name, end := range map[string]func(){
-		"released":            func() { r.Release(ObserveAfter) },
-		"taken back":          func() { r.Clear(ObserveAfter) },
-		"for its bound alone": func() {},
-		"closed":              r.Close, // the last
-	} {
-		if name == "closed" {
-			continue
+	pause := func(bound string) (ended chan error) {
+		t.Helper()
+		r.Set(ObserveAfter, rule(t, "pause:"+bound))
+		ended = make(chan error, 1)
+		go func() { ended <- r.Hit(ObserveAfter) }()
+		return ended
+	}
+	for _, end := range []func(Point){r.Release, r.Clear, func(Point) { r.Close() }} {
+		ended := pause(LongestPause.String())
+		for deadline := time.Now().Add(20 * time.Second); r.state(ObserveAfter).Paused != 1; time.Sleep(time.Millisecond) {
+			if time.Now().After(deadline) {
+				t.Fatal("it is not paused")
+			}
 		}
-		t.Run(name, func(t *testing.T) { pauseUntil(t, r, name, end) })
-	}
-	t.Run("closed", func(t *testing.T) { pauseUntil(t, r, "closed", r.Close) })
-	if err := r.Hit(ObserveAfter); err != nil || r.state(ObserveAfter).Paused != 0 {
-		t.Error("a closed registry pauses")
-	}
-}
-
-func pauseUntil(t *testing.T, r *Registry, name string, end func()) {
-	t.Helper()
-	bound := LongestPause.String()
-	if name == "for its bound alone" {
-		bound = "50ms"
-	}
-	r.Set(ObserveAfter, rule(t, "pause:"+bound))
-	ended := make(chan error, 1)
-	begun := time.Now()
-	go func() { ended <- r.Hit(ObserveAfter) }()
-	for deadline := time.Now().Add(20 * time.Second); name != "for its bound alone" && r.state(ObserveAfter).Paused != 1; time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatal("it is not paused")
+		end(ObserveAfter)
+		if err := <-ended; err != nil || r.state(ObserveAfter).Paused != 0 {
+			t.Errorf("%v %+v", err, r.state(ObserveAfter))
 		}
 	}
-	end()
-	if err := <-ended; err != nil {
+	if err := <-pause(LongestPause.String()); err != nil { // it is closed
 		t.Error(err)
 	}
-	if name == "for its bound alone" && time.Since(begun) < 50*time.Millisecond {
-		t.Error("it did not last")
-	}
-	if s := r.state(ObserveAfter); s.Paused != 0 {
-		t.Errorf("%+v", s)
+	r, _ = newRegistry(t)
+	begun := time.Now()
+	if err := <-pause("50ms"); err != nil || time.Since(begun) < 50*time.Millisecond {
+		t.Errorf("%v after %v", err, time.Since(begun))
 	}
 }
 

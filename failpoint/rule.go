@@ -65,26 +65,29 @@ func ParseRule(text string) (Rule, error) {
 		return wrong(parts[0])
 	}
 	for _, part := range parts[1:] {
-		name, value, _ := strings.Cut(part, "=")
-		var err error
-		ok := true
-		switch name {
-		case "after":
-			r.After, err = strconv.Atoi(value)
-			ok = r.After > 0
-		case "p":
-			r.Probability, err = strconv.ParseFloat(value, 64)
-			ok = r.Probability > 0 && r.Probability <= 1
-		case "once":
-			r.Once, ok = true, part == name
-		default:
-			ok = false
-		}
-		if err != nil || !ok {
+		if !r.restrict(part) {
 			return wrong(part)
 		}
 	}
 	return r, nil
+}
+
+// restrict takes in what says when the rule holds, and reports whether that can be.
+func (r *Rule) restrict(part string) bool {
+	name, value, _ := strings.Cut(part, "=")
+	var err error
+	switch name {
+	case "after":
+		r.After, err = strconv.Atoi(value)
+		return err == nil && r.After > 0
+	case "p":
+		r.Probability, err = strconv.ParseFloat(value, 64)
+		return err == nil && r.Probability > 0 && r.Probability <= 1
+	case "once":
+		r.Once = true
+		return part == name
+	}
+	return false
 }
 
 // String is the rule as [ParseRule] reads it.

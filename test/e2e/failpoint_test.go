@@ -80,7 +80,7 @@ batch: {immediate: 2, atOnce: 2}
 // withPoints is a world whose gateway has the points.
 func withPoints(t *testing.T, extra string) *harness.World {
 	t.Helper()
-	w := movers(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, ComputeRegistration: "required", Extra: patient(extra)}})
+	w := movers(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, ComputeRegistration: "required", Extra: extra}})
 	for _, sub := range []string{harness.SubscriptionID, otherSubscription} {
 		w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: "/subscriptions/" + sub + "/providers/Contoso.Compute/register" + ownVersion}).Want(t, 200)
 	}
@@ -91,7 +91,7 @@ func withPoints(t *testing.T, extra string) *harness.World {
 // A little of everything that Portico does comes to every point.
 func TestEveryPointIsReached(t *testing.T) {
 	t.Parallel()
-	w := withPoints(t, pointSettings)
+	w := withPoints(t, patient(pointSettings))
 	p := w.Portico
 	write := func(method, path, content string, header http.Header) harness.Answer {
 		t.Helper()
@@ -132,7 +132,7 @@ func TestEveryPointIsReached(t *testing.T) {
 // What is paused goes on when it is released; till then nothing follows the point.
 func TestPointPauses(t *testing.T) {
 	t.Parallel()
-	w := withPoints(t, pointSettings)
+	w := withPoints(t, patient(pointSettings))
 	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
 	for _, at := range []failpoint.Point{failpoint.WriteBeginAfter, failpoint.UpstreamSendAfter} {
 		w.Portico.SetPoint(t, at, "pause:1m,once")
@@ -167,7 +167,8 @@ func TestPointPauses(t *testing.T) {
 // of that, and the index comes to agree with the provider.
 func TestPointFails(t *testing.T) {
 	t.Parallel()
-	w := withPoints(t, strings.Replace(pointSettings, "lease: 2s", "lease: 1s", 1))
+	// What was sent and not settled ends by time.
+	w := withPoints(t, strings.Replace(patient(pointSettings), "callTimeout: 30s", "callTimeout: 5s", 1))
 	for _, c := range []struct {
 		at     failpoint.Point
 		status int
@@ -213,7 +214,7 @@ func TestPointFails(t *testing.T) {
 // Each way to end the process leaves what was durable, and no more.
 func TestPointEnds(t *testing.T) {
 	t.Parallel()
-	w := withPoints(t, pointSettings)
+	w := withPoints(t, patient(pointSettings))
 	for rule, code := range map[string]int{"exit": failpoint.ExitCode, "kill": -1} {
 		vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+rule)
 		at := vm + "?api-version=" + harness.Version
