@@ -168,7 +168,7 @@ func TestPointPauses(t *testing.T) {
 func TestPointFails(t *testing.T) {
 	t.Parallel()
 	// What was sent and not settled ends by time.
-	w := withPoints(t, strings.Replace(patient(pointSettings), "callTimeout: 30s", "callTimeout: 5s", 1))
+	w := withPoints(t, strings.NewReplacer("callTimeout: 30s", "callTimeout: 8s", "sendWithin: 30s", "sendWithin: 6s").Replace(patient(pointSettings)))
 	for _, c := range []struct {
 		at     failpoint.Point
 		status int
