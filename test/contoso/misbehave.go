@@ -63,7 +63,7 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 	case notFoundAs:
 		return absence(f.code), true
 	case hiddenFromClients:
-		return failed(resourceNotFound(c.address)), ofClient(c.header)
+		return failed(notFound("ResourceNotFound", "The resource '%s' was not found by this caller.", c.address.id())), ofClient(c.header)
 	}
 	return answer{}, false
 }
