@@ -113,7 +113,7 @@ func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) cont
 		},
 	}
 	if failpoint.Enabled {
-		t.GotFirstResponseByte = s.held
+		t.GotFirstResponseByte = func() { s.sent() } // waits for left
 	}
 	return httptrace.WithClientTrace(ctx, t)
 }
@@ -148,17 +148,11 @@ func (c *guardedConn) Write(p []byte) (int, error) {
 }
 
 // left is the point at which bytes of the request have left. Nothing of the answer
-// is read before it is passed: see held.
+// is read before it is passed: see trace.
 func (s *send) left() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return failpoint.Hit(failpoint.UpstreamSendAfter)
-}
-
-// held waits until the request has passed left.
-func (s *send) held() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 }
 
 func guardedDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {
