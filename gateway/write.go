@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -29,6 +30,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if p.Answer == routing.Absent {
 		return g.answer(w, x, http.StatusNoContent, nil)
 	}
+	failpoint.Pass(failpoint.WriteBeginAfter)
 	x.region = p.Region
 	call := g.outbound(r, x, p, r.Method)
 	call.Since, call.SendWithin, call.EndWithin = begun, g.config.Index.SendWithin, g.config.Upstream.CallTimeout+g.config.Index.CallMargin
@@ -88,9 +90,14 @@ func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.
 // settle tells the inventory what became of a write. When the store fails at
 // that moment the answer still goes out: the intent stays, and ends by time.
 func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) {
-	if _, err := g.store.Settle(ctx, ticket, answer); err != nil {
+	err := failpoint.Hit(failpoint.AnswerSettleBefore)
+	if err == nil {
+		_, err = g.store.Settle(ctx, ticket, answer)
+	}
+	if err != nil {
 		g.note(x, "a write's outcome was not recorded; it will be asked for", err)
 	}
+	failpoint.Pass(failpoint.AnswerSettleAfter)
 }
 
 // intend records the intent of a write. Where the index knows the resource in
@@ -99,6 +106,7 @@ func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Tick
 // be changed has gone.
 func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory.Ticket, proxied, error) {
 	for attempt := 0; ; attempt++ {
+		failpoint.Pass(failpoint.WriteBeginBefore)
 		ticket, err := g.store.Begin(ctx, g.intent(x, p))
 		var conflict *inventory.LocationConflictError
 		overtaken := (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)) && attempt == 0
