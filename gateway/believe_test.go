@@ -94,8 +94,8 @@ func TestStaleCacheOfAPoll(t *testing.T) {
 	s.want(404, "ResourceNotFound", "GET", m+"/operationResults/x"+api, "")
 }
 
-// A 404 counts for the generation that was known before it was asked for: what
-// was written since is not removed by it.
+// A 404 from a stale place is asked for again, and what a client is told of absence
+// proves nothing: only the front door's own question removes the row.
 func TestReadThatAWriteOvertook(t *testing.T) {
 	s := newSite(t, setup{})
 	other := replica(t, s)
@@ -108,9 +108,20 @@ func TestReadThatAWriteOvertook(t *testing.T) {
 	if row, there := s.row(m); !there || !firm(row) {
 		t.Errorf("the row of a living resource: %v %+v", there, row)
 	}
-	// Believed where nothing was written meanwhile.
 	s.at("westus").fault("GET", m, "status=404")
 	s.want(404, "ContosoFault", "GET", m+api, "")
+	if row, there := s.row(m); !there || !firm(row) {
+		t.Errorf("removed by what a client was told: %v %+v", there, row)
+	}
+	// Nor does a 404 of the front door's own that does not speak of the resource.
+	s.at("westus").fault("GET", m, "status=404")
+	s.at("westus").fault("GET", m, "status=404")
+	s.want(404, "ContosoFault", "GET", m+api, "")
+	if row, there := s.row(m); !there || !row.Verify {
+		t.Errorf("after a 404 that says nothing: %v %+v", there, row)
+	}
+	s.at("westus").do("DELETE", m+api, "", 200)
+	s.want(404, "ResourceNotFound", "GET", m+api, "")
 	if _, there := s.row(m); there {
 		t.Error("the row stays")
 	}
@@ -185,6 +196,30 @@ func TestPollWhoseResourceDoesNotAnswer(t *testing.T) {
 		s.t.Errorf("%d %s", answer.status, answer.text)
 	}
 	if row, there := s.row(m); !there || !row.Verify {
+		t.Errorf("%v %+v", there, row)
+	}
+	s.ok(200, "GET", poll, "")
+	if _, there := s.row(m); there {
+		t.Error("the row stays")
+	}
+}
+
+// So it is where the front door's own poll gets no answer: nothing is asked after that.
+func TestPollWhoseOperationDoesNotAnswer(t *testing.T) {
+	s := newSite(t, setup{hurried: true})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	got := s.ok(202, "DELETE", m+api, "", "x-contoso-async", "azure-async", "x-contoso-duration", "0s")
+	s.at("westus").fault("GET", "operationStatuses/", "stall")
+	poll := s.local(got.header.Get("Azure-Asyncoperation"))
+	s.at("westus").requests()
+	if answer := s.do("GET", poll, "", "x-contoso-fault", "delay=0s"); answer.status != http.StatusOK || !strings.Contains(answer.text, "Succeeded") {
+		s.t.Errorf("%d %s", answer.status, answer.text)
+	}
+	if asked := s.at("westus").requests(); len(asked) != 2 || asked[0].Path != asked[1].Path {
+		t.Errorf("%v", asked)
+	}
+	if row, there := s.row(m); !there || !row.FollowDelete {
 		t.Errorf("%v %+v", there, row)
 	}
 	s.ok(200, "GET", poll, "")

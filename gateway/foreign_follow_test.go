@@ -23,7 +23,7 @@ func TestForeignPollingURLsAreNotFollowed(t *testing.T) {
 		}
 	}
 	p.say("GET "+kept+api, 200, `{"id":"`+kept+`","location":"westus","properties":{"provisioningState":"Succeeded"}}`)
-	p.say("GET "+gone+api, 404, "")
+	p.leaves(gone)
 	p.within("the update's end", func() bool { row, there := p.row(kept); return there && firm(row) })
 	p.within("the delete's end", func() bool { _, there := p.row(gone); return !there })
 	for _, name := range []string{"x", "y"} {

@@ -33,7 +33,7 @@ func comesBack(t *testing.T, open bool) {
 			return
 		}
 		if deletes++; deletes == 2 {
-			p.says["GET "+first+api] = said{status: 404}
+			delete(p.says, "GET "+first+api)
 			p.says["DELETE "+second+api] = said{status: 200}
 			p.says[list] = said{status: 200, body: `{"value":[]}`}
 		}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -286,21 +287,52 @@ func TestGroupIsDeletedAsynchronously(t *testing.T) {
 	}
 }
 
-// A write that may still land holds the group back even where no resource is
-// left.
-func TestGroupStaysWhileAWriteMayLand(t *testing.T) {
+// A call that may be running holds the group back even where no resource is left. One
+// that has ended without an answer does not: it leaves a fence, under which nothing is
+// made anew for as long as it may land.
+func TestGroupStaysWhileACallMayRun(t *testing.T) {
 	s := newSite(t, setup{})
-	g := s.group("g")
-	m := s.machine("g", "m", "westus")
-	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
 	s.work()
-	accepted := s.ok(202, "DELETE", g+own, "")
-	s.within("the end of its row", func() bool { _, there := s.row(m); return !there })
-	time.Sleep(50 * time.Millisecond)
-	s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
-	s.clock.advance(2 * time.Minute)
-	if got := s.end(accepted); got.status != 200 {
-		t.Errorf("%d %s", got.status, got.text)
+	for _, running := range []bool{false, true} {
+		g := s.group("g")
+		m := s.machine("g", "m", "westus")
+		var ticket inventory.Ticket
+		if running {
+			ticket = s.begin(m, "westus")
+		} else {
+			s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
+		}
+		accepted := s.ok(202, "DELETE", g+own, "")
+		s.within("the end of its row", func() bool { _, there := s.row(m); return !there })
+		if running {
+			s.within("what is waited for", func() bool {
+				now := decode[operationStatus](t, s.ok(200, "GET", s.statusOf(accepted), ""))
+				return now.Properties != nil && len(now.Properties.WaitingFor) == 1 && now.Properties.WaitingFor[0].ID == strings.ToLower(m)
+			})
+			s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
+			if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Ambiguous}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s.within("the end", func() bool { return s.do("GET", s.local(accepted.header.Get("Location")), "").status == 200 })
+
+		s.want(404, "ResourceGroupNotFound", "GET", m+api, "")
+		s.group("g")
+		s.want(404, "ResourceNotFound", "GET", m+api, "")
+		s.ok(404, "HEAD", m+api, "")
+		s.ok(204, "DELETE", m+api, "")
+		s.at("westus").requests()
+		got := s.want(409, "Conflict", "PUT", m+api, eastus)
+		if wait, err := strconv.Atoi(got.header.Get("Retry-After")); err != nil || wait < 10 || !strings.Contains(got.text, "'m'") {
+			t.Errorf("%v %s", got.header, got.text)
+		}
+		if asked := s.at("westus").requests(); len(asked) != 0 {
+			t.Errorf("under a fence: %v", asked)
+		}
+		s.ok(200, "DELETE", s.machine("g", "other", "westus")+api, "")
+		s.clock.advance(2 * time.Minute)
+		s.inTime("the end of the fence", func() bool { return s.do("PUT", m+api, eastus).status == 201 })
+		s.removed(g)
 	}
 }
 

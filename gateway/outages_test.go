@@ -63,15 +63,20 @@ func TestStoreThatFailsMeanwhile(t *testing.T) {
 		{"update", "PATCH", `{"tags":{}}`, 200, nil, "a write's outcome was not recorded"},
 		{"delete", "DELETE", "", 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
 		{"accepted update", "PATCH", `{"tags":{}}`, 202, []string{"x-contoso-async", "location"}, "a write's outcome was not recorded"},
-		{"read", "GET", "", 404, nil, "what a read said was not recorded"},
+		{"read", "GET", "", 200, nil, "what a read said was not recorded"},
+		{"read of what is gone", "GET", "", 404, nil, "a client was told that a resource is not there"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t, setup{})
 			s.group("g")
 			m := s.machine("g", "m", "westus")
 			if c.method == "GET" {
+				fault := "reset-before"
+				if c.status == 404 {
+					fault = "reset-after"
+				}
 				other := replica(t, s)
-				other.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-after")
+				other.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", fault)
 			}
 			s.at("westus").requests()
 			got := make(chan seen, 1)

@@ -110,8 +110,8 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operat
 	}
 }
 
-// endOf ends the follow of an operation whose end the front door's own poll shows,
-// or else hastens the next poll, and returns the row that the operation works on.
+// endOf ends the follow of an operation whose end the front door's own question
+// shows, or else hastens the next one, and returns the row that the operation works on.
 func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation) (inventory.Resource, error) {
 	row, err := g.store.Resource(ctx, o.Subscription, o.Resource)
 	kind := inventory.Put
@@ -124,8 +124,8 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 		return row, nil
 	}
 	follow, err := g.store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
-	if errors.Is(err, inventory.ErrNotFound) || err == nil && follow.Path == "" {
-		return row, nil // its end is known, or the resource tells it
+	if errors.Is(err, inventory.ErrNotFound) {
+		return row, nil // its end is known
 	}
 	if err != nil {
 		return row, err
@@ -139,5 +139,5 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	if hastened := g.store.HastenFollow(ctx, o.Subscription, o.Resource, kind); hastened != nil {
 		return row, hastened
 	}
-	return row, nil
+	return g.store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
 }

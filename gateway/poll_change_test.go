@@ -62,13 +62,25 @@ func (p *scripted) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	answer, told := p.says[call]
 	if !told {
-		answer.status = http.StatusNotFound
+		answer = absence(r.URL.Path)
 	}
 	for name, values := range answer.header {
 		w.Header()[name] = values
 	}
 	w.WriteHeader(answer.status)
 	fmt.Fprint(w, answer.body)
+}
+
+// absence is how ARM's providers say that a resource is not there.
+func absence(id string) said {
+	return said{status: http.StatusNotFound, header: http.Header{"Content-Type": {"application/json; charset=utf-8"}}, body: `{"error":{"code":"ResourceNotFound","message":"The Resource '` + id + `' was not found."}}`}
+}
+
+// leaves has the provider know nothing of a resource from now on.
+func (p *scripted) leaves(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.says, "GET "+id+api)
 }
 
 // say has the provider answer a call from now on, with headers by pairs.
@@ -183,7 +195,7 @@ func TestPollsInEveryForm(t *testing.T) {
 	check()
 	list := "GET " + groupPath("g") + "/providers/Contoso.Script/items" + api
 	p.say(list, 200, `{"value":[]}`)
-	p.want(404, "", "GET", item+api, "")
+	p.want(404, "ResourceNotFound", "GET", item+api, "")
 	p.ok(200, "DELETE", groupPath("g")+own, "")
 	check()
 }
@@ -227,7 +239,7 @@ func TestDeleteThatNamesItsResource(t *testing.T) {
 	poll := p.local(p.ok(202, "DELETE", item+api, "").header.Get("Location"))
 	p.say("GET "+item+api, 202, "")
 	p.ok(202, "GET", poll, "")
-	p.say("GET "+item+api, 404, "")
+	p.leaves(item)
 	p.ok(204, "GET", poll, "")
 }
 

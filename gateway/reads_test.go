@@ -3,8 +3,10 @@ package gateway
 import (
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/inventory"
 )
@@ -256,7 +258,17 @@ func TestRowInARegionThatLeftTheMap(t *testing.T) {
 	}
 	s.want(503, "NoRegisteredProviderFound", "DELETE", m+api, "")
 	s.want(503, "NoRegisteredProviderFound", "GET", inSubscription+"/providers/Contoso.Compute/virtualMachines"+api, "")
-	// It cannot be asked for, so it holds its group back.
+	// It cannot be asked for, so its group waits for the region, and says so.
 	s.work()
-	s.blocked(groupPath("g"), m)
+	accepted := s.ok(202, "DELETE", groupPath("g")+own, "")
+	s.within("the status", func() bool {
+		now := decode[operationStatus](t, s.ok(200, "GET", s.statusOf(accepted), ""))
+		return slices.Equal(now.WaitingFor, []string{"northpole"}) && strings.Contains(now.Message, "portico retire northpole")
+	})
+	s.clock.advance(2 * hour)
+	got := s.endAsTimePasses(time.Second, accepted)
+	fault := decode[deletionFault](t, got)
+	if got.status != 409 || got.code != "ResourceGroupDeletionTimeout" || len(fault.Error.Details) != 1 || fault.Error.Details[0].Target != m {
+		t.Errorf("%d %s", got.status, got.text)
+	}
 }

@@ -65,12 +65,13 @@ type Located struct {
 	Generation [16]byte
 	Phase      Phase
 	Verify     bool // something ambiguous happened
+	Unfinished bool // its last known provisioningState is not terminal
 	Found      bool // the index has the resource, in whatever phase
 	Cached     bool // from memory, so possibly out of date
 }
 
 // Doubtful reports whether a GET may settle something about the resource.
-func (l Located) Doubtful() bool { return l.Phase != Live || l.Verify }
+func (l Located) Doubtful() bool { return l.Phase != Live || l.Verify || l.Unfinished }
 
 // entry is what memory holds of a place. It is never changed.
 type entry struct {
@@ -190,15 +191,17 @@ func (l *Locations) keep(at place, row Located, changes uint64, asked time.Time)
 // close ends the readings under way.
 func (l *Locations) close() { l.flights.close() }
 
-const selectLocation = `SELECT region, type, generation, phase, verify FROM resources WHERE subscription = ? AND key = ?`
+const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`
 
 func (s *Store) location(ctx context.Context, sub, key string) (Located, error) {
 	found := Located{Found: true}
 	var generation []byte
-	err := s.read(ctx).one(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify)
+	var provisioningState string
+	err := s.read(ctx).one(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
 	if err != nil {
 		return Located{}, orNotFound(err)
 	}
 	copy(found.Generation[:], generation)
+	found.Unfinished = !Terminal(provisioningState)
 	return found, nil
 }

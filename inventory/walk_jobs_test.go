@@ -35,7 +35,7 @@ func (m *model) ask(w *world) {
 	case nothingThere, there, failedThere, working, leaving:
 	}
 	b := &w.now
-	doubtful := b.phase != Live || b.verify
+	doubtful := b.phase != Live || b.verify || b.followPut
 	if !doubtful && h != nothingThere {
 		return
 	}

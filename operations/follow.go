@@ -121,6 +121,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 		f.tellFailure(ctx, follow, answer, row)
 		return f.end(ctx, h)
 	case result == pollMissing, result == pollRefused:
+		f.tellFailure(ctx, follow, answer, row)
 		follow.Progress = missing
 		return f.missing(ctx, h, follow, row, result)
 	case answer.Status == http.StatusOK:
@@ -149,8 +150,11 @@ const (
 // operation lost. Meanwhile the resource itself may say what became of it.
 func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource, result pollResult) (Verdict, error) {
 	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
-	if err == nil && sight.Settled {
+	switch {
+	case err == nil && sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
+	case err == nil && failed(row, sight):
+		return f.end(ctx, h)
 	}
 	now, within := f.Asker.Store.Time(), f.LostAfter
 	if result == pollRefused {
@@ -166,16 +170,38 @@ func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follo
 	return Verdict{Again: max(f.Floor, within/(2*pollsUntilLost)), Payload: follow.String()}, nil
 }
 
-// Finished polls the operation that a row is followed for, once, and reports
-// whether it has come to a terminal state. header carries the ids of the call.
+// failed reports whether a resource shows that what is followed has failed: a failure
+// of which the index knows from before tells nothing of it.
+func failed(row inventory.Resource, sight Sight) bool {
+	return sight.Found && strings.EqualFold(sight.ProvisioningState, "Failed") &&
+		inventory.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
+}
+
+// Finished asks, once, for the operation that a row is followed for, and reports
+// whether it has come to a terminal state. Where there is nothing to poll, or nothing
+// but a refusal, a resource that was to be deleted may show that. header carries the
+// ids of the call.
 func (a Asker) Finished(ctx context.Context, header http.Header, follow inventory.Follow, row inventory.Resource) (bool, error) {
-	_, endpoint, err := a.question(row)
-	if err != nil {
-		return false, err
+	if follow.Path != "" {
+		_, endpoint, err := a.question(row)
+		if err != nil {
+			return false, err
+		}
+		poll := header.Clone()
+		access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(poll)
+		answer, err := a.read(ctx, poll, endpoint, follow.Path, follow.Query)
+		if err != nil {
+			return false, err
+		}
+		if result := judgePoll(follow.Status, answer.Status, answer.Body); result != pollMissing && result != pollRefused {
+			return result == pollFinished, nil
+		}
 	}
-	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
-	answer, err := a.read(ctx, header, endpoint, follow.Path, follow.Query)
-	return err == nil && judgePoll(follow.Status, answer.Status, answer.Body) == pollFinished, err
+	if follow.Kind != inventory.Delete {
+		return false, nil
+	}
+	sight, err := a.Look(ctx, header, row)
+	return err == nil && failed(row, sight), err
 }
 
 // look follows by asking for the resource: what a GET proves ends the follow by
@@ -192,7 +218,7 @@ func (f *Following) look(ctx context.Context, h *Held, follow *inventory.Follow,
 		return later(err, f.Floor)
 	case sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
-	case sight.Found && strings.EqualFold(sight.ProvisioningState, "Failed"):
+	case failed(row, sight):
 		return f.end(ctx, h)
 	case sight.Found && sight.ProvisioningState != "" && inventory.Terminal(sight.ProvisioningState),
 		!sight.Found && (row.Phase != inventory.Pending || f.age(h) > f.Limit):
