@@ -227,12 +227,18 @@ func (g *Gateway) fenced(x *exchange, fence *inventory.FencedError) *arm.Error {
 		lastName(x.request.ID()), fence.Until.UTC().Format(time.RFC3339))
 }
 
-// ask asks the provider, on a client's time but under the front door's own identity,
-// whether the resource of a row is there, and tells the inventory; see
-// [operations.Asker.Ask]. What a provider shows to one caller proves nothing: it may
-// hide the resource from that one.
+// ask is look, and reports whether the row was removed.
 func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) (gone bool, err error) {
+	sight, err := g.look(ctx, x, row)
+	return sight.Settled && !sight.Found, err
+}
+
+// look asks the provider, on a client's time but under the front door's own identity,
+// whether the resource of a row is there, and tells the inventory; see
+// [operations.Asker.Look]. What a provider shows to one caller proves nothing: it may
+// hide the resource from that one.
+func (g *Gateway) look(ctx context.Context, x *exchange, row inventory.Resource) (operations.Sight, error) {
 	h := http.Header{}
 	x.identity.Stamp(h)
-	return g.asker.Ask(ctx, h, row)
+	return g.asker.Look(ctx, h, row)
 }

@@ -25,19 +25,18 @@ type oddity struct {
 	on    bool // the gateways live with it
 }
 
-// oddities is the one place where they are turned on. Those that are off break the
-// gateways: -chaos.odd shows how.
+// oddities are all of them. One that is off breaks the gateways: -chaos.odd shows how.
 var oddities = []oddity{
-	{name: "overlook", method: http.MethodDelete, fault: "overlook", count: 8},
-	{name: "overlook-404", method: http.MethodDelete, fault: "overlook=404", count: 8},
-	{name: "polls-late", fault: "polls-late", upTo: 1500 * time.Millisecond, count: 6},
-	{name: "polls-strict", fault: "polls-strict", count: 6},
-	{name: "hidden-from-clients", method: http.MethodGet, fault: "hidden-from-clients", count: 3},
-	{name: "not-found-subscription", method: http.MethodGet, fault: "not-found=SubscriptionNotFound", count: 2},
-	{name: "not-found-page", method: http.MethodGet, fault: "not-found=page", count: 2},
-	{name: "delete-not-found-subscription", method: http.MethodDelete, fault: "not-found=SubscriptionNotFound", count: 2},
-	{name: "delete-not-found-page", method: http.MethodDelete, fault: "not-found=page", count: 2},
-	{name: "unshown", method: http.MethodDelete, fault: "unshown", count: 6},
+	{name: "overlook", method: http.MethodDelete, fault: "overlook", count: 8, on: true},
+	{name: "overlook-404", method: http.MethodDelete, fault: "overlook=404", count: 8, on: true},
+	{name: "polls-late", fault: "polls-late", upTo: 1500 * time.Millisecond, count: 6, on: true},
+	{name: "polls-strict", fault: "polls-strict", count: 6, on: true},
+	{name: "hidden-from-clients", method: http.MethodGet, fault: "hidden-from-clients", count: 3, on: true},
+	{name: "not-found-subscription", method: http.MethodGet, fault: "not-found=SubscriptionNotFound", count: 2, on: true},
+	{name: "not-found-page", method: http.MethodGet, fault: "not-found=page", count: 2, on: true},
+	{name: "delete-not-found-subscription", method: http.MethodDelete, fault: "not-found=SubscriptionNotFound", count: 2, on: true},
+	{name: "delete-not-found-page", method: http.MethodDelete, fault: "not-found=page", count: 2, on: true},
+	{name: "unshown", method: http.MethodDelete, fault: "unshown", count: 6, on: true},
 }
 
 // chosenOddities are those that are on, and those that the flag names.

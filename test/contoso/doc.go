@@ -52,7 +52,8 @@
 //	overlook           a DELETE that finds nothing does not see a create that was accepted
 //	                   and is hidden either: 204 (overlook=404: 404), and the create lands
 //	unshown            an accepted DELETE that the resource shows nothing of until its end,
-//	                   which takes what was written since with it
+//	                   which takes what was written since with it; one without a polling
+//	                   URL is shown all the same
 //	polls-late=D       the operation that it begins is 404 to polls for D
 //	polls-strict       polls of that operation are 400 but with the api-version of its URL
 //	cut-answer         apply, and end the connection after half of the answer

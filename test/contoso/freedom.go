@@ -44,7 +44,7 @@ func (o *operation) free(c *call, now time.Time) {
 	case pollsStrict:
 		o.Version = c.version
 	case unshown:
-		o.Unshown = o.Kind == deleteOperation
+		o.Unshown = o.Kind == deleteOperation && c.order.mode != modeNoURL // else nothing would tell of it
 	}
 }
 
