@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/inventory"
 	"portico/operations"
 )
@@ -85,11 +86,11 @@ func (b batching) requestLimit() time.Duration {
 func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCaller, requests []batchedRequest) *batchRun {
 	return &batchRun{
 		gateway: b.Gateway, caller: caller, requests: requests, room: b.config.Batch.Memory,
-		begin: func(i int) (bool, error) { return b.store.BeginRequestPart(ctx, job, i) },
+		begin: func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 			defer cancel()
-			return b.store.EndRequestPart(ctx, job.ID, i, answer)
+			return b.endPart(ctx, job.ID, i, answer)
 		},
 		// What may change something is seen to its end, so that its answer is
 		// known; a read can be sent again.
@@ -100,6 +101,22 @@ func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCal
 			return context.WithTimeout(ctx, b.requestLimit())
 		},
 	}
+}
+
+// beginPart records that a request is about to be sent.
+func (b batching) beginPart(ctx context.Context, job inventory.Job, i int) (first bool, err error) {
+	failpoint.Pass(failpoint.BatchBeginBefore)
+	first, err = b.store.BeginRequestPart(ctx, job, i)
+	failpoint.Pass(failpoint.BatchBeginAfter)
+	return first, err
+}
+
+// endPart records the answer to a request.
+func (b batching) endPart(ctx context.Context, job [16]byte, i int, answer []byte) error {
+	failpoint.Pass(failpoint.BatchAnswerBefore)
+	err := b.store.EndRequestPart(ctx, job, i, answer)
+	failpoint.Pass(failpoint.BatchAnswerAfter)
+	return err
 }
 
 // sort finds what is to do. What was sent by another, who has had his time, has

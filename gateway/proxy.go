@@ -137,13 +137,21 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		return err
 	}
 	defer answer.Body.Close()
-	if p.Row != nil {
+	known := p.Row != nil
+	if known && answer.StatusCode == http.StatusOK {
 		if err := g.learn(r.Context(), x, p, answer); err != nil {
 			return err
 		}
 	}
+	there := answer.StatusCode < 300
+	if known && answer.StatusCode == http.StatusNotFound {
+		// Nobody would see what the body says, so it has to be what it seems.
+		if there, err = g.confirmAbsence(r.Context(), x); err != nil {
+			return arm.NewError(arm.InvalidProviderResponse, x.request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
+		}
+	}
 	switch {
-	case answer.StatusCode < 300:
+	case there:
 		return g.answer(w, x, http.StatusNoContent, nil)
 	case answer.StatusCode == http.StatusNotFound:
 		return x.request.NotFound()
@@ -176,7 +184,9 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
-		g.learnAbsence(ctx, x)
+		if _, err := g.confirmAbsence(ctx, x); err != nil {
+			g.note(x, "a client was told that a resource is not there, and its provider did not confirm that", err)
+		}
 	case http.StatusOK:
 		text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
 		if err != nil {
@@ -191,27 +201,24 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 	return nil
 }
 
-// learnAbsence asks for a resource that a client was told is not there. Where that
-// does not say the same, the row is flagged, and asked for later.
-func (g *Gateway) learnAbsence(ctx context.Context, x *exchange) {
+// confirmAbsence asks for a resource that a client was told is not there, and
+// reports whether it is. An error means that its provider did not say; the row is
+// then flagged, and asked for later.
+func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange) (there bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
 	row, err := g.store.Resource(ctx, x.subscription(), x.request.Key())
 	if errors.Is(err, inventory.ErrNotFound) {
-		return
+		return false, nil
 	}
-	if err == nil {
-		_, err = g.ask(ctx, x, row)
+	if err != nil {
+		return false, err
 	}
-	if err == nil {
-		return
+	sight, err := g.look(ctx, x, row)
+	if err == nil || row.Doubtful() {
+		return sight.Found, err
 	}
-	g.note(x, "a client was told that a resource is not there, and its provider did not confirm that", err)
-	if row.Key != "" && !row.Doubtful() {
-		if err := g.store.Doubt(context.WithoutCancel(ctx), x.subscription(), x.request.Key()); err != nil {
-			g.note(x, "a resource that may not be there was not flagged", err)
-		}
-	}
+	return false, errors.Join(err, g.store.Doubt(context.WithoutCancel(ctx), x.subscription(), x.request.Key()))
 }
 
 // call sends the request to the endpoint that was decided on, once.

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -29,6 +30,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if p.Answer == routing.Absent {
 		return g.answer(w, x, http.StatusNoContent, nil)
 	}
+	failpoint.Pass(failpoint.WriteBeginAfter)
 	x.region = p.Region
 	call := g.outbound(r, x, p, r.Method)
 	call.Since, call.SendWithin, call.EndWithin = begun, g.config.Index.SendWithin, g.config.Upstream.CallTimeout+g.config.Index.CallMargin
@@ -88,9 +90,14 @@ func (g *Gateway) unanswered(ctx context.Context, x *exchange, ticket inventory.
 // settle tells the inventory what became of a write. When the store fails at
 // that moment the answer still goes out: the intent stays, and ends by time.
 func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Ticket, answer inventory.Answer) {
-	if _, err := g.store.Settle(ctx, ticket, answer); err != nil {
+	err := failpoint.Hit(failpoint.AnswerSettleBefore)
+	if err == nil {
+		_, err = g.store.Settle(ctx, ticket, answer)
+	}
+	if err != nil {
 		g.note(x, "a write's outcome was not recorded; it will be asked for", err)
 	}
+	failpoint.Pass(failpoint.AnswerSettleAfter)
 }
 
 // intend records the intent of a write. Where the index knows the resource in
@@ -99,6 +106,7 @@ func (g *Gateway) settle(ctx context.Context, x *exchange, ticket inventory.Tick
 // be changed has gone.
 func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory.Ticket, proxied, error) {
 	for attempt := 0; ; attempt++ {
+		failpoint.Pass(failpoint.WriteBeginBefore)
 		ticket, err := g.store.Begin(ctx, g.intent(x, p))
 		var conflict *inventory.LocationConflictError
 		overtaken := (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)) && attempt == 0
@@ -219,12 +227,18 @@ func (g *Gateway) fenced(x *exchange, fence *inventory.FencedError) *arm.Error {
 		lastName(x.request.ID()), fence.Until.UTC().Format(time.RFC3339))
 }
 
-// ask asks the provider, on a client's time but under the front door's own identity,
-// whether the resource of a row is there, and tells the inventory; see
-// [operations.Asker.Ask]. What a provider shows to one caller proves nothing: it may
-// hide the resource from that one.
+// ask is look, and reports whether the row was removed.
 func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) (gone bool, err error) {
+	sight, err := g.look(ctx, x, row)
+	return sight.Settled && !sight.Found, err
+}
+
+// look asks the provider, on a client's time but under the front door's own identity,
+// whether the resource of a row is there, and tells the inventory; see
+// [operations.Asker.Look]. What a provider shows to one caller proves nothing: it may
+// hide the resource from that one.
+func (g *Gateway) look(ctx context.Context, x *exchange, row inventory.Resource) (operations.Sight, error) {
 	h := http.Header{}
 	x.identity.Stamp(h)
-	return g.asker.Ask(ctx, h, row)
+	return g.asker.Look(ctx, h, row)
 }

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math/rand/v2"
 	"time"
+
+	"portico/failpoint"
 )
 
 // batch is the writes that share a transaction.
@@ -107,8 +109,14 @@ func (b *batch) transact() error {
 		}
 		return err
 	}
+	if err := failpoint.Hit(failpoint.StoreCommitBefore); err != nil {
+		return err
+	}
 	begun := time.Now()
 	if err := t.commit(); err != nil {
+		return commitError{err}
+	}
+	if err := failpoint.Hit(failpoint.StoreCommitAfter); err != nil {
 		return commitError{err}
 	}
 	if written > 0 {

@@ -9,6 +9,8 @@ import (
 	"math"
 	"slices"
 	"time"
+
+	"portico/failpoint"
 )
 
 const (
@@ -39,7 +41,17 @@ func (s *Store) ClaimJobs(ctx context.Context, owner string, lease time.Duration
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
-	return s.claim(ctx, due, owner, lease)
+	if err := failpoint.Hit(failpoint.JobClaimBefore); err != nil {
+		return nil, err
+	}
+	mine, err := s.claim(ctx, due, owner, lease)
+	if err == nil {
+		err = failpoint.Hit(failpoint.JobClaimAfter)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mine, nil
 }
 
 // claim takes those of the jobs that nobody has claimed since they were read.

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -74,7 +75,9 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 	default:
 		return Sight{}, statusOf(answer)
 	}
+	failpoint.Pass(failpoint.ObserveBefore)
 	sight.Settled, sight.Generation, err = a.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
+	failpoint.Pass(failpoint.ObserveAfter)
 	return sight, err
 }
 

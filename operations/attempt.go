@@ -10,6 +10,7 @@ import (
 
 	"go.uber.org/zap"
 
+	"portico/failpoint"
 	"portico/inventory"
 )
 
@@ -85,12 +86,14 @@ func (r *Runner) conclude(ctx context.Context, h *Held, v Verdict, err error) st
 	if record == nil {
 		return outcome
 	}
+	failpoint.Pass(failpoint.JobConcludeBefore)
 	switch failure := record(bounded); {
 	case errors.Is(failure, inventory.ErrDeposed):
 		return outcomeDeposed
 	case failure != nil:
 		r.Log.Warn("what an attempt came to was not recorded", zap.String("job", h.Job.Name()), zap.String("kind", h.Job.Kind), zap.Error(failure))
 	}
+	failpoint.Pass(failpoint.JobConcludeAfter)
 	return outcome
 }
 

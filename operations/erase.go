@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"portico/failpoint"
 	"portico/inventory"
 )
 
@@ -22,7 +23,9 @@ const eraseRecheck = 10 * time.Second
 // Run goes on until nothing is left, or there is something to wait for.
 func (k Erasing) Run(ctx context.Context, h *Held) (Verdict, error) {
 	for {
+		failpoint.Pass(failpoint.EraseBefore)
 		e, err := k.Store.EraseSubscription(ctx, h.Job)
+		failpoint.Pass(failpoint.EraseAfter)
 		switch {
 		case err != nil:
 			return Verdict{}, err

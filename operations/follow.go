@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/access"
+	"portico/failpoint"
 	"portico/inventory"
 	"portico/upstream"
 )
@@ -228,9 +229,11 @@ func (f *Following) look(ctx context.Context, h *Held, follow *inventory.Follow,
 
 // end has the row verified, if this is still the one who follows it.
 func (f *Following) end(ctx context.Context, h *Held) (Verdict, error) {
+	failpoint.Pass(failpoint.FollowEndBefore)
 	if err := f.Asker.Store.EndFollowBy(ctx, h.Job); err != nil {
 		return Verdict{}, err
 	}
+	failpoint.Pass(failpoint.FollowEndAfter)
 	return Verdict{End: inventory.JobDone, Recorded: true}, nil
 }
 

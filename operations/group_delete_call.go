@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -58,6 +59,7 @@ func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer 
 	if err := ctx.Err(); err != nil {
 		return unsent(err)
 	}
+	failpoint.Pass(failpoint.GroupBeginBefore)
 	ticket, err := store.Begin(calling, inventory.Write{
 		Kind: inventory.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
 		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
@@ -66,8 +68,11 @@ func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer 
 	if err != nil {
 		return unsent(err)
 	}
+	failpoint.Pass(failpoint.GroupBeginAfter)
 	e := w.exchange(calling, q, endpoint, header, begun)
+	failpoint.Pass(failpoint.GroupSettleBefore)
 	settled, err := store.Settle(context.WithoutCancel(calling), ticket, e.settled)
+	failpoint.Pass(failpoint.GroupSettleAfter)
 	switch {
 	case err != nil: // the intent ends by time; the row says that it is there
 		return answer{said: said{result: resultUnsent}, look: true}

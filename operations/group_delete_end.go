@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/inventory"
 )
 
@@ -31,10 +32,12 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 	done.Progress, done.Ended = w.plan.progress(), w.now()
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
+		failpoint.Pass(failpoint.GroupCloseBefore)
 		err := w.Asker.Store.DeleteGroupBy(ctx, w.held.Job, inventory.Closing{Last: look.Judge, Absent: w.gone}, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
 		case err == nil:
+			failpoint.Pass(failpoint.GroupCloseAfter)
 			w.metrics.ends.WithLabelValues("Succeeded").Inc()
 			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
 			return Verdict{End: inventory.JobDone, Recorded: true}, nil

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
@@ -105,6 +106,7 @@ func (w *moveWork) begin(ctx, calling context.Context, c *MovingCall) (func() he
 		ids = append(ids, m.ID)
 		order.Members = append(order.Members, c.inventoryMember(m))
 	}
+	failpoint.Pass(failpoint.MoveBeginBefore)
 	err = w.Asker.Store.BeginMoveCall(ctx, &w.held.Job, order, w.render())
 	switch {
 	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTaken):
@@ -118,6 +120,7 @@ func (w *moveWork) begin(ctx, calling context.Context, c *MovingCall) (func() he
 		*c = before
 		return nil, err
 	}
+	failpoint.Pass(failpoint.MoveBeginAfter)
 	return func() heard {
 		said := w.exchange(calling, c, q, endpoint, moveContent(w.to, ids), begun)
 		return func(now time.Time) {

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/failpoint"
 	"portico/inventory"
 )
 
@@ -32,12 +33,14 @@ func (w *moveWork) settle(ctx context.Context) error {
 				*into = append(*into, c.inventoryMember(m))
 				m.Fate = m.verdict
 			}
+			failpoint.Pass(failpoint.MoveSettleBefore)
 			if err := w.Asker.Store.SettleMove(ctx, &w.held.Job, result, w.render()); err != nil {
 				for _, m := range page {
 					m.Fate = fateOpen
 				}
 				return err
 			}
+			failpoint.Pass(failpoint.MoveSettleAfter)
 			for _, m := range page {
 				w.metrics.ends.WithLabelValues(m.Fate.String()).Inc()
 				w.adopt(ctx, m)
@@ -85,6 +88,7 @@ func (w *moveWork) close(ctx context.Context) (Verdict, error) {
 		}
 		ended.Fault = faultBody(fault, w.leftovers())
 	}
+	failpoint.Pass(failpoint.MoveEndBefore)
 	err := w.Asker.Store.EndMove(ctx, w.held.Job, w.payload.Source, w.payload.Target, state, ended.String())
 	switch {
 	case errors.As(err, new(*inventory.GroupNotEmptyError)):
@@ -92,6 +96,7 @@ func (w *moveWork) close(ctx context.Context) (Verdict, error) {
 	case err != nil:
 		return Verdict{}, err
 	}
+	failpoint.Pass(failpoint.MoveEndAfter)
 	w.note("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))
 	return Verdict{End: state, Recorded: true}, nil
 }

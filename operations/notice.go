@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
@@ -148,9 +149,11 @@ func (k *Noticing) tell(ctx context.Context, h *Held, n *inventory.Notice, p *re
 	}
 	n.Progress.State = noticeState(known, p.Registration == regions.Required)
 	n.Ends = now.Add(k.SendWithin + k.CallLimit + k.LateWriteWindow)
+	failpoint.Pass(failpoint.NoticeBeginBefore)
 	if err := h.Save(ctx, n.String()); err != nil {
 		return 0, err
 	}
+	failpoint.Pass(failpoint.NoticeBeginAfter)
 	answer := k.send(ctx, h, known, n.Progress.State, p, to, begun)
 	n.Progress.Answer = answer.text
 	if answer.certain {
@@ -164,7 +167,10 @@ func (k *Noticing) tell(ctx context.Context, h *Held, n *inventory.Notice, p *re
 	if !doubt.IsZero() {
 		return max(0, doubt.Sub(k.Store.Time())) + k.Floor, nil // and then once more
 	}
-	return 0, k.Store.EndNotice(ctx, h.Job, known.Subscription.Version, n.String())
+	failpoint.Pass(failpoint.NoticeEndBefore)
+	err = k.Store.EndNotice(ctx, h.Job, known.Subscription.Version, n.String())
+	failpoint.Pass(failpoint.NoticeEndAfter)
+	return 0, err
 }
 
 func (k *Noticing) pause(a noticed, tries int) time.Duration {

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"sync/atomic"
 
+	"portico/failpoint"
 	"portico/regions/health"
 )
 
@@ -107,6 +108,9 @@ func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, ca
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
 		response, err := p.send(p.lines.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
 		return sending{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
+	}
+	if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
+		return sending{nil, false, true, err}
 	}
 	s := &send{started: call.Since, within: call.SendWithin, ends: call.EndWithin}
 	ctx = s.trace(ctx, made)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"syscall"
 	"time"
+
+	"portico/failpoint"
 )
 
 // send is what one request may put on the wire, and whether it has. The
@@ -106,7 +108,7 @@ func elapsed(since, now time.Time) time.Duration {
 // trace arms each connection that the transport chooses for the request, and
 // tells made of it.
 func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) context.Context {
-	return httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{
+	t := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			made(info)
 			conn := info.Conn
@@ -118,7 +120,11 @@ func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) cont
 				guarded.send.Store(s)
 			}
 		},
-	})
+	}
+	if failpoint.Enabled {
+		t.GotFirstResponseByte = func() { s.sent() } // waits for left
+	}
+	return httptrace.WithClientTrace(ctx, t)
 }
 
 // guardedConn is a connection that asks the request it carries before bytes
@@ -157,6 +163,9 @@ func (c *guardedConn) Write(p []byte) (n int, err error) {
 	if begun && n == 0 && err != nil {
 		s.withdraw()
 	}
+	if failpoint.Enabled && begun && err == nil {
+		err = s.left()
+	}
 	return n, err
 }
 
@@ -171,6 +180,14 @@ func (c *guardedConn) writePiece(p []byte, allow func() error) (int, error) {
 		return 0, err
 	}
 	return c.Conn.Write(p)
+}
+
+// left is the point at which bytes of the request have left. Nothing of the answer
+// is read before it is passed: see trace.
+func (s *send) left() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return failpoint.Hit(failpoint.UpstreamSendAfter)
 }
 
 func guardedDial(dial func(ctx context.Context, network, address string) (net.Conn, error)) func(ctx context.Context, network, address string) (net.Conn, error) {

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/config"
+	"portico/failpoint"
 	"portico/logs"
 )
 
@@ -32,6 +33,14 @@ func serveCommand(stderr io.Writer) *cobra.Command {
 			log, err := logs.New(level, stderr)
 			if err != nil {
 				return err
+			}
+			stop, err := failpoint.Start(c.Context(), os.Getenv)
+			if err != nil {
+				return err
+			}
+			defer stop()
+			if failpoint.Enabled {
+				log.Warn("this build has failpoints: it is for tests alone")
 			}
 			public, admin, err := listen(c.Context(), cfg)
 			if err != nil {

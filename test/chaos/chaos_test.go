@@ -24,6 +24,7 @@ var (
 	writes = flag.Int64("chaos.writes", 0, "how many writes, in place of the form's own number")
 	kills  = flag.Int("chaos.kills", 0, "how many kills of gateways, in place of the form's own number")
 	store  = flag.String("chaos.store", "postgres", "postgres, or sqlite with one gateway")
+	odd    = flag.String("chaos.odd", "", "oddities of providers, by their names, beside those that are on: several separated by commas, or all")
 	out    = flag.String("chaos.out", "", "folder for what is needed to understand a failure; by default the test's artifacts")
 )
 

@@ -197,7 +197,7 @@ var expected = map[string]bool{
 // Others than those that are expected of all are named.
 func (c *client) surprising(what string, a harness.Answer, also ...string) {
 	answer := fmt.Sprint(a.Status, " ", a.ErrorCode())
-	if a.Status < 400 || a.Request.Method == http.MethodHead || expected[answer] || slices.Contains(also, answer) {
+	if a.Status < 400 || a.Request.Method == http.MethodHead || expected[answer] || lies(a) || slices.Contains(also, answer) {
 		return
 	}
 	c.count.surprise(fmt.Sprintf("%s %s: %s: %s", what, a.Request.Path, describe(a), a.Body))
@@ -238,7 +238,7 @@ func (c *client) written(o operation, on resource, a harness.Answer, err error) 
 		o.Verdict = wasAbsent
 	case o.Verb == patch && a.Status < 400:
 		o = c.shown(o, on, a)
-	case o.Verb == patch && a.Status == http.StatusNotFound:
+	case o.Verb == patch && a.Status == http.StatusNotFound && !lies(a):
 		o.Verdict = absent
 	default:
 		o.Verdict = undone(a)
@@ -259,7 +259,7 @@ func (c *client) read(o operation, on resource, a harness.Answer, err error) ope
 		o = c.shown(o, on, a)
 	case o.Verb == head && a.Status == http.StatusNoContent:
 		o.Verdict = exists
-	case a.Status == http.StatusNotFound:
+	case a.Status == http.StatusNotFound && !lies(a):
 		o.Verdict = absent
 	}
 	return o

@@ -1,18 +1,20 @@
 // Package chaos holds no code but tests: clients write and read through two
 // replicas of the gateway, over a PostgreSQL primary with a synchronous standby
-// and three regions of the reference provider, while everything that can fail
-// is made to fail. Gateways and regions are killed and started again, gateways
-// are paused for longer than they may hold a lease or a write, the store is
-// paused, restarted, crashed, and in the second half replaced by its standby;
-// providers refuse, reset connections before and after they applied a write,
-// stall, delay, answer when the answer is no longer true, and apply writes long
-// after nobody waits for the answer any more. One group is deleted with what it
-// holds and made anew all the while. Subscriptions change, are registered and
-// deleted and made anew, and providers have to be told. Some writes come in
-// batches, short ones and such as a job carries. Most kills wait for a gateway
-// that is in the midst of the group's deletion; and at last each client leaves a
-// resource to a PATCH of which nobody hears the end, and another to an operation
-// that nobody waits for, and all gateways are killed once more.
+// and three regions of the reference provider, while everything that can fail is
+// made to fail. Gateways and regions are killed and started again, gateways are
+// paused for longer than they may hold a lease or a write, the store is paused,
+// restarted, crashed, and in the second half replaced by its standby; providers
+// refuse, reset connections before and after they applied a write, stall, delay,
+// answer when the answer is no longer true, and apply writes long after nobody
+// waits for the answer any more. Gateways are also ended, paused and made to fail
+// at the named points of package failpoint, before and after each durable step.
+// One group is deleted with what it holds and made anew all the while.
+// Subscriptions change, are registered and deleted and made anew, and providers
+// have to be told. Some writes come in batches, short ones and such as a job
+// carries. Most kills wait for a gateway that is in the midst of the group's
+// deletion; and at last each client leaves a resource to a PATCH of which nobody
+// hears the end, and another to an operation that nobody waits for, and all
+// gateways are killed once more.
 //
 // Five things are judged:
 //
@@ -42,6 +44,10 @@
 // The long form, 20,000 writes and 30 kills of gateways, takes about a quarter of an hour:
 //
 //	go test ./test/chaos -run TestChaos -count=1 -timeout 60m -v -chaos.long
+//
+// Providers also take freedoms that make it hard to know what there is. Each is an
+// oddity in oddities_test.go; -chaos.odd names some beside those that are on there,
+// or all.
 //
 // Faults follow a schedule that -chaos.seed determines; the report of each run
 // begins with its seed. The moments at which they strike depend on the

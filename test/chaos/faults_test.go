@@ -109,6 +109,8 @@ func (r *run) do(ctx context.Context, t *testing.T, f fault) {
 		s.primary.Kill(t)
 		s.standby.Promote(t)
 		s.primary = s.standby
+	case killAtPoint, pauseAtPoint, failAtPoint:
+		r.atPoint(ctx, t, f, gateway)
 	case kinds:
 	}
 }
@@ -121,6 +123,7 @@ func misbehaviour(random *rand.Rand) (name, argument string) {
 	}
 	all := [][2]string{
 		{"status", "503"}, {"throttle", "1"}, {"reset-before", ""}, {"reset-after", ""}, {"stall", ""},
+		{"cut-request", ""}, {"cut-answer", ""},
 		{"delay", upTo(callTimeout / 2)}, {"delay", longestDelay.String()},
 		{"slow", upTo(callTimeout / 2)}, {"slow", longestDelay.String()},
 		{"late", upTo(latest)}, {"late", upTo(latest / 4)},
@@ -133,8 +136,13 @@ func misbehaviour(random *rand.Rand) (name, argument string) {
 // answer a GET late, so that what it says is overtaken by writes.
 func (r *run) mischief(ctx context.Context, t *testing.T, random *rand.Rand) {
 	methods := []string{http.MethodPut, http.MethodPut, http.MethodDelete, http.MethodDelete, http.MethodPatch, http.MethodGet, ""}
+	odd := chosenOddities()
 	for ctx.Err() == nil {
 		pause(ctx, time.Duration(random.Int64N(int64(4*r.pace))))
+		if len(odd) > 0 && random.IntN(3) == 0 {
+			r.beOdd(ctx, odd[random.IntN(len(odd))], random)
+			continue
+		}
 		name, argument := misbehaviour(random)
 		method := methods[random.IntN(len(methods))]
 		if random.IntN(3) == 0 {

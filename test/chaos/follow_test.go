@@ -78,8 +78,8 @@ func (c *client) pollOf(accepted harness.Answer) func(context.Context) progress 
 		return nil
 	}
 	return func(ctx context.Context) progress {
-		a, err := c.ask(ctx, c.replica(), harness.Request{Method: http.MethodGet, Path: path})
-		if err != nil {
+		a, err := c.ask(ctx, c.replica(), harness.Request{Method: http.MethodGet, Path: c.perhapsOtherVersion(path)})
+		if err != nil || lies(a) || a.ErrorCode() == "InvalidApiVersionParameter" {
 			return running
 		}
 		if a.ErrorCode() != "OperationNotFound" { // of a region whose crash lost it

@@ -2,6 +2,7 @@ package chaos
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"time"
 
@@ -155,14 +156,22 @@ func TestSchedule(t *testing.T) {
 		for _, kills := range []int{1, 6, 30} {
 			for _, shared := range []bool{false, true} {
 				killed, lost := 0, 0
+				kinds := map[kind]int{}
 				for _, f := range schedule(rand.New(rand.NewPCG(seed, 0)), kills, shared) {
 					killed += f.kind.kills()
+					kinds[f.kind]++
+					if known := slices.Contains(pointsFor(f.kind), f.point); known != f.kind.atPoint() {
+						t.Errorf("seed %d: %v", seed, f)
+					}
 					if f.kind == failOver {
 						lost++
 						if f.at < 0.5 {
 							t.Errorf("seed %d: the primary is lost after %.0f%% of the writes", seed, 100*f.at)
 						}
 					}
+				}
+				if kinds[pauseAtPoint] == 0 || kinds[failAtPoint] == 0 || kills > 2 && kinds[killAtPoint] == 0 {
+					t.Errorf("seed %d, %d kills: no point of some kind: %v", seed, kills, kinds)
 				}
 				if killed != kills || lost != map[bool]int{true: 1}[shared] {
 					t.Errorf("seed %d, %d kills, a shared store: %v: %d gateways are killed, %d primaries lost", seed, kills, shared, killed, lost)

@@ -4,7 +4,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"time"
+
+	"portico/failpoint"
 )
 
 // kind is a fault of the schedule.
@@ -20,12 +23,16 @@ const (
 	crashStore               // with recovery at the start; what was not flushed is lost
 	pauseStore               // and let it go on
 	failOver                 // kill the primary, promote its standby
+	killAtPoint              // have a gateway end itself at a failpoint, and start it again
+	pauseAtPoint             // stop one of its goroutines there
+	failAtPoint              // have a step of the protocol fail now and then
 	kinds
 )
 
 var kindNames = [kinds]string{
 	"kill a gateway", "kill all gateways", "pause a gateway", "pause a gateway and kill another", "kill a region",
 	"restart the store", "crash the store", "pause the store", "kill the primary and promote its standby",
+	"kill a gateway at a point", "pause a gateway at a point", "fail a gateway at a point",
 }
 
 func (k kind) String() string { return kindNames[k] }
@@ -33,7 +40,7 @@ func (k kind) String() string { return kindNames[k] }
 // kills is how many gateways a fault ends by SIGKILL.
 func (k kind) kills() int {
 	switch k {
-	case killGateway, pauseAndKill:
+	case killGateway, pauseAndKill, killAtPoint:
 		return 1
 	case killGateways:
 		return 2
@@ -50,10 +57,29 @@ type fault struct {
 	// kills that one.
 	aimed bool
 	hold  time.Duration
+	point failpoint.Point // of the kinds that have one
 }
 
+// atPoint holds for the kinds that need a failpoint.
+func (k kind) atPoint() bool { return k == killAtPoint || k == pauseAtPoint || k == failAtPoint }
+
 func (f fault) String() string {
-	return fmt.Sprintf("%s (%d, after %.0f%% of the writes, for %v)", f.kind, f.of, 100*f.at, f.hold.Round(time.Millisecond))
+	text := fmt.Sprintf("%s (%d, after %.0f%% of the writes, for %v)", f.kind, f.of, 100*f.at, f.hold.Round(time.Millisecond))
+	if f.point != "" {
+		text += " " + string(f.point)
+	}
+	return text
+}
+
+// pointsFor are the failpoints that a kind of fault can be at: those that the
+// clients come to. They move nothing.
+func pointsFor(k kind) (points []failpoint.Point) {
+	for _, d := range failpoint.All() {
+		if !strings.HasPrefix(string(d.Point), "move.") && (d.Fails || k != failAtPoint) {
+			points = append(points, d.Point)
+		}
+	}
+	return points
 }
 
 // schedule spreads faults over a run of some length: kills of gateways as many
@@ -73,15 +99,19 @@ func schedule(random *rand.Rand, kills int, shared bool) []fault {
 		}
 	}
 	for range max(2, kills/3) {
-		wanted = append(wanted, pauseGateway, killRegion)
+		wanted = append(wanted, pauseGateway, killRegion, pauseAtPoint, failAtPoint)
 	}
 	for left > 0 {
 		k := killGateway
 		switch n := random.IntN(10); {
+		case !slices.Contains(wanted, killAtPoint):
+			k = killAtPoint
 		case n < 2 && left > 1 && shared:
 			k = killGateways
 		case n < 5 && shared:
 			k = pauseAndKill
+		case n < 8:
+			k = killAtPoint
 		}
 		wanted = append(wanted, k)
 		left -= k.kills()
@@ -92,14 +122,19 @@ func schedule(random *rand.Rand, kills int, shared bool) []fault {
 	}
 	var all []fault
 	for i, k := range wanted {
-		all = append(all, fault{
+		f := fault{
 			kind: k,
 			at:   (float64(i) + 0.2 + 0.6*random.Float64()) / float64(len(wanted)),
 			of:   random.IntN(1 << 10),
 			hold: shortestPause + time.Duration(random.Int64N(int64(longestPause-shortestPause))),
 
-			aimed: k.kills() > 0 && random.IntN(3) > 0,
-		})
+			aimed: k.kills() > 0 && !k.atPoint() && random.IntN(3) > 0,
+		}
+		if k.atPoint() {
+			points := pointsFor(k)
+			f.point = points[random.IntN(len(points))]
+		}
+		all = append(all, f)
 	}
 	return append(all, last)
 }

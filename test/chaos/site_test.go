@@ -85,7 +85,7 @@ func newSite(t *testing.T, shared bool, sweeps time.Duration) *site {
 	t.Helper()
 	s := &site{}
 	config := harness.Config{
-		Endpoints: map[string]string{}, NoETags: true, InsightRegistration: "required",
+		Endpoints: map[string]string{}, NoETags: true, Failpoints: true, InsightRegistration: "required",
 		Extra: fmt.Sprintf(settings, callTimeout, sendWithin, callMargin, lateWrites, askTimeout, sweeps, lease, shortBatch, shortBatch),
 	}
 	for _, id := range subscriptions {

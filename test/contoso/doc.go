@@ -33,6 +33,11 @@
 //	redirect           307 to the same path on its own host
 //	refuse-until=ID    409 while it holds the resource ID, then as asked
 //	blocked-by=ID      the same, without a word of the resource
+//	not-found=CODE     404 with an error code that tells of something else, such as
+//	                   SubscriptionNotFound; not-found=page: with an ingress's page of HTML
+//	hidden-from-clients  404 ResourceNotFound to a call with a client's identity
+//	                   (x-ms-client-object-id), as asked to any other
+//	cut-request        reset the connection when half of the content has come
 //
 // or apply it and spoil the answer:
 //
@@ -44,6 +49,14 @@
 //	late=D             reset the connection, apply after D, whatever the subscription's state
 //	                   has become
 //	slow=D             apply at once, answer after D
+//	overlook           a DELETE that finds nothing does not see a create that was accepted
+//	                   and is hidden either: 204 (overlook=404: 404), and the create lands
+//	unshown            an accepted DELETE that the resource shows nothing of until its end,
+//	                   which takes what was written since with it; one without a polling
+//	                   URL is shown all the same
+//	polls-late=D       the operation that it begins is 404 to polls for D
+//	polls-strict       polls of that operation are 400 but with the api-version of its URL
+//	cut-answer         apply, and end the connection after half of the answer
 //	reset-after        apply, then reset the connection
 //	stall              send half of the body, then hang until the client goes
 //	bad-json           a body that breaks off

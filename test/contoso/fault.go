@@ -38,6 +38,15 @@ const (
 	noValue         = "no-value"
 	gzipBomb        = "gzip-bomb"
 	hopHeaders      = "hop-headers"
+
+	overlook          = "overlook"
+	pollsLate         = "polls-late"
+	pollsStrict       = "polls-strict"
+	hiddenFromClients = "hidden-from-clients"
+	notFoundAs        = "not-found"
+	unshown           = "unshown"
+	cutRequest        = "cut-request"
+	cutAnswer         = "cut-answer"
 )
 
 // Bounds of what a fault may ask for.
@@ -51,10 +60,11 @@ const (
 // fault is one misbehaviour. The zero value is none.
 type fault struct {
 	name     string
-	number   int           // of status, throttle, big, big-chunked, gzip-bomb
-	duration time.Duration // of delay, late, slow
+	number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook
+	duration time.Duration // of delay, late, slow, polls-late
 	id       string        // of refuse-until, blocked-by
 	mode     string        // of async, async-fails
+	code     string        // of not-found
 	// retryAfter is the second argument of these two, "" without.
 	retryAfter string
 }
@@ -64,7 +74,14 @@ func parseFault(text string) (fault, error) {
 	f := fault{name: name}
 	ok, err := !hasArg, error(nil)
 	switch name {
-	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, nextLoop, endlessPages, noValue, hopHeaders, halfway:
+	case "", resetBefore, html, redirect, resetAfter, stall, badJSON, foreignLocation, ownLocation, foreignNext, ownNext, nextLoop, endlessPages, noValue, hopHeaders, halfway, pollsStrict, hiddenFromClients, unshown, cutRequest, cutAnswer:
+	case overlook:
+		f.number, ok = http.StatusNoContent, !hasArg || arg == "404"
+		if hasArg {
+			f.number = http.StatusNotFound
+		}
+	case notFoundAs:
+		f.code, ok = arg, isWord(arg)
 	case statusFault:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= 200 && f.number <= 599
@@ -74,7 +91,7 @@ func parseFault(text string) (fault, error) {
 	case big, bigChunked, gzipBomb:
 		f.number, err = strconv.Atoi(arg)
 		ok = f.number >= minBig && f.number <= maxBig
-	case delay, late, slow:
+	case delay, late, slow, pollsLate:
 		f.duration, err = time.ParseDuration(arg)
 		ok = f.duration >= 0 && f.duration <= maxWait
 	case asynchronous, asyncFailing:
@@ -100,9 +117,10 @@ type faultRule struct {
 }
 
 // fits tells whether the rule is for a request. The front door sends notices
-// when it likes: none of them draws a rule that names no part of its path.
+// when it likes: none of them draws a rule that names no part of its path. What is
+// hidden from clients alone is no matter of the front door's own calls.
 func (f faultRule) fits(r *http.Request) bool {
-	if f.PathContains == "" && isNotice(r) {
+	if f.PathContains == "" && isNotice(r) || f.Fault == hiddenFromClients && !ofClient(r.Header) {
 		return false
 	}
 	return (f.Method == "" || strings.EqualFold(f.Method, r.Method)) && strings.Contains(fold(r.URL.EscapedPath()), fold(f.PathContains))

@@ -71,6 +71,10 @@ func (p *Provider) refusal(c *call) (answer, bool) {
 		return a, true
 	case refuseUntil, blockedBy:
 		return p.refuseWhileHeld(f)
+	case notFoundAs:
+		return absence(f.code), true
+	case hiddenFromClients:
+		return failed(notFound("ResourceNotFound", "The resource '%s' was not found by this caller.", c.address.id())), ofClient(c.header)
 	}
 	return answer{}, false
 }
@@ -98,6 +102,9 @@ func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault, a answ
 		return 0
 	case slow:
 		p.wait(f.duration, r.Context().Done())
+	case cutAnswer:
+		sendHalf(w, a)
+		return a.status
 	case stall:
 		p.stall(w, r, a)
 		return a.status

@@ -37,5 +37,6 @@ func (t *tx) drop(key string) {
 		t.setResource(key, nil)
 		return
 	}
+	t.endUnshown(key)
 	t.removeTree(key)
 }

@@ -41,6 +41,13 @@ type operation struct {
 	Caller     string `json:"caller,omitempty"`
 	ETags      bool   `json:"etags"`
 
+	// Unseen is until when no poll finds it; Version, when set, is the only one that
+	// polls may ask by.
+	Unseen  time.Time `json:"unseen,omitzero"`
+	Version string    `json:"version,omitempty"`
+	// Unshown: the resource does not tell that it is being deleted.
+	Unshown bool `json:"unshown,omitempty"`
+
 	Move     *moveOrder   `json:"move,omitempty"`     // is carried out when it succeeds
 	Hidden   *resource    `json:"hidden,omitempty"`   // appears when the operation succeeds
 	Children []*resource  `json:"children,omitempty"` // are put when it succeeds
@@ -78,6 +85,7 @@ func (p *Provider) begin(c *call, x *tx, kind, status string, on address) (*oper
 		o.ID = fold(c.requestID)
 	}
 	o.Tenant, o.Caller = c.caller()
+	o.free(c, x.now)
 	place := p.place(c, on)
 	o.Place = "/" + strings.Join(place, "/")
 	links := http.Header{}
@@ -189,7 +197,7 @@ func (t *tx) finish(o *operation) error {
 	}
 	// Of several deletes the first that is done takes the resource with it: none
 	// may report success while it stands.
-	if o.Kind == deleteOperation && (current != nil || beingDeleted(t.resource(o.Key))) {
+	if o.Kind == deleteOperation && (current != nil || o.Unshown || beingDeleted(t.resource(o.Key))) {
 		t.drop(o.Key)
 	}
 	if o.Kind == writeOperation && current != nil {
@@ -248,9 +256,12 @@ func (p *Provider) poll(c *call, form string) (answer, error) {
 		place := "/" + strings.Join(a.segments[:len(a.segments)-2], "/")
 		tenant, caller := c.caller()
 		o := x.operation(fold(a.name()))
-		visible := o != nil && same(place, o.Place) && o.Tenant == tenant && o.Caller == caller
+		visible := o != nil && same(place, o.Place) && o.Tenant == tenant && o.Caller == caller && !x.now.Before(o.Unseen)
 		if o == nil || !visible && !x.breaks[operationSeenByOthers] {
 			return answer{}, notFound("OperationNotFound", "The operation '%s' was not found.", a.name())
+		}
+		if err := o.permits(c); err != nil {
+			return answer{}, err
 		}
 		if form == "operationstatuses" {
 			a := o.statusAnswer(x.now)

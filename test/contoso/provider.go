@@ -171,6 +171,10 @@ func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
 		a.send(w)
 		return a.status, ""
 	}
+	if f.name == cutRequest {
+		receiveHalf(w, r)
+		return 0, f.name
+	}
 	c, err := p.read(r, f)
 	if err != nil {
 		a := failed(err)

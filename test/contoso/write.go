@@ -95,6 +95,9 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 		if current == nil && x.breaks[deleteAbsent404] {
 			return answer{}, resourceNotFound(c.address)
 		}
+		if current == nil && c.fault.name == overlook {
+			return overlooked(c)
+		}
 		if current == nil {
 			x.overtake(key) // what has not appeared yet never will
 			return emptyAnswer(http.StatusNoContent), nil
@@ -117,6 +120,9 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 			return answer{}, err
 		}
 		o.Result = &result{Status: http.StatusOK}
+		if o.Unshown {
+			return answer{status: http.StatusAccepted, header: links}, nil
+		}
 		x.overtake(key)
 		x.put(current.in(stateDeleting, o.ID))
 		return answer{status: http.StatusAccepted, header: links}, nil

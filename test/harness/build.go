@@ -21,9 +21,12 @@ type Binaries struct {
 // once, however many tests it has.
 var built = sync.OnceValues(build)
 
-// buildFolder is where built put the programs; [Main] removes it. It is
-// written before built's first call returns and read only after the tests.
-var buildFolder string
+// builtPoints is built for the Portico with failpoints.
+var builtPoints = sync.OnceValues(buildPoints)
+
+// buildFolders are where the programs were put; [Main] removes them. They are
+// written before the first build returns and read only after the tests.
+var buildFolders struct{ normal, points string }
 
 // Build returns the programs, building what the environment does not name. It
 // ends the test when they do not build.
@@ -36,14 +39,28 @@ func Build(t testing.TB) Binaries {
 	return b
 }
 
+// BuildFailpoints returns a Portico built with the tag failpoints, or the one that
+// the environment names; see package failpoint.
+func BuildFailpoints(t testing.TB) string {
+	t.Helper()
+	program, err := builtPoints()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return program
+}
+
 // Main runs a package's tests and removes the programs that they built. Call
 // it from TestMain:
 //
 //	func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 func Main(m *testing.M) int {
 	code := m.Run()
-	if buildFolder != "" {
-		if err := os.RemoveAll(buildFolder); err != nil {
+	for _, folder := range []string{buildFolders.normal, buildFolders.points} {
+		if folder == "" {
+			continue
+		}
+		if err := os.RemoveAll(folder); err != nil {
 			fmt.Fprintln(os.Stderr, "harness: removing the programs:", err)
 		}
 	}
@@ -59,23 +76,39 @@ func build() (Binaries, error) {
 	if err != nil {
 		return Binaries{}, err
 	}
-	buildFolder, err = os.MkdirTemp("", "portico-test-")
+	buildFolders.normal, err = os.MkdirTemp("", "portico-test-")
 	if err != nil {
 		return Binaries{}, err
 	}
 	if b.Portico == "" {
-		b.Portico = filepath.Join(buildFolder, "portico")
+		b.Portico = filepath.Join(buildFolders.normal, "portico")
 		if err := goBuild(root, "./cmd/portico", b.Portico); err != nil {
 			return Binaries{}, err
 		}
 	}
 	if b.Contoso == "" {
-		b.Contoso = filepath.Join(buildFolder, "contoso")
+		b.Contoso = filepath.Join(buildFolders.normal, "contoso")
 		if err := goBuild(root, "./cmd/contoso", b.Contoso); err != nil {
 			return Binaries{}, err
 		}
 	}
 	return b, nil
+}
+
+func buildPoints() (string, error) {
+	if named := os.Getenv("PORTICO_FAILPOINTS_BIN"); named != "" {
+		return named, nil
+	}
+	root, err := moduleRoot()
+	if err != nil {
+		return "", err
+	}
+	buildFolders.points, err = os.MkdirTemp("", "portico-test-")
+	if err != nil {
+		return "", err
+	}
+	program := filepath.Join(buildFolders.points, "portico-failpoints")
+	return program, goBuild(root, "./cmd/portico", program, "-tags", "failpoints")
 }
 
 // moduleRoot asks the go command where the portico module lies, so that tests
@@ -88,8 +121,8 @@ func moduleRoot() (string, error) {
 	return strings.TrimSpace(string(out)), nil
 }
 
-func goBuild(root, pkg, output string) error {
-	args := []string{"build", "-C", root, "-o", output}
+func goBuild(root, pkg, output string, flags ...string) error {
+	args := append([]string{"build", "-C", root, "-o", output}, flags...)
 	if os.Getenv("PORTICO_TEST_RACE") == "1" {
 		args = append(args, "-race")
 	}

@@ -93,6 +93,9 @@ type Config struct {
 	Metadata string
 	// Server is YAML added to the server section, indented by two spaces.
 	Server string
+	// Failpoints takes the program that has them; Rules are those that it starts with.
+	Failpoints bool
+	Rules      string
 	// Extra is YAML added at the end: whole sections, such as limits or index.
 	Extra string
 }

@@ -12,12 +12,14 @@
 //		Body: `{"location":"westus"}`}).Want(t, 201)
 //	w.Contoso("eastus").Resources(t) // what that provider really holds
 //
-// The package knows neither program's packages: what it proves, it proves from
-// outside. A program that reports a data race or a panic on its standard error
-// fails the test that started it.
+// The package knows neither program's packages, but the names of failpoints: what it
+// proves, it proves from outside. With Config.Failpoints a Portico is built with
+// these; see package failpoint. A program that reports a data race or a panic on its
+// standard error fails the test that started it.
 //
 // Environment:
 //
 //	PORTICO_BIN, CONTOSO_BIN   programs to use instead of building them
+//	PORTICO_FAILPOINTS_BIN     likewise, for the Portico with failpoints
 //	PORTICO_TEST_RACE=1        build the programs with the race detector
 package harness

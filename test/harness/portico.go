@@ -30,7 +30,10 @@ type Portico struct {
 	AuthorityFile string
 	// Token is the raw token that Do and Try send, "" when auth is none.
 	Token string
+	// Rules are those of the failpoints with which it starts, if it has these.
+	Rules string
 
+	points  string // address of their control listener
 	dir     string
 	program string
 	file    file
@@ -67,7 +70,7 @@ func StartPortico(t testing.TB, config Config) *Portico {
 func RefusedPortico(t testing.TB, config Config) string {
 	t.Helper()
 	p := newPortico(t, config)
-	process := Start(t, "portico serve", p.dir, p.program, "serve", "--config", p.ConfigFile)
+	process := startWith(t, "portico serve", p.dir, p.program, p.environment(), "serve", "--config", p.ConfigFile)
 	if code := process.ExitCode(t); code == 0 {
 		t.Error("portico serve exited with 0 where it should have refused to start")
 	}
@@ -106,7 +109,11 @@ func newPortico(t testing.TB, config Config) *Portico {
 		AuthorityFile: f.Certificate.AuthorityFile,
 		dir:           dir,
 		file:          f,
-		program:       Build(t).Portico,
+	}
+	if config.Failpoints {
+		p.program, p.points, p.Rules = BuildFailpoints(t), FreeAddress(t), config.Rules
+	} else {
+		p.program = Build(t).Portico
 	}
 	if len(config.Tokens) > 0 {
 		p.Token = config.Tokens[0].Raw
@@ -122,7 +129,7 @@ func (p *Portico) start(t testing.TB) {
 	if p.process != nil {
 		p.earlier = append(p.earlier, p.process)
 	}
-	p.process = Start(t, "portico serve", p.dir, p.program, "serve", "--config", p.ConfigFile)
+	p.process = startWith(t, "portico serve", p.dir, p.program, p.environment(), "serve", "--config", p.ConfigFile)
 	t.Cleanup(p.Client.CloseIdleConnections)
 	p.waitReady(t)
 }

@@ -36,6 +36,12 @@ type Process struct {
 // stands for it in messages. Prefer [StartPortico] and [StartContoso].
 func Start(t testing.TB, name, dir, program string, args ...string) *Process {
 	t.Helper()
+	return startWith(t, name, dir, program, nil, args...)
+}
+
+// startWith is Start with more in the environment.
+func startWith(t testing.TB, name, dir, program string, environment []string, args ...string) *Process {
+	t.Helper()
 	p := &Process{
 		name:   name,
 		cmd:    exec.Command(program, args...),
@@ -47,7 +53,7 @@ func Start(t testing.TB, name, dir, program string, args ...string) *Process {
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
 	// The race detector would hold each process back for a second at its end,
 	// in wait for races yet to come; with five processes a test that is long.
-	p.cmd.Env = append(os.Environ(), "GORACE=atexit_sleep_ms=10")
+	p.cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=10"), environment...)
 	dieWithParent(p.cmd)
 	if err := p.cmd.Start(); err != nil {
 		t.Fatalf("starting %s: %v", name, err)

@@ -1,0 +1,259 @@
+package e2e
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"os/exec"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/failpoint"
+	"portico/test/harness"
+)
+
+// A normal build has no code at the points, not a symbol of the package, and knows
+// none of the names. That this could be seen is shown by a build that has them.
+func TestNormalBuildHasNoPoints(t *testing.T) {
+	t.Parallel()
+	if failpoint.Enabled {
+		t.Skip("this test itself is built with the points")
+	}
+	for _, c := range []struct {
+		program, file string
+		there         bool
+	}{{harness.Build(t).Portico, "off.go", false}, {harness.BuildFailpoints(t), "on.go", true}} {
+		if at := stepsWithCode(t, c.program, c.file); (len(at) >= 10) != c.there || !c.there && len(at) > 0 {
+			t.Errorf("%s has code of the points in %q", c.program, at)
+		}
+		symbols := tool(t, "nm", c.program)
+		if got := strings.Contains(symbols, " portico/failpoint."); got != c.there || !strings.Contains(symbols, " portico/inventory.") {
+			t.Errorf("%s has symbols of the package: %v", c.program, got)
+		}
+		text, err := os.ReadFile(c.program)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, d := range failpoint.All() {
+			if got := bytes.Contains(text, []byte(d.Point)); got != c.there {
+				t.Errorf("%s holds the name %s: %v", c.program, d.Point, got)
+			}
+		}
+	}
+}
+
+// stepsWithCode lists the functions of the project, but for those of package
+// failpoint, that call the package or have instructions of a file of it.
+func stepsWithCode(t *testing.T, program, file string) (functions []string) {
+	t.Helper()
+	function := ""
+	for line := range strings.Lines(tool(t, "objdump", "-s", "^portico/", program)) {
+		if name, is := strings.CutPrefix(line, "TEXT "); is {
+			function, _, _ = strings.Cut(name, "(SB)")
+			continue
+		}
+		own := strings.HasPrefix(strings.TrimSpace(line), file+":") || strings.Contains(line, " portico/failpoint.")
+		if own && !strings.HasPrefix(function, "portico/failpoint.") && !slices.Contains(functions, function) {
+			functions = append(functions, function)
+		}
+	}
+	return functions
+}
+
+func tool(t *testing.T, args ...string) string {
+	t.Helper()
+	out, err := exec.CommandContext(t.Context(), "go", append([]string{"tool"}, args...)...).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+// pointSettings has a long batch begin with the third request.
+const pointSettings = moveSettings + `
+batch: {immediate: 2, atOnce: 2}
+`
+
+// withPoints is a world whose gateway has the points.
+func withPoints(t *testing.T, extra string) *harness.World {
+	t.Helper()
+	w := movers(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, ComputeRegistration: "required", Extra: extra}})
+	for _, sub := range []string{harness.SubscriptionID, otherSubscription} {
+		w.Portico.Do(t, harness.Request{Method: http.MethodPost, Path: "/subscriptions/" + sub + "/providers/Contoso.Compute/register" + ownVersion}).Want(t, 200)
+	}
+	w.PutGroup(t, "rg")
+	return w
+}
+
+// A little of everything that Portico does comes to every point.
+func TestEveryPointIsReached(t *testing.T) {
+	t.Parallel()
+	w := withPoints(t, patient(pointSettings))
+	p := w.Portico
+	write := func(method, path, content string, header http.Header) harness.Answer {
+		t.Helper()
+		return p.Do(t, harness.Request{Method: method, Path: path, Body: content, Header: header})
+	}
+	version := "?api-version=" + harness.Version
+	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	write(http.MethodPut, vm+version, body("westus"), nil).Want(t, 201)
+	write(http.MethodDelete, vm+version, "", harness.Header("X-Contoso-Async", "location", "X-Contoso-Duration", "50ms")).Want(t, 202)
+
+	var puts []string
+	for i := range 3 {
+		puts = append(puts, fmt.Sprintf(`{"name":"%d","httpMethod":"PUT","url":"%s%s","content":%s}`, i, machine(w, i), version, body("eastus")))
+	}
+	polled(t, sendBatch(t, p, puts, 202), p)
+
+	to := group(t, w, harness.SubscriptionID, "to")
+	beginMove(t, p, moveRequest("moveResources", w.GroupPath("rg"), to, machine(w, 0))).end(t, p).Want(t, 200, 204)
+	beginDelete(t, w, p, "rg").gone(t, p)
+
+	p.Admin(t, harness.Request{
+		Method: http.MethodPut, Path: "/admin/subscriptions/" + otherSubscription,
+		Body: fmt.Sprintf(`{"tenantId":%q,"state":"Deleted"}`, harness.TenantID),
+	}).Want(t, 200)
+
+	var missing []failpoint.Point
+	soon(t, "every point is reached", func() bool {
+		missing = nil
+		for name, state := range p.Points(t) {
+			if state.Hits == 0 {
+				missing = append(missing, name)
+			}
+		}
+		return len(missing) == 0
+	})
+}
+
+// What is paused goes on when it is released; till then nothing follows the point.
+func TestPointPauses(t *testing.T) {
+	t.Parallel()
+	w := withPoints(t, patient(pointSettings))
+	vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	for _, at := range []failpoint.Point{failpoint.WriteBeginAfter, failpoint.UpstreamSendAfter} {
+		w.Portico.SetPoint(t, at, "pause:1m,once")
+		answered := make(chan harness.Answer, 1)
+		go func() {
+			a, err := w.Portico.Try(t.Context(), harness.Request{Method: http.MethodPut, Path: vm + "?api-version=" + harness.Version, Body: body("westus")})
+			if err != nil {
+				t.Error(err)
+			}
+			answered <- a
+		}()
+		soon(t, "it is paused", func() bool { return w.Portico.Points(t)[at].Paused == 1 })
+		if sent := at == failpoint.UpstreamSendAfter; sent {
+			soon(t, "the provider has it", func() bool { return w.Contoso("westus").Holds(t, vm) })
+		} else if w.Contoso("westus").Holds(t, vm) {
+			t.Error("it was sent")
+		}
+		select {
+		case a := <-answered:
+			t.Errorf("%s: answered with %d while it is paused", at, a.Status)
+		default:
+		}
+		w.Portico.ClearPoint(t, at)
+		if a := <-answered; a.Status != http.StatusCreated {
+			t.Errorf("%s: %d %s", at, a.Status, a.Body)
+		}
+		w.Portico.Do(t, harness.Request{Method: http.MethodDelete, Path: vm + "?api-version=" + harness.Version}).Want(t, 200)
+	}
+}
+
+// Each step that can fail fails as it would by itself: the client has the error
+// of that, and the index comes to agree with the provider.
+func TestPointFails(t *testing.T) {
+	t.Parallel()
+	// What was sent and not settled ends by time.
+	w := withPoints(t, strings.NewReplacer("callTimeout: 30s", "callTimeout: 8s", "sendWithin: 30s", "sendWithin: 6s").Replace(patient(pointSettings)))
+	for _, c := range []struct {
+		at     failpoint.Point
+		status int
+		code   string
+		held   bool
+	}{
+		{failpoint.StoreCommitBefore, 503, "ServerTimeout", false},
+		{failpoint.StoreCommitAfter, 503, "ServerTimeout", false},
+		{failpoint.UpstreamSendBefore, 502, "BadGatewayConnection", false},
+		{failpoint.UpstreamSendAfter, 502, "BadGatewayConnection", true},
+		{failpoint.AnswerSettleBefore, 201, "", true},
+		{failpoint.JobClaimBefore, 201, "", true},
+		{failpoint.JobClaimAfter, 201, "", true},
+	} {
+		vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+strings.ReplaceAll(string(c.at), ".", "-"))
+		at := vm + "?api-version=" + harness.Version
+		w.Portico.SetPoint(t, c.at, "fail") // also what Portico does by itself meanwhile
+		a := w.Portico.Do(t, harness.Request{Method: http.MethodPut, Path: at, Body: body("westus")})
+		if a.Status != c.status || a.ErrorCode() != c.code {
+			t.Errorf("%s: %d %s", c.at, a.Status, a.Body)
+		}
+		if c.status == http.StatusCreated { // what has to be followed or asked for needs a job
+			w.Portico.Do(t, harness.Request{
+				Method: http.MethodPut, Path: at, Body: body("westus"), Header: harness.Header("X-Contoso-Async", "azure-async", "X-Contoso-Duration", "50ms"),
+			}).Want(t, 200)
+		}
+		soon(t, string(c.at)+" is reached", func() bool { return w.Portico.Points(t)[c.at].Fired > 0 })
+		w.Portico.ClearPoint(t, c.at)
+		list := w.GroupPath("rg") + "/resources" + ownVersion
+		soon(t, string(c.at)+": the index agrees with the provider", func() bool {
+			listed := slices.ContainsFunc(w.Portico.Do(t, harness.Request{Path: list}).Want(t, 200).Values(t), func(r map[string]any) bool { return r["id"] == vm })
+			return listed == c.held && len(unended(t, w.Portico)) == 0
+		})
+		if got := w.Contoso("westus").Holds(t, vm); got != c.held {
+			t.Errorf("%s: the provider holds it: %v", c.at, got)
+		}
+	}
+	if err := w.Portico.TrySetPoint(t.Context(), failpoint.GroupCloseAfter, "fail"); err == nil {
+		t.Error("a point that no step can fail at takes the rule")
+	}
+}
+
+// Each way to end the process leaves what was durable, and no more.
+func TestPointEnds(t *testing.T) {
+	t.Parallel()
+	w := withPoints(t, patient(pointSettings))
+	for rule, code := range map[string]int{"exit": failpoint.ExitCode, "kill": -1} {
+		vm := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/"+rule)
+		at := vm + "?api-version=" + harness.Version
+		w.Portico.SetPoint(t, failpoint.AnswerSettleAfter, rule)
+		a, err := w.Portico.Try(t.Context(), harness.Request{Method: http.MethodPut, Path: at, Body: body("westus")})
+		if err == nil {
+			t.Errorf("%s: answered with %d", rule, a.Status)
+		}
+		if got := w.Portico.ExitCode(t); got != code {
+			t.Errorf("%s: the exit code is %d, want %d", rule, got, code)
+		}
+		// The rule of a start holds from its first step on.
+		w.Portico.Rules = string(failpoint.WriteBeginBefore) + "=" + rule
+		w.Portico.Restart(t)
+		w.Portico.Do(t, harness.Request{Method: http.MethodHead, Path: at}).Want(t, 204)
+		if _, err := w.Portico.Try(context.WithoutCancel(t.Context()), harness.Request{Method: http.MethodDelete, Path: at}); err == nil {
+			t.Errorf("%s: a rule of the start does not hold", rule)
+		}
+		if got := w.Portico.ExitCode(t); got != code {
+			t.Errorf("%s: the exit code is %d, want %d", rule, got, code)
+		}
+		w.Portico.Rules = ""
+		w.Portico.Restart(t)
+		w.WantOnlyIn(t, "westus", vm)
+	}
+}
+
+// Rules that cannot be are refused at the start, with what is allowed.
+func TestWrongRulesAreRefused(t *testing.T) {
+	t.Parallel()
+	for rules, want := range map[string]string{
+		"store.commit=fail":          "there are store.commit.before, ",
+		"store.commit.after=explode": "want pause, pause:DURATION, fail, exit or kill",
+	} {
+		text := harness.RefusedPortico(t, harness.Config{
+			Failpoints: true, Rules: rules, Endpoints: map[string]string{"westus": "http://127.0.0.1:1", "eastus": "http://127.0.0.1:1", "northeurope": "http://127.0.0.1:1", "global": "http://127.0.0.1:1"},
+		})
+		if !strings.Contains(text, failpoint.RulesVariable) || !strings.Contains(text, want) {
+			t.Errorf("%s: %s", rules, text)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package harness
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"testing"
+	"time"
+
+	"portico/failpoint"
+)
+
+// environment is what a Portico with failpoints is told of them.
+func (p *Portico) environment() []string {
+	if p.points == "" {
+		return nil
+	}
+	return []string{failpoint.ListenVariable + "=" + p.points, failpoint.RulesVariable + "=" + p.Rules}
+}
+
+// TryPoints tells how often each failpoint was reached. It may be used from any
+// goroutine, as TrySetPoint and TryClearPoint may.
+func (p *Portico) TryPoints(ctx context.Context) (map[failpoint.Point]failpoint.State, error) {
+	a, err := p.point(ctx, Request{Method: http.MethodGet, Path: "/points"})
+	if err != nil {
+		return nil, err
+	}
+	var list struct{ Value []failpoint.State }
+	if err := json.Unmarshal(a.Body, &list); err != nil {
+		return nil, err
+	}
+	all := map[failpoint.Point]failpoint.State{}
+	for _, s := range list.Value {
+		all[s.Name] = s
+	}
+	return all, nil
+}
+
+// TrySetPoint gives a failpoint a rule.
+func (p *Portico) TrySetPoint(ctx context.Context, at failpoint.Point, rule string) error {
+	_, err := p.point(ctx, Request{Method: http.MethodPut, Path: "/points/" + string(at), Body: rule})
+	return err
+}
+
+// TryClearPoint takes a failpoint's rule back, and lets go on what is paused there.
+func (p *Portico) TryClearPoint(ctx context.Context, at failpoint.Point) error {
+	_, err := p.point(ctx, Request{Method: http.MethodDelete, Path: "/points/" + string(at)})
+	return err
+}
+
+// Points is [Portico.TryPoints]; no answer ends the test.
+func (p *Portico) Points(t testing.TB) map[failpoint.Point]failpoint.State {
+	t.Helper()
+	all, err := p.TryPoints(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+// SetPoint is [Portico.TrySetPoint]; a refusal ends the test.
+func (p *Portico) SetPoint(t testing.TB, at failpoint.Point, rule string) {
+	t.Helper()
+	if err := p.TrySetPoint(t.Context(), at, rule); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// ClearPoint is [Portico.TryClearPoint]; a refusal ends the test.
+func (p *Portico) ClearPoint(t testing.TB, at failpoint.Point) {
+	t.Helper()
+	if err := p.TryClearPoint(t.Context(), at); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// EndsWithin tells whether Portico ends by itself within a bound.
+func (p *Portico) EndsWithin(bound time.Duration) bool { return p.process.waitEnd(bound) }
+
+func (p *Portico) point(ctx context.Context, r Request) (Answer, error) {
+	a, err := send(ctx, p.Client, "http://"+p.points, "", r)
+	if err == nil && a.Status >= http.StatusBadRequest {
+		err = fmt.Errorf("%s %s: %d %s", r.Method, r.Path, a.Status, a.Body)
+	}
+	return a, err
+}
