@@ -136,8 +136,14 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}
-	if hastened := g.store.HastenFollow(ctx, o.Subscription, o.Resource, kind); hastened != nil {
-		return row, hastened
+	if err != nil {
+		g.note(x, "an operation that a client saw ended was not polled", err)
+	}
+	// The poll may have taken all the time that there was.
+	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Index.AskTimeout)
+	defer cancel()
+	if err := g.store.HastenFollow(hastening, o.Subscription, o.Resource, kind); err != nil {
+		return row, err
 	}
 	return g.store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
 }

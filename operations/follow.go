@@ -123,7 +123,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	case result == pollMissing, result == pollRefused:
 		f.tellFailure(ctx, follow, answer, row)
 		follow.Progress = missing
-		return f.missing(ctx, h, follow, row, result)
+		return f.missing(ctx, h, follow, row)
 	case answer.Status == http.StatusOK:
 		follow.Progress.Status = word(PollState(answer.Body))
 	case answer.Status == http.StatusAccepted:
@@ -137,18 +137,15 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 	return Verdict{Again: f.pace(h, asked), Payload: follow.String()}, nil
 }
 
-// pollsUntilLost is how many polls in a row have to know of no such operation
-// until it counts as lost, and refusedLonger how much longer that takes where the
-// answer is another refusal.
-const (
-	pollsUntilLost = 3
-	refusedLonger  = 10
-)
+// pollsUntilLost is how many polls in a row have to be answered so until the
+// operation counts as lost.
+const pollsUntilLost = 3
 
-// missing takes a poll that knows of no such operation. Providers that keep copies
+// missing takes a poll that knows of no such operation, or refuses to tell, as where
+// a Location is answered as the write itself would have been. Providers that keep copies
 // of what they know say so for a while of a new one, so that only time makes the
 // operation lost. Meanwhile the resource itself may say what became of it.
-func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource, result pollResult) (Verdict, error) {
+func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource) (Verdict, error) {
 	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
 	switch {
 	case err == nil && sight.Settled:
@@ -156,18 +153,15 @@ func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follo
 	case err == nil && failed(row, sight):
 		return f.end(ctx, h)
 	}
-	now, within := f.Asker.Store.Time(), f.LostAfter
-	if result == pollRefused {
-		within *= refusedLonger
-	}
+	now := f.Asker.Store.Time()
 	p := &follow.Progress
 	if p.Missing++; p.Missing == 1 {
 		p.MissingSince = now
 	}
-	if p.Missing >= pollsUntilLost && now.Sub(p.MissingSince) >= within {
+	if p.Missing >= pollsUntilLost && now.Sub(p.MissingSince) >= f.LostAfter {
 		return f.lose(ctx, h, row)
 	}
-	return Verdict{Again: max(f.Floor, within/(2*pollsUntilLost)), Payload: follow.String()}, nil
+	return Verdict{Again: max(f.Floor, f.LostAfter/(2*pollsUntilLost)), Payload: follow.String()}, nil
 }
 
 // failed reports whether a resource shows that what is followed has failed: a failure

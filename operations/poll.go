@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"encoding/json"
 	"net/http"
 	"net/url"
 	"strings"
@@ -89,10 +90,20 @@ func judgePoll(ofStatus bool, status int, text []byte) pollResult {
 	case http.StatusUnauthorized, http.StatusForbidden, http.StatusRequestTimeout, http.StatusTooManyRequests:
 		return pollUnclear
 	}
-	if !ofStatus && status >= http.StatusBadRequest && status < http.StatusInternalServerError {
+	if !ofStatus && status >= http.StatusBadRequest && status < http.StatusInternalServerError && !misunderstood(text) {
 		return pollRefused
 	}
 	return pollUnclear
+}
+
+// misunderstood tells the refusals of a question that the provider does not know how
+// to answer: they say nothing of the operation.
+func misunderstood(text []byte) bool {
+	var envelope struct {
+		Error struct{ Code string }
+	}
+	_ = json.Unmarshal(text, &envelope) // whatever else it is, it is no such refusal
+	return strings.Contains(strings.ToLower(envelope.Error.Code), "apiversion")
 }
 
 // PollEnded reports whether an answer to a client's poll may mean that the

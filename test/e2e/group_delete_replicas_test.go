@@ -66,7 +66,8 @@ func TestGroupDeleteOutlivesItsReplicas(t *testing.T) {
 
 // A gateway that is stopped when it has recorded a delete, before the first byte
 // has left, hits nothing that was made since: not the new resource of the new
-// group, though it has the same name and stands in the same place.
+// group, though it has the same name and stands in the same place. Nothing is made
+// there before the delete's fence has gone.
 func TestGroupDeleteThatWakesTooLate(t *testing.T) {
 	t.Parallel()
 	postgres := harness.StartPostgres(t)
@@ -101,7 +102,13 @@ func TestGroupDeleteThatWakesTooLate(t *testing.T) {
 		t.Fatal("the group has gone, and its resource has not")
 	}
 	other.Do(t, harness.Request{Method: http.MethodPut, Path: w.GroupPath("rg") + "?api-version=2021-04-01", Body: `{"location":"westus"}`}).Want(t, 201)
-	create(t, other, id, "westus")
+	soon(t, "the fence of the late one's delete is gone", func() bool {
+		a := other.Do(t, harness.Request{Method: http.MethodPut, Path: id + "?api-version=" + harness.Version, Body: `{"location":"westus"}`})
+		if a.Status != http.StatusCreated && (a.Status != http.StatusConflict || a.Header.Get("Retry-After") == "") {
+			t.Fatalf("%d %s", a.Status, a.Body)
+		}
+		return a.Status == http.StatusCreated
+	})
 	provider.ForgetRequests(t)
 	front.release()
 	late.Resume(t)
