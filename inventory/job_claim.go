@@ -41,10 +41,15 @@ func (s *Store) ClaimJobs(ctx context.Context, owner string, lease time.Duration
 	if err != nil || len(due) == 0 {
 		return nil, err
 	}
+	return s.claim(ctx, due, owner, lease)
+}
+
+// claim takes those of the jobs that nobody has claimed since they were read.
+func (s *Store) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	if err := failpoint.Hit(failpoint.JobClaimBefore); err != nil {
 		return nil, err
 	}
-	mine, err := s.claim(ctx, due, owner, lease)
+	mine, err := s.claimEach(ctx, due, owner, lease)
 	if err == nil {
 		err = failpoint.Hit(failpoint.JobClaimAfter)
 	}
@@ -54,8 +59,7 @@ func (s *Store) ClaimJobs(ctx context.Context, owner string, lease time.Duration
 	return mine, nil
 }
 
-// claim takes those of the jobs that nobody has claimed since they were read.
-func (s *Store) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
+func (s *Store) claimEach(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
 	// One order for all who claim, so that none waits for another in a circle.
 	slices.SortFunc(due, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))

@@ -7,16 +7,16 @@ import (
 	"portico/inventory"
 )
 
-// closes deletes a group with what Portico's own GETs did not find.
-func (b *bench) closes(group string, absent map[string][16]byte) {
+// closes deletes the group with what Portico's own GETs did not find.
+func (b *bench) closes(absent map[string][16]byte) {
 	b.Helper()
-	b.ok(b.DeleteGroup(b.ctx, Sub, group, inventory.Closing{Absent: absent}))
+	b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Absent: absent}))
 }
 
-// fences lists the fences on a virtual machine.
-func (b *bench) fences(group, name string) []inventory.Fence {
+// fences lists the fences on a virtual machine of the group.
+func (b *bench) fences(name string) []inventory.Fence {
 	b.Helper()
-	all, err := b.Fences(b.ctx, Sub, id(group, name))
+	all, err := b.Fences(b.ctx, Sub, id("rg", name))
 	b.ok(err)
 	return all
 }
@@ -39,10 +39,10 @@ func testFences(t *testing.T, database Database) {
 		equal(b, len(calls), 1)
 		equal(b, calls[0].Until, unknown.NotAfter)
 		b.settle(unknown, inventory.Ambiguous)
-		b.closes("rg", nil)
+		b.closes(nil)
 		b.group("rg")
 		fence := as[*inventory.FencedError](b, b.begins(write(inventory.Put, "rg", "VM")))
-		standing := b.fences("rg", "vm")
+		standing := b.fences("vm")
 		equal(b, len(standing), 1)
 		equal(b, standing[0].Until, fence.Until)
 		equal(b, fence.Until, b.clock.Now().Add(intentLife))
@@ -50,10 +50,10 @@ func testFences(t *testing.T, database Database) {
 		b.live("rg", "other")
 		b.adopts(b.sighting("rg", "vm"), inventory.Fenced)
 		b.settle(unknown, inventory.Gone) // too late: nobody waits for it any more
-		equal(b, len(b.fences("rg", "vm")), 1)
+		equal(b, len(b.fences("vm")), 1)
 		_, err = b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
-		equal(b, len(b.fences("rg", "vm")), 1)
+		equal(b, len(b.fences("vm")), 1)
 		b.clock.Pass(intentLife)
 		left2, err := b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
@@ -72,9 +72,9 @@ func testFences(t *testing.T, database Database) {
 			Absent: map[string][16]byte{row.Key: {1}},
 		}))
 		equal(b, b.row("rg", "vm").Generation, generation)
-		b.closes("rg", map[string][16]byte{row.Key: generation})
+		b.closes(map[string][16]byte{row.Key: generation})
 		b.absent("vm")
-		equal(b, b.fences("rg", "vm")[0].ID, row.ID)
+		equal(b, b.fences("vm")[0].ID, row.ID)
 		b.clock.Pass(time.Minute)
 		held := b.one("a")
 		equal(b, held.Kind+" "+held.Subject, inventory.FenceJob+" "+row.Key)
@@ -97,8 +97,8 @@ func testFences(t *testing.T, database Database) {
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
-		b.closes("rg", map[string][16]byte{row.Key: generation})
-		equal(b, len(b.fences("rg", "vm")), 1)
+		b.closes(map[string][16]byte{row.Key: generation})
+		equal(b, len(b.fences("vm")), 1)
 	})
 	t.Run("R16 a PUT's fence goes after a GET that was asked after its time", func(t *testing.T) {
 		b := fresh(t)
@@ -106,7 +106,7 @@ func testFences(t *testing.T, database Database) {
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
-		b.closes("rg", map[string][16]byte{row.Key: generation})
+		b.closes(map[string][16]byte{row.Key: generation})
 		before := b.clock.Now()
 		b.clock.Pass(intentLife + time.Minute)
 		for _, absent := range []inventory.ProvedAbsent{nil, {"westus": before}, {"eastus": b.clock.Now()}} {
@@ -128,14 +128,14 @@ func testFences(t *testing.T, database Database) {
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
-		b.closes("rg", map[string][16]byte{row.Key: generation})
-		fence := b.fences("rg", "vm")[0]
+		b.closes(map[string][16]byte{row.Key: generation})
+		fence := b.fences("vm")[0]
 		ticket, err := b.BeginUnderFence(b.ctx, fence, 0)
 		b.ok(err)
 		_, err = b.BeginUnderFence(b.ctx, fence, 0)
 		b.is(err, inventory.ErrChanged)
 		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Ambiguous, 0))
-		equal(b, len(b.fences("rg", "vm")), 2)
+		equal(b, len(b.fences("vm")), 2)
 		b.clock.Pass(intentLife - time.Second)
 		left, err := b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
@@ -149,12 +149,12 @@ func testFences(t *testing.T, database Database) {
 			ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
 			b.ok(err)
 			b.ok(b.SettleUnderFence(b.ctx, ticket, outcome, 0))
-			equal(b, len(b.fences("rg", "vm")), 1)
+			equal(b, len(b.fences("vm")), 1)
 		}
 		ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
 		b.ok(err)
 		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Accepted, time.Hour))
-		equal(b, len(b.fences("rg", "vm")), 2)
+		equal(b, len(b.fences("vm")), 2)
 		_, err = b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
 		_, err = b.BeginUnderFence(b.ctx, fence, 0)
@@ -165,7 +165,7 @@ func testFences(t *testing.T, database Database) {
 		for _, name := range []string{"a", "b", "c"} {
 			b.settle(b.begin(write(inventory.Delete, "rg", name)), inventory.Ambiguous)
 		}
-		b.closes("rg", nil)
+		b.closes(nil)
 		var listed []string
 		var after inventory.Fence
 		for {

@@ -29,7 +29,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		equal(b, left.Intents, 1)
 		b.settle(ticket, inventory.Ambiguous) // its call is over, and it leaves a fence
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
-		equal(b, len(b.fences("rg", "absent")), 1)
+		equal(b, len(b.fences("absent")), 1)
 	})
 	t.Run("a lapsed create still holds its group by its row", func(t *testing.T) {
 		b := newBench(t, database)

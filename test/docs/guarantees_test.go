@@ -30,7 +30,7 @@ func TestGuaranteesNameTestsThatExist(t *testing.T) {
 
 func defined(t *testing.T, folder, test string) bool {
 	t.Helper()
-	files, err := filepath.Glob(filepath.Join("../..", folder, "*_test.go"))
+	files, err := filepath.Glob(filepath.Join("..", "..", folder, "*_test.go"))
 	if err != nil || len(files) == 0 {
 		t.Fatalf("%s has no tests: %v", folder, err)
 	}

@@ -118,7 +118,11 @@ func TestEveryPointIsReached(t *testing.T) {
 	}).Want(t, 200)
 
 	var missing []failpoint.Point
-	t.Cleanup(func() { t.Logf("points that were not reached: %v", missing) })
+	defer func() {
+		if len(missing) > 0 {
+			t.Errorf("not reached: %v", missing)
+		}
+	}()
 	soon(t, "every point is reached", func() bool {
 		missing = nil
 		for name, state := range p.Points(t) {
