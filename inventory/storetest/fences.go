@@ -21,6 +21,17 @@ func (b *bench) fences(name string) []inventory.Fence {
 	return all
 }
 
+// fencePut closes the group over a PUT without an answer, whose row it returns.
+func (b *bench) fencePut() inventory.Resource {
+	b.Helper()
+	b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+	row := b.row("rg", "vm")
+	_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
+	b.ok(err)
+	b.closes(map[string][16]byte{row.Key: generation})
+	return row
+}
+
 func testFences(t *testing.T, database Database) {
 	fresh := func(t *testing.T) *bench {
 		b := newBench(t, database)
@@ -102,11 +113,7 @@ func testFences(t *testing.T, database Database) {
 	})
 	t.Run("R16 a PUT's fence goes after a GET that was asked after its time", func(t *testing.T) {
 		b := fresh(t)
-		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
-		row := b.row("rg", "vm")
-		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
-		b.ok(err)
-		b.closes(map[string][16]byte{row.Key: generation})
+		row := b.fencePut()
 		before := b.clock.Now()
 		b.clock.Pass(intentLife + time.Minute)
 		for _, absent := range []inventory.ProvedAbsent{nil, {"westus": before}, {"eastus": b.clock.Now()}} {
@@ -124,11 +131,7 @@ func testFences(t *testing.T, database Database) {
 	})
 	t.Run("R16 what landed is deleted under a fence of its own, one at a time", func(t *testing.T) {
 		b := fresh(t)
-		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
-		row := b.row("rg", "vm")
-		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
-		b.ok(err)
-		b.closes(map[string][16]byte{row.Key: generation})
+		row := b.fencePut()
 		fence := b.fences("vm")[0]
 		ticket, err := b.BeginUnderFence(b.ctx, fence, 0)
 		b.ok(err)
