@@ -20,7 +20,7 @@ var acrossSubscriptions = []string{
 	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftTurns",
 	"countJobs", "countDue", "countLong", "countStrays", "openIntents", "nextAbsent", "absentFrom",
 	// Lists of operators, and of a tenant's subscriptions.
-	"listJobs", "openKeys", "passJobs", "listSubscriptions", "listTenantSubscriptions",
+	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions",
 }
 
 // outsideSubset is what some engine that this may move to lacks, or would do in
