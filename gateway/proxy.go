@@ -146,7 +146,7 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	there := answer.StatusCode < 300
 	if known && answer.StatusCode == http.StatusNotFound {
 		// Nobody would see what the body says, so it has to be what it seems.
-		if there, err = g.confirmAbsence(r.Context(), x); err != nil {
+		if there, err = g.confirmAbsence(r.Context(), x, x.subscription(), x.request.Key()); err != nil {
 			return arm.NewError(arm.InvalidProviderResponse, x.request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
 		}
 	}
@@ -184,7 +184,7 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
-		if _, err := g.confirmAbsence(ctx, x); err != nil {
+		if _, err := g.confirmAbsence(ctx, x, x.subscription(), x.request.Key()); err != nil {
 			g.note(x, "a client was told that a resource is not there, and its provider did not confirm that", err)
 		}
 	case http.StatusOK:
@@ -204,10 +204,10 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 // confirmAbsence asks for a resource that a client was told is not there, and
 // reports whether it is. An error means that its provider did not say; the row is
 // then flagged, and asked for later.
-func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange) (there bool, err error) {
+func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange, sub, key string) (there bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
-	row, err := g.store.Resource(ctx, x.subscription(), x.request.Key())
+	row, err := g.store.Resource(ctx, sub, key)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return false, nil
 	}
@@ -218,7 +218,7 @@ func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange) (there bool, 
 	if err == nil || row.Doubtful() {
 		return sight.Found, err
 	}
-	return false, errors.Join(err, g.store.Doubt(context.WithoutCancel(ctx), x.subscription(), x.request.Key()))
+	return false, errors.Join(err, g.store.Doubt(context.WithoutCancel(ctx), sub, key))
 }
 
 // call sends the request to the endpoint that was decided on, once.

@@ -67,7 +67,7 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 			return g.deliver(r.Context(), w, x, standing, answer) // the reading failed, not the operation
 		}
 	}
-	end, err := g.endIn(r.Context(), o, answer, found)
+	end, err := g.endIn(r.Context(), x, o, answer, found)
 	if err != nil {
 		return err
 	}
@@ -145,7 +145,7 @@ const (
 
 // endIn tells from a resource, or its absence, what became of the PUT, PATCH or
 // DELETE of it (async reference, ProvisioningState property).
-func (g *Gateway) endIn(ctx context.Context, o inventory.Operation, answer *http.Response, found bool) (ending, error) {
+func (g *Gateway) endIn(ctx context.Context, x *exchange, o inventory.Operation, answer *http.Response, found bool) (ending, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = g.store.Resource(ctx, o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
@@ -153,6 +153,9 @@ func (g *Gateway) endIn(ctx context.Context, o inventory.Operation, answer *http
 		}
 	}
 	known := err == nil
+	if known && !found && answer != nil && g.mayStand(ctx, x, o) {
+		return ending{state: stateInProgress}, nil // what the caller is shown is no end
+	}
 	if !found {
 		return g.endInAbsence(o, known && row.FollowPut), nil
 	}
@@ -175,6 +178,16 @@ func (g *Gateway) endIn(ctx context.Context, o inventory.Operation, answer *http
 		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s'.", state), nil
 	}
 	return failed("Canceled", "The resource operation completed with terminal provisioning state '%s'.", state), nil
+}
+
+// mayStand reports whether the resource of an operation may be there, though its
+// caller was told that it is not.
+func (g *Gateway) mayStand(ctx context.Context, x *exchange, o inventory.Operation) bool {
+	there, err := g.confirmAbsence(ctx, x, o.Subscription, o.Resource)
+	if err != nil {
+		g.note(x, "whether the resource of an operation is there was not confirmed", err)
+	}
+	return there || err != nil
 }
 
 // endInAbsence is endIn where there is no resource: one that is being created

@@ -83,8 +83,9 @@ func followID(kind WriteKind, key string) [16]byte {
 
 const (
 	putJob = insertJob + replaceJob
-	// An intent that has ended may have been what kept an answer from settling.
-	hastenJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND owner = '' AND due > ?`
+	// An intent that has ended may have been what kept an answer from settling. Of a
+	// job that has ended, due is when it is forgotten.
+	hastenJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
 )
 
 // doubts is what a row has jobs for.
