@@ -68,8 +68,10 @@ unit: ## the packages' own tests, with the race detector
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
 
+# Much of the time is spent waiting for what the programs are given time for: more
+# of them at a time than processors.
 outside: ## the programs as their users meet them, built with the race detector
-	PORTICO_TEST_RACE=1 go test -count=1 -timeout 20m $(OUTSIDE)
+	PORTICO_TEST_RACE=1 go test -count=1 -timeout 20m -parallel 4 $(OUTSIDE)
 
 sdk: ## the Azure SDK for Go as the client
 	PORTICO_TEST_RACE=1 go test -C test/sdk -count=1 -timeout 15m ./...
