@@ -59,6 +59,7 @@ index:
   tombstones: 1m
   askTimeout: %v
   cacheTTL: 3s
+  lostAfter: 2s
   followLimit: 20s
   followRecheck: 1s
   pollFloor: 100ms
