@@ -3,7 +3,6 @@ package inventory
 import (
 	"context"
 	"strings"
-	"time"
 
 	"portico/arm"
 )
@@ -78,24 +77,3 @@ func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a A
 		return err
 	})
 }
-
-// OpenCall is a call into a group that may be running.
-type OpenCall struct {
-	Key, Region string
-	Kind        WriteKind
-	Until       time.Time // when it is over at the latest
-}
-
-// OpenCalls lists at most limit calls into a group that may be running, those first
-// that may take longest.
-func (s *Store) OpenCalls(ctx context.Context, sub, group string, limit int) ([]OpenCall, error) {
-	return collect(s.read(ctx), func(scan scanner) (c OpenCall, err error) {
-		var until int64
-		err = scan(&c.Key, &c.Region, &c.Kind, &until)
-		c.Key, c.Until = resourceKey(c.Key), moment(until)
-		return c, err
-	}, openCalls, arm.Fold(sub), arm.Fold(group), micros(s.dialect.now()), Move, atMost(limit))
-}
-
-const openCalls = `SELECT key, region, kind, not_after FROM intents
-	WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?) ORDER BY not_after DESC LIMIT ?`

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"time"
 
 	"portico/arm"
 )
@@ -16,20 +15,6 @@ type Unverified struct {
 	Row               *Resource   // nil: there is none
 	Writes            []OpenWrite // the last to end first, and only so many
 	Jobs              []Job       // that verify the row, or follow its accepted writes
-}
-
-// OpenWrite is a write that may still be applied.
-type OpenWrite struct {
-	Kind   WriteKind
-	Region string
-	Begun  time.Time
-	// NotAfter is when its call ends at the latest; CallEnded: its sender has
-	// recorded the end of the call, but no definite answer.
-	NotAfter  time.Time
-	CallEnded bool
-	// Ends is when the write can no longer be applied; the zero time where only
-	// knowledge ends it.
-	Ends time.Time
 }
 
 // UnverifiedQuery selects a page for operators.
@@ -56,7 +41,6 @@ const (
 
 	openKeys   = `SELECT DISTINCT subscription, key FROM intents WHERE (subscription, key) > (?, ?) ORDER BY subscription, key LIMIT ?`
 	openKeysOf = `SELECT DISTINCT subscription, key FROM intents WHERE subscription = ? AND key > ? ORDER BY subscription, key LIMIT ?`
-	openWrites = `SELECT kind, region, send_by, not_after, ended, ends FROM intents WHERE subscription = ? AND key = ? ORDER BY ends DESC LIMIT ?`
 
 	passedColumns = `subscription, id, kind, subject, state`
 	passJobs      = `SELECT ` + passedColumns + ` FROM jobs WHERE (subscription, id) > (?, ?) ORDER BY subscription, id LIMIT ?`
@@ -187,14 +171,4 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 	u.Jobs, err = collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
 	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
 	return u, err
-}
-
-func (s *Store) scanOpenWrite(scan scanner) (w OpenWrite, err error) {
-	var sendBy, notAfter, ends int64
-	err = scan(&w.Kind, &w.Region, &sendBy, &notAfter, &w.CallEnded, &ends)
-	w.Begun, w.NotAfter = moment(sendBy).Add(-s.options.SendWithin), moment(notAfter)
-	if ends != micros(neverEnds) {
-		w.Ends = moment(ends)
-	}
-	return w, err
 }

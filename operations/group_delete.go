@@ -143,7 +143,7 @@ type deletionWork struct {
 	// gone are the generations of rows whose resources are not there, and asked those
 	// that were asked for once more, both by key.
 	gone, asked map[string][16]byte
-	open        []DeletionWait // calls into the group that may be under way
+	open        []DeletionWait // writes that hold the group back
 	came        int            // how many members are younger than what is recorded
 	answers     chan answer
 	calls       sync.WaitGroup

@@ -46,11 +46,11 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
-			pause, err := w.openFor(ctx)
+			calls, err := w.Asker.Store.GroupCalls(ctx, w.held.Job.Subscription, w.held.Job.Subject, mostWaits)
 			if err != nil {
 				return Verdict{}, err
 			}
-			return w.again(ctx, pause)
+			return w.again(ctx, w.waitFor(calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
 		case errors.Is(err, inventory.ErrNotFound):
 			return w.again(ctx, w.watch()) // see Run
 		}
@@ -65,21 +65,16 @@ func (w *deletionWork) close(ctx context.Context, over bool) (Verdict, error) {
 	return w.again(ctx, w.watch())
 }
 
-// openFor is the pause until no call into the group can be running any more, or less.
-func (w *deletionWork) openFor(ctx context.Context) (time.Duration, error) {
-	calls, err := w.Asker.Store.OpenCalls(ctx, w.held.Job.Subscription, w.held.Job.Subject, mostWaits)
-	if err != nil {
-		return 0, err
-	}
+// waitFor has the status tell of writes that hold the group back, and is the pause
+// until they do not any more, or less.
+func (w *deletionWork) waitFor(open []inventory.OpenWrite, until func(inventory.OpenWrite) time.Time, reason string) time.Duration {
 	pause := w.watch()
-	for _, c := range calls {
-		w.open = append(w.open, DeletionWait{
-			ID: c.Key, Region: c.Region, Until: c.Until,
-			Reason: "A " + c.Kind.String() + " that began before may still be under way.",
-		})
-		pause = max(pause, min(c.Until.Sub(w.now()), longestClosing))
+	for _, o := range open {
+		ends := until(o)
+		w.open = append(w.open, DeletionWait{ID: o.Key, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
+		pause = max(pause, min(ends.Sub(w.now()), longestClosing))
 	}
-	return pause, nil
+	return pause
 }
 
 // lookAround looks for what came back after its delete, before the rest is given
@@ -157,8 +152,13 @@ func (w *deletionWork) reopen(ctx context.Context, state inventory.JobState, out
 	var open *inventory.GroupNotEmptyError
 	switch {
 	case errors.As(err, &open): // a call may still land
-		pause, err := w.openFor(ctx)
-		return Verdict{Again: pause, Payload: w.payload.String()}, err
+		writes, err := w.Asker.Store.GroupWrites(ctx, w.held.Job.Subscription, w.held.Job.Subject, mostWaits)
+		if err != nil {
+			return Verdict{}, err
+		}
+		pause := w.waitFor(writes, func(o inventory.OpenWrite) time.Time { return o.Ends }, "without an answer may still take effect, and keeps the group from being given back.")
+		w.tells(w.open)
+		return Verdict{Again: pause, Payload: w.payload.String()}, nil
 	case err != nil:
 		return Verdict{}, err
 	}

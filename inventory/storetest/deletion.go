@@ -144,6 +144,10 @@ func testDeletion(t *testing.T, database Database) {
 		b.settle(b.begin(ofDelete()), inventory.Ambiguous) // R8: it may still hit what is made meanwhile
 		left := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
 		equal(b, left.Intents, 1)
+		writes, err := b.GroupWrites(b.ctx, Sub, "rg", 10)
+		b.ok(err)
+		equal(b, len(writes), 1)
+		equal(b, writes[0].Ends, b.clock.Now().Add(intentLife))
 		b.clock.Pass(intentLife)
 		b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, `{"end":2}`))
 		g, err := b.Group(b.ctx, Sub, "rg")

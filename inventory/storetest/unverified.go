@@ -77,6 +77,7 @@ func testUnverified(t *testing.T, database Database) {
 		t.Errorf("%+v", broken)
 	}
 	equal(b, broken.Writes[0], inventory.OpenWrite{
+		Key:  broken.Key,
 		Kind: inventory.Put, Region: "westus", Begun: begun, NotAfter: begun.Add(callLife), CallEnded: true, Ends: begun.Add(intentLife),
 	})
 	if u := all["nothing"]; u.Row != nil || len(u.Writes) != 1 || u.Writes[0].Kind != inventory.Delete || len(u.Jobs) != 0 {

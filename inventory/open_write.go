@@ -1,0 +1,54 @@
+package inventory
+
+import (
+	"context"
+	"time"
+
+	"portico/arm"
+)
+
+// OpenWrite is a write that may still be applied.
+type OpenWrite struct {
+	Key    string // of the resource
+	Kind   WriteKind
+	Region string
+	Begun  time.Time
+	// NotAfter is when its call ends at the latest; CallEnded: its sender has
+	// recorded the end of the call, but no definite answer.
+	NotAfter  time.Time
+	CallEnded bool
+	// Ends is when the write can no longer be applied; the zero time where only
+	// knowledge ends it.
+	Ends time.Time
+}
+
+const (
+	selectOpenWrites = `SELECT key, kind, region, send_by, not_after, ended, ends FROM intents WHERE subscription = ?`
+
+	openWrites  = selectOpenWrites + ` AND key = ? ORDER BY ends DESC LIMIT ?`
+	groupWrites = selectOpenWrites + ` AND grp = ? ORDER BY ends DESC LIMIT ?`
+	groupCalls  = selectOpenWrites + ` AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?) ORDER BY not_after DESC LIMIT ?`
+)
+
+func (s *Store) scanOpenWrite(scan scanner) (w OpenWrite, err error) {
+	var sendBy, notAfter, ends int64
+	err = scan(&w.Key, &w.Kind, &w.Region, &sendBy, &notAfter, &w.CallEnded, &ends)
+	w.Key = resourceKey(w.Key)
+	w.Begun, w.NotAfter = moment(sendBy).Add(-s.options.SendWithin), moment(notAfter)
+	if ends != micros(neverEnds) {
+		w.Ends = moment(ends)
+	}
+	return w, err
+}
+
+// GroupCalls lists at most limit writes that keep a group from closing, as their
+// calls may be running, those first that may take longest.
+func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
+	return collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), micros(s.dialect.now()), Move, atMost(limit))
+}
+
+// GroupWrites lists at most limit writes that keep a group from being given back, as
+// they may yet be applied, those first that may be last.
+func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
+	return collect(s.read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), atMost(limit))
+}
