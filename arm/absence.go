@@ -17,12 +17,12 @@ var otherThings = map[string]bool{
 // absences are the ends of codes that say that something is not there, folded.
 var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 
-// SaysAbsent reports whether the body of a provider's 404 says that the resource
-// with the given name is not there: it is ARM's error envelope, with a code that
+// SaysAbsent reports whether the body of a provider's 404 says that the resource of
+// an ID is not there: it is ARM's error envelope, with a code that
 // speaks of a resource. A code that speaks of its subscription, group, namespace or
 // route says nothing of the resource, nor does a body of any other form. Where the
 // code names no thing at all (NotFound), message or target must name the resource.
-func SaysAbsent(body []byte, name string) bool {
+func SaysAbsent(body []byte, id string) bool {
 	var envelope struct {
 		Error struct {
 			Code, Message, Target string
@@ -31,14 +31,14 @@ func SaysAbsent(body []byte, name string) bool {
 	if json.Unmarshal(body, &envelope) != nil {
 		return false
 	}
-	fault := envelope.Error
+	fault, name := envelope.Error, Fold(id[strings.LastIndexByte(id, '/')+1:])
 	for _, end := range absences {
 		thing, is := strings.CutSuffix(Fold(fault.Code), end)
 		if !is {
 			continue
 		}
 		if thing == "" {
-			return strings.Contains(Fold(fault.Message), Fold(name)) || strings.Contains(Fold(fault.Target), Fold(name))
+			return strings.Contains(Fold(fault.Message), name) || strings.Contains(Fold(fault.Target), name)
 		}
 		return !otherThings[thing]
 	}

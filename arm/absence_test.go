@@ -24,7 +24,7 @@ func TestSaysAbsent(t *testing.T) {
 		`<html>ResourceNotFound</html>`:                                                                   false,
 		``:                                                                                                false,
 	} {
-		if got := SaysAbsent([]byte(body), "vm-1"); got != want {
+		if got := SaysAbsent([]byte(body), "/subscriptions/s/resourceGroups/g/providers/N/vms/vm-1"); got != want {
 			t.Errorf("SaysAbsent(%s) = %t, want %t", body, got, want)
 		}
 	}

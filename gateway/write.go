@@ -41,7 +41,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	defer answer.Body.Close()
 
 	text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
-	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, lastName(x.request.ID()))
+	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, x.request.ID())
 	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode, absent)
 	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.request.ID()}
 	switch {
@@ -215,16 +215,13 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 	return err
 }
 
-// lastName is the name at the end of an ID.
-func lastName(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
-
 // fenced refuses to make a resource whose ID a write without an answer may still
 // concern.
 func (g *Gateway) fenced(x *exchange, fence *inventory.FencedError) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(x.request.Path.String()).Because(fence)
 	fault.RetryAfter = min(max(fence.Until.Sub(g.store.Time()), conflictRetry), longestRetry)
 	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
-		lastName(x.request.ID()), fence.Until.UTC().Format(time.RFC3339))
+		x.request.Name(), fence.Until.UTC().Format(time.RFC3339))
 }
 
 // ask is look, and reports whether the row was removed.

@@ -55,7 +55,6 @@ const (
 	deleteFence     = `DELETE FROM fences WHERE subscription = ? AND key = ? AND id = ?`
 	acceptFence     = `UPDATE fences SET accepted = 1, until = ? WHERE subscription = ? AND key = ? AND id = ?`
 	fencedUntil     = `SELECT COALESCE(MAX(until), 0) FROM fences WHERE subscription = ? AND key = ?`
-	countFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ?`
 	countEveryFence = `SELECT COUNT(*) FROM fences`
 	listFences      = `SELECT ` + fenceColumns + ` FROM fences WHERE (subscription, key, id) > (?, ?, ?)
 		ORDER BY subscription, key, id LIMIT ?`

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
 
 	"portico/arm"
@@ -69,7 +68,7 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 		observation = inventory.ReadObservation(answer.Body)
 		sight.Found, sight.ProvisioningState = true, observation.ProvisioningState
 	case http.StatusNotFound:
-		if !arm.SaysAbsent(answer.Body, lastName(row.ID)) {
+		if !arm.SaysAbsent(answer.Body, row.ID) {
 			return Sight{}, statusOf(answer)
 		}
 	default:
@@ -80,9 +79,6 @@ func (a Asker) Look(ctx context.Context, header http.Header, row inventory.Resou
 	failpoint.Pass(failpoint.ObserveAfter)
 	return sight, err
 }
-
-// lastName is the name at the end of an ID.
-func lastName(id string) string { return id[strings.LastIndexByte(id, '/')+1:] }
 
 // read sends a GET for path and query to an endpoint.
 func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {

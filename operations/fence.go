@@ -140,7 +140,7 @@ func (f *Fencing) there(ctx context.Context, h *Held, fence inventory.Fence) (bo
 		return false, err
 	case answer.Status == http.StatusOK:
 		return true, nil
-	case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, lastName(fence.ID)):
+	case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, fence.ID):
 		return false, nil
 	}
 	return false, statusOf(answer)
@@ -169,13 +169,13 @@ func (f *Fencing) remove(ctx context.Context, h *Held, fence inventory.Fence) er
 	outcome, failure := f.send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: h.Job.Name(),
-	}, lastName(fence.ID))
+	}, fence.ID)
 	return errors.Join(failure, f.Asker.Store.SettleUnderFence(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }
 
 // send makes the call of a DELETE and tells what it came to. A refusal is a failure:
 // it is tried again.
-func (f *Fencing) send(ctx context.Context, call upstream.Call, name string) (inventory.Outcome, error) {
+func (f *Fencing) send(ctx context.Context, call upstream.Call, id string) (inventory.Outcome, error) {
 	answer, err := f.Asker.Upstream.Do(ctx, call)
 	if err != nil {
 		var fault *upstream.Fault
@@ -189,7 +189,7 @@ func (f *Fencing) send(ctx context.Context, call upstream.Call, name string) (in
 	if err != nil && !errors.Is(err, upstream.ErrTooLarge) {
 		return inventory.Ambiguous, err
 	}
-	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, name)
+	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, id)
 	outcome := inventory.OutcomeOf(inventory.Delete, answer.StatusCode, absent)
 	if outcome == inventory.Refused || outcome == inventory.Ambiguous {
 		return outcome, statusOf(upstream.Answer{Status: answer.StatusCode, Header: answer.Header})

@@ -189,7 +189,7 @@ func (w *deletionWork) condition(ctx context.Context, row inventory.Resource, q 
 			header.Set("If-Match", etag)
 		}
 		return answer{}, false
-	case got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, lastName(row.ID)):
+	case got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, row.ID):
 		return w.absent(ctx, row), true
 	}
 	if r := resultOf(got.Status, false); r == resultTransient || r == resultSilent {
@@ -251,7 +251,7 @@ func (w *deletionWork) exchange(ctx context.Context, q *routing.Request, endpoin
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
 	status := response.StatusCode
-	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, lastName(q.ID()))
+	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, q.ID())
 	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status, absent), Status: status}}
 	e.answer.said.result = resultOf(status, absent)
 	after, _ := upstream.RetryAfter(response.Header, time.Now())

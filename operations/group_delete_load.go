@@ -265,7 +265,7 @@ func (w *deletionWork) askStrays(ctx context.Context) error {
 		answer, err := w.Asker.read(ctx, w.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
 		switch {
 		case err != nil:
-		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, lastName(stray.ID)):
+		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, stray.ID):
 			if _, err := w.Asker.Store.ForgetStray(ctx, stray); err != nil {
 				return err
 			}

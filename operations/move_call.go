@@ -372,7 +372,7 @@ func (w *moveWork) look(ctx context.Context, c *MovingCall, m *MovingMember, ask
 			return moveSight{}, nil
 		}
 		there := answer.Status == http.StatusOK
-		if !there && !arm.SaysAbsent(answer.Body, lastName(at.ID)) {
+		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
 			return moveSight{}, nil
 		}
 		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
