@@ -88,8 +88,9 @@ func TestReturningRegionLearnsOfDeletion(t *testing.T) {
 	config := w.Config
 	config.Endpoints = maps.Clone(config.Endpoints)
 	delete(config.Endpoints, "northeurope")
+	p.Kill(t) // a notice that is under way would tell the region in the same go
 	p.Write(t, p.Text(t, config))
-	reload(t, p).Want(t, 200)
+	p.Restart(t)
 
 	o.put(t, "Deleted").Want(t, 200)
 	soon(t, "the subscription is erased without the region", func() bool { return o.erased(t) })
