@@ -11,7 +11,7 @@ MODULES := . test/sdk test/deploy
 
 # Packages that run the programs as processes. The go command cannot see that
 # their results depend on the programs, so they are never taken from its cache.
-OUTSIDE := ./test/e2e/... ./test/wire/... ./test/contract/...
+OUTSIDE := ./test/e2e/... ./test/wire/... ./test/hostile/... ./test/contract/...
 
 .PHONY: build demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
 
@@ -63,7 +63,7 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|contract|chaos|dashboards|clients)(/|$$)'); go test -race -timeout 15m $$packages
+	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)'); go test -race -timeout 15m $$packages
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
