@@ -197,6 +197,7 @@ providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}
     features: [bigMachines, tinyMachines]
+    headers: {request: [X-Contoso-Async, X-Contoso-Duration, X-Contoso-Fault, X-Contoso-Operation-Path, X-Contoso-Outcome, X-Contoso-Page-Size, X-Contoso-Retry-After]}
     endpoints:
 {{- range $region, $url := .Endpoints}}
       {{$region}}: {{addresses $url}}
@@ -213,6 +214,7 @@ providers:
       - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
+    headers: {request: [X-Contoso-Async, X-Contoso-Duration, X-Contoso-Fault, X-Contoso-Operation-Path, X-Contoso-Outcome, X-Contoso-Page-Size, X-Contoso-Retry-After]}
 {{- if .InsightInternal}}
     internalSubscriptions:{{range .InsightInternal}}
       - {{.}}{{end}}
