@@ -215,7 +215,7 @@ func TestRetryAfterIsClamped(t *testing.T) {
 		if sent != "" {
 			h.Set("Retry-After", sent)
 		}
-		s.gateway.clampRetryAfter(h)
+		s.gateway.clampRetryAfter(h, 202)
 		if h.Get("Retry-After") != want {
 			t.Errorf("%q became %q, want %q", sent, h.Get("Retry-After"), want)
 		}

@@ -160,6 +160,9 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	case answer.StatusCode == http.StatusNotFound:
 		return x.request.NotFound()
 	}
+	if err := g.checkRedirect(x, p, answer); err != nil {
+		return err
+	}
 	g.answerHeaders(w.Header(), x, answer)
 	g.guardLinks(r.Context(), w.Header(), x, p, answer.StatusCode)
 	w.WriteHeader(answer.StatusCode)
