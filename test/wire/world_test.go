@@ -172,7 +172,7 @@ regions:
   - {name: northeurope, displayName: North Europe}
 providers:
 `, publicURL, g.address, g.admin, server, tenant)
-	const steering = "headers: {request: [X-Contoso-Async, X-Contoso-Duration, X-Contoso-Fault, X-Contoso-Operation-Path, X-Contoso-Outcome, X-Contoso-Page-Size, X-Contoso-Retry-After]}"
+	steering := "headers: {request: [" + strings.Join(harness.SteeringHeaders(), ", ") + "]}"
 	const versions = `apiVersions: ["2023-01-01", "2024-01-01", "2024-06-01-preview"], capabilities: {move: true, tags: true, etags: true}`
 	endpoints := func(of map[string]string) string {
 		var list []string
