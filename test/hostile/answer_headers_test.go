@@ -95,6 +95,42 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	}
 }
 
+// Polls are answered by a provider too, whether by its own URL or by one that stands
+// for it.
+func TestAnswerHeadersOfPollsPassByList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Evil: markedAnswers})
+	w.group(t, "rg")
+	const operation = "/providers/Evil.Test/locations/westus/operationStatuses/one"
+	for what, link := range map[string]string{"own": w.SubscriptionPath() + operation + api, "foreign": "https://evil.example" + operation + api, "none": ""} {
+		thing := w.thing("rg", what)
+		w.put(t, thing)
+		w.provider.on("DELETE", thing, func(w http.ResponseWriter, _ *http.Request) {
+			if link != "" {
+				w.Header().Set("Azure-AsyncOperation", link)
+			}
+			w.WriteHeader(http.StatusAccepted)
+		})
+		w.provider.on("GET", "operationStatuses/one", hurtful(200, `{"status":"InProgress"}`))
+		poll := w.as(t, alice, "DELETE", thing+api, "").Want(t, 202).Header.Get("Azure-AsyncOperation")
+		if !strings.HasPrefix(poll, w.Portico.URL) {
+			t.Fatalf("%s: poll at %q", what, poll)
+		}
+		poll = strings.TrimPrefix(poll, w.Portico.URL)
+		w.provider.on("GET", thing, hurtful(200, `{"properties":{}}`))
+		clean(t, "poll of "+what, w.as(t, alice, "GET", poll, "").Want(t, 200))
+		away := func(w http.ResponseWriter, _ *http.Request) {
+			w.Header().Set("Location", "https://evil.example/")
+			w.WriteHeader(http.StatusTemporaryRedirect)
+		}
+		w.provider.on("GET", "operationStatuses/one", away)
+		w.provider.on("GET", thing, away)
+		if got := w.as(t, alice, "GET", poll, ""); got.Status != 502 || got.ErrorCode() != "InvalidProviderResponse" {
+			t.Errorf("poll of %s that leads away: %d %v %s", what, got.Status, got.Header, got.Body)
+		}
+	}
+}
+
 func clean(t *testing.T, what string, got harness.Answer) {
 	t.Helper()
 	for name, values := range got.Header {

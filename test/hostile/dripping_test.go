@@ -89,6 +89,29 @@ func TestDrippingAnswersAreNoSuccess(t *testing.T) {
 	all.Wait()
 }
 
+// In a batch such an answer is a failure of its own, beside the others.
+func TestDrippingAnswersInBatchesAreNoSuccess(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Settings: "upstream: {callTimeout: 2s}\nindex: {sendWithin: 2s, askTimeout: 2s}\n"})
+	w.group(t, "rg")
+	for i, d := range drips() {
+		if d.name != "half of a small body" && !d.closed {
+			continue
+		}
+		thing := w.thing("rg", fmt.Sprintf("t%d", i))
+		w.put(t, thing)
+		w.provider.on("GET", thing, d.answer)
+		got := w.batched(t, "GET", thing+api, nil)
+		want := d.want
+		if want == "" {
+			want = "BadGatewayConnection"
+		}
+		if got.HTTPStatusCode < 500 || !strings.Contains(string(got.Content), want) {
+			t.Errorf("%s: %d %s, want %s", d.name, got.HTTPStatusCode, got.Content, want)
+		}
+	}
+}
+
 // try is as for Alice where the answer may break off.
 func (w world) try(method, path, body string) (harness.Answer, error) {
 	h := harness.Header("Authorization", "Bearer "+alice.Raw)

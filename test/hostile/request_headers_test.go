@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/test/harness"
 )
@@ -185,6 +186,34 @@ func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 	}
 	// What does not pass does not count.
 	w.as(t, alice, http.MethodGet, thing+api, "", "X-Filler", strings.Repeat("a", 12<<10)).Want(t, 200)
+}
+
+// What the gateway calls on its own account carries its own headers alone: no client
+// of a deletion speaks through it.
+func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Evil: marked})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.forget()
+	var pairs []string
+	for _, name := range unlisted {
+		pairs = append(pairs, name, forged)
+	}
+	w.as(t, alice, http.MethodDelete, w.GroupPath("rg")+"?api-version=2021-04-01", "", append(pairs, "X-Evil-Mark", forged, "x-ms-version", forged, "Prefer", forged)...).Want(t, 202)
+	for end := time.Now().Add(time.Minute); w.provider.holds(thing); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the group's resource still stands")
+		}
+	}
+	for _, x := range w.provider.received() {
+		for name, values := range x.header {
+			if strings.Contains(fmt.Sprint(values), forged) {
+				t.Errorf("%s %s: %s reached the provider", x.method, x.target, name)
+			}
+		}
+	}
 }
 
 // Reserved names cannot be let through by the map either.
