@@ -23,6 +23,9 @@ type Index interface {
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
 	// OperationOf is what was recorded of a polling URL, for a caller.
 	OperationOf(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
+	// OperationOwned is what is known of an operation by its identity: whether
+	// somebody else than the caller began it, or else a record of the caller's.
+	OperationOwned(ctx context.Context, subscription, identity, tenant, object string) (own inventory.Operation, others bool, err error)
 	// Contested is Resource, and whether a DELETE that may have ended the
 	// resource is open.
 	Contested(ctx context.Context, subscription, key string) (row inventory.Resource, contested bool, err error)

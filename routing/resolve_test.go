@@ -383,8 +383,14 @@ func TestPolls(t *testing.T) {
 		{"GET", vms + "/east" + guard + "/guards/g/operationResults/x", "", globalGuard},
 		{"GET", rg + compute + "/nothings/n/operationResults/x", "", globalCompute},
 		{"GET", sub + compute + "/operationResults/x", "", globalCompute},
-		{"GET", compute + "/operationResults/x", "", globalCompute},
-		{"GET", lonely + "/operationResults/x", "", "400 NoRegisteredProviderFound"},
+		{"GET", sub + lonely + "/operationResults/x", "", "400 NoRegisteredProviderFound"},
+
+		// At the tenant level nobody has a right to read.
+		{"GET", compute + "/operationResults/x", "", "404 HttpResourceNotFound"},
+		{"GET", lonely + "/operationResults/x", "", "404 HttpResourceNotFound"},
+		{"GET", compute + "/locations/westus/operationResults/x", "", "404 HttpResourceNotFound"},
+		{"GET", compute + "/locations/westus/operationResults/x/result", "", "404 HttpResourceNotFound"},
+		{"GET", compute + "/locations/westus/usages/x", "", westCompute},
 	})
 	d, err := resolve(t, index, "GET", vms+"/gone/operationResults/o?t=1", "")
 	if err != nil || d.Operation == nil || d.Operation.Region != "eastus" {
