@@ -26,8 +26,14 @@ func (r *Request) operationID() string {
 	}
 	hop := r.Path.LastHop()
 	for i := r.firstType(); i+1 < hop.Len(); i += 2 {
-		if operationKind(hop.Segment(i)) && r.typeOf(hop, i/2+1) == nil {
-			return hop.Segment(i + 1)
+		kind := hop.Segment(i)
+		if !operationType(kind) && (!operationKind(kind) || r.typeOf(hop, i/2+1) != nil) {
+			continue
+		}
+		// Some servers take off what follows a semicolon, and white space.
+		id, _, _ := strings.Cut(hop.Segment(i+1), ";")
+		if id = strings.TrimSpace(id); id != "" {
+			return id
 		}
 	}
 	return ""

@@ -101,7 +101,7 @@ func TestOperationIdentity(t *testing.T) {
 	for _, same := range []string{
 		located + "OPERATIONSTATUSES/O", located + "operationsStatus/o", located + "operations/o", located + "azureAsyncOperations/o", located + "operationResults/o/result",
 		located + "operationResults/o/pages/2", located + "%6FperationResults/%6F/", sub + compute + "/locations/West%20US/operationResults/o", compute + "/locations/eastus/operationResults/o",
-		sub + compute + "/operationResults/o", vms + "/west/operationResults/o", vms + "/west/agents/a/operations/o", strings.ToUpper(located) + "operationResults/o",
+		sub + compute + "/operationResults/o", vms + "/west/operationResults/o", vms + "/west/agents/a/operations/o", strings.ToUpper(located) + "operationResults/o", located + "operationResults/o;v=1", located + "operationResults/%20o%20",
 	} {
 		if identity("GET", same) != base {
 			t.Errorf("%s: another identity", same)

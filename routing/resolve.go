@@ -444,7 +444,8 @@ func (s *resolution) extension(t *regions.ResourceType) error {
 
 // poll serves the result of an operation: from the endpoint that was recorded
 // when its URL was issued, from the location that the path names, from where
-// the resource above it lies, else from the global endpoint.
+// the resource above it lies, else from the global endpoint. Without a record it is
+// of a subscription that the caller sees.
 func (s *resolution) poll() error {
 	if s.d.Operation != nil {
 		return s.recorded(*s.d.Operation)

@@ -75,9 +75,9 @@ func testSharedOperations(t *testing.T, database Database) {
 // began it, and whether nobody else did.
 func testOwnedOperations(t *testing.T, database Database) {
 	b := newBench(t, database)
-	record := func(sub, token, identity, tenant, object string, kept time.Duration) {
+	record := func(token, identity, tenant, object string, kept time.Duration) {
 		b.Helper()
-		b.ok(b.RecordOperation(b.ctx, inventory.Operation{Subscription: sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
+		b.ok(b.RecordOperation(b.ctx, inventory.Operation{Subscription: Sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
 			TenantID: tenant, ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(kept)}))
 	}
 	wants := func(sub, identity, object, token string, others bool) {
@@ -92,10 +92,10 @@ func testOwnedOperations(t *testing.T, database Database) {
 		equal(b, found, others)
 	}
 	wants(Sub, "i", "ann", "", false)
-	record(Sub, "nobodys", "i", "", "", time.Hour)
+	record("nobodys", "i", "", "", time.Hour)
 	wants(Sub, "i", "ann", "", false)
-	record(Sub, "anns", "i", "t", "ann", 2*time.Hour)
-	record(Sub, "anns-too", "j", "t", "ann", 2*time.Hour)
+	record("anns", "i", "t", "ann", 2*time.Hour)
+	record("anns-too", "j", "t", "ann", 2*time.Hour)
 	wants(Sub, "i", "ann", "anns", false)
 	wants(Sub, "i", "bob", "", true)
 	wants(Sub, "k", "bob", "", false)
@@ -108,21 +108,21 @@ func testOwnedOperations(t *testing.T, database Database) {
 
 	// Others who have begun one are others, whoever comes first.
 	for _, other := range []string{"bob", "abe"} {
-		record(Sub, other, "i", "t", other, time.Hour)
+		record(other, "i", "t", other, time.Hour)
 		wants(Sub, "i", "ann", "", true)
 		wants(Sub, "i", other, "", true)
 		b.clock.Pass(time.Hour) // what has expired counts no longer
 		wants(Sub, "i", other, "", other == "bob")
-		record(Sub, "anns", "i", "t", "ann", 2*time.Hour)
+		record("anns", "i", "t", "ann", 2*time.Hour)
 		wants(Sub, "i", "ann", "anns", false)
 		b.clock.Pass(time.Hour)
 	}
-	record(Sub, "abroad", "i", "u", "ann", time.Hour)
+	record("abroad", "i", "u", "ann", time.Hour)
 	wants(Sub, "i", "ann", "", true)
 
 	// Of a shared URL, each has a record, and neither is alone.
-	record(Sub, "shared", "s", "t", "ann", time.Hour)
-	record(Sub, "shared", "s", "t", "bob", time.Hour)
+	record("shared", "s", "t", "ann", time.Hour)
+	record("shared", "s", "t", "bob", time.Hour)
 	wants(Sub, "s", "ann", "", true)
 	wants(Sub, "s", "bob", "", true)
 	shared, err := b.OperationOf(b.ctx, Sub, "shared", "t", "bob")

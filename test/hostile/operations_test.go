@@ -71,7 +71,7 @@ func spellings(scope, exact string) []string {
 	located := scope + provider + "/locations/westus/"
 	return []string{
 		exact + "&x=1", exact + "&t=", located + "operationResults/o-1" + api, located + "operationResults/o-1",
-		located + "OPERATIONRESULTS/O-1" + api + "&t=Sig", located + "%6fperationResults/o%2D1" + api,
+		located + "OPERATIONRESULTS/O-1" + api + "&t=Sig", located + "operationResults/o-1;v=1" + api, located + "operationResults/o-1%20" + api, located + "%6fperationResults/o%2D1" + api,
 		located + "operationStatuses/o-1" + api, located + "operationsStatus/o-1" + api + "&t=Sig", located + "operations/o-1" + api,
 		located + "azureAsyncOperations/o-1" + api, located + "operationResults/o-1/result" + api,
 		strings.Replace(exact, "/westus/", "/west%20us/", 1), strings.Replace(exact, "/westus/", "/West%20US/", 1),
@@ -230,4 +230,38 @@ func TestProviderTakesNoOperationOfAnother(t *testing.T) {
 		w.hidden(t, alice, http.MethodGet, victim)
 	}
 	w.polled(t, carol, victim)
+}
+
+// An operation of Portico's own, a delete of a group or a batch, exists for who began
+// it alone, too: to others it is as one that never was.
+func TestOwnOperationIsNotPolledByAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	group := w.group(t, "rg")
+	w.put(t, w.thing("rg", "one"))
+	w.provider.on(http.MethodDelete, "/one", answer(429, "{}", "Retry-After", "60")) // so that the delete goes on
+	const version = "?api-version=2021-04-01"
+	job := operationID(w.as(t, alice, http.MethodDelete, group+version, "").Want(t, 202))
+	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants`+version+`"},`, 25), ",")
+	batch := operationID(w.as(t, alice, http.MethodPost, "/batch"+version, `{"requests":[`+parts+`]}`).Want(t, 202))
+	mine := "/subscriptions/" + ours
+	w.as(t, alice, http.MethodGet, mine+"/operationresults/"+job+version, "").Want(t, 202)
+	w.as(t, alice, http.MethodGet, mine+"/operationStatuses/"+job+version, "").Want(t, 200)
+	w.as(t, alice, http.MethodGet, "/operationresults/"+batch+version, "").Want(t, 200, 202)
+	for _, target := range []string{
+		mine + "/operationresults/{it}", mine + "/operationStatuses/{it}", mine + "/OPERATIONRESULTS/{it}/", "/operationresults/{it}", "/operationStatuses/{it}",
+		mine + "/providers/Evil.Test/locations/westus/operationResults/{it}", mine + "/resourceGroups/rg/operationresults/{it}",
+	} {
+		for _, id := range []string{job, batch} {
+			for _, who := range []harness.Token{carol, bob} {
+				for _, query := range []string{version, version + "&x=1"} {
+					got := seen(w.as(t, who, http.MethodGet, strings.Replace(target, "{it}", id, 1)+query, ""), id)
+					want := seen(w.as(t, who, http.MethodGet, strings.Replace(target, "{it}", absentID, 1)+query, ""), absentID)
+					if got != want {
+						t.Errorf("%s by %s: %s\nof no operation: %s", target, who.Name, got, want)
+					}
+				}
+			}
+		}
+	}
 }
