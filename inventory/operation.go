@@ -79,10 +79,11 @@ const (
 	// What is somebody else's is not taken over while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
-	renewOperation  = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
-	learnOperation  = overwriteOperation + ` WHERE operations.until <= ?`
-	selectOperation = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
-	selectEither    = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
+	renewOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
+	identifyOperation = `UPDATE operations SET identity = ? WHERE subscription = ? AND token = ? AND identity = ''`
+	learnOperation    = overwriteOperation + ` WHERE operations.until <= ?`
+	selectOperation   = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
+	selectEither      = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
 	// The first record of the next owner of an operation.
 	nextOwner = `SELECT ` + operationColumns + ` FROM operations
 		WHERE subscription = ? AND identity = ? AND (tenant, object) > (?, ?) AND until > ? ORDER BY tenant, object LIMIT 1`
@@ -101,6 +102,14 @@ func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
 func (s *Store) RenewOperation(ctx context.Context, sub, token string, until time.Time) error {
 	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
 		return t.later(renewOperation, micros(until), arm.Fold(sub), token, micros(until))
+	})
+}
+
+// IdentifyOperation tells which operation a polling URL is of, where that was not
+// recorded with it: by a version that knew URLs by their exact spelling alone.
+func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity string) error {
+	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
+		return t.later(identifyOperation, identity, arm.Fold(sub), token)
 	})
 }
 

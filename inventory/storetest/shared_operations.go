@@ -120,6 +120,16 @@ func testOwnedOperations(t *testing.T, database Database) {
 	record("abroad", "i", "u", "ann", time.Hour)
 	wants(Sub, "i", "ann", "", true)
 
+	// What was recorded without an identity is given one, once.
+	record("old", "", "t", "ann", time.Hour)
+	wants(Sub, "o", "bob", "", false)
+	for _, identity := range []string{"o", "p"} {
+		b.ok(b.IdentifyOperation(b.ctx, Sub, "old", identity))
+		wants(Sub, "o", "ann", "old", false)
+		wants(Sub, "o", "bob", "", true)
+		wants(Sub, "p", "bob", "", false)
+	}
+
 	// Of a shared URL, each has a record, and neither is alone.
 	record("shared", "s", "t", "ann", time.Hour)
 	record("shared", "s", "t", "bob", time.Hour)
