@@ -83,6 +83,9 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 
 // carry answers a resolved request in the way that its kind asks for.
 func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	if err := g.admittedByLocks(r.Context(), x, p); err != nil {
+		return err
+	}
 	switch p.Answer {
 	case routing.EmptyList:
 		if g.sealed(x) {
@@ -101,9 +104,6 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
-	}
-	if err := g.checkLocks(r.Context(), x, p); err != nil {
-		return err
 	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked
