@@ -46,7 +46,7 @@ func groupNames(t *testing.T, w *world) {
 		"a.": {"a.", endsInAStop("a.")}, "(a).": {"(a).", endsInAStop("(a).")},
 		"91 chars":                  {strings.Repeat("x", 91), tooLong(strings.Repeat("x", 91))},
 		"91 letters of three bytes": {strings.Repeat(url.PathEscape("日"), 91), tooLong(strings.Repeat("日", 91))},
-		"\u212b": {"%E2%84%AB", notComposed("\u212b")}, "\u1112\u1161": {"%E1%84%92%E1%85%A1", notComposed("\u1112\u1161")},
+		"\u212b":                    {"%E2%84%AB", notComposed("\u212b")}, "\u1112\u1161": {"%E1%84%92%E1%85%A1", notComposed("\u1112\u1161")},
 		// It cannot be told from a path that is escaped twice.
 		"a%b": {"a%25b", want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: a path is encoded once."}},
 	} {
@@ -166,10 +166,10 @@ var unclearNames = map[string]string{
 	"a\u00a0b": "it holds the character U+00A0, which is not a printed one", "a\u200b": "it holds the character U+200B, which is not a printed one",
 	"a\u061cb": "it holds the character U+061C, which is not a printed one", "a\u202eb": "it holds the character U+202E, which is not a printed one",
 	"a\u2028": "it holds the character U+2028, which is not a printed one", "a\ufe0f": "it holds the character U+FE0F, which is not a printed one",
-	"\u212a": "it holds the letter '\u212a' (U+212A), of which some servers make an ASCII letter",
-	"\u0131": "it holds the letter '\u0131' (U+0131), of which some servers make an ASCII letter",
-	"\u0130": "it holds the letter '\u0130' (U+0130), of which some servers make an ASCII letter",
-	"\u017f": "it holds the letter '\u017f' (U+017F), of which some servers make an ASCII letter",
+	"\u212a":  "it holds the letter '\u212a' (U+212A), of which some servers make an ASCII letter",
+	"\u0131":  "it holds the letter '\u0131' (U+0131), of which some servers make an ASCII letter",
+	"\u0130":  "it holds the letter '\u0130' (U+0130), of which some servers make an ASCII letter",
+	"\u017f":  "it holds the letter '\u017f' (U+017F), of which some servers make an ASCII letter",
 	"e\u0301": "it is not in Unicode normalization form C", "\u212b": "it is not in Unicode normalization form C",
 }
 
