@@ -87,6 +87,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if headers.TooMuchForProvider(r.Header, x.request.Provider.PassesRequest()) {
 		return tooManyHeaders("there is more of it than a resource provider takes")
 	}
+	if err := g.admittedByLocks(r.Context(), x, p); err != nil {
+		return err
+	}
 	switch p.Answer {
 	case routing.EmptyList:
 		if g.sealed(x) {
@@ -105,9 +108,6 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
-	}
-	if err := g.checkLocks(r.Context(), x, p); err != nil {
-		return err
 	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked
