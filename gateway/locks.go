@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"unicode/utf8"
@@ -22,6 +23,7 @@ const (
 
 	longestLockName = 90
 	longestNotes    = 512
+	longestOwners   = 64 << 10 // bytes of their JSON
 	atScope         = "atScope()"
 )
 
@@ -127,6 +129,9 @@ func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err err
 	var sent lockBody
 	if fault := readJSON(content, &sent); fault != nil {
 		return l, fault
+	}
+	if n := len(sent.Properties.Owners); n > longestOwners {
+		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).About("properties.owners")
 	}
 	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}
 	if fault := matchURL(echoed{"id", sent.ID, lockOf(l).ID}, echoed{"name", sent.Name, l.Name}, echoed{"type", sent.Type, lockType}); fault != nil {

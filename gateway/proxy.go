@@ -27,10 +27,8 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 	if contentFault != nil {
 		return contentFault
 	}
-	if body.HasTags && x.request.Type != nil && x.request.Type.Kind == regions.Tracked {
-		if fault := arm.CheckTags(body.Tags, g.config.Limits.TagsPerResource); fault != nil {
-			return fault
-		}
+	if fault := g.checkContent(x.request, body); fault != nil {
+		return fault
 	}
 	d, err := g.router.Resolve(r.Context(), x.request, x.principal, body)
 	if err != nil {
@@ -58,6 +56,25 @@ func (g *Gateway) checkArguments(ctx context.Context, x *exchange, location stri
 		fault = x.request.Check(g.router.Map, g.router.StoredLocation(ctx, x.request, x.principal))
 	}
 	return fault
+}
+
+// checkContent holds the tags of a tracked resource to their bounds.
+func (g *Gateway) checkContent(q *routing.Request, body routing.Body) *arm.Error {
+	if !body.HasTags || q.Type == nil || q.Type.Kind != regions.Tracked {
+		return nil
+	}
+	if fault := tooManyTags(body, g.config.Limits.TagsPerResource); fault != nil {
+		return fault
+	}
+	return arm.CheckTags(body.Tags, g.config.Limits.TagsPerResource)
+}
+
+// tooManyTags refuses tags of which there are more than so many.
+func tooManyTags(body routing.Body, limit int) *arm.Error {
+	if body.TagCount > limit {
+		return arm.NewError(arm.TagCountExceeded, body.TagCount, limit).About("tags")
+	}
+	return nil
 }
 
 // proxied is a resolved request with its content.
