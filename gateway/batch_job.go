@@ -19,6 +19,15 @@ import (
 // sent, and how each was answered; whoever takes it over sends what is left.
 type batching struct{ *Gateway }
 
+const (
+	// batchJobsAtOnce is how many batches the jobs of this gateway carry at a time;
+	// it is not more than a runner has slots for one kind of job.
+	batchJobsAtOnce = 16
+	// batchTurn is when a batch is looked at again whose caller has enough of them
+	// under way.
+	batchTurn = time.Second
+)
+
 // batchProgress is what operators see of a batch.
 type batchProgress struct {
 	Total    int `json:"total"`
@@ -63,8 +72,14 @@ func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdi
 	if err != nil {
 		return operations.Verdict{Recorded: true}, errors.Join(err, b.store.EndRequestBatch(ctx, h.Job, inventory.JobFailed, ""))
 	}
+	// Who has as many long batches under way as one caller may leaves the jobs' slots to
+	// others.
+	if !b.batchRuns.Try(caller.name()) {
+		return operations.Verdict{Again: max(b.config.Index.PollFloor, batchTurn)}, nil
+	}
+	defer b.batchRuns.Release(caller.name())
 	run := b.runOf(ctx, h.Job, caller, requests)
-	share := b.batchMemory.Share(b.config.Batch.Memory)
+	share := b.batchMemory.Share(caller.name(), b.config.Batch.Memory)
 	defer share.Close()
 	run.share = share
 	unknown, err := b.sort(run, h.Job, batch)
@@ -86,7 +101,8 @@ func (b batching) requestLimit() time.Duration {
 func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCaller, requests []batchedRequest) *batchRun {
 	return &batchRun{
 		gateway: b.Gateway, caller: caller, requests: requests, room: b.config.Batch.Memory,
-		begin: func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
+		patience: b.requestLimit(), // by then a request that holds some has ended
+		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 			defer cancel()

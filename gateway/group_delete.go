@@ -146,7 +146,7 @@ func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 	if fault != nil {
 		return true, fault
 	}
-	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q}
+	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q, job: true}
 	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
 	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
 	return true, err
