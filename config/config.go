@@ -210,7 +210,7 @@ type Batch struct {
 type GroupDelete struct {
 	TransientBudget time.Duration // for one resource's passing failures
 	Limit           time.Duration // for the whole
-	PerEndpoint     int           // deletes in flight per endpoint
+	PerEndpoint     int           // deletes in flight per endpoint, for one caller
 	PerJob          int           // deletes in flight per group
 }
 

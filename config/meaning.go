@@ -120,7 +120,7 @@ func meanings() []meaning {
 		{path: "groupDelete", text: "Bounds of the deletion of a resource group."},
 		{path: "groupDelete.transientBudget", text: "For how long the passing failures of one resource (408, 429, 500) are retried."},
 		{path: "groupDelete.limit", text: "For the whole; then the group is given back with what is left in it."},
-		{path: "groupDelete.perEndpoint", text: "How many deletes are under way at one endpoint."},
+		{path: "groupDelete.perEndpoint", text: "How many deletes are under way at one endpoint for one caller; for all callers together it is as many as this is the part `limits.callerShare` of."},
 		{path: "groupDelete.perJob", text: "How many deletes are under way for one group."},
 
 		{path: "health", text: "How the addresses of providers' endpoints are judged and probed."},

@@ -19,15 +19,6 @@ import (
 // sent, and how each was answered; whoever takes it over sends what is left.
 type batching struct{ *Gateway }
 
-const (
-	// batchJobsAtOnce is how many batches the jobs of this gateway carry at a time;
-	// it is not more than a runner has slots for one kind of job.
-	batchJobsAtOnce = 16
-	// batchTurn is when a batch is looked at again whose caller has enough of them
-	// under way.
-	batchTurn = time.Second
-)
-
 // batchProgress is what operators see of a batch.
 type batchProgress struct {
 	Total    int `json:"total"`
@@ -45,17 +36,25 @@ func batchOrder(caller *batchCaller, content []byte) ([]byte, error) {
 	return append(append(text, '\n'), content...), nil
 }
 
-func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
+// callerOfOrder reads the caller alone.
+func callerOfOrder(order []byte) (*batchCaller, error) {
 	var caller batchCaller
-	line, content, _ := bytes.Cut(order, []byte("\n"))
-	if err := json.Unmarshal(line, &caller); err != nil {
+	line, _, _ := bytes.Cut(order, []byte("\n"))
+	err := json.Unmarshal(line, &caller)
+	return &caller, err
+}
+
+func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
+	caller, err := callerOfOrder(order)
+	if err != nil {
 		return nil, nil, err
 	}
+	_, content, _ := bytes.Cut(order, []byte("\n"))
 	requests, fault := readBatch(content, math.MaxInt)
 	if fault != nil {
 		return nil, nil, fault
 	}
-	return &caller, requests, nil
+	return caller, requests, nil
 }
 
 // recordTime bounds the recording of an answer, which the end of the work does
@@ -72,12 +71,6 @@ func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdi
 	if err != nil {
 		return operations.Verdict{Recorded: true}, errors.Join(err, b.store.EndRequestBatch(ctx, h.Job, inventory.JobFailed, ""))
 	}
-	// Who has as many long batches under way as one caller may leaves the jobs' slots to
-	// others.
-	if !b.batchRuns.Try(caller.name()) {
-		return operations.Verdict{Again: max(b.config.Index.PollFloor, batchTurn)}, nil
-	}
-	defer b.batchRuns.Release(caller.name())
 	run := b.runOf(ctx, h.Job, caller, requests)
 	share := b.batchMemory.Share(caller.name(), b.config.Batch.Memory)
 	defer share.Close()

@@ -4,7 +4,6 @@ import (
 	"net/netip"
 
 	"portico/access"
-	"portico/arm"
 	"portico/tracing"
 )
 
@@ -21,7 +20,7 @@ func (x *exchange) caller() string {
 
 func callerName(principal access.Principal, client tracing.Client) string {
 	if principal.TenantID != "" {
-		return arm.Fold(principal.TenantID) + " " + principal.ObjectID
+		return principal.Caller()
 	}
 	return callerAt(client.Address)
 }

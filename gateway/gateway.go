@@ -71,11 +71,11 @@ type Gateway struct {
 	kinds         kinds
 	reload        func(context.Context) (Reloaded, error)
 	own           http.Handler
-	hosts         map[string]bool     // under which the public listener is called
-	batched       http.Handler        // answers a request in a batch
-	batchMemory   *limits.Memory      // for the answers of batches
-	contentMemory *limits.Memory      // for the contents of requests
-	batchRuns     *limits.Concurrency // of long batches that jobs carry
+	hosts         map[string]bool // under which the public listener is called
+	batched       http.Handler    // answers a request in a batch
+	batchMemory   *limits.Memory  // for the answers of batches
+	contentMemory *limits.Memory  // for the contents of requests
+	jobShares     map[string]*operations.Shares
 	draining      *atomic.Bool
 }
 
@@ -100,7 +100,7 @@ func New(o Options) *Gateway {
 		reload:        o.Reload,
 		batchMemory:   sharedMemory(o, "batch.totalMemory", o.Config.Batch.TotalMemory),
 		contentMemory: sharedMemory(o, "limits.contentMemory", o.Config.Limits.ContentMemory),
-		batchRuns:     limits.NewConcurrency(batchJobsAtOnce, int(o.Config.Limits.ShareOf(batchJobsAtOnce)), nil),
+		jobShares:     jobShares(o.Config.Limits.CallerShare),
 		draining:      new(atomic.Bool),
 	}
 	if g.audit == nil {
@@ -136,7 +136,7 @@ func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
 		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, batchRuns: g.batchRuns, draining: g.draining,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, draining: g.draining,
 	}
 	next.lister = g.lister.Succeed(listing(g, c, keys))
 	next.configure(c, authenticator)

@@ -113,7 +113,7 @@ func (g *Gateway) groupDeletion() operations.GroupDeletion {
 	o := g.config.GroupDelete
 	return operations.GroupDeletion{
 		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
-		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, PerJob: o.PerJob,
+		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, AtEndpoint: int(float64(o.PerEndpoint) / g.config.Limits.CallerShare), PerJob: o.PerJob,
 		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
 		Floor: g.config.Index.PollFloor, Log: g.log,
 	}

@@ -390,3 +390,28 @@ func TestHeldLongBatchesLeaveRoom(t *testing.T) {
 	})
 	held.holds(t)
 }
+
+// Deletions of groups of one caller that hang at their provider leave room for that of
+// another caller at the same endpoint.
+func TestHeldGroupDeletesLeaveRoom(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.theirThings(t, "westus")
+	const groups = 20
+	for i := range groups {
+		group := fmt.Sprintf("held%d", i)
+		w.group(t, group)
+		w.put(t, w.thing(group, "one"))
+	}
+	held := w.provider.hang(t, http.MethodDelete, ours)
+	for i := range groups {
+		w.as(t, alice, http.MethodDelete, w.GroupPath(fmt.Sprintf("held%d", i))+api, "").Want(t, 202)
+	}
+	held.wait(t, 1)
+	theirs := "/subscriptions/" + theirs + "/resourcegroups/theirs" + api
+	w.as(t, bob, http.MethodDelete, theirs, "").Want(t, 202)
+	eventually(t, "the other's group has gone", func() bool {
+		return w.as(t, bob, http.MethodGet, theirs, "").Status == http.StatusNotFound
+	})
+	held.holds(t)
+}
