@@ -299,7 +299,7 @@ func TestBatchedRequestsHaveOneCaller(t *testing.T) {
 
 // An answer that is not whole, or too long, is never a shortened success.
 func TestBatchedAnswersAreWhole(t *testing.T) {
-	s := newSite(t, setup{limits: "answerBody: 64KiB", sections: "lists: {memory: 1MiB}\nbatch: {memory: 64KiB, totalMemory: 64KiB, atOnce: 2}"})
+	s := newSite(t, setup{limits: "answerBody: 64KiB, callerShare: 100%", sections: "lists: {memory: 1MiB}\nbatch: {memory: 64KiB, totalMemory: 64KiB, atOnce: 2}"})
 	s.group("g")
 	for i := range 6 {
 		s.ok(201, "PUT", machinePath("g", fmt.Sprint("m", i))+api, `{"location":"westus","properties":{"text":"`+strings.Repeat("x", 40<<10)+`"}}`)
@@ -374,8 +374,8 @@ func TestSizeInBatch(t *testing.T) {
 // A panic beside a request of a batch is an error of the batch.
 func TestPanicInABatch(t *testing.T) {
 	s := newSite(t, setup{})
-	memory := limits.NewMemory(s.config.Batch.TotalMemory)
-	share := memory.Share(s.config.Batch.TotalMemory)
+	memory := limits.NewMemory(s.config.Batch.TotalMemory, s.config.Batch.TotalMemory, nil)
+	share := memory.Share("", s.config.Batch.TotalMemory)
 	run := batchRun{
 		gateway: s.gateway, caller: &batchCaller{Correlation: subscription}, requests: []batchedRequest{{Method: "GET", URL: "/subscriptions" + own}},
 		todo: []int{0}, share: share, keeps: true, end: func(int, []byte) error { panic("inner details") },

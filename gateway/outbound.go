@@ -33,7 +33,7 @@ func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method strin
 	return upstream.Call{
 		Endpoint: p.Endpoint, Method: method,
 		Path: x.request.Path.Escaped(), Query: x.request.Query.Raw,
-		Header: h, Content: p.content,
+		Header: h, Content: p.content, Caller: x.caller(),
 	}
 }
 

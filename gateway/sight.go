@@ -39,7 +39,7 @@ func (g *Gateway) inquire(ctx context.Context, x *exchange, sought routing.Sough
 	namespace := sought.Type.Provider.Namespace
 	h := http.Header{}
 	g.stamp(h, x, x.principal.In(sought.Subscription.TenantID), fanout.PublicLink(g.public, path, query))
-	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: h})
+	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: h, Caller: x.caller()})
 	if err != nil {
 		var fault *upstream.Fault
 		if errors.As(err, &fault) {
