@@ -43,10 +43,16 @@ type Server struct {
 	Region         string   // the region in which this gateway runs
 	TLS            TLS
 	TrustedProxies []netip.Prefix // whose forwarding headers count
-	AdminToken     string         // SHA-256 of the token, hexadecimal; empty: none
+	AdminTokens    []AdminToken   // of the admin listener; empty: none is asked for
 	AdminHosts     []string       // host names by which the admin listener may be called
 	Drain          Drain
 	WatchInterval  time.Duration // between two looks at the configuration's files; 0: none
+}
+
+// AdminToken is a bearer token of the admin listener, known by its hash.
+type AdminToken struct {
+	SHA256 string // hexadecimal
+	Name   string // as audit lines have it
 }
 
 // TLS is the public listener's. Cert and Key are both set or both empty;

@@ -65,13 +65,13 @@ func keepTLS(old, next *Config) bool {
 	return true
 }
 
-// keepAdminToken lets the token change, but not go: the admin listener may be
+// keepAdminToken lets the tokens change, but not go: the admin listener may be
 // beyond loopback.
 func keepAdminToken(old, next *Config) bool {
-	if old.Server.AdminToken == "" || next.Server.AdminToken != "" {
+	if len(old.Server.AdminTokens) == 0 || len(next.Server.AdminTokens) > 0 {
 		return false
 	}
-	next.Server.AdminToken = old.Server.AdminToken
+	next.Server.AdminTokens = old.Server.AdminTokens
 	return true
 }
 
