@@ -28,7 +28,15 @@ func meanings() []meaning {
 			"of the gateway speaks TLS for it.", preset: "no TLS"},
 		{path: "server.tls.cert", text: "The certificate, followed by those that lead to its root."},
 		{path: "server.tls.key", text: "The certificate's private key."},
-		{path: "server.trustedProxies", text: "The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored.", preset: "none"},
+		{path: "server.connections", text: "How many connections the public listener has, and how long they stay. Where all are in use, one from an address " +
+			"with few takes the place of the newest from the address with most."},
+		{path: "server.connections.all", text: "How many there are at a time. Each takes some 40 KiB of memory, and a file of what the system allows the process."},
+		{path: "server.connections.perAddress", text: "How many there are of one address at a time; IPv6 addresses count by their /64. Addresses of `server.trustedProxies` have no such " +
+			"bound. At most `server.connections.all`."},
+		{path: "server.connections.idle", text: "How long one stays without a request."},
+		{path: "server.connections.idleUnauthenticated", text: "How long one stays without a request while none over it was authenticated: from its beginning, TLS and the headers " +
+			"of the first request included, and after each answer."},
+		{path: "server.trustedProxies", text: "The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored. Their connections are not bounded by address.", preset: "none"},
 		{path: "server.adminToken", text: "Who may use the admin listener. With a token, only `/healthz`, `/readyz` and `/metrics` answer without it.", preset: "none; loopback only"},
 		{path: "server.adminToken.sha256", text: "The hash of the bearer token: `printf %s \"$TOKEN\" | sha256sum`."},
 		{path: "server.adminToken.name", text: "How audit lines call whoever holds it."},

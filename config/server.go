@@ -9,7 +9,7 @@ import (
 )
 
 func readServer(root object, s *Server, files fileReader) object {
-	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "trustedProxies",
+	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "connections", "trustedProxies",
 		"adminToken", "adminTokens", "adminHosts", "drain", "watchInterval")
 	o.need("publicURL", addressForm)
 	s.PublicURL = readAddress(o, "publicURL", address, "", addressForm)
@@ -20,6 +20,7 @@ func readServer(root object, s *Server, files fileReader) object {
 	}
 	must(o, "region", &s.Region, location())
 	readServerTLS(o, &s.TLS, files)
+	readConnections(o, &s.Connections)
 	for _, n := range o.list("trustedProxies") {
 		if prefix, ok := value(o.r, n, "server.trustedProxies", network()); ok {
 			s.TrustedProxies = append(s.TrustedProxies, prefix)
@@ -36,6 +37,17 @@ func readServer(root object, s *Server, files fileReader) object {
 	set(drain, "limit", &s.Drain.Limit, positive())
 	set(o, "watchInterval", &s.WatchInterval, orZero())
 	return o
+}
+
+func readConnections(server object, c *Connections) {
+	o := server.child("connections", "all", "perAddress", "idle", "idleUnauthenticated")
+	set(o, "all", &c.All, count())
+	set(o, "perAddress", &c.PerAddress, count())
+	if c.PerAddress > c.All {
+		o.r.fault(o.at("perAddress", "all"), "server.connections.perAddress is more than server.connections.all", "at most server.connections.all")
+	}
+	set(o, "idle", &c.Idle, positive())
+	set(o, "idleUnauthenticated", &c.IdleUnauthenticated, positive())
 }
 
 func readAdminTokens(o object, s *Server) {

@@ -29,6 +29,7 @@ func standings() []standing {
 		stands("server.listen", func(c *Config) *string { return &c.Server.Listen }),
 		stands("server.admin", func(c *Config) *string { return &c.Server.Admin }),
 		{"server.tls", keepTLS},
+		stands("server.connections", func(c *Config) *Connections { return &c.Server.Connections }),
 		{"server.adminToken", keepAdminToken},
 		{"auth.mode", keepAuth},
 		stands("store", func(c *Config) *Store { return &c.Store }),
