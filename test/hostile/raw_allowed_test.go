@@ -27,14 +27,14 @@ var (
 	// reservedFamilies begin the names that only Portico sets.
 	reservedFamilies = []string{
 		"x-ms-client-", "x-ms-home-", "x-ms-arm-", "x-ms-identity-", "x-ms-routing-", "x-ms-management-group-", "x-ms-providerhub-",
-		"x-ms-original-", "x-ms-portico-", "x-ms-authorization-", "x-ms-token-", "x-ms-correlation-request-id",
+		"x-ms-original-", "x-ms-portico-", "x-ms-authorization-", "x-ms-token-",
 	}
 
 	// stamps are what Portico sets. No client's value is in any, but for the id that
 	// a client gives its request.
 	stamps = []string{
 		"x-ms-correlation-request-id", "x-ms-routing-request-id", "x-ms-client-request-id", "x-ms-client-tenant-id", "x-ms-client-object-id", "x-ms-client-app-id",
-		"x-ms-client-principal-name", "x-ms-client-authorization-source", "x-ms-client-principal-id", "x-ms-client-ip-address", "x-ms-home-tenant-id", "x-ms-arm-resource-system-data", "x-ms-request-id",
+		"x-ms-client-principal-name", "x-ms-client-authorization-source", "x-ms-client-principal-id", "x-ms-client-ip-address", "x-ms-home-tenant-id", "x-ms-arm-resource-system-data",
 		"x-ms-return-client-request-id", "referer", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host",
 	}
 )

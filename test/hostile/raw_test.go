@@ -77,7 +77,7 @@ type rawFaults struct {
 
 	mu       sync.Mutex
 	arrivals int
-	seen     map[string]int // by their words without values
+	seen     map[string]int // by their first words
 }
 
 // arrived judges a request that reached a provider.
@@ -102,13 +102,14 @@ func (f *rawFaults) answered(status int, request string) {
 	}
 }
 
-// report tells of the first of each kind of fault. The mutex is held.
+// report tells of the first few of each kind of fault. The mutex is held.
 func (f *rawFaults) report(what, where string) {
 	if f.seen == nil {
 		f.seen = map[string]int{}
 	}
-	kind, _, _ := strings.Cut(what, `"`)
-	if f.seen[kind]++; f.seen[kind] == 1 && len(f.seen) <= 20 {
+	words := strings.Fields(what)
+	kind := strings.Join(words[:min(5, len(words))], " ")
+	if f.seen[kind]++; f.seen[kind] <= 5 {
 		f.t.Errorf("%.300s\n%.1000s", what, where)
 	}
 }
