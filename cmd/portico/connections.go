@@ -51,17 +51,30 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 		for _, reason := range connections.Reasons() {
 			refused.WithLabelValues(listener, reason)
 		}
-		t := connections.New(connections.Options{
+		return connections.New(connections.Options{
 			All: all, PerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
 			Trusted: func(a netip.Addr) bool { return within(trusted(), a) },
 			Refused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})
-		registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "portico_" + listener + "_connections", Help: "Open connections of the " + listener + " listener.",
-		}, func() float64 { return float64(t.Count()) }))
-		return t
 	}
-	return tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}
+	all := tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}
+	registry.MustRegister(openConnections{all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil)})
+	return all
+}
+
+// openConnections collects how many connections there are.
+type openConnections struct {
+	tables
+	desc *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (o openConnections) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
+
+// Collect implements [prometheus.Collector].
+func (o openConnections) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(o.public.Count()), "public")
+	to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(o.admin.Count()), "admin")
 }
 
 func within(networks []netip.Prefix, a netip.Addr) bool {

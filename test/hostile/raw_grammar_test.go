@@ -149,10 +149,12 @@ func (g *grammar) path(mark string) string {
 
 func (g *grammar) spoilPath(path string) string {
 	at := g.IntN(len(path))
-	if slash := strings.IndexByte(path[at:], '/'); slash >= 0 && !g.once(3) {
+	if g.once(2) { // in the name
+		at = len(path) - g.IntN(len(path)-strings.LastIndexByte(path, '/'))
+	} else if slash := strings.IndexByte(path[at:], '/'); slash >= 0 && !g.once(3) {
 		at += slash
 	}
-	if g.once(3) { // another spelling of a character
+	if at < len(path) && g.once(3) { // another spelling of a character
 		c := path[at]
 		return path[:at] + pick(g, fmt.Sprintf("%%%02x", c), fmt.Sprintf("%%%02X", c), fmt.Sprintf("%%25%02x", c), strings.ToUpper(string(c)), fmt.Sprintf("%%u00%02x", c)) + path[at+1:]
 	}

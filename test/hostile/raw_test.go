@@ -2,16 +2,20 @@ package hostile
 
 import (
 	"bufio"
+	"context"
 	"flag"
 	"fmt"
 	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"portico/test/harness"
 )
 
 var (
@@ -167,6 +171,38 @@ func ask(c net.Conn, answers *bufio.Reader, request string, wait time.Duration) 
 		_ = res.Body.Close()
 		if res.StatusCode >= 200 || err != nil {
 			return res.StatusCode, err == nil && !res.Close
+		}
+	}
+}
+
+// What raw requests are held to finds what must not arrive.
+func TestForbidden(t *testing.T) {
+	t.Parallel()
+	const public = "http://portico.example"
+	path := "/subscriptions/" + ours + "/resourceGroups/rg/providers/Evil.Test/things/"
+	arrive := func(method, target string, header ...string) *http.Request {
+		r := httptest.NewRequest(http.MethodGet, "http://10.0.0.1:80/", nil)
+		r.Method, r.RequestURI, r.Host, r.Header = method, target, "10.0.0.1:80", harness.Header(append([]string{"X-Ms-Client-Object-Id", alice.ObjectID}, header...)...)
+		return r.WithContext(context.WithValue(r.Context(), http.LocalAddrContextKey, &net.TCPAddr{IP: net.IPv4(10, 0, 0, 1), Port: 80}))
+	}
+	good := []string{"Accept", "x", "X-Ms-Foo", evilMark, "Traceparent", "x", "X-Forwarded-For", "127.0.0.1", "Referer", public + "/x", "User-Agent", evilMark}
+	if wrong := forbidden(arrive("GET", path+"zza1%3B"+api, good...), public); len(wrong) > 0 {
+		t.Errorf("%q", wrong)
+	}
+	foreign, length := arrive("GET", path+"zza1"), arrive("PUT", path+"zza1")
+	foreign.Host = "evil.example"
+	length.TransferEncoding = []string{"chunked"}
+	for name, r := range map[string]*http.Request{
+		"method": arrive("TRACE", path+"zza1"), "host": foreign, "framing": length,
+		"empty segment": arrive("GET", path+"/zza1"), "dot segment": arrive("GET", path+"../zza1"), "escaped dot segment": arrive("GET", path+"%2e%2e"), "parameter": arrive("GET", path+"zza1;x"),
+		"another encoding": arrive("GET", path+"%7Aza1"), "lower-case escape": arrive("GET", path+"zza1%3b"), "slash in a name": arrive("GET", path+"zza1%2Fx"), "twice": arrive("GET", path+"zza1%253B"),
+		"other tenant": arrive("GET", strings.Replace(path, ours, theirs, 1)+"x"), "another's": arrive("GET", path+"zzb1"), "no token": arrive("GET", path+"zzn1"), "no such subscription": arrive("GET", "/Subscriptions/x/resources"),
+		"token": arrive("GET", path+"zza1", "Authorization", "x"), "cookie": arrive("GET", path+"zza1", "Cookie", "x"), "unknown header": arrive("GET", path+"zza1", "X-Foo", "x"), "look-alike": arrive("GET", path+"zza1", "X_ms_client_tenant_id", "x"),
+		"forged stamp": arrive("GET", path+"zza1", "X-Ms-Client-Tenant-Id", evilMark), "stamp twice": arrive("GET", path+"zza1", "X-Ms-Client-Object-Id", bob.ObjectID), "family": arrive("GET", path+"zza1", "X-Ms-Home-Foo", "x"),
+		"forwarded": arrive("GET", path+"zza1", "X-Forwarded-For", "1.2.3.4"), "referer": arrive("GET", path+"zza1", "Referer", "http://evil.example/"),
+	} {
+		if wrong := forbidden(r, public); len(wrong) == 0 {
+			t.Errorf("%s: nothing is said against it", name)
 		}
 	}
 }
