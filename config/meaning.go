@@ -32,7 +32,7 @@ func meanings() []meaning {
 			"with few takes the place of the newest from the address with most."},
 		{path: "server.connections.all", text: "How many there are at a time. Each takes some 40 KiB of memory, and a file of what the system allows the process."},
 		{path: "server.connections.perAddress", text: "How many there are of one address at a time; IPv6 addresses count by their /64. Addresses of `server.trustedProxies` have no such " +
-			"bound. At most `server.connections.all`."},
+			"bound; behind a balancer that hides its clients' addresses and names them nowhere, set it to `server.connections.all`, which is the most."},
 		{path: "server.connections.idle", text: "How long one stays without a request."},
 		{path: "server.connections.idleUnauthenticated", text: "How long one stays without a request while none over it was authenticated: from its beginning, TLS and the headers " +
 			"of the first request included, and after each answer."},

@@ -73,10 +73,10 @@ func (c h2) receive() (f frame, err error) {
 func (c h2) ended() error {
 	for {
 		f, err := c.receive()
-		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded):
+		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
-		case err != nil || f.kind == frameGoAway:
+		}
+		if over := err != nil || f.kind == frameGoAway; over {
 			return nil
 		}
 	}
