@@ -27,7 +27,7 @@ const anyone = "00000000-0000-0000-0000-00000000a110"
 
 // Authenticate never refuses.
 func (Anyone) Authenticate(*http.Request) (Principal, *arm.Error) {
-	return Principal{ObjectID: anyone, Name: "anyone@localhost"}, nil
+	return Principal{ObjectID: anyone, Name: "anyone@localhost", AnyTenant: true}, nil
 }
 
 // Challenge is never asked for.
@@ -49,6 +49,9 @@ func NewTokens(principals map[string]Principal, authority string) (*Tokens, erro
 		raw, err := hex.DecodeString(sum)
 		if err != nil || len(raw) != sha256.Size {
 			return nil, fmt.Errorf("%q is no SHA-256 in hexadecimal", sum)
+		}
+		if principal.TenantID == "" || principal.AnyTenant {
+			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
 		}
 		t.principals[[sha256.Size]byte(raw)] = principal
 	}

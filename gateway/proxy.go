@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/headers"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -83,6 +84,9 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 
 // carry answers a resolved request in the way that its kind asks for.
 func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	if headers.TooMuchForProvider(r.Header, x.request.Provider.PassesRequest()) {
+		return tooManyHeaders("there is more of it than a resource provider takes")
+	}
 	switch p.Answer {
 	case routing.EmptyList:
 		if g.sealed(x) {
@@ -155,6 +159,9 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		return g.answer(w, x, http.StatusNoContent, nil)
 	case answer.StatusCode == http.StatusNotFound:
 		return x.request.NotFound()
+	}
+	if err := g.checkRedirect(x, p, answer); err != nil {
+		return err
 	}
 	g.answerHeaders(w.Header(), x, answer)
 	g.guardLinks(r.Context(), w.Header(), x, p, answer.StatusCode)
