@@ -35,7 +35,7 @@ var (
 	stamps = []string{
 		"x-ms-correlation-request-id", "x-ms-routing-request-id", "x-ms-client-request-id", "x-ms-client-tenant-id", "x-ms-client-object-id", "x-ms-client-app-id",
 		"x-ms-client-principal-name", "x-ms-client-authorization-source", "x-ms-client-principal-id", "x-ms-client-ip-address", "x-ms-home-tenant-id", "x-ms-arm-resource-system-data",
-		"x-ms-return-client-request-id", "referer", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host",
+		"referer", "x-forwarded-for", "x-forwarded-proto", "x-forwarded-host",
 	}
 )
 
