@@ -17,6 +17,10 @@ var otherThings = map[string]bool{
 // absences are the ends of codes that say that something is not there, folded.
 var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 
+// longestFault is the longest body that is read as an error: what is longer has
+// another purpose than to say what went wrong.
+const longestFault = 256 << 10
+
 // SaysAbsent reports whether the body of a provider's 404 says that the resource of
 // an ID is not there: it is ARM's error envelope, with a code that
 // speaks of a resource. A code that speaks of its subscription, group, namespace or
@@ -28,7 +32,7 @@ func SaysAbsent(body []byte, id string) bool {
 			Code, Message, Target string
 		}
 	}
-	if json.Unmarshal(body, &envelope) != nil {
+	if len(body) > longestFault || json.Unmarshal(body, &envelope) != nil {
 		return false
 	}
 	fault, name := envelope.Error, Fold(id[strings.LastIndexByte(id, '/')+1:])

@@ -35,7 +35,7 @@ type AdditionalInfo struct {
 }
 
 // NewError returns the error that code stands for, its message filled with
-// args in the order of ARM's wording.
+// args in the order of ARM's wording. Long texts among them are shown cut.
 func NewError(code Code, args ...any) *Error {
 	f, known := faults[code]
 	if !known {
@@ -47,15 +47,28 @@ func NewError(code Code, args ...any) *Error {
 func format(text string, args []any) string {
 	for i, a := range args {
 		if s, ok := a.(string); ok {
-			args[i] = strings.ToValidUTF8(s, "\uFFFD")
+			args[i] = shown(s)
 		}
 	}
 	return fmt.Sprintf(text, args...)
 }
 
+// longestShown is how much an error shows of one text of a client or a provider:
+// more than any ID has, and less than would make the error many times as long as
+// what it refuses.
+const longestShown = 8 << 10
+
+// shown is a text as an error shows it.
+func shown(s string) string {
+	if len(s) > longestShown {
+		s = strings.ToValidUTF8(s[:longestShown], "") + "…"
+	}
+	return strings.ToValidUTF8(s, "\uFFFD")
+}
+
 // About returns the error with target: the id, member or parameter at fault.
 func (e *Error) About(target string) *Error {
-	e.Target = strings.ToValidUTF8(target, "\uFFFD")
+	e.Target = shown(target)
 	return e
 }
 
@@ -68,6 +81,13 @@ func (e *Error) Because(err error) *Error {
 // WithStatus returns the error under another status than its code's usual one.
 func (e *Error) WithStatus(status int) *Error {
 	e.Status = status
+	return e
+}
+
+// Shown returns the error with code and message of a provider, as an error shows
+// them.
+func (e *Error) Shown(code, message string) *Error {
+	e.Code, e.Message = Code(shown(code)), shown(message)
 	return e
 }
 

@@ -14,6 +14,9 @@ const (
 	MaxTagValue = 256
 )
 
+// MaxTags is how many tags are read at all; what may have tags has a lower bound.
+const MaxTags = 2000
+
 // CheckTags returns nil, or the fault of tags: more than limit of them, a name
 // or value of a length that is not allowed, a name with reserved or control
 // characters, two names that differ in case only.

@@ -78,7 +78,7 @@ func meanings() []meaning {
 		{path: "store.connections", text: "How many connections each gateway opens to PostgreSQL; a quarter of them writes. SQLite has no use for it."},
 
 		{path: "limits", text: "Bounds on what clients and providers send, and on what there may be."},
-		{path: "limits.requestBody", text: "The largest body of a request; a larger one is answered with 413."},
+		{path: "limits.requestBody", text: "The largest body of a request; a larger one is answered with 413. What a body holds is counted before it is read, so that it takes little more memory than its size."},
 		{path: "limits.contentMemory", text: "What the bodies of all requests that are being answered may hold together; at least `limits.requestBody`. A request that finds no room is answered with 503."},
 		{path: "limits.answerBody", text: "The largest answer of a provider; a larger one becomes an error of the gateway."},
 		{path: "limits.tagsPerResource", text: "The most tags on one resource or group."},

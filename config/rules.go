@@ -71,15 +71,18 @@ func size() rule[int64] {
 }
 
 // count is a number of things.
-func count() rule[int] {
+func count() rule[int] { return countTo(math.MaxInt32) }
+
+// countTo is a number of things of which there cannot be more than most.
+func countTo(most int) rule[int] {
 	return rule[int]{
 		parse: func(text string) (int, bool) {
 			n, err := strconv.ParseUint(text, 10, 31)
-			return int(n), err == nil && n > 0
+			return int(n), err == nil && n > 0 && int(n) <= most
 		},
 		noun:    "positive number",
-		allowed: fmt.Sprintf("1 to %d", math.MaxInt32),
-		shape:   between("integer", 1, math.MaxInt32).matching(digits).matching(notZero),
+		allowed: fmt.Sprintf("1 to %d", most),
+		shape:   between("integer", 1, float64(most)).matching(digits).matching(notZero),
 	}
 }
 

@@ -1,6 +1,7 @@
 package config
 
 import (
+	"portico/arm"
 	"portico/regions"
 )
 
@@ -75,7 +76,7 @@ func readLimits(root object, l *Limits) {
 			"at least limits.requestBody")
 	}
 	set(o, "answerBody", &l.AnswerBody, size())
-	set(o, "tagsPerResource", &l.TagsPerResource, count())
+	set(o, "tagsPerResource", &l.TagsPerResource, countTo(arm.MaxTags))
 	set(o, "resourcesPerTypeAndGroup", &l.ResourcesPerTypeAndGroup, count())
 	set(o, "groupsPerSubscription", &l.GroupsPerSubscription, count())
 }

@@ -32,7 +32,7 @@ func readFault(err error, namespace string) *arm.Error {
 func (c Collection) refused(answer upstream.Answer) *arm.Error {
 	fault := c.invalid(fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
 	if code, message := errorOf(answer.Body); code != "" {
-		fault.Code, fault.Message = arm.Code(code), message
+		fault = fault.Shown(code, message)
 	}
 	if pause, ok := upstream.RetryAfter(answer.Header, time.Now()); ok {
 		fault.RetryAfter = min(pause, longestPause)

@@ -180,10 +180,16 @@ func adminFault(w http.ResponseWriter, fault *arm.Error) {
 
 // adminBody reads a request's JSON object; no body at all is an empty one.
 func adminBody(w http.ResponseWriter, r *http.Request, into any) error {
-	err := decodeFrom(http.MaxBytesReader(w, r.Body, adminContent), into)
-	if err != nil && !errors.Is(err, io.EOF) {
+	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, adminContent))
+	if err != nil {
 		return undecodable(err)
 	}
 	contentArrived(w)
+	if len(content) == 0 {
+		return nil
+	}
+	if fault := readJSON(content, into); fault != nil {
+		return fault
+	}
 	return nil
 }

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"strings"
+	"unicode/utf8"
 
 	"portico/arm"
 	"portico/tracing"
@@ -38,6 +39,26 @@ func answerOf(name json.RawMessage, status int, h http.Header, content []byte) [
 	}
 	text = append(text[:len(text)-1], `,"content":`...)
 	return append(append(text, content...), '}')
+}
+
+// sizeInBatch is how long content becomes in the answer of its batch, where what is
+// no JSON is a text: at most, six bytes stand for one.
+func sizeInBatch(content []byte) int64 {
+	size := int64(len(content))
+	if json.Valid(content) {
+		return size
+	}
+	for rest := content; len(rest) > 0; {
+		r, n := utf8.DecodeRune(rest)
+		switch {
+		case r < ' ', r == '<', r == '>', r == '&', r == utf8.RuneError && n == 1, r == '\u2028', r == '\u2029':
+			size += 6 - int64(n)
+		case r == '"', r == '\\':
+			size++
+		}
+		rest = rest[n:]
+	}
+	return size
 }
 
 // refusalOf is the front door's own refusal of a request that never became one.

@@ -81,6 +81,9 @@ func (g *Gateway) carryBatched(ctx context.Context, caller *batchCaller, q *batc
 	}
 	if fault == nil {
 		text, err := upstream.ReadAll(w.header, bytes.NewReader(w.body), w.most)
+		if err == nil && sizeInBatch(text) > w.most {
+			err = upstream.ErrTooLarge
+		}
 		if err == nil {
 			delete(w.header, "Content-Encoding")
 			return answerOf(q.Name, w.status, w.header, text), w.status
@@ -97,7 +100,7 @@ func (g *Gateway) carryBatched(ctx context.Context, caller *batchCaller, q *batc
 func (g *Gateway) batchedRequest(ctx context.Context, caller *batchCaller, q *batchedRequest) (*http.Request, *arm.Error) {
 	target, fault := q.target(func(host string) bool { return g.hosts[host] || strings.EqualFold(host, caller.Host) })
 	if fault == nil && len(target) > batchedTarget {
-		fault = arm.NewError(arm.InvalidRequestURI, "it is too long").WithStatus(http.StatusRequestURITooLong)
+		fault = targetTooLong()
 	}
 	if fault != nil {
 		return nil, fault

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"bytes"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,90 +10,232 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/jsonscan"
 )
 
-// batchContent is the content of POST /batch, whose members match without case.
-type batchContent struct {
-	Requests []batchedRequest `json:"requests"`
-}
-
-// batchedRequest is one request of a batch. Headers come under any of three
-// names; of those in the details, one is not called as on the wire.
+// batchedRequest is one request of a batch. Name, content and headers are parts of
+// the batch's content. Headers come under any of three names; of those in the
+// details, one is not called as on the wire.
 type batchedRequest struct {
-	Name        json.RawMessage `json:"name"` // a text or a number; comes back with the answer
-	Method      string          `json:"httpMethod"`
-	URL         string          `json:"url"` // relative, or on the public host
-	RelativeURL string          `json:"relativeUrl"`
-	Content     json.RawMessage `json:"content"`
-	Headers     batchHeaders    `json:"headers"`
-	Dictionary  batchHeaders    `json:"requestHeaderDictionary"`
-	Details     batchHeaders    `json:"requestHeaderDetails"`
+	Name        json.RawMessage // a text or a number; comes back with the answer
+	Method      string
+	URL         string // relative, or on the public host
+	RelativeURL string
+	Content     json.RawMessage
+	Headers     batchHeaders
+	Dictionary  batchHeaders
+	Details     batchHeaders
 }
 
-// batchHeaders are headers by name; a value is a text, or a list of texts.
-type batchHeaders map[string][]string
+// batchHeaders is an object of headers by name; a value is a text, or a list of
+// texts. It has that form, and is read when the request is made.
+type batchHeaders json.RawMessage
 
-// UnmarshalJSON implements json.Unmarshaler.
-func (h *batchHeaders) UnmarshalJSON(text []byte) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(text, &members); err != nil {
-		return err
-	}
-	*h = batchHeaders{}
-	for name, raw := range members {
-		var several []string
-		if json.Unmarshal(raw, &several) == nil {
-			(*h)[name] = several // null among them: none
-			continue
-		}
-		var one string
-		if err := json.Unmarshal(raw, &one); err != nil {
-			return fmt.Errorf("the header '%s' is neither a text nor a list of texts", name)
-		}
-		(*h)[name] = []string{one}
-	}
-	return nil
-}
+// Bounds of the parts of a request in a batch, as they are written.
+const (
+	longestBatchName   = 260
+	longestBatchMethod = 64
+)
 
-// longestBatchName bounds the name of a request in a batch.
-const longestBatchName = 260
-
-// readBatch reads the content of a batch. What is wrong with its form refuses
-// the whole of it, before anything was sent.
+// readBatch reads the content of a batch, whose members match without case; of one
+// that occurs twice the last counts. What is wrong with its form refuses the whole
+// of it, before anything was sent. The requests are counted before they are read.
 func readBatch(content []byte, most int) ([]batchedRequest, *arm.Error) {
-	var batch batchContent
 	if len(content) == 0 {
 		return nil, badBatch("requests", "there is no content")
 	}
-	if err := json.Unmarshal(content, &batch); err != nil {
-		return nil, undecodable(err)
+	list, fault := batchList(content)
+	if fault != nil {
+		return nil, fault
 	}
-	switch n := len(batch.Requests); {
+	n := 0
+	_ = jsonscan.Array(list, func(jsonscan.Element) error { n++; return nil })
+	switch {
 	case n == 0:
 		return nil, badBatch("requests", "requests holds no request")
 	case n > most:
 		return nil, badBatch("requests", fmt.Sprintf("requests holds %d requests, and may hold %d", n, most))
 	}
-	for i := range batch.Requests {
-		if err := batch.Requests[i].check(); err != nil {
-			return nil, badBatch(fmt.Sprintf("requests[%d]", i), fmt.Sprintf("requests[%d]: %v", i, err))
+	requests := make([]batchedRequest, 0, n)
+	err := jsonscan.Array(list, func(e jsonscan.Element) error {
+		var q batchedRequest
+		if fault = q.read(e.Text, fmt.Sprintf("requests[%d]", len(requests))); fault != nil {
+			return fault
 		}
+		requests = append(requests, q)
+		return nil
+	})
+	if err != nil {
+		return nil, fault
 	}
-	return batch.Requests, nil
+	return requests, nil
+}
+
+// batchList finds the requests in the content of a batch, and checks all of it.
+func batchList(content []byte) (list []byte, fault *arm.Error) {
+	list = []byte("[]")
+	if content = bytes.TrimSpace(content); kindOf(content) == "array" {
+		return nil, misplaced(content, "")
+	}
+	err := jsonscan.Object(content, func(m jsonscan.Member) error {
+		switch {
+		case !bytes.EqualFold(m.Key, []byte("requests")):
+		case jsonscan.Null(m.Value):
+			list = []byte("[]")
+		case kindOf(m.Value) != "array":
+			fault = misplaced(m.Value, "requests")
+			return fault
+		default:
+			list = m.Value
+		}
+		return nil
+	})
+	if err != nil && fault == nil {
+		fault = arm.NewError(arm.InvalidRequestContent, err.Error())
+	}
+	return list, fault
 }
 
 func badBatch(target, why string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, why).About(target)
 }
 
-func (q *batchedRequest) check() error {
-	if string(q.Name) == "null" {
+// misplaced refuses a value at a path that holds no such kind of value.
+func misplaced(value []byte, path string) *arm.Error {
+	return badBatch(path, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kindOf(value), path))
+}
+
+// kindOf names the kind of a JSON value.
+func kindOf(value []byte) string {
+	if len(value) == 0 {
+		return ""
+	}
+	switch value[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "bool"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// read reads a request of a batch, which stands at a path in it. null is a request
+// without members.
+func (q *batchedRequest) read(text []byte, path string) (fault *arm.Error) {
+	switch kindOf(text) {
+	case "object":
+	case "null":
+		text = []byte("{}")
+	default:
+		return misplaced(text, path)
+	}
+	var texts [3][]byte
+	_ = jsonscan.Object(text, func(m jsonscan.Member) error { // well-formed, as a part of what is
+		if fault = q.member(m, path, &texts); fault != nil {
+			return fault
+		}
+		return nil
+	})
+	if fault != nil {
+		return fault
+	}
+	if err := q.check(texts); err != nil {
+		return badBatch(path, fmt.Sprintf("%s: %v", path, err))
+	}
+	return nil
+}
+
+// batchTexts are the members that are texts; null leaves them as they are.
+var batchTexts = [3]string{"httpMethod", "url", "relativeUrl"}
+
+// member notes a member of a request in a batch.
+func (q *batchedRequest) member(m jsonscan.Member, path string, texts *[3][]byte) *arm.Error {
+	for i, name := range batchTexts {
+		if !bytes.EqualFold(m.Key, []byte(name)) || jsonscan.Null(m.Value) {
+			continue
+		}
+		if m.Value[0] != '"' {
+			return misplaced(m.Value, path+"."+name)
+		}
+		texts[i] = m.Value
+	}
+	for _, part := range [...]struct {
+		name string
+		into *json.RawMessage
+	}{{"name", &q.Name}, {"content", &q.Content}} {
+		if bytes.EqualFold(m.Key, []byte(part.name)) {
+			*part.into = m.Value
+		}
+	}
+	for _, part := range [...]struct {
+		name string
+		into *batchHeaders
+	}{{"headers", &q.Headers}, {"requestHeaderDictionary", &q.Dictionary}, {"requestHeaderDetails", &q.Details}} {
+		if bytes.EqualFold(m.Key, []byte(part.name)) {
+			*part.into = m.Value
+			return part.into.check(path + "." + part.name)
+		}
+	}
+	return nil
+}
+
+// check holds headers to their form.
+func (h *batchHeaders) check(path string) (fault *arm.Error) {
+	switch kindOf(*h) {
+	case "object":
+	case "null":
+		*h = nil
+		return nil
+	default:
+		return misplaced(*h, path)
+	}
+	_ = jsonscan.Object(*h, func(m jsonscan.Member) error {
+		if !textOrTexts(m.Value) {
+			fault = badBatch(path, fmt.Sprintf("the header '%s' is neither a text nor a list of texts", shownName(m.Key)))
+			return fault
+		}
+		return nil
+	})
+	return fault
+}
+
+// textOrTexts holds for a text, null, and a list of either.
+func textOrTexts(value []byte) bool {
+	if value[0] != '[' {
+		return value[0] == '"' || value[0] == 'n'
+	}
+	return jsonscan.Array(value, func(e jsonscan.Element) error {
+		if e.Text[0] != '"' && e.Text[0] != 'n' {
+			return errFound
+		}
+		return nil
+	}) == nil
+}
+
+// errFound ends a scan.
+var errFound = errors.New("found")
+
+// check reads the texts, and holds the request to what it needs.
+func (q *batchedRequest) check(texts [3][]byte) error {
+	if jsonscan.Null(q.Name) {
 		q.Name = nil
 	}
-	if string(q.Content) == "null" {
+	if jsonscan.Null(q.Content) {
 		q.Content = nil
 	}
-	q.Method = strings.ToUpper(q.Method)
+	if len(texts[0]) > longestBatchMethod {
+		return errors.New("httpMethod is too long")
+	}
+	method, _ := jsonscan.Text(texts[0])
+	q.Method = strings.ToUpper(method)
+	q.URL, _ = jsonscan.Text(texts[1])
+	q.RelativeURL, _ = jsonscan.Text(texts[2])
 	switch {
 	case q.Method == "":
 		return errors.New("httpMethod is missing")
@@ -120,6 +263,9 @@ func (q *batchedRequest) target(ours func(host string) bool) (string, *arm.Error
 	if given == "" {
 		given = q.URL
 	}
+	if len(given) > 2*batchedTarget { // host and path
+		return "", targetTooLong()
+	}
 	scheme, rest, absolute := strings.Cut(given, "://")
 	if !absolute || strings.ContainsAny(scheme, "/?#") {
 		if !strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") {
@@ -141,6 +287,10 @@ func (q *batchedRequest) target(ours func(host string) bool) (string, *arm.Error
 	return escapeTarget(rest), nil
 }
 
+func targetTooLong() *arm.Error {
+	return arm.NewError(arm.InvalidRequestURI, fmt.Sprintf("it is too long: at most %d bytes are allowed", batchedTarget)).WithStatus(http.StatusRequestURITooLong)
+}
+
 // escapeTarget escapes what no request target may hold as it is.
 func escapeTarget(s string) string {
 	const hex = "0123456789ABCDEF"
@@ -159,6 +309,7 @@ func escapeTarget(s string) string {
 const (
 	batchedHeaderBytes = 16 << 10
 	batchedTarget      = 16 << 10
+	mostBatchedHeaders = 100
 )
 
 // unfit are headers of which a request in a batch has no use, or that would say
@@ -168,28 +319,89 @@ var unfit = []string{"Host", "Content-Length", "Content-Encoding", "Accept-Encod
 // commandHeader is what the details of a request call commandName.
 const commandHeader = "X-Ms-Command-Name"
 
+// header returns the headers of the request. Of those that are given under several
+// names the last counts, in the order of details, dictionary and headers.
 func (q *batchedRequest) header(caller *batchCaller) (http.Header, *arm.Error) {
-	h, bytes := http.Header{}, 0
+	h := batchedHeader{header: http.Header{}}
 	for _, from := range []batchHeaders{q.Details, q.Dictionary, q.Headers} {
-		for name, values := range from {
-			if strings.EqualFold(name, "commandName") {
-				name = commandHeader
-			}
-			name = http.CanonicalHeaderKey(name)
-			for _, value := range values {
-				if !headerName(name) || !headerValue(value) {
-					return nil, arm.NewError(arm.InvalidRequestHeader, name, "it holds what no header may hold").About(name)
-				}
-				bytes += len(name) + len(value)
-			}
-			if len(values) > 0 {
-				h[name] = values
-			}
+		if len(from) == 0 {
+			continue
+		}
+		if err := jsonscan.Object(from, h.add); err != nil {
+			return nil, h.fault
 		}
 	}
-	if bytes > batchedHeaderBytes {
-		return nil, tooManyHeaders("there is too much of it")
+	return q.complete(h.header, caller), nil
+}
+
+// batchedHeader is a header that is being read.
+type batchedHeader struct {
+	header       http.Header
+	count, bytes int // of all values that were given
+	fault        *arm.Error
+}
+
+// add reads one header. The error is the fault.
+func (h *batchedHeader) add(m jsonscan.Member) error {
+	var values []string
+	value := func(e jsonscan.Element) error {
+		one, fault := h.value(m.Key, e.Text)
+		if fault != nil {
+			h.fault = fault
+			return fault
+		}
+		values = append(values, one)
+		return nil
 	}
+	var err error
+	switch m.Value[0] {
+	case '"':
+		err = value(jsonscan.Element{Text: m.Value})
+	case '[':
+		err = jsonscan.Array(m.Value, value)
+	}
+	if err == nil && len(values) > 0 {
+		h.header[headerOf(m.Key)] = values
+	}
+	return err
+}
+
+// value reads one value of a header. What is longer than all may be is not read.
+func (h *batchedHeader) value(key, text []byte) (string, *arm.Error) {
+	const longestEscape = 6 // of a single byte
+	if h.count++; h.count > mostBatchedHeaders {
+		return "", tooMuch("headers", mostBatchedHeaders)
+	}
+	if len(key) > batchedHeaderBytes || len(text) > longestEscape*batchedHeaderBytes {
+		return "", tooMuch("bytes", batchedHeaderBytes)
+	}
+	name := headerOf(key)
+	value, _ := jsonscan.Text(text)
+	if !headerName(name) || !headerValue(value) {
+		return "", arm.NewError(arm.InvalidRequestHeader, name, "it holds what no header may hold").About(name)
+	}
+	if h.bytes += len(name) + len(value); h.bytes > batchedHeaderBytes {
+		return "", tooMuch("bytes", batchedHeaderBytes)
+	}
+	return value, nil
+}
+
+// headerOf is the header that a member of a batch's headers names.
+func headerOf(key []byte) string {
+	if strings.EqualFold(string(key), "commandName") {
+		return commandHeader
+	}
+	return http.CanonicalHeaderKey(string(key))
+}
+
+// tooMuch refuses headers of which there are too many, or that are too long.
+func tooMuch(what string, most int) *arm.Error {
+	return tooManyHeaders(fmt.Sprintf("there is too much of it: at most %d %s are allowed", most, what))
+}
+
+// complete leaves out what has no meaning in a batch, and adds what the request has
+// from it.
+func (q *batchedRequest) complete(h http.Header, caller *batchCaller) http.Header {
 	for _, name := range unfit {
 		delete(h, name)
 	}
@@ -201,7 +413,7 @@ func (q *batchedRequest) header(caller *batchCaller) (http.Header, *arm.Error) {
 	if len(q.Content) > 0 && len(h["Content-Type"]) == 0 {
 		h["Content-Type"] = []string{"application/json; charset=utf-8"}
 	}
-	return h, nil
+	return h
 }
 
 func headerName(s string) bool {

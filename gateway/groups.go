@@ -3,6 +3,7 @@ package gateway
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -74,6 +75,9 @@ type groupRequest struct {
 	hasTags, hasManagedBy bool
 }
 
+// longestManager is the longest ID of what manages a group.
+const longestManager = 8 << 10
+
 func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) {
 	var sent groupRequest
 	if len(content) == 0 {
@@ -81,6 +85,9 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 	}
 	body, fault := routing.ReadObject(content)
 	if fault != nil {
+		return sent, fault
+	}
+	if fault := tooManyTags(body, tagLimit); fault != nil {
 		return sent, fault
 	}
 	if fault := readJSON(content, &sent); fault != nil {
@@ -96,6 +103,10 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 		if fault := arm.CheckTags(sent.Tags, tagLimit); fault != nil {
 			return sent, fault
 		}
+	}
+	if sent.ManagedBy != nil && len(*sent.ManagedBy) > longestManager {
+		return sent, arm.NewError(arm.InvalidRequestContent,
+			fmt.Sprintf("The managedBy has %d bytes, and may have %d. Path 'managedBy'", len(*sent.ManagedBy), longestManager)).About("managedBy")
 	}
 	name := x.request.Path.Group()
 	if fault := matchURL(echoed{"id", sent.ID, routing.GroupID(x.request.Path.Subscription(), name)},

@@ -27,10 +27,8 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 	if contentFault != nil {
 		return contentFault
 	}
-	if body.HasTags && x.request.Type != nil && x.request.Type.Kind == regions.Tracked {
-		if fault := arm.CheckTags(body.Tags, g.config.Limits.TagsPerResource); fault != nil {
-			return fault
-		}
+	if fault := g.checkContent(x.request, body); fault != nil {
+		return fault
 	}
 	d, err := g.router.Resolve(r.Context(), x.request, x.principal, body)
 	if err != nil {
@@ -60,6 +58,25 @@ func (g *Gateway) checkArguments(ctx context.Context, x *exchange, location stri
 	return fault
 }
 
+// checkContent holds the tags of a tracked resource to their bounds.
+func (g *Gateway) checkContent(q *routing.Request, body routing.Body) *arm.Error {
+	if !body.HasTags || q.Type == nil || q.Type.Kind != regions.Tracked {
+		return nil
+	}
+	if fault := tooManyTags(body, g.config.Limits.TagsPerResource); fault != nil {
+		return fault
+	}
+	return arm.CheckTags(body.Tags, g.config.Limits.TagsPerResource)
+}
+
+// tooManyTags refuses tags of which there are more than so many.
+func tooManyTags(body routing.Body, limit int) *arm.Error {
+	if body.TagCount > limit {
+		return arm.NewError(arm.TagCountExceeded, body.TagCount, limit).About("tags")
+	}
+	return nil
+}
+
 // proxied is a resolved request with its content.
 type proxied struct {
 	routing.Decision
@@ -87,6 +104,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if headers.TooMuchForProvider(r.Header, x.request.Provider.PassesRequest()) {
 		return tooManyHeaders("there is more of it than a resource provider takes")
 	}
+	if err := g.admittedByLocks(r.Context(), x, p); err != nil {
+		return err
+	}
 	switch p.Answer {
 	case routing.EmptyList:
 		if g.sealed(x) {
@@ -105,9 +125,6 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
-	}
-	if err := g.checkLocks(r.Context(), x, p); err != nil {
-		return err
 	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked

@@ -7,27 +7,39 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"portico/arm"
 	"portico/jsonscan"
+	"portico/logs"
+)
+
+// Bounds of what a model of Portico's own is read from, beyond all that makes sense:
+// members of one object, each known, and elements of one list or entries of one map.
+const (
+	mostMembers  = 100
+	mostElements = arm.MaxTags
 )
 
 // readJSON reads the content of a request that Portico answers itself. What it
 // does not know, or not of that kind, is InvalidRequestContent, with the path of
-// the member as ARM tells it.
+// the member as ARM tells it. All of it is counted before any of it is read.
 func readJSON(content []byte, into any) *arm.Error {
-	err := decodeFrom(bytes.NewReader(content), into)
-	if err == nil {
-		return nil
+	if len(content) == 0 {
+		return undecodable(io.EOF)
 	}
+	if err := fits(content, reflect.TypeOf(into).Elem()); err != nil {
+		return misfit(err, content)
+	}
+	err := json.Unmarshal(content, into)
 	var kind *json.UnmarshalTypeError
-	if errors.As(err, &kind) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &kind):
 		return atPlace(undecodable(err), content, int(kind.Offset))
-	}
-	if path, at, found := unknownMember(content, reflect.TypeOf(into)); found {
-		name := path[strings.LastIndexByte(path, '.')+1:]
-		return atPlace(arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("Could not find member '%s'. Path '%s'", name, path)).About(path), content, at)
 	}
 	return undecodable(err)
 }
@@ -39,42 +51,109 @@ func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
 	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
 }
 
-// errFound ends a scan.
-var errFound = errors.New("found")
+// misfitError tells why content does not fit a model.
+type misfitError struct {
+	path string
+	at   int // in the content
+	what string
+}
 
-// unknownMember returns the path of the first member of text for which a value
-// of type t has no field, and where the member's value begins. The decoder
-// names such a member, but not its place.
-func unknownMember(text []byte, t reflect.Type) (path string, at int, found bool) {
+func (e *misfitError) Error() string { return e.what }
+
+// misfit says it in ARM's way.
+func misfit(err error, content []byte) *arm.Error {
+	var wrong *misfitError
+	if !errors.As(err, &wrong) {
+		return arm.NewError(arm.InvalidRequestContent, err.Error())
+	}
+	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)
+}
+
+// fits checks that text is JSON of which a value of type t can be read without
+// taking much more memory than the text does: each member of an object has a field,
+// and nothing is longer than it may be. What is of another kind than t is for the
+// decoder to refuse.
+func fits(text []byte, t reflect.Type) error {
+	if err := jsonscan.Valid(text); err != nil {
+		return err
+	}
+	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	return fitsAt(bytes.TrimSpace(text), t, begin, "")
+}
+
+// fitsAt checks a value that begins at an offset in the content, under a path.
+func fitsAt(value []byte, t reflect.Type, at int, path string) error {
 	for t.Kind() == reflect.Pointer {
 		t = t.Elem()
 	}
-	if t.Kind() != reflect.Struct {
-		return "", 0, false
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+	case t.Kind() == reflect.Struct && value[0] == '{':
+		return fitsMembers(value, t, at, path)
+	case t.Kind() == reflect.Map && value[0] == '{':
+		return fitsCount(value, jsonscan.Object, at, path, "members", mostElements)
+	case t.Kind() == reflect.Slice && value[0] == '[':
+		return fitsCount(value, jsonscan.Array, at, path, "elements", mostElements)
 	}
-	_ = jsonscan.Object(text, func(m jsonscan.Member) error {
-		field, known := fieldOf(t, string(m.Key))
-		if !known {
-			path, at, found = string(m.Key), m.Offset, true
-			return errFound
-		}
-		if below, offset, unknown := unknownMember(m.Value, field.Type); unknown {
-			path, at, found = string(m.Key)+"."+below, m.Offset+offset, true
-			return errFound
-		}
-		return nil
-	})
-	return path, at, found
+	return nil
 }
 
-// fieldOf returns the field of a struct into which the decoder puts a member.
-func fieldOf(t reflect.Type, name string) (reflect.StructField, bool) {
-	for _, field := range reflect.VisibleFields(t) {
-		if tag, _, _ := strings.Cut(field.Tag.Get("json"), ","); tag != "" && strings.EqualFold(tag, name) {
-			return field, true
+func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
+	if err := fitsCount(value, jsonscan.Object, at, path, "members", mostMembers); err != nil {
+		return err
+	}
+	fields := fieldsOf(t)
+	return jsonscan.Object(value, func(m jsonscan.Member) error {
+		i := slices.IndexFunc(fields, func(f field) bool { return bytes.EqualFold(f.name, m.Key) })
+		if i < 0 {
+			name := shownName(m.Key)
+			return &misfitError{below(path, name), at + m.Offset, "Could not find member '" + name + "'"}
+		}
+		return fitsAt(m.Value, fields[i].of, at+m.Offset, below(path, string(m.Key)))
+	})
+}
+
+// fitsCount counts what an object, a list or a map holds.
+func fitsCount[of jsonscan.Member | jsonscan.Element](value []byte, each func([]byte, func(of) error) error, at int, path, what string, most int) error {
+	n := 0
+	if err := each(value, func(of) error { n++; return nil }); err != nil || n <= most {
+		return err
+	}
+	holder := "The content"
+	if path != "" {
+		holder = path
+	}
+	return &misfitError{path, at, fmt.Sprintf("%s holds %d %s, and may hold %d", holder, n, what, most)}
+}
+
+// longestName is how much of the name of an unknown member is shown.
+const longestName = 512
+
+func shownName(key []byte) string {
+	return logs.Clip(string(key[:min(len(key), longestName+utf8.UTFMax)]), longestName)
+}
+
+func below(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// field is a member that a model has.
+type field struct {
+	name []byte
+	of   reflect.Type
+}
+
+// fieldsOf returns the fields of a struct into which the decoder puts members.
+func fieldsOf(t reflect.Type) (all []field) {
+	for _, f := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != "" {
+			all = append(all, field{[]byte(tag), f.Type})
 		}
 	}
-	return reflect.StructField{}, false
+	return all
 }
 
 // echoed is a member that only the service sets. It may come back from a GET,
@@ -92,22 +171,6 @@ func matchURL(members ...echoed) *arm.Error {
 	return nil
 }
 
-// errMore: one value was read, and there is another one behind it.
-var errMore = errors.New("more than one value")
-
-// decodeFrom reads one value and nothing else; io.EOF where there is none.
-func decodeFrom(from io.Reader, into any) error {
-	decoder := json.NewDecoder(from)
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(into); err != nil {
-		return err
-	}
-	if _, err := decoder.Token(); !errors.Is(err, io.EOF) {
-		return errMore
-	}
-	return nil
-}
-
 // undecodable says in ARM's way what the decoder said in its own.
 func undecodable(err error) *arm.Error {
 	var kind *json.UnmarshalTypeError
@@ -116,8 +179,6 @@ func undecodable(err error) *arm.Error {
 		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, kind.Field)).About(kind.Field)
 	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
 		return arm.NewError(arm.InvalidRequestContent, "Unexpected end of content. Path ''")
-	case errors.Is(err, errMore):
-		return arm.NewError(arm.InvalidRequestContent, "Additional text encountered after finished reading JSON content. Path ''")
 	}
 	return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
 }

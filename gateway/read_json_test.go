@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 )
 
@@ -15,8 +16,9 @@ func TestPlacesOfWrongMembers(t *testing.T) {
 	}
 	type model struct {
 		inner
-		Name       string `json:"name,omitempty"`
-		Properties *inner `json:"properties"`
+		Name       string   `json:"name,omitempty"`
+		Properties *inner   `json:"properties"`
+		List       []string `json:"list"`
 	}
 	const (
 		begin = "The request content was invalid and could not be deserialized: '"
@@ -30,6 +32,14 @@ func TestPlacesOfWrongMembers(t *testing.T) {
 
 		{"{\"name\":\n 1}", wrong + "name', line 2, position 2.", "name"},
 		{`{"properties":{"level":7}}`, wrong + "properties.level', line 1, position 24.", "properties.level"},
+
+		{`{"name":"a","properties":{"tags":{` + strings.Repeat(`"a":"",`, 2000) + `"a":""}}}`, "properties.tags holds 2001 members, and may hold 2000. Path 'properties.tags', line 1, position 33.", "properties.tags"},
+		{`{"list":[` + strings.Repeat(`"",`, 2000) + `""]}`, "list holds 2001 elements, and may hold 2000. Path 'list', line 1, position 8.", "list"},
+		{`{` + strings.Repeat(`"name":"",`, 100) + `"name":""}`, "The content holds 101 members, and may hold 100. Path '', line 1, position 0.", ""},
+		{` {"properties": {` + strings.Repeat(`"a":"",`, 100) + `"name":""}}`, "properties holds 101 members, and may hold 100. Path 'properties', line 1, position 16.", "properties"},
+		{``, "Unexpected end of content. Path ''", ""},
+		{`{"name":}`, "Unexpected character '}', where a value should stand. Path 'name', line 1, position 8.", ""},
+		{`{} {}`, "Unexpected character '{', where the end should stand. Path '', line 1, position 3.", ""},
 	} {
 		fault := readJSON([]byte(c.content), &model{})
 		switch {

@@ -1,10 +1,14 @@
 package gateway
 
 import (
+	"fmt"
 	"net/http"
 
 	"portico/arm"
 )
+
+// longestTypeName is the longest type of which a name is checked.
+const longestTypeName = 1024
 
 // checkResourceName tells whether a name is one of the reserved words.
 func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
@@ -20,8 +24,11 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").About(m.member)
 		}
 	}
-	if !arm.ValidResourceName(asked.Name) {
-		return arm.NewError(arm.InvalidResourceName, asked.Name).About("name")
+	if len(asked.Type) > longestTypeName {
+		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The type has %d bytes, and may have %d. Path 'type'", len(asked.Type), longestTypeName)).About("type")
+	}
+	if fault := arm.CheckResourceName(asked.Name); fault != nil {
+		return fault.About("name")
 	}
 	status := "Allowed"
 	if arm.ReservedName(asked.Name) {

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
+	"reflect"
 	"time"
 
 	"portico/arm"
@@ -28,16 +29,32 @@ const (
 
 // resourceTags is what an answer of a provider shows of a resource's tags.
 type resourceTags struct {
-	ID   string            `json:"id"`
-	Tags map[string]string `json:"tags"`
+	ID   string
+	Tags map[string]string
 	etag string
+}
+
+// countedMap is a map of texts that is counted before it is read.
+type countedMap map[string]string
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (m *countedMap) UnmarshalJSON(text []byte) error {
+	if err := fitsAt(text, reflect.TypeFor[map[string]string](), 0, "tags"); err != nil {
+		return err
+	}
+	return json.Unmarshal(text, (*map[string]string)(m))
 }
 
 // read reads it from a 200; on names the resource where the answer does not.
 func (t *resourceTags) read(answer *captured, s scope) error {
-	if err := json.Unmarshal(answer.body, t); err != nil {
+	var told struct {
+		ID   string     `json:"id"`
+		Tags countedMap `json:"tags"`
+	}
+	if err := json.Unmarshal(answer.body, &told); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, s.on.Provider.Namespace, "it is no resource: "+err.Error())
 	}
+	t.ID, t.Tags = told.ID, told.Tags
 	if !arm.EqualFold(t.ID, s.id) {
 		t.ID = s.id
 	}

@@ -1,6 +1,13 @@
 package inventory
 
-import "testing"
+import (
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"portico/arm"
+)
 
 // What a resource says of its state counts whatever is wrong with its other
 // members: taken for terminal, a resource that is being made would not be
@@ -28,5 +35,32 @@ func TestStateIsReadBesideWhatIsNoDetail(t *testing.T) {
 		if o := ReadObservation([]byte(text)); !o.Found || o.ProvisioningState != want.state {
 			t.Errorf("%s: %+v", text, o)
 		}
+	}
+}
+
+// Of details as many are read as there may be: more tags than any resource has
+// take them away, as what is of the wrong kind does, and the state stays.
+func TestDetailsAreBounded(t *testing.T) {
+	tagged := func(n int) string {
+		var tags strings.Builder
+		for i := range n {
+			fmt.Fprintf(&tags, `,"%d":""`, i)
+		}
+		return `{"id":"/a","tags":{` + strings.TrimPrefix(tags.String(), ",") + `},"properties":{"provisioningState":"Updating"}}`
+	}
+	for text, details := range map[string]bool{
+		tagged(arm.MaxTags): true, tagged(arm.MaxTags + 1): false,
+		`{"properties":{"provisioningState":"Updating"},"id":"/a",` + strings.Repeat(`"tags":{},`, 17) + `"kind":"k"}`: false,
+		`{"properties":{"provisioningState":"Updating"},"id":"/a","tags":{"a":"` + "\xff" + `"}}`:                      false,
+	} {
+		o := ReadObservation([]byte(text))
+		if o.ID != "/a" || o.ProvisioningState != "Updating" || (o.Details != nil) != details {
+			t.Errorf("%.80s: %.300v", text, o)
+		}
+	}
+	o := ReadObservation([]byte(`{"id":1,"ID":"/\u0061","kind":null,"managedBy":"\u0062","tags":{"a":"1"},"Tags":{"\u0062":"\u0063","d":null},"sku":{"x": 1}}`))
+	if d := o.Details; o.ID != "/a" || d == nil || d.Kind != "" || d.ManagedBy != "b" || string(d.SKU) != `{"x": 1}` ||
+		!maps.Equal(d.Tags, map[string]string{"a": "1", "b": "c", "d": ""}) {
+		t.Errorf("%+v %+v", o, o.Details)
 	}
 }

@@ -26,9 +26,25 @@ func Elements(text []byte, array, key string, member func(Member) error, element
 	return s.outermost('{', "an object", func() error { return s.object(member) })
 }
 
+// Array checks text, which must be one JSON array and nothing else, and calls visit
+// for each element of it in order, without a key. The error is a *[SyntaxError], or
+// what visit returned.
+func Array(text []byte, visit func(Element) error) error {
+	s := scanner{text: text}
+	return s.outermost('[', "an array", func() error {
+		return s.array(func() error {
+			begin := s.at
+			if err := s.value(); err != nil {
+				return err
+			}
+			return visit(Element{Text: s.text[begin:s.at], Offset: begin})
+		})
+	})
+}
+
 // member reads the value of a member of the outermost object.
 func (s *scanner) member(quoted []byte) error {
-	if s.element == nil || s.at >= len(s.text) || s.text[s.at] != '[' || string(unquote(quoted)) != s.of {
+	if s.element == nil || s.at >= len(s.text) || s.text[s.at] != '[' || string(s.name(quoted)) != s.of {
 		return s.value()
 	}
 	return s.array(s.handed)

@@ -9,7 +9,6 @@ package jsonscan
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"strings"
 	"unicode/utf8"
@@ -56,6 +55,7 @@ type scanner struct {
 	at    int
 	depth int
 	path  []string // filled while a fault travels outwards
+	key   []byte   // of the member at hand, where its name holds an escape
 	bad   bool     // skip has met a fault, which is looked for level by level
 
 	// Of Elements alone.
@@ -193,11 +193,11 @@ func (s *scanner) object(visit func(Member) error) error {
 			err = s.value()
 		}
 		if err != nil {
-			s.path = append(s.path, string(unquote(raw)))
+			s.path = append(s.path, s.step(raw))
 			return err
 		}
 		if visit != nil {
-			if err := visit(Member{unquote(raw), s.text[begin:s.at], begin}); err != nil {
+			if err := visit(Member{s.name(raw), s.text[begin:s.at], begin}); err != nil {
 				return err
 			}
 		}
@@ -339,17 +339,25 @@ func (s *scanner) word(word string) error {
 	return nil
 }
 
-// unquote returns what a well-formed string says, aliasing it where it holds no
-// escape.
-func unquote(quoted []byte) []byte {
+// longestStep is how much of a member's name the path to a fault shows.
+const longestStep = 256
+
+// step returns a member's name as it stands in the path to a fault.
+func (s *scanner) step(quoted []byte) string {
+	name := s.name(quoted)
+	if len(name) <= longestStep {
+		return string(name)
+	}
+	return strings.ToValidUTF8(string(name[:longestStep]), "") + "…"
+}
+
+// name returns what a member's name says. It is valid until the next one is read.
+func (s *scanner) name(quoted []byte) []byte {
 	if bytes.IndexByte(quoted, '\\') < 0 {
 		return quoted[1 : len(quoted)-1]
 	}
-	var decoded string
-	if json.Unmarshal(quoted, &decoded) != nil { // cannot be: string has checked it
-		return quoted[1 : len(quoted)-1]
-	}
-	return []byte(decoded)
+	s.key = appendText(s.key[:0], quoted)
+	return s.key
 }
 
 // Text returns what value says when it is a JSON string, and whether it is one.
@@ -358,7 +366,10 @@ func Text(value []byte) (string, bool) {
 	if len(value) < 2 || value[0] != '"' {
 		return "", false
 	}
-	return string(unquote(value)), true
+	if bytes.IndexByte(value, '\\') < 0 {
+		return string(value[1 : len(value)-1]), true
+	}
+	return string(appendText(nil, value)), true
 }
 
 // Null reports whether value is absent or the word null.

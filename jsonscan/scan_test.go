@@ -156,6 +156,56 @@ func TestElementsInOnePass(t *testing.T) {
 	}
 }
 
+func TestArrayHandsOutElements(t *testing.T) {
+	text := []byte(` [ {"a":[1]},"x" , null,[] ] `)
+	var got []string
+	if err := Array(text, func(e Element) error {
+		got = append(got, string(e.Text))
+		if !bytes.Equal(e.Text, text[e.Offset:e.Offset+len(e.Text)]) {
+			t.Errorf("%s is not at %d", e.Text, e.Offset)
+		}
+		return nil
+	}); err != nil || strings.Join(got, "|") != `{"a":[1]}|"x"|null|[]` {
+		t.Errorf("got %s, %v", strings.Join(got, "|"), err)
+	}
+	stop := errors.New("stop")
+	if err := Array([]byte(`[1,}`), func(Element) error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("got %v", err)
+	}
+	if err := Array([]byte(`{}`), nil); err == nil || !strings.Contains(err.Error(), "where an array should stand") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// What a string says is what encoding/json reads in it.
+func TestTextOfEscapes(t *testing.T) {
+	for _, quoted := range []string{
+		`""`, `"a"`, `"\\"`, `"\/\"\b\f\n\r\t"`, `"x\u0041y\u00e9\u20AC\u0000"`, `"\ud83d\ude00"`, `"\uD83D\uDE00z"`,
+		`"\ud83d"`, `"\ude00"`, `"\ud83dx"`, `"\ud83d\n"`, `"\ud83d\u0041"`, `"\ud83d\ud83d\ude00"`, `"é\u00e9\\u0041"`,
+	} {
+		var want string
+		if err := json.Unmarshal([]byte(quoted), &want); err != nil {
+			t.Fatal(err)
+		}
+		got, ok := Text([]byte(quoted))
+		if !ok || got != want {
+			t.Errorf("%s: got %q, want %q", quoted, got, want)
+		}
+		if n := textLength([]byte(quoted[1 : len(quoted)-1])); n != len(want) {
+			t.Errorf("%s: %d bytes, want %d", quoted, n, len(want))
+		}
+	}
+}
+
+// The path to a fault shows long names cut.
+func TestPathsAreShort(t *testing.T) {
+	err := Valid([]byte(`{"` + strings.Repeat("é", 1<<20) + `":x}`))
+	var fault *SyntaxError
+	if !errors.As(err, &fault) || len(fault.Path) > 300 || !strings.HasSuffix(fault.Path, "éé…") {
+		t.Errorf("got %.1000v", err)
+	}
+}
+
 // A fault at the bottom is looked for once, not once from each level.
 func TestDeepFaultsAreCheap(t *testing.T) {
 	text := []byte(strings.Repeat("[", 500) + strings.Repeat(`"",`, 1<<20) + "x")

@@ -96,11 +96,17 @@ func judgePoll(ofStatus bool, status int, text []byte) pollResult {
 	return pollUnclear
 }
 
+// longestRefusal is the longest text that is read as a refusal of a question.
+const longestRefusal = 256 << 10
+
 // misunderstood tells the refusals of a question that the provider does not know how
 // to answer: they say nothing of the operation.
 func misunderstood(text []byte) bool {
 	var envelope struct {
 		Error struct{ Code string }
+	}
+	if len(text) > longestRefusal {
+		return false
 	}
 	_ = json.Unmarshal(text, &envelope) // whatever else it is, it is no such refusal
 	return strings.Contains(strings.ToLower(envelope.Error.Code), "apiversion")

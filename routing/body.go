@@ -2,8 +2,8 @@ package routing
 
 import (
 	"bytes"
-	"encoding/json"
 	"errors"
+	"fmt"
 	"mime"
 	"net/http"
 	"strings"
@@ -20,12 +20,16 @@ type Body struct {
 	Location    string
 	HasLocation bool
 	// Tags are the top-level tags; HasTags tells whether there are any to
-	// check.
-	Tags    map[string]string
-	HasTags bool
+	// check. TagCount is how many there are: beyond [arm.MaxTags] they are counted alone.
+	Tags     map[string]string
+	HasTags  bool
+	TagCount int
 	// NullTags tells that tags are sent as null.
 	NullTags bool
 }
+
+// longestLocation bounds a location as it is written, far beyond any name of one.
+const longestLocation = 1024
 
 // ReadObject checks that content is one JSON object and reads its location and
 // tags, by a scan of the top-level members. Either of them twice, or in another
@@ -44,6 +48,10 @@ func ReadObject(content []byte) (Body, *arm.Error) {
 			seenLocation = true
 			if jsonscan.Null(value) {
 				return nil
+			}
+			if len(value) > longestLocation {
+				fault = badContent(fmt.Sprintf("The location has %d bytes, and may have %d. Path 'location'", len(value), longestLocation)).About("location")
+				return fault
 			}
 			text, ok := jsonscan.Text(value)
 			if !ok {
@@ -86,14 +94,9 @@ func ambiguous(key []byte, name string, seen bool) *arm.Error {
 }
 
 func readTags(value []byte, body *Body) *arm.Error {
-	seen := map[string]bool{}
-	var twice string
 	err := jsonscan.Object(value, func(m jsonscan.Member) error {
-		if seen[string(m.Key)] {
-			twice = string(m.Key)
-		}
-		seen[string(m.Key)] = true
-		if _, text := jsonscan.Text(m.Value); !text && !jsonscan.Null(m.Value) {
+		body.TagCount++
+		if m.Value[0] != '"' && !jsonscan.Null(m.Value) {
 			return errNoText
 		}
 		return nil
@@ -103,14 +106,27 @@ func readTags(value []byte, body *Body) *arm.Error {
 		return badContent("A tag's value is no string. Path 'tags'").About("tags")
 	case err != nil:
 		return badContent("The tags are no object. Path 'tags'").About("tags")
-	case twice != "":
-		return badContent("The tag name '" + twice + "' occurs twice. Path 'tags'").About("tags")
 	}
 	body.HasTags = true
-	if err := json.Unmarshal(value, &body.Tags); err != nil {
-		return badContent("The tags are no object of strings. Path 'tags'").About("tags")
+	if body.TagCount > arm.MaxTags {
+		return nil
 	}
-	return nil
+	body.Tags = make(map[string]string, body.TagCount)
+	return keepTags(value, body)
+}
+
+// keepTags reads tags that have been checked.
+func keepTags(value []byte, body *Body) (fault *arm.Error) {
+	_ = jsonscan.Object(value, func(m jsonscan.Member) error {
+		name := string(m.Key)
+		if _, seen := body.Tags[name]; seen {
+			fault = badContent("The tag name '" + name + "' occurs twice. Path 'tags'").About("tags")
+			return fault
+		}
+		body.Tags[name], _ = jsonscan.Text(m.Value)
+		return nil
+	})
+	return fault
 }
 
 var errNoText = errors.New("no text")

@@ -3,6 +3,7 @@ package routing
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -62,6 +63,25 @@ func TestReadObjectRefusals(t *testing.T) {
 		if fault == nil || fault.Code != arm.InvalidRequestContent || fault.Status != 400 || fault.Message != want || fault.Target != c.target {
 			t.Errorf("%s:\n got %+v\nwant %s", c.text, fault, want)
 		}
+	}
+}
+
+// Tags beyond all bounds are counted, not read, and a location of that kind is
+// refused.
+func TestReadObjectCountsFirst(t *testing.T) {
+	for n, kept := range map[int]int{3: 3, arm.MaxTags: arm.MaxTags, arm.MaxTags + 1: 0} {
+		var text strings.Builder
+		for i := range n {
+			fmt.Fprintf(&text, `,"%d":""`, i)
+		}
+		body, fault := ReadObject([]byte(`{"tags":{` + text.String()[1:] + `}}`))
+		if fault != nil || !body.HasTags || body.TagCount != n || len(body.Tags) != kept {
+			t.Errorf("%d: got %d, %d kept, %v", n, body.TagCount, len(body.Tags), fault)
+		}
+	}
+	_, fault := ReadObject([]byte(`{"location":"` + strings.Repeat("x", 1023) + `"}`))
+	if fault == nil || !strings.Contains(fault.Message, "The location has 1025 bytes, and may have 1024. Path 'location'") || fault.Target != "location" {
+		t.Errorf("got %v", fault)
 	}
 }
 

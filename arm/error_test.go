@@ -1,0 +1,22 @@
+package arm
+
+import (
+	"strings"
+	"testing"
+)
+
+// An error is not many times as long as what it refuses: long texts are shown cut,
+// wherever they stand.
+func TestErrorsShowLongTextsCut(t *testing.T) {
+	long := strings.Repeat("é<", 1<<20)
+	for _, e := range []*Error{
+		NewError(InvalidRequestContent, long), NewError(Conflict).About(long), NewError(Conflict).Saying("%s", long), NewError(Conflict).Shown(long, long),
+	} {
+		if n := len(e.Body()); n > 64<<10 || !strings.Contains(string(e.Body()), "…") {
+			t.Errorf("%d bytes: %.100s", n, e.Body())
+		}
+	}
+	if e := NewError(Conflict).Shown("Code", "a\xff"); e.Code != "Code" || e.Message != "a\uFFFD" {
+		t.Errorf("%+v", e)
+	}
+}
