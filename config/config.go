@@ -123,6 +123,8 @@ type Limits struct {
 	TagsPerResource          int
 	ResourcesPerTypeAndGroup int
 	GroupsPerSubscription    int
+	LocksPerSubscription     int
+	TagNamesPerSubscription  int // names and values that are defined ahead of their use
 }
 
 // Upstream is how providers are called.
@@ -184,6 +186,8 @@ func (k TokenKey) String() string { return "token key " + k.ID }
 type Operations struct {
 	RetryAfterMin, RetryAfterMax time.Duration
 	Records                      time.Duration // how long an operation is remembered
+	PerCaller                    int           // of one subscription that are remembered for one caller
+	Learned                      int           // of one subscription that are remembered for nobody
 }
 
 // Batch bounds what a client sends as many requests in one.
@@ -194,6 +198,10 @@ type Batch struct {
 	Memory      int64 // for the answers of one batch; at least Limits.AnswerBody
 	TotalMemory int64 // for those of all batches together; at least Memory
 	PerCaller   int   // batches beyond Immediate that one caller may have under way
+	Stored      int64 // bytes of one caller's batches in the store; at least Limits.AnswerBody
+	TotalStored int64 // those of all callers together; at least Stored
+	// AnswersKept is how long the answers of a batch can be fetched.
+	AnswersKept time.Duration
 }
 
 // GroupDelete bounds the deletion of a resource group.
@@ -264,6 +272,8 @@ func Defaults() Config {
 			TagsPerResource:          50,
 			ResourcesPerTypeAndGroup: 800,
 			GroupsPerSubscription:    980,
+			LocksPerSubscription:     5000,
+			TagNamesPerSubscription:  10000,
 		},
 		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64},
 		Health:   defaultHealth(),
@@ -294,6 +304,8 @@ func Defaults() Config {
 			RetryAfterMin: 10 * time.Second,
 			RetryAfterMax: 10 * time.Minute,
 			Records:       48 * time.Hour,
+			PerCaller:     100000,
+			Learned:       1000,
 		},
 		Batch: Batch{
 			Immediate:   20,
@@ -302,6 +314,9 @@ func Defaults() Config {
 			Memory:      64 << 20,
 			TotalMemory: 256 << 20,
 			PerCaller:   16,
+			Stored:      256 << 20,
+			TotalStored: 2 << 30,
+			AnswersKept: time.Hour,
 		},
 		GroupDelete: GroupDelete{
 			TransientBudget: 15 * time.Minute,

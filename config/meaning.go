@@ -72,6 +72,8 @@ func meanings() []meaning {
 		{path: "limits.tagsPerResource", text: "The most tags on one resource or group."},
 		{path: "limits.resourcesPerTypeAndGroup", text: "The most resources of one type in one group."},
 		{path: "limits.groupsPerSubscription", text: "The most groups in one subscription."},
+		{path: "limits.locksPerSubscription", text: "The most locks in one subscription, beside the 20 that a scope may have."},
+		{path: "limits.tagNamesPerSubscription", text: "How many names and values of tags may be defined ahead of their use in one subscription, both counted."},
 
 		{path: "upstream", text: "How providers are called."},
 		{path: "upstream.callTimeout", text: "How long a provider may take for an answer; then the client gets 504."},
@@ -114,6 +116,8 @@ func meanings() []meaning {
 		{path: "operations.retryAfterMin", text: "The least Retry-After of an operation, whatever its provider says."},
 		{path: "operations.retryAfterMax", text: "The greatest Retry-After; not less than `operations.retryAfterMin`."},
 		{path: "operations.records", text: "How long an operation is remembered; longer as long as it is polled."},
+		{path: "operations.perCaller", text: "How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and not sent, until older ones are forgotten."},
+		{path: "operations.learned", text: "How many polling URLs that reads have named, and that belong to nobody, are remembered in one subscription; the oldest give way."},
 
 		{path: "groupDelete", text: "Bounds of the deletion of a resource group."},
 		{path: "groupDelete.transientBudget", text: "For how long the passing failures of one resource (408, 429, 500) are retried."},
@@ -166,5 +170,8 @@ func meanings() []meaning {
 		{path: "batch.memory", text: "How much the answers in one batch take together. It must be at least `limits.answerBody`."},
 		{path: "batch.totalMemory", text: "How much the answers in all batches take together. It must be at least `batch.memory`."},
 		{path: "batch.perCaller", text: "How many batches that are polled one caller may have under way; then 429."},
+		{path: "batch.stored", text: "How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least `limits.answerBody`."},
+		{path: "batch.totalStored", text: "The same for all callers together. It must be at least `batch.stored`."},
+		{path: "batch.answersKept", text: "How long the answers of a polled batch can be fetched after its end. Once they were fetched they are kept for 5 more minutes at most."},
 	}
 }

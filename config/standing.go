@@ -36,6 +36,8 @@ func standings() []standing {
 		stands("limits.answerBody", func(c *Config) *int64 { return &c.Limits.AnswerBody }),
 		stands("limits.resourcesPerTypeAndGroup", func(c *Config) *int { return &c.Limits.ResourcesPerTypeAndGroup }),
 		stands("limits.groupsPerSubscription", func(c *Config) *int { return &c.Limits.GroupsPerSubscription }),
+		stands("limits.locksPerSubscription", func(c *Config) *int { return &c.Limits.LocksPerSubscription }),
+		stands("limits.tagNamesPerSubscription", func(c *Config) *int { return &c.Limits.TagNamesPerSubscription }),
 		stands("upstream.callTimeout", func(c *Config) *time.Duration { return &c.Upstream.CallTimeout }),
 		stands("upstream.readsPerEndpoint", func(c *Config) *int { return &c.Upstream.ReadsPerEndpoint }),
 		stands("index.sendWithin", func(c *Config) *time.Duration { return &c.Index.SendWithin }),
