@@ -198,7 +198,7 @@ type Batch struct {
 	Memory      int64 // for the answers of one batch; at least Limits.AnswerBody
 	TotalMemory int64 // for those of all batches together; at least Memory
 	PerCaller   int   // batches beyond Immediate that one caller may have under way
-	Stored      int64 // bytes of one caller's batches in the store; at least Limits.AnswerBody
+	Stored      int64 // bytes of one caller's batches in the store; at least RequestBody and AnswerBody of Limits together
 	TotalStored int64 // those of all callers together; at least Stored
 	// AnswersKept is how long the answers of a batch can be fetched.
 	AnswersKept time.Duration

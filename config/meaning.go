@@ -170,7 +170,7 @@ func meanings() []meaning {
 		{path: "batch.memory", text: "How much the answers in one batch take together. It must be at least `limits.answerBody`."},
 		{path: "batch.totalMemory", text: "How much the answers in all batches take together. It must be at least `batch.memory`."},
 		{path: "batch.perCaller", text: "How many batches that are polled one caller may have under way; then 429."},
-		{path: "batch.stored", text: "How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least `limits.answerBody`."},
+		{path: "batch.stored", text: "How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least `limits.requestBody` and `limits.answerBody` together."},
 		{path: "batch.totalStored", text: "The same for all callers together. It must be at least `batch.stored`."},
 		{path: "batch.answersKept", text: "How long the answers of a polled batch can be fetched after its end. Once they were fetched they are kept for 5 more minutes at most."},
 	}

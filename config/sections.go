@@ -189,8 +189,8 @@ func readBatch(root object, c *Config) {
 	set(o, "stored", &b.Stored, size())
 	set(o, "totalStored", &b.TotalStored, size())
 	set(o, "answersKept", &b.AnswersKept, positive())
-	if b.Stored < c.Limits.AnswerBody {
-		o.r.fault(o.at("stored"), "batch.stored is less than limits.answerBody: no answer would fit", "at least limits.answerBody")
+	if least := c.Limits.AnswerBody + c.Limits.RequestBody; b.Stored < least {
+		o.r.fault(o.at("stored"), "batch.stored is less than limits.requestBody and limits.answerBody together: no batch would fit", "at least both")
 	}
 	if b.TotalStored < b.Stored {
 		o.r.fault(o.at("totalStored", "stored"), "batch.totalStored is less than batch.stored: a caller could not have what it may", "at least batch.stored")

@@ -51,6 +51,7 @@ func standings() []standing {
 		stands("lists.memory", func(c *Config) *int64 { return &c.Lists.Memory }),
 		stands("lists.totalMemory", func(c *Config) *int64 { return &c.Lists.TotalMemory }),
 		stands("operations.records", func(c *Config) *time.Duration { return &c.Operations.Records }),
+		stands("operations.learned", func(c *Config) *int { return &c.Operations.Learned }),
 		stands("batch.memory", func(c *Config) *int64 { return &c.Batch.Memory }),
 		stands("batch.totalMemory", func(c *Config) *int64 { return &c.Batch.TotalMemory }),
 		stands("log.audit", func(c *Config) *string { return &c.Log.Audit }),

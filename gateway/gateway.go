@@ -74,7 +74,11 @@ type Gateway struct {
 	batched       http.Handler    // answers a request in a batch
 	batchMemory   *limits.Memory  // for the answers of batches
 	contentMemory *limits.Memory  // for the contents of requests
+	counts        *operationCounts
 	draining      *atomic.Bool
+	// current is who tells callers by the configuration that is in use now, for work
+	// that was begun by an earlier one.
+	current *atomic.Pointer[access.Authenticator]
 }
 
 // New assembles a gateway.
@@ -98,7 +102,9 @@ func New(o Options) *Gateway {
 		reload:        o.Reload,
 		batchMemory:   limits.NewMemory(o.Config.Batch.TotalMemory),
 		contentMemory: limits.NewMemory(o.Config.Limits.ContentMemory),
+		counts:        newOperationCounts(),
 		draining:      new(atomic.Bool),
+		current:       new(atomic.Pointer[access.Authenticator]),
 	}
 	if g.audit == nil {
 		g.audit = logs.Audit(o.Log)
@@ -125,7 +131,8 @@ func New(o Options) *Gateway {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
 		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, draining: g.draining,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, counts: g.counts, draining: g.draining,
+		current: g.current,
 	}
 	next.lister = g.lister.Succeed(listing(g, c, keys))
 	next.configure(c, authenticator)
@@ -136,6 +143,7 @@ func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, 
 // configure makes what depends on the configuration alone.
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
+	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)

@@ -105,6 +105,11 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if err := g.checkLocks(r.Context(), x, p); err != nil {
 		return err
 	}
+	if !x.request.Reads() {
+		if err := g.admitOperation(r.Context(), x, p.Subscription); err != nil {
+			return err
+		}
+	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked
 		switch {

@@ -74,6 +74,10 @@ func (o Options) now() func() time.Time {
 type Limits struct {
 	ResourcesPerTypeAndGroup int
 	GroupsPerSubscription    int
+	LocksPerSubscription     int
+	TagNamesPerSubscription  int // their values count as well
+	// LearnedOperations bounds those of one subscription that belong to nobody.
+	LearnedOperations int
 }
 
 // Bounds of waits inside the store.

@@ -160,6 +160,9 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
 			GroupsPerSubscription:    cfg.Limits.GroupsPerSubscription,
+			LocksPerSubscription:     cfg.Limits.LocksPerSubscription,
+			TagNamesPerSubscription:  cfg.Limits.TagNamesPerSubscription,
+			LearnedOperations:        cfg.Operations.Learned,
 		},
 		SendWithin:      cfg.Index.SendWithin,
 		CallLimit:       cfg.Upstream.CallTimeout,

@@ -12,7 +12,7 @@ import (
 func (b *bench) order(content, object, token string) inventory.Operation {
 	b.Helper()
 	o := inventory.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-	b.ok(b.BeginRequestBatch(b.ctx, []byte(content), o, 2))
+	b.ok(b.BeginRequestBatch(b.ctx, []byte(content), o, inventory.BatchLimits{Open: 2}))
 	got, err := b.Operation(b.ctx, "", token)
 	b.ok(err)
 	return got
@@ -73,7 +73,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		equal(b, got.Parts[0].Answered, true)
 		equal(b, b.answer(job, 3)+" "+b.answer(job, 0), "written read")
 
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, `{"progress":{}}`))
+		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, `{"progress":{}}`, 48*time.Hour))
 		got = b.batch(job)
 		equal(b, len(got.Content), 0)
 		equal(b, len(got.Parts), 2)
@@ -108,7 +108,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		job := b.carries("two")
 		_, err = b.BeginRequestPart(b.ctx, stale, 1)
 		b.is(err, inventory.ErrDeposed)
-		b.is(b.EndRequestBatch(b.ctx, stale, inventory.JobDone, ""), inventory.ErrDeposed)
+		b.is(b.EndRequestBatch(b.ctx, stale, inventory.JobDone, "", 48*time.Hour), inventory.ErrDeposed)
 		again, err := b.BeginRequestPart(b.ctx, job, 0)
 		b.ok(err)
 		equal(b, again, false)
@@ -122,11 +122,11 @@ func testRequestBatches(t *testing.T, database Database) {
 		job := b.carries("one")
 		b.order("{}", "ann", "2")
 		third := inventory.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
-		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, 2), inventory.ErrTooManyBatches)
+		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}), inventory.ErrTooManyBatches)
 		_, err := b.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 		b.order("{}", "bob", "4")
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, ""))
-		b.ok(b.BeginRequestBatch(b.ctx, []byte("{}"), third, 2))
+		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, "", 48*time.Hour))
+		b.ok(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}))
 	})
 }

@@ -144,7 +144,13 @@ func TestTheStoreReusesWhatBatchesLeave(t *testing.T) {
 	for round := range 10 {
 		polls := []string{}
 		for range 2 {
-			polls = append(polls, w.begin(t, alice, reads(thing, 2)))
+			within(t, "room for a batch", func() bool {
+				a := w.as(t, alice, http.MethodPost, batchPath, reads(thing, 2)).Want(t, 202, 429)
+				if a.Status == 202 {
+					polls = append(polls, strings.TrimPrefix(a.Header.Get("Location"), w.Portico.URL))
+				}
+				return a.Status == 202
+			})
 		}
 		for _, poll := range polls {
 			within(t, "expiry of a batch", func() bool {
