@@ -112,7 +112,17 @@ type Store struct {
 	// Connections bounds those of this gateway to PostgreSQL; SQLite has no use
 	// for it.
 	Connections int
+	SealKeys    []SealKey // the first seals, all open; may be empty
 }
+
+// SealKey is a key for what the store keeps sealed.
+type SealKey struct {
+	ID  string
+	Key [32]byte
+}
+
+// String names the key without showing it.
+func (k SealKey) String() string { return "seal key " + k.ID }
 
 // Limits are bounds on what clients and providers send and on what there may
 // be.

@@ -64,6 +64,11 @@ func meanings() []meaning {
 			preset: "`portico.db` for sqlite; required for postgres", allowed: "for sqlite the path of a database file, such as portico.db; " +
 				"for postgres a URL such as postgres://user@host/database, or key=value pairs"},
 		{path: "store.connections", text: "How many connections each gateway opens to PostgreSQL; a quarter of them writes. SQLite has no use for it."},
+		{path: "store.sealKeys", text: "The keys that seal the contents and answers of batches in the store: the first seals, all open. They are the same for all gateways that share it. " +
+			"To change keys add the new one last, then move it to the front, then drop the old one once `operations.records` has passed; each on all gateways.",
+			preset: "for SQLite one that is generated into a file beside the database, with `.key` added to its name; for PostgreSQL one in the database, by which whoever has a copy of that can read it"},
+		{path: "store.sealKeys.id", text: "The name of the key."},
+		{path: "store.sealKeys.key", text: "The key: `head -c 32 /dev/urandom | base64`."},
 
 		{path: "limits", text: "Bounds on what clients and providers send, and on what there may be."},
 		{path: "limits.requestBody", text: "The largest body of a request; a larger one is answered with 413."},

@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // standing is a setting that holds from the start of the gateway to its end.
 type standing struct {
@@ -31,7 +34,7 @@ func standings() []standing {
 		{"server.tls", keepTLS},
 		{"server.adminToken", keepAdminToken},
 		{"auth.mode", keepAuth},
-		stands("store", func(c *Config) *Store { return &c.Store }),
+		{"store", keepStore},
 		stands("limits.contentMemory", func(c *Config) *int64 { return &c.Limits.ContentMemory }),
 		stands("limits.answerBody", func(c *Config) *int64 { return &c.Limits.AnswerBody }),
 		stands("limits.resourcesPerTypeAndGroup", func(c *Config) *int { return &c.Limits.ResourcesPerTypeAndGroup }),
@@ -56,6 +59,12 @@ func standings() []standing {
 		stands("batch.totalMemory", func(c *Config) *int64 { return &c.Batch.TotalMemory }),
 		stands("log.audit", func(c *Config) *string { return &c.Log.Audit }),
 	}
+}
+
+func keepStore(old, next *Config) bool {
+	was, is := old.Store, next.Store
+	next.Store = was
+	return was.Driver != is.Driver || was.DSN != is.DSN || was.Connections != is.Connections || !slices.Equal(was.SealKeys, is.SealKeys)
 }
 
 // keepTLS lets the files of a certificate change, not whether there is one.
