@@ -135,6 +135,8 @@ type Limits struct {
 	GroupsPerSubscription    int
 	LocksPerSubscription     int
 	TagNamesPerSubscription  int // names and values that are defined ahead of their use
+	// TombstonesPerSubscription bounds the removed resources that are remembered.
+	TombstonesPerSubscription int
 }
 
 // Upstream is how providers are called.
@@ -276,14 +278,15 @@ func Defaults() Config {
 		Auth:     Auth{Mode: AuthNone},
 		Store:    Store{Driver: SQLite, DSN: "portico.db", Connections: 16},
 		Limits: Limits{
-			RequestBody:              4 << 20,
-			ContentMemory:            128 << 20,
-			AnswerBody:               8 << 20,
-			TagsPerResource:          50,
-			ResourcesPerTypeAndGroup: 800,
-			GroupsPerSubscription:    980,
-			LocksPerSubscription:     5000,
-			TagNamesPerSubscription:  10000,
+			RequestBody:               4 << 20,
+			ContentMemory:             128 << 20,
+			AnswerBody:                8 << 20,
+			TagsPerResource:           50,
+			ResourcesPerTypeAndGroup:  800,
+			GroupsPerSubscription:     980,
+			LocksPerSubscription:      5000,
+			TagNamesPerSubscription:   10000,
+			TombstonesPerSubscription: 200000,
 		},
 		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64},
 		Health:   defaultHealth(),

@@ -36,7 +36,7 @@ server:
 metadata: {name: Portico}
 auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db, connections: 16}
-limits: {requestBody: 4MiB, contentMemory: 128MiB, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980, locksPerSubscription: 5000, tagNamesPerSubscription: 10000}
+limits: {requestBody: 4MiB, contentMemory: 128MiB, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980, locksPerSubscription: 5000, tagNamesPerSubscription: 10000, tombstonesPerSubscription: 200000}
 upstream: {callTimeout: 60s, readsPerEndpoint: 64}
 health:
   probe: {interval: 10s, timeout: 2s, unhealthyAfter: 3, healthyAfter: 2}

@@ -79,6 +79,7 @@ func meanings() []meaning {
 		{path: "limits.groupsPerSubscription", text: "The most groups in one subscription."},
 		{path: "limits.locksPerSubscription", text: "The most locks in one subscription, beside the 20 that a scope may have."},
 		{path: "limits.tagNamesPerSubscription", text: "How many names and values of tags may be defined ahead of their use in one subscription, both counted."},
+		{path: "limits.tombstonesPerSubscription", text: "How many removed resources of one subscription are remembered at a time, each for `index.tombstones`. From then on writes of resources there are answered with 429, and not sent, until older ones are forgotten."},
 
 		{path: "upstream", text: "How providers are called."},
 		{path: "upstream.callTimeout", text: "How long a provider may take for an answer; then the client gets 504."},

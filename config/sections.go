@@ -68,7 +68,7 @@ func readMetadata(root object, m *Metadata) {
 
 func readLimits(root object, l *Limits) {
 	o := root.child("limits", "requestBody", "contentMemory", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription",
-		"locksPerSubscription", "tagNamesPerSubscription")
+		"locksPerSubscription", "tagNamesPerSubscription", "tombstonesPerSubscription")
 	set(o, "requestBody", &l.RequestBody, size())
 	set(o, "contentMemory", &l.ContentMemory, size())
 	if l.ContentMemory < l.RequestBody {
@@ -81,6 +81,7 @@ func readLimits(root object, l *Limits) {
 	set(o, "groupsPerSubscription", &l.GroupsPerSubscription, count())
 	set(o, "locksPerSubscription", &l.LocksPerSubscription, count())
 	set(o, "tagNamesPerSubscription", &l.TagNamesPerSubscription, count())
+	set(o, "tombstonesPerSubscription", &l.TombstonesPerSubscription, count())
 }
 
 func readUpstream(root object, u *Upstream, files fileReader) {

@@ -21,7 +21,7 @@ const (
 const mostCounts = 4096
 
 // operationCounts knows about how many operations are remembered for each caller
-// in each subscription. Counting anew for every write would cost more than what it
+// in each subscription, and how many removed resources of a subscription. Counting anew for every write would cost more than what it
 // saves: a count is gone by for a while, each write since then counts as one more,
 // and at the limit it is counted anew. So a caller can come beyond the limit by no
 // more than other gateways have admitted in that while, or providers have named
@@ -31,8 +31,12 @@ type operationCounts struct {
 	of map[countedCaller]*operationCount
 }
 
-// countedCaller is whose operations are counted.
-type countedCaller struct{ subscription, tenant, object string }
+// countedCaller is whose operations are counted; without a caller, and with removed
+// set, the removed resources of a subscription are.
+type countedCaller struct {
+	subscription, tenant, object string
+	removed                      bool
+}
 
 type operationCount struct {
 	mu      sync.Mutex
@@ -93,11 +97,27 @@ func (g *Gateway) roomForOperation(ctx context.Context, of countedCaller) (bool,
 // accepted is never forgotten for a limit's sake.
 func (g *Gateway) admitOperation(ctx context.Context, x *exchange, in inventory.Subscription) error {
 	principal := x.principal.In(in.TenantID)
-	room, err := g.roomForOperation(ctx, countedCaller{in.ID, principal.TenantID, principal.ObjectID})
+	room, err := g.roomForOperation(ctx, countedCaller{subscription: in.ID, tenant: principal.TenantID, object: principal.ObjectID})
 	if err != nil || room {
 		return err
 	}
 	fault := arm.NewError(arm.TooManyRequests, "as many operations of this caller are remembered in the subscription as may be; they are forgotten in time")
+	fault.RetryAfter = longestRetry
+	return fault
+}
+
+// admitRemoval refuses a write of a tracked resource where as many removed ones of
+// its subscription are remembered as may be: the write may end as one more.
+func (g *Gateway) admitRemoval(ctx context.Context, in inventory.Subscription) error {
+	limit := g.config.Limits.TombstonesPerSubscription
+	of := countedCaller{subscription: arm.Fold(in.ID), removed: true}
+	room, err := g.counts.count(of).admit(limit, func() (int, error) {
+		return g.store.CountTombstones(ctx, of.subscription, limit)
+	})
+	if err != nil || room {
+		return err
+	}
+	fault := arm.NewError(arm.TooManyRequests, "as many removed resources of the subscription are remembered as may be; they are forgotten in time")
 	fault.RetryAfter = longestRetry
 	return fault
 }
@@ -113,7 +133,7 @@ func (g *Gateway) roomForLink(ctx context.Context, x *exchange, p proxied, link 
 	if !x.request.Reads() || link.learned || p.Operation != nil && o.Token == p.Operation.Token {
 		return nil
 	}
-	room, err := g.roomForOperation(ctx, countedCaller{o.Subscription, o.TenantID, o.ObjectID})
+	room, err := g.roomForOperation(ctx, countedCaller{subscription: o.Subscription, tenant: o.TenantID, object: o.ObjectID})
 	if err == nil && !room {
 		err = errFull
 	}

@@ -118,6 +118,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		case tracked && r.Method == http.MethodGet:
 			return g.read(w, r, x, p)
 		case tracked:
+			if err := g.admitRemoval(r.Context(), p.Subscription); err != nil {
+				return err
+			}
 			return g.write(w, r, x, p)
 		}
 	}

@@ -155,4 +155,3 @@ func TestARefusedConfigurationTellsOfRemovedTokens(t *testing.T) {
 	within(t, "end of it", func() bool { return w.Portico.Metric(t, gauge) == 0 })
 	w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 401)
 }
-

@@ -240,3 +240,32 @@ func TestOperationsOfACallerAreBounded(t *testing.T) {
 	w.as(t, carol, http.MethodPost, thing+"/start"+api, `{}`).Want(t, 202)
 	w.as(t, carol, http.MethodPut, thing+api, located("westus")).Want(t, 200)
 }
+
+// Resources come and go, each under a name of its own. What is remembered of those
+// that went comes to an end.
+func TestRemovedResourcesAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Settings: "limits: {tombstonesPerSubscription: 6}\n"})
+	w.group(t, "rg")
+	removed := 0
+	for i := range 20 {
+		thing := w.thing("rg", fmt.Sprintf("t%d", i))
+		a := w.as(t, alice, http.MethodPut, thing+api, located("westus")).Want(t, 201, 429)
+		if a.Status == 429 {
+			a.WantError(t, 429, "TooManyRequests")
+			if a.Header.Get("Retry-After") == "" {
+				t.Error("no Retry-After")
+			}
+			break
+		}
+		w.as(t, alice, http.MethodDelete, thing+api, "").Want(t, 200)
+		removed++
+	}
+	if removed != 6 {
+		t.Errorf("%d resources that went are remembered", removed)
+	}
+	group := strings.Replace(w.GroupPath("rg"), ours, theirs, 1)
+	thing := strings.Replace(w.thing("rg", "one"), ours, theirs, 1)
+	w.as(t, bob, http.MethodPut, group+"?api-version=2021-04-01", located("westus")).Want(t, 201)
+	w.as(t, bob, http.MethodPut, thing+api, located("westus")).Want(t, 201)
+}
