@@ -99,7 +99,7 @@ const (
 		ON CONFLICT (subscription, scope, name) DO UPDATE SET level = excluded.level, properties = excluded.properties,
 			generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
 	countLocks    = `SELECT COUNT(*) FROM locks WHERE subscription = ? AND scope = ?`
-	countAllLocks = `SELECT COUNT(*) FROM (SELECT name FROM locks WHERE subscription = ? LIMIT ?) AS some`
+	countAllLocks = `SELECT COUNT(*) FROM (SELECT name FROM locks WHERE subscription = ? LIMIT ?) AS counted`
 	deleteLock    = `DELETE FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
 	deleteLocks   = `DELETE FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)`
 )

@@ -73,7 +73,7 @@ const (
 	learnOperation       = overwriteOperation + ` WHERE operations.until <= ?`
 	selectOperation      = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
 	selectEither         = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
-	countOfCaller        = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? LIMIT ?) AS some`
+	countOfCaller        = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? LIMIT ?) AS counted`
 	oldestOfCaller       = `SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? ORDER BY until LIMIT ?`
 	dropLearnedOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
 	endedOperations      = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`

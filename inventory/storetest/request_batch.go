@@ -116,6 +116,82 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.ok(b.EndRequestPart(b.ctx, job.ID, 0, []byte("unknown")))
 		equal(b, b.answer(job, 0), "known")
 	})
+	t.Run("bytes are counted for the caller and for all, until they are gone", func(t *testing.T) {
+		b := newBench(t, database)
+		const sealing = 28
+		limits := inventory.BatchLimits{Stored: 3000, TotalStored: 5000, Answer: 1000}
+		used := func(object string) (own, all int64) {
+			b.Helper()
+			own, all, err := b.BatchRoom(b.ctx, "t", object, limits)
+			b.ok(err)
+			return 3000 - own, 5000 - all
+		}
+		want := func(object string, own, all int64) {
+			b.Helper()
+			gotOwn, gotAll := used(object)
+			equal(b, [2]int64{gotOwn, gotAll}, [2]int64{own, all})
+		}
+		begin := func(object, token string, size int) error {
+			o := inventory.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
+			return b.BeginRequestBatch(b.ctx, make([]byte, size-sealing), o, limits)
+		}
+		want("ann", 0, 0)
+		b.ok(begin("ann", "1", 2000))
+		quota := as[*inventory.QuotaError](b, begin("ann", "2", 100)) // an answer has to fit as well
+		equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaBatches, Limit: 2000, Current: 2000})
+		b.ok(begin("bob", "3", 2000))
+		equal(b, as[*inventory.QuotaError](b, begin("eve", "4", 100)).Kind, inventory.QuotaAllBatches)
+		want("ann", 2000, 4000)
+		jobs, err := b.ClaimJobs(b.ctx, "one", 10*time.Second, 10, inventory.RequestBatchJob)
+		b.ok(err)
+		for _, job := range jobs {
+			b.ok(b.EndRequestPart(b.ctx, job.ID, 0, make([]byte, 500-sealing)))
+			b.ok(b.EndRequestPart(b.ctx, job.ID, 0, make([]byte, 700))) // the first stands
+		}
+		want("ann", 2500, 5000)
+		for _, job := range jobs {
+			b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, "", time.Hour))
+			b.ok(b.EndRequestPart(b.ctx, job.ID, 1, make([]byte, 500)))
+		}
+		want("ann", 500, 1000)
+		b.ok(b.FetchedRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
+		b.ok(b.FetchedRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
+		b.clock.Pass(6 * time.Minute)
+		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		_, all := used("ann")
+		equal(b, all, 500)
+		n, err = b.ForgetJobs(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		n, err = b.ForgetOperations(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		b.clock.Pass(time.Hour)
+		n, err = b.ForgetRequestBatches(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		want("ann", 0, 0)
+		want("bob", 0, 0)
+		_, err = b.Operation(b.ctx, "", "3")
+		b.is(err, inventory.ErrNotFound)
+	})
+	t.Run("one whose time is over before it was carried ends", func(t *testing.T) {
+		b := newBench(t, database)
+		b.order("{}", "ann", "token")
+		b.clock.Pass(49 * time.Hour)
+		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		job := b.carries("one")
+		_, err = b.RequestBatch(b.ctx, job.ID)
+		b.is(err, inventory.ErrNotFound)
+		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, "", time.Hour))
+		own, _, err := b.BatchRoom(b.ctx, "t", "ann", inventory.BatchLimits{Stored: 100})
+		b.ok(err)
+		equal(b, own, 100)
+	})
 	t.Run("a caller has a number of them under way", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "1")
