@@ -57,7 +57,7 @@ func makeSealFile(path string) error {
 	if err != nil {
 		return err
 	}
-	defer os.Remove(file.Name())
+	defer func() { _ = os.Remove(file.Name()) }() // the link stays
 	_, err = file.WriteString(base64.StdEncoding.EncodeToString(key[:]) + "\n")
 	if err := errors.Join(err, file.Sync(), file.Close()); err != nil {
 		return err
