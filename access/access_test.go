@@ -3,6 +3,7 @@ package access
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"encoding/json"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -43,20 +44,55 @@ func TestTokens(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{"", "zz", strings.Repeat("0", 62)} {
-		if _, err := NewTokens(map[string]Principal{bad: {}}, ""); err == nil {
+		if _, err := NewTokens(map[string]Principal{bad: {TenantID: "T"}}, ""); err == nil {
 			t.Errorf("%q is taken for a hash", bad)
+		}
+	}
+	for _, bad := range []Principal{{ObjectID: "O"}, {ObjectID: "O", AnyTenant: true}, {TenantID: "T", AnyTenant: true}} {
+		if _, err := NewTokens(map[string]Principal{hex.EncodeToString(sum[:]): bad}, ""); err == nil {
+			t.Errorf("%+v has a token", bad)
 		}
 	}
 }
 
 func TestVisibility(t *testing.T) {
 	anyone, _ := Anyone{}.Authenticate(nil)
-	if !anyone.CanSee("T") || anyone.In("T").TenantID != "T" {
+	if in := anyone.In("T"); !anyone.CanSee("T") || in.TenantID != "T" || in.CanSee("U") {
 		t.Error("the fixed principal belongs to every tenant")
+	}
+	nobody := Principal{ObjectID: anyone.ObjectID}
+	if nobody.CanSee("T") || nobody.CanSee("") || nobody.In("T").TenantID != "" {
+		t.Error("a principal without a tenant belongs to none")
 	}
 	p := Principal{TenantID: "t"}
 	if !p.CanSee("T") || p.CanSee("U") || p.In("U").TenantID != "t" {
 		t.Error("a principal belongs to its own tenant alone")
+	}
+}
+
+// What durable work keeps of a principal is the principal. Work of before the
+// flag goes on as whom it was begun by.
+func TestStoredPrincipal(t *testing.T) {
+	anyone, _ := Anyone{}.Authenticate(nil)
+	for _, p := range []Principal{anyone, anyone.In("T"), {TenantID: "T", ObjectID: "O", Name: "n", AppID: "a"}, {ObjectID: "O"}} {
+		text, err := json.Marshal(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var read Principal
+		if err := json.Unmarshal(text, &read); err != nil || read != p {
+			t.Errorf("%s is read as %+v, %v", text, read, err)
+		}
+	}
+	for text, sees := range map[string]bool{
+		`{"TenantID":"","ObjectID":"00000000-0000-0000-0000-00000000a110"}`: true,
+		`{"TenantID":"","ObjectID":"O"}`:                                    false,
+		`{}`:                                                                false,
+	} {
+		var read Principal
+		if err := json.Unmarshal([]byte(text), &read); err != nil || read.CanSee("T") != sees {
+			t.Errorf("%s is read as %+v, %v", text, read, err)
+		}
 	}
 }
 

@@ -32,7 +32,7 @@ const anyone = "00000000-0000-0000-0000-00000000a110"
 // Authenticate never refuses.
 func (Anyone) Authenticate(*http.Request) (Principal, *arm.Error) { return fixed(), nil }
 
-func fixed() Principal { return Principal{ObjectID: anyone, Name: "anyone@localhost"} }
+func fixed() Principal { return Principal{ObjectID: anyone, Name: "anyone@localhost", AnyTenant: true} }
 
 // Valid holds for the fixed principal alone.
 func (Anyone) Valid(p Principal) bool { return p.same(fixed()) }
@@ -56,6 +56,9 @@ func NewTokens(principals map[string]Principal, authority string) (*Tokens, erro
 		raw, err := hex.DecodeString(sum)
 		if err != nil || len(raw) != sha256.Size {
 			return nil, fmt.Errorf("%q is no SHA-256 in hexadecimal", sum)
+		}
+		if principal.TenantID == "" || principal.AnyTenant {
+			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
 		}
 		principal.Credential = credential(raw)
 		t.principals[[sha256.Size]byte(raw)] = principal

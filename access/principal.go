@@ -1,6 +1,7 @@
 package access
 
 import (
+	"encoding/json"
 	"net/http"
 
 	"portico/arm"
@@ -8,10 +9,13 @@ import (
 
 // Principal is an authenticated caller.
 type Principal struct {
-	// TenantID is the caller's tenant. It is "" for the one principal that
-	// exists without authentication: that one belongs to every tenant.
+	// TenantID is the caller's tenant. Without one, and without AnyTenant, a
+	// principal sees nothing.
 	TenantID string
 	ObjectID string
+	// AnyTenant marks the one principal that exists without authentication: it
+	// belongs to every tenant, and has no TenantID.
+	AnyTenant bool `json:",omitempty"`
 	// Name is what people know the caller by, such as a user principal name.
 	Name string
 	// AppID is the application that calls, "" for a user.
@@ -23,22 +27,33 @@ type Principal struct {
 
 // same reports whether p is who another principal is, whatever people call them.
 func (p Principal) same(other Principal) bool {
-	return arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID
+	return p.AnyTenant == other.AnyTenant && arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID
 }
 
 // CanSee reports whether a subscription of tenant exists at all for p.
 // Subscriptions of other tenants are as if they were not there.
 func (p Principal) CanSee(tenant string) bool {
-	return p.TenantID == "" || arm.EqualFold(p.TenantID, tenant)
+	return p.AnyTenant || p.TenantID != "" && arm.EqualFold(p.TenantID, tenant)
 }
 
 // In returns p as it acts in tenant: the principal of every tenant takes that
 // of the subscription it calls.
 func (p Principal) In(tenant string) Principal {
-	if p.TenantID == "" {
-		p.TenantID = tenant
+	if p.AnyTenant {
+		p.TenantID, p.AnyTenant = tenant, false
 	}
 	return p
+}
+
+// UnmarshalJSON reads a principal that durable work has kept. The one of every
+// tenant was once stored by its object id and without a tenant alone.
+func (p *Principal) UnmarshalJSON(text []byte) error {
+	type stored Principal
+	if err := json.Unmarshal(text, (*stored)(p)); err != nil {
+		return err
+	}
+	p.AnyTenant = p.AnyTenant || p.TenantID == "" && p.ObjectID == anyone
+	return nil
 }
 
 // Kind returns the type of identity as systemData names it.

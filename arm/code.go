@@ -38,7 +38,6 @@ const (
 	InvalidTagNameCharacters             Code = "InvalidTagNameCharacters"
 	InvalidTagNameLength                 Code = "InvalidTagNameLength"
 	InvalidTagValueLength                Code = "InvalidTagValueLength"
-	LinkedAuthorizationFailed            Code = "LinkedAuthorizationFailed"
 	LinkedInvalidPropertyID              Code = "LinkedInvalidPropertyId"
 	LocationNotAvailableForGroup         Code = "LocationNotAvailableForResourceGroup"
 	LocationNotAvailableForResourceType  Code = "LocationNotAvailableForResourceType"
@@ -140,8 +139,6 @@ var faults = map[Code]fault{
 		"The tag name '%s' is invalid: a tag name has 1 to 512 characters."},
 	InvalidTagValueLength: {http.StatusBadRequest,
 		"The value of the tag '%s' is invalid: a tag value has at most 256 characters."},
-	LinkedAuthorizationFailed: {http.StatusForbidden,
-		"The client '%s' with object id '%s' has permission to perform action '%s' on scope '%s'; however, it does not have permission to perform action '%s' on the linked scope(s) '%s' or the linked scope(s) are invalid."},
 	LinkedInvalidPropertyID: {http.StatusBadRequest,
 		"Property id '%s' at path '%s' is invalid. Expect fully qualified resource Id that start with '/subscriptions/{subscriptionId}' or '/providers/{resourceProviderNamespace}/'."},
 	LocationNotAvailableForGroup: {http.StatusBadRequest,

@@ -53,6 +53,9 @@ type call struct {
 	repeats bool
 }
 
+// longestRequestID bounds the ids of providers' answers that clients are told.
+const longestRequestID = 128
+
 // reply is a page that a region gave.
 type reply struct {
 	page      Page
@@ -70,6 +73,9 @@ func (c Collection) step(ctx context.Context, r region, as call) (region, reply,
 		return r, reply{}, c.unread(err)
 	}
 	got := reply{requestID: answer.Header.Get(tracing.RequestHeader)}
+	if len(got.requestID) > longestRequestID { // those of all regions go into one header
+		got.requestID = ""
+	}
 	switch {
 	case answer.Status == http.StatusNotFound && r.state == todo && unknownScope(answer.Body):
 		r.state = done

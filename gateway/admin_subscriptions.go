@@ -43,7 +43,7 @@ func adminOf(s inventory.Subscription) adminSubscription {
 }
 
 func (g *Gateway) adminList(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	all, err := g.store.Subscriptions(r.Context(), "", "", 0)
+	all, err := g.store.AllSubscriptions(r.Context(), "", 0)
 	if err != nil {
 		return 0, nil, err
 	}

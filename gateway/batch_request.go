@@ -9,7 +9,6 @@ import (
 	"strings"
 
 	"portico/arm"
-	"portico/upstream"
 )
 
 // batchContent is the content of POST /batch, whose members match without case.
@@ -189,9 +188,8 @@ func (q *batchedRequest) header(caller *batchCaller) (http.Header, *arm.Error) {
 		}
 	}
 	if bytes > batchedHeaderBytes {
-		return nil, arm.NewError(arm.InvalidRequestHeader, "*", "there is too much of it").WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+		return nil, tooManyHeaders("there is too much of it")
 	}
-	upstream.RemoveHopByHop(h)
 	for _, name := range unfit {
 		delete(h, name)
 	}

@@ -9,7 +9,9 @@ import (
 )
 
 func TestCallersAreToldApart(t *testing.T) {
-	at := func(address string) *exchange { return &exchange{client: tracing.Client{Address: netip.MustParseAddr(address)}} }
+	at := func(address string) *exchange {
+		return &exchange{client: tracing.Client{Address: netip.MustParseAddr(address)}}
+	}
 	as := func(tenant, object string) *exchange {
 		x := at("192.0.2.1")
 		x.principal = access.Principal{TenantID: tenant, ObjectID: object}

@@ -304,3 +304,23 @@ func TestSightingsThatAreOvertaken(t *testing.T) {
 	s.clock.advance(time.Millisecond)
 	s.ok(200, "GET", west+api, "")
 }
+
+// What lies in an estate by a name that Portico would not let anybody give, since
+// servers read it in several ways, is not reached by that name; it goes with its
+// group.
+func TestEstateOfUnclearNames(t *testing.T) {
+	s := newSite(t, setup{uncovered: true})
+	s.work()
+	s.group("G")
+	odd, semicolon := machinePath("G", "odd."), machinePath("G", "a;b")
+	s.at("eastus").do("PUT", odd+api, eastus, 201)
+	s.at("eastus").do("PUT", machinePath("G", "a%3Bb")+api, eastus, 201)
+	for _, method := range []string{"GET", "PUT", "DELETE"} {
+		s.want(400, "InvalidResourceName", method, odd+api, eastus)
+	}
+	s.ok(200, "GET", semicolon+api, "")
+	s.removed(groupPath("G"))
+	if left := s.at("eastus").holds(); len(left) > 0 {
+		t.Errorf("%v are left", left)
+	}
+}

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorilla/mux"
+
 	"portico/arm"
 	"portico/inventory"
 	"portico/operations"
@@ -18,12 +20,6 @@ import (
 // mostMoved is how many resources one request can move (resource reference, Move
 // Resource).
 const mostMoved = 800
-
-// What a move needs permission for, on the source and on the target.
-const (
-	moveAction  = "Microsoft.Resources/subscriptions/resourceGroups/moveResources/action"
-	groupAction = "Microsoft.Resources/subscriptions/resourceGroups/write"
-)
 
 // moveRequest is what a client sends for a move.
 type moveRequest struct {
@@ -41,6 +37,15 @@ type moving struct {
 	group     string // its name
 	resources []*routing.Request
 	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
+}
+
+// moveRoutes adds the moves of resources. The inventory judges the locks of both
+// sides, resource by resource, when it begins one.
+func (g *Gateway) moveRoutes(m *mux.Router) {
+	const group = "/subscriptions/{s}/resourcegroups/{g}"
+	for path, handler := range map[string]ownHandler{"/moveresources": g.moveResources, "/validatemoveresources": g.validateMove} {
+		m.Path(group + path).Methods(http.MethodPost).Handler(g.ownRoute(handler))
+	}
 }
 
 func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
@@ -134,7 +139,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	seen := map[string]bool{}
 	for i, id := range *sent.Resources {
 		q, fault := routing.ClassifyID(m.router.Map, http.MethodGet, id)
-		if fault != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
+		if fault != nil || q.CheckNames() != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
 			path := fmt.Sprintf("resources[%d]", i)
 			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
 		}
@@ -164,18 +169,15 @@ func groupAlone(q *routing.Request) bool {
 
 // checkTarget holds the target to what the contract asks of it: its subscription
 // is there, of the same tenant, takes writes, and lets resources lie where the
-// source's does; it is there itself.
+// source's does; it is there itself. A subscription of another tenant is answered
+// as one that does not exist: a move must not find out which there are.
 func (m *moving) checkTarget(ctx context.Context) error {
 	target, err := m.store.Subscription(ctx, m.target.ID)
 	switch {
-	case errors.Is(err, inventory.ErrNotFound), err == nil && target.State == inventory.Deleted && m.sameTenant(target):
+	case errors.Is(err, inventory.ErrNotFound), err == nil && (target.State == inventory.Deleted || !m.sameTenant(target)):
 		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
 	case err != nil:
 		return err
-	case !m.sameTenant(target):
-		principal := m.x.principal.In(m.source.Subscription.TenantID)
-		return arm.NewError(arm.LinkedAuthorizationFailed, principal.Signature(), principal.ObjectID, moveAction, m.x.request.Path.String(),
-			groupAction, m.groupID).About(m.groupID)
 	case target.State == inventory.Warned || target.State == inventory.Disabled:
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
 	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):

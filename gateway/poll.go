@@ -22,6 +22,7 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		}
 		if x.request.Type == nil { // else the path is that of a resource too, and is read for that
 			g.renew(r.Context(), x, *o)
+			g.identifyOperation(r.Context(), x, *o)
 		}
 		if o.Replays() {
 			return g.replay(w, r, x, p)
@@ -60,6 +61,18 @@ func (g *Gateway) renew(ctx context.Context, x *exchange, o inventory.Operation)
 	}
 	if err := g.store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
 		g.note(x, "a polling URL was not renewed", err)
+	}
+}
+
+// identifyOperation completes a record of a version that knew polling URLs by their
+// exact spelling alone.
+func (g *Gateway) identifyOperation(ctx context.Context, x *exchange, o inventory.Operation) {
+	identity := x.request.OperationIdentity()
+	if o.Identity != "" || identity == "" {
+		return
+	}
+	if err := g.store.IdentifyOperation(ctx, o.Subscription, o.Token, identity); err != nil {
+		g.note(x, "what operation a polling URL is of was not recorded", err)
 	}
 }
 

@@ -74,7 +74,7 @@ func lost(q *routing.Request) bool {
 // where that is nothing.
 func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
 	public, own := g.publicForm(sent, p)
-	redirect := status >= 300 && status < 400
+	redirect := redirects(status)
 	polled := operations.Polled(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.request.Reads()
 	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
@@ -84,12 +84,15 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 	}
 	switch {
 	case redirect && name == "Location" && !own:
-		return pollingLink{header: name, url: sent}, true
+		target, known := g.knownRedirect(x, sent)
+		return pollingLink{header: name, url: target}, known
 	case own && (redirect || at != nowhere || !begins && !goesOn):
 		link = pollingLink{header: name, url: public.String()}
 		if polled && at == asDeclared || (polled || leadsOn(x, p, status)) && at == asOperation {
 			link.record = g.operation(x, p, public)
-			link.learned = p.Operation == nil && x.request.Reads()
+			if link.learned = p.Operation == nil && x.request.Reads(); link.learned && x.subscription() == "" {
+				link.record = nil // it would be any tenant's
+			}
 		}
 		return link, true
 	case begins:
@@ -142,7 +145,7 @@ func (g *Gateway) servedAs(x *exchange, link *url.URL) serving {
 		}
 		return asItself
 	}
-	if !q.Pollable() || q.Class != routing.Poll && q.Provider != x.request.Provider {
+	if !q.Pollable() || q.Provider != x.request.Provider {
 		return nowhere
 	}
 	q.Class = routing.Poll
@@ -198,6 +201,9 @@ func (g *Gateway) standIn(x *exchange, p proxied, header, target string) polling
 	}
 	record := g.newOperation(x, p)
 	record.Token = routing.PollToken(path, routing.Query{})
+	if q, fault := routing.Classify(g.router.Map, http.MethodGet, path, ""); fault == nil {
+		record.Identity = q.OperationIdentity()
+	}
 	record.StandsIn, record.Target = true, target
 	return pollingLink{header: header, url: fanout.PublicLink(g.public, path, query), record: &record}
 }
@@ -226,17 +232,13 @@ func (g *Gateway) goOn(x *exchange, p proxied, header, target string) pollingLin
 // behalf; nothing of one that is not of the request's subscription, nor of the
 // one that is being polled.
 func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Operation {
-	var path arm.Path
-	if path.Parse(link.EscapedPath()) != nil || arm.Fold(path.Subscription()) != x.subscription() {
-		return nil
-	}
-	query, fault := routing.ParseQuery(link.RawQuery)
-	if fault != nil {
+	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
+	if fault != nil || arm.Fold(q.Path.Subscription()) != x.subscription() {
 		return nil
 	}
 	record := g.newOperation(x, p)
-	record.Token = routing.PollToken(path.String(), query)
-	if p.Operation != nil && record.Token == routing.PollToken(x.request.Path.String(), x.request.Query) {
+	record.Token, record.Identity = routing.PollToken(q.Path.String(), q.Query), q.OperationIdentity()
+	if p.Operation != nil && record.Token == routing.PollToken(x.request.Path.String(), x.request.Query) && p.Operation.RecordedBy(record.Token) {
 		return nil
 	}
 	return &record

@@ -20,8 +20,8 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").About(m.member)
 		}
 	}
-	if !arm.ValidResourceName(asked.Name) {
-		return arm.NewError(arm.InvalidResourceName, asked.Name).About("name")
+	if fault := arm.CheckResourceName(asked.Name); fault != nil {
+		return fault.About("name")
 	}
 	status := "Allowed"
 	if arm.ReservedName(asked.Name) {

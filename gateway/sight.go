@@ -49,7 +49,8 @@ func (g *Gateway) inquire(ctx context.Context, x *exchange, sought routing.Sough
 	}
 	if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
 		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
-		fault.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
+		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+		fault.RetryAfter = min(pause, longestRetry)
 		return answer, fault
 	}
 	return answer, nil

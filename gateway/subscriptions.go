@@ -47,7 +47,10 @@ func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *e
 	}
 	all, rest, err := source[inventory.Subscription]{
 		read: func(after string, limit int) ([]inventory.Subscription, error) {
-			return g.store.Subscriptions(r.Context(), x.principal.TenantID, after, limit)
+			if x.principal.AnyTenant {
+				return g.store.AllSubscriptions(r.Context(), after, limit)
+			}
+			return g.store.SubscriptionsOf(r.Context(), x.principal.TenantID, after, limit)
 		},
 		key:  func(s inventory.Subscription) string { return s.ID },
 		keep: func(s inventory.Subscription) bool { return s.State != inventory.Deleted },
@@ -58,16 +61,18 @@ func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *e
 	return g.answer(w, x, http.StatusOK, listOf(g, x, all, rest, func(s inventory.Subscription) any { return subscriptionOf(s) }))
 }
 
-// listTenants names the caller's tenant; without authentication, every tenant
+// listTenants names the caller's tenant; to the principal of every tenant, each
 // that has a subscription.
 func (g *Gateway) listTenants(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
-	tenants := []string{x.principal.TenantID}
-	if x.principal.TenantID == "" {
-		all, err := g.store.Subscriptions(r.Context(), "", "", 0)
+	var tenants []string
+	if x.principal.TenantID != "" {
+		tenants = append(tenants, x.principal.TenantID)
+	}
+	if x.principal.AnyTenant {
+		all, err := g.store.AllSubscriptions(r.Context(), "", 0)
 		if err != nil {
 			return err
 		}
-		tenants = nil
 		for _, s := range all {
 			tenants = append(tenants, s.TenantID)
 		}

@@ -2,9 +2,12 @@ package gateway
 
 import (
 	"fmt"
+	"net/http"
 	"strings"
 	"testing"
 
+	"portico/access"
+	"portico/arm"
 	"portico/inventory"
 )
 
@@ -81,6 +84,32 @@ func TestSubscriptionList(t *testing.T) {
 	}
 	s.want(404, "SubscriptionNotFound", "PUT", "/subscriptions/"+foreign+"/resourceGroups/g"+own, westus, "Authorization", bearer(secret))
 	s.ok(201, "PUT", "/subscriptions/"+foreign+"/resourceGroups/g"+own, westus, "Authorization", bearer(stranger))
+}
+
+// tenantless authenticates everybody as a principal without a tenant.
+type tenantless struct{ access.Anyone }
+
+func (tenantless) Authenticate(*http.Request) (access.Principal, *arm.Error) {
+	return access.Principal{ObjectID: callers[secret].ObjectID}, nil
+}
+
+// Every tenant is what a principal is marked for, and not what lacks a tenant.
+func TestPrincipalWithoutTenant(t *testing.T) {
+	s := newSite(t, setup{})
+	s.ok(201, "PUT", groupPath("g")+own, westus)
+	s.gateway.authenticator = tenantless{}
+	for _, list := range []string{"/subscriptions", "/tenants"} {
+		if got := s.ok(200, "GET", list+own, ""); got.text != `{"value":[]}` {
+			t.Errorf("%s: %s", list, got.text)
+		}
+	}
+	for _, target := range []string{inSubscription, groupPath("g"), inSubscription + "/resources"} {
+		s.want(404, "SubscriptionNotFound", "GET", target+own, "")
+	}
+	s.want(404, "SubscriptionNotFound", "PUT", groupPath("h")+own, westus)
+	if got := s.ok(200, "POST", "/batch"+own, `{"requests":[{"httpMethod":"GET","relativeUrl":"`+groupPath("g")+own+`"}]}`); !strings.Contains(got.text, "SubscriptionNotFound") {
+		t.Error(got.text)
+	}
 }
 
 func TestTenants(t *testing.T) {

@@ -28,7 +28,7 @@ type Census struct {
 // come to its end. What changes meanwhile is counted or not.
 func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err error) {
 	if !c.inside {
-		next, err := s.Subscriptions(ctx, "", c.subscription, 1)
+		next, err := s.AllSubscriptions(ctx, c.subscription, 1)
 		if err != nil || len(next) == 0 {
 			return err == nil, err
 		}

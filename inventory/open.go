@@ -210,7 +210,7 @@ func (s *Store) abandon() error {
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
-	if _, err := s.Subscriptions(ctx, "", "", 1); err != nil {
+	if _, err := s.AllSubscriptions(ctx, "", 1); err != nil {
 		return err
 	}
 	return s.writer.do(ctx, flushed, subject{}, func(*tx) error { return nil })

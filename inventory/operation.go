@@ -16,7 +16,10 @@ type Operation struct {
 	Subscription string // empty: of a call of the tenant
 	// Token is the hex SHA-256 of the folded path, '?' and the raw query. Where
 	// somebody else was given the URL before, it is stored as one of both.
-	Token      string
+	Token string
+	// Identity is one for all URLs of the operation, however they are spelled; empty
+	// where the URL is that of something else too.
+	Identity   string
 	Resource   string // key of the resource that the operation works on, or empty
 	Method     string // of the request that began it
 	Namespace  string
@@ -41,10 +44,11 @@ type Operation struct {
 // BelongsTo tells whether a caller may poll the operation: who began it, or anybody
 // where that is not known.
 func (o *Operation) BelongsTo(tenant, object string) bool {
-	return o.anybodys() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
+	return o.UnknownOwner() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
 }
 
-func (o *Operation) anybodys() bool { return o.TenantID == "" && o.ObjectID == "" }
+// UnknownOwner reports whether it is not known who began the operation.
+func (o *Operation) UnknownOwner() bool { return o.TenantID == "" && o.ObjectID == "" }
 
 // sharedToken is the token of the record that somebody has of a URL which somebody
 // else was given before: several may have begun what a provider takes for one
@@ -54,25 +58,35 @@ func sharedToken(token, tenant, object string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// RecordedBy reports whether the record is of the very URL with a token, and not of
+// another spelling of it.
+func (o *Operation) RecordedBy(token string) bool {
+	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
+}
+
 // Replays tells that not the URL itself is asked for.
 func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
 
 const (
-	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in`
+	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in, identity`
 
-	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+	overwriteOperation = `INSERT INTO operations (` + operationColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, token) DO UPDATE
 		SET resource = excluded.resource, method = excluded.method, namespace = excluded.namespace,
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
-			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in`
+			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in, identity = excluded.identity`
 	// What is somebody else's is not taken over while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
-	renewOperation       = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
-	learnOperation       = overwriteOperation + ` WHERE operations.until <= ?`
-	selectOperation      = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
-	selectEither         = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
+	renewOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
+	identifyOperation = `UPDATE operations SET identity = ? WHERE subscription = ? AND token = ? AND identity = ''`
+	learnOperation    = overwriteOperation + ` WHERE operations.until <= ?`
+	selectOperation   = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token = ? AND until > ?`
+	selectEither      = `SELECT ` + operationColumns + ` FROM operations WHERE subscription = ? AND token IN (?, ?) AND until > ?`
+	// The first record of the next owner of an operation.
+	nextOwner = `SELECT ` + operationColumns + ` FROM operations
+		WHERE subscription = ? AND identity = ? AND (tenant, object) > (?, ?) AND until > ? ORDER BY tenant, object LIMIT 1`
 	countOfCaller        = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? LIMIT ?) AS counted`
 	oldestOfCaller       = `SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? ORDER BY until LIMIT ?`
 	dropLearnedOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
@@ -94,13 +108,21 @@ func (s *Store) RenewOperation(ctx context.Context, sub, token string, until tim
 	})
 }
 
+// IdentifyOperation tells which operation a polling URL is of, where that was not
+// recorded with it: by a version that knew URLs by their exact spelling alone.
+func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity string) error {
+	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
+		return t.later(identifyOperation, identity, arm.Fold(sub), token)
+	})
+}
+
 // LearnOperation remembers a polling URL that an answer named without beginning
 // its operation. What is known of it stays as it is: whose it is above all. So
 // many are kept of a subscription that are nobody's; the oldest give way.
 func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
 	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), func(t *tx) error {
 		n, err := t.exec(learnOperation, append(o.columns(t), micros(t.now))...)
-		if err != nil || n == 0 || !o.anybodys() {
+		if err != nil || n == 0 || !o.UnknownOwner() {
 			return err
 		}
 		return dropLearned(t, arm.Fold(o.Subscription), s.options.Limits.LearnedOperations)
@@ -141,7 +163,7 @@ func (s *Store) CountOperations(ctx context.Context, sub, tenant, object string,
 
 func (o Operation) put(t *tx) error {
 	put, err := t.exec(putOperation, append(o.columns(t), micros(t.now))...)
-	if err != nil || put > 0 || o.anybodys() {
+	if err != nil || put > 0 || o.UnknownOwner() {
 		return err
 	}
 	o.Token = sharedToken(o.Token, o.TenantID, o.ObjectID)
@@ -156,7 +178,7 @@ func (o Operation) columns(t *tx) []any {
 	return []any{
 		arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
 		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until),
-		o.Origin, o.Target, flag(o.StandsIn),
+		o.Origin, o.Target, flag(o.StandsIn), o.Identity,
 	}
 }
 
@@ -177,7 +199,7 @@ func scanOperation(scan scanner) (Operation, error) {
 		created, until int64
 	)
 	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
-		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn)
+		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn, &o.Identity)
 	copy(o.Follow[:], follow)
 	o.Created, o.Until = moment(created), moment(until)
 	return o, err
@@ -194,7 +216,7 @@ func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object stri
 		return Operation{}, ErrNotFound
 	}
 	for _, o := range known {
-		if !o.anybodys() && o.BelongsTo(tenant, object) && o.Token == token {
+		if !o.UnknownOwner() && o.BelongsTo(tenant, object) && o.Token == token {
 			return o, nil
 		}
 	}
@@ -204,6 +226,26 @@ func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object stri
 		}
 	}
 	return known[0], nil
+}
+
+// OperationOwned looks for an operation by what is one for all its URLs. others
+// reports whether somebody else than the caller is known to have begun it; where
+// nobody else is, own is a record of the caller's, or ErrNotFound.
+func (s *Store) OperationOwned(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
+	err = ErrNotFound
+	last := Operation{} // what is of unknown owner comes before all others
+	for {
+		next, failure := scanOperation(s.read(ctx).one(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID, micros(s.dialect.now())))
+		switch {
+		case errors.Is(failure, sql.ErrNoRows):
+			return own, false, err
+		case failure != nil:
+			return Operation{}, false, failure
+		case !next.BelongsTo(tenant, object):
+			return Operation{}, true, nil
+		}
+		own, last, err = next, next, nil
+	}
 }
 
 // ForgetOperations deletes at most limit expired records and returns how many

@@ -122,7 +122,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	var wait sync.WaitGroup
 	for i := range 40 {
 		wait.Go(func() {
-			_, err := s.Subscriptions(t.Context(), "", "", 0)
+			_, err := s.AllSubscriptions(t.Context(), "", 0)
 			if err := errors.Join(err, s.Cover(t.Context(), fmt.Sprint(i), "t", "westus", time.Now())); err != nil {
 				t.Error(err)
 			}

@@ -62,7 +62,7 @@ const subscriptionsAtOnce = 500
 
 func (s *Store) eachSubscription(ctx context.Context, visit func(Subscription) error) error {
 	for after := ""; ; {
-		page, err := s.Subscriptions(ctx, "", after, subscriptionsAtOnce)
+		page, err := s.AllSubscriptions(ctx, after, subscriptionsAtOnce)
 		if err != nil {
 			return err
 		}

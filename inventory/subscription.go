@@ -292,15 +292,16 @@ func loadSubscription(from source, statement, id string) (Subscription, error) {
 	return found, err
 }
 
-// Subscriptions lists the subscriptions of a tenant, or of all when tenant is
-// empty, whose IDs follow after, in the order of their IDs; a limit of 0 means
-// all.
-func (s *Store) Subscriptions(ctx context.Context, tenant, after string, limit int) ([]Subscription, error) {
-	after = arm.Fold(after)
-	if tenant == "" {
-		return collect(s.read(ctx), scanSubscription, listSubscriptions, after, atMost(limit))
-	}
-	return collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), after, atMost(limit))
+// SubscriptionsOf lists the subscriptions of a tenant whose IDs follow after, in
+// the order of their IDs; a limit of 0 means all.
+func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit int) ([]Subscription, error) {
+	return collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), atMost(limit))
+}
+
+// AllSubscriptions lists the subscriptions of every tenant as SubscriptionsOf does
+// those of one.
+func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
+	return collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), atMost(limit))
 }
 
 // atMost is the LIMIT for a caller's limit, where 0 means none.

@@ -19,7 +19,7 @@ type round struct {
 
 func (r *round) visit(ctx context.Context, store *inventory.Store, each func(inventory.Subscription) error) error {
 	for !r.ended {
-		page, err := store.Subscriptions(ctx, "", r.after, subscriptionsAtOnce)
+		page, err := store.AllSubscriptions(ctx, r.after, subscriptionsAtOnce)
 		if err != nil {
 			return err
 		}

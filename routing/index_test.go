@@ -165,6 +165,23 @@ func (m *memory) Regions(_ context.Context, subscription, group, typeKey string)
 	return slices.Sorted(maps.Keys(regions)), nil
 }
 
+func (m *memory) OperationOwned(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {
+	if m.failing == "OperationOwned" {
+		return own, false, errDown
+	}
+	err = inventory.ErrNotFound
+	for _, o := range m.operations {
+		switch {
+		case identity == "" || o.Identity != identity || o.UnknownOwner():
+		case !o.BelongsTo(tenant, object):
+			return inventory.Operation{}, true, nil
+		default:
+			own, err = o, nil
+		}
+	}
+	return own, false, err
+}
+
 func (m *memory) OperationOf(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

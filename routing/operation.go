@@ -43,24 +43,79 @@ func (rt *Router) FindOperation(ctx context.Context, r *Request, p access.Princi
 	return d.Operation != nil, err
 }
 
-// record finds the operation that was recorded by the request's URL. Its path may
-// be that of a resource of the map too: the record counts for who began the
-// operation, and to all others the path is what it was.
+// record finds the operation that the request's URL is of. Its path may be that of
+// a resource of the map too: the record counts for who began the operation, and to
+// all others the path is what it was. Any other path of an operation exists for who
+// began it alone, also by methods that are no poll.
 func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
-	if !r.Pollable() {
+	p = p.In(d.Subscription.TenantID)
+	if r.Pollable() {
+		if err := rt.recordedURL(ctx, r, p, d); err != nil {
+			return err
+		}
+	}
+	known := d.Operation
+	switch {
+	case known != nil && (!known.UnknownOwner() || r.Type != nil):
+		r.Class = Poll
+		return nil
+	case r.operationID() == "" && !r.Pollable(), r.Type != nil, r.Provider == nil:
 		return nil
 	}
-	p = p.In(d.Subscription.TenantID)
+	own, err := rt.ownOperation(ctx, r, p, d.Subscription.ID)
+	if err != nil {
+		return err
+	}
+	switch {
+	case known != nil:
+		r.Class = Poll
+	case own != nil && r.Class == Poll:
+		d.Operation = own
+	case d.Subscription.ID == "" && r.operationID() != "":
+		return r.Unroutable() // there is no right to read at the tenant level
+	}
+	return nil
+}
+
+// recordedURL finds the operation that was recorded by the request's URL as it is
+// spelled.
+func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
 	record, err := rt.Index.OperationOf(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil
 	case err != nil:
 		return err
-	}
-	if r.Type != nil && (!record.BelongsTo(p.TenantID, p.ObjectID) || arm.EqualFold(record.Origin, r.Path.Escaped())) {
+	case r.Type != nil && (!record.BelongsTo(p.TenantID, p.ObjectID) || arm.EqualFold(record.Origin, r.Path.Escaped())):
+		return nil
+	case record.UnknownOwner() && d.Subscription.ID == "": // of any tenant
 		return nil
 	}
-	r.Class, d.Operation = Poll, &record
+	d.Operation = &record
 	return nil
+}
+
+// ownOperation finds the caller's operation that the request's URL is of, however
+// that is spelled; nil where there is none that serves the request. One that
+// somebody else began does not exist, also where the caller began another whose URL
+// differs in the query alone.
+func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Principal, subscription string) (*inventory.Operation, error) {
+	scopes := []string{subscription}
+	if subscription != "" && r.operationID() != "" {
+		scopes = append(scopes, "") // the provider may take it for one of the tenant
+	}
+	var own *inventory.Operation
+	for _, scope := range scopes {
+		record, others, err := rt.Index.OperationOwned(ctx, scope, r.OperationIdentity(), p.TenantID, p.ObjectID)
+		switch {
+		case errors.Is(err, inventory.ErrNotFound):
+		case err != nil:
+			return nil, err
+		case others:
+			return nil, r.Unroutable()
+		case scope == subscription && !record.Replays() && (r.Location == "" || r.Location == record.Region):
+			own = &record
+		}
+	}
+	return own, nil
 }

@@ -1,6 +1,7 @@
 package routing
 
 import (
+	"strings"
 	"testing"
 
 	"portico/arm"
@@ -82,6 +83,53 @@ func TestQueryWithout(t *testing.T) {
 	} {
 		if rest := (Query{Raw: c.raw}).Without(c.name); rest != c.rest {
 			t.Errorf("%q without %s: got %q, want %q", c.raw, c.name, rest, c.rest)
+		}
+	}
+}
+
+func TestOperationIdentity(t *testing.T) {
+	identity := func(method, path string) string {
+		t.Helper()
+		r, fault := Classify(sample(t), method, path, "t=1")
+		if fault != nil {
+			t.Fatal(path, fault)
+		}
+		return r.OperationIdentity()
+	}
+	located := sub + compute + "/locations/westus/"
+	base := identity("GET", located+"operationResults/o")
+	for _, same := range []string{
+		located + "OPERATIONSTATUSES/O", located + "operationsStatus/o", located + "operations/o", located + "azureAsyncOperations/o", located + "operationResults/o/result",
+		located + "operationResults/o/pages/2", located + "%6FperationResults/%6F/", sub + compute + "/locations/West%20US/operationResults/o", compute + "/locations/eastus/operationResults/o",
+		sub + compute + "/operationResults/o", vms + "/west/operationResults/o", vms + "/west/agents/a/operations/o", strings.ToUpper(located) + "operationResults/o", located + "operationResults/o;v=1", located + "operationResults/%20o%20",
+	} {
+		if identity("GET", same) != base {
+			t.Errorf("%s: another identity", same)
+		}
+	}
+	for _, other := range []string{
+		located + "operationResults/p", located + "jobs/o", located + "usages", sub + guard + "/operationResults/o", sub + compute + "/operationResults",
+		vms + "/west/agents", vms + "/o", vms + "/operations", located + "o/operationResults", sub + compute + "/locations/operations/o",
+	} {
+		if identity("GET", other) == base {
+			t.Errorf("%s: the same identity", other)
+		}
+	}
+	for _, method := range []string{"DELETE", "HEAD", "PUT"} {
+		if identity(method, located+"operations/o") != base {
+			t.Errorf("%s: another identity", method)
+		}
+	}
+	if identity("POST", located+"operations/o/cancel") != base {
+		t.Error("an action on the operation has another identity")
+	}
+	jobs := identity("GET", located+"jobs/o/result")
+	if jobs != identity("GET", sub+compute+"/locations/West%20US/JOBS/O/result") || jobs == identity("GET", located+"jobs/o") || jobs == identity("GET", located+"jobs/p/result") {
+		t.Error("a path of no usual name is not known by itself")
+	}
+	for _, path := range []string{vms + "/west", vms, sub + guard + "/guards/g", sub, rg} {
+		if got := identity("GET", path); got != "" {
+			t.Errorf("%s: identity %s, though it is a resource's", path, got)
 		}
 	}
 }

@@ -23,6 +23,9 @@ type Index interface {
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
 	// OperationOf is what was recorded of a polling URL, for a caller.
 	OperationOf(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
+	// OperationOwned is what is known of an operation by its identity: whether
+	// somebody else than the caller began it, or else a record of the caller's.
+	OperationOwned(ctx context.Context, subscription, identity, tenant, object string) (own inventory.Operation, others bool, err error)
 	// Contested is Resource, and whether a DELETE that may have ended the
 	// resource is open.
 	Contested(ctx context.Context, subscription, key string) (row inventory.Resource, contested bool, err error)
@@ -441,7 +444,8 @@ func (s *resolution) extension(t *regions.ResourceType) error {
 
 // poll serves the result of an operation: from the endpoint that was recorded
 // when its URL was issued, from the location that the path names, from where
-// the resource above it lies, else from the global endpoint.
+// the resource above it lies, else from the global endpoint. Without a record it is
+// of a subscription that the caller sees.
 func (s *resolution) poll() error {
 	if s.d.Operation != nil {
 		return s.recorded(*s.d.Operation)

@@ -383,8 +383,14 @@ func TestPolls(t *testing.T) {
 		{"GET", vms + "/east" + guard + "/guards/g/operationResults/x", "", globalGuard},
 		{"GET", rg + compute + "/nothings/n/operationResults/x", "", globalCompute},
 		{"GET", sub + compute + "/operationResults/x", "", globalCompute},
-		{"GET", compute + "/operationResults/x", "", globalCompute},
-		{"GET", lonely + "/operationResults/x", "", "400 NoRegisteredProviderFound"},
+		{"GET", sub + lonely + "/operationResults/x", "", "400 NoRegisteredProviderFound"},
+
+		// At the tenant level nobody has a right to read.
+		{"GET", compute + "/operationResults/x", "", "404 HttpResourceNotFound"},
+		{"GET", lonely + "/operationResults/x", "", "404 HttpResourceNotFound"},
+		{"GET", compute + "/locations/westus/operationResults/x", "", "404 HttpResourceNotFound"},
+		{"GET", compute + "/locations/westus/operationResults/x/result", "", "404 HttpResourceNotFound"},
+		{"GET", compute + "/locations/westus/usages/x", "", westCompute},
 	})
 	d, err := resolve(t, index, "GET", vms+"/gone/operationResults/o?t=1", "")
 	if err != nil || d.Operation == nil || d.Operation.Region != "eastus" {
@@ -475,6 +481,63 @@ func TestPollsOfAnySpelling(t *testing.T) {
 	}
 }
 
+// Another spelling of an operation's URL serves who began it, by the record where the
+// path says nothing else, and nobody else, by any method.
+func TestPollsByIdentity(t *testing.T) {
+	index := newMemory()
+	record := func(target, object string, o inventory.Operation) {
+		path, query, _ := strings.Cut(target, "?")
+		r, fault := Classify(sample(t), "GET", path, query)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		o.Namespace, o.Region, o.Identity = "contoso.compute", "eastus", r.OperationIdentity()
+		if object != "" {
+			o.TenantID, o.ObjectID = tenant, object
+		}
+		index.operations[PollToken(path, r.Query)] = o
+	}
+	located := compute + "/locations/eastus/operationResults/"
+	record(sub+located+"o?t=1", "ann", inventory.Operation{})
+	record(sub+located+"stood-in", "ann", inventory.Operation{StandsIn: true})
+	record(sub+located+"learned?t=1", "", inventory.Operation{})
+	record(located+"learned?t=1", "", inventory.Operation{})
+	record(sub+located+"both?t=1", "ann", inventory.Operation{})
+	record(sub+located+"both?t=2", "bob", inventory.Operation{})
+	record(sub+located+"both?t=3", "", inventory.Operation{})
+	for _, c := range []struct{ method, target, ann, bob string }{
+		{"GET", sub + located + "o?t=2", eastCompute, ""},
+		{"GET", sub + compute + "/operationStatuses/o", eastCompute, ""},
+		{"GET", sub + compute + "/locations/westus/operations/o", westCompute, ""}, // as the path says
+		{"GET", sub + compute + "/locations/eastus/azureAsyncOperations/o", eastCompute, ""},
+		{"HEAD", sub + compute + "/locations/eastus/operations/o", eastCompute, ""},
+		{"DELETE", sub + compute + "/locations/westus/operations/o", westCompute, ""},
+		{"POST", sub + compute + "/locations/eastus/operations/o/cancel", eastCompute, ""},
+		{"GET", sub + compute + "/operationResults/stood-in", globalCompute, ""},
+		{"GET", located + "learned?t=1", "", ""},
+		{"GET", sub + located + "learned?t=1", eastCompute, eastCompute},
+		{"GET", sub + located + "learned?t=2", eastCompute, eastCompute},
+		{"GET", sub + located + "both?t=4", "", ""},
+		{"GET", sub + located + "both?t=3", "", ""},
+		{"GET", sub + located + "both?t=1", eastCompute, eastCompute}, // whose it is, is told with the record
+	} {
+		for object, want := range map[string]string{"ann": c.ann, "bob": c.bob} {
+			path, query, _ := strings.Cut(c.target, "?")
+			r, fault := Classify(sample(t), c.method, path, query)
+			if fault != nil {
+				t.Fatal(fault)
+			}
+			d, err := (&Router{Map: sample(t), Index: index}).Resolve(t.Context(), r, access.Principal{TenantID: tenant, ObjectID: object}, Body{})
+			if want == "" {
+				want = "404 HttpResourceNotFound"
+			}
+			if got := told(d, err); got != want {
+				t.Errorf("%s %s by %s: %s, want %s", c.method, c.target, object, got, want)
+			}
+		}
+	}
+}
+
 // A store that is down is never taken for an absence.
 func TestIndexFailures(t *testing.T) {
 	for failing, c := range map[string]route{
@@ -485,6 +548,8 @@ func TestIndexFailures(t *testing.T) {
 		"Resource":     {"DELETE", vms + "/west", "", ""},
 		"Regions":      {"GET", vms, "", ""},
 		"Operation":    {"GET", vms + "/west/operationResults/o", "", ""},
+
+		"OperationOwned": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},
 	} {
 		index := newMemory()
 		index.failing = failing

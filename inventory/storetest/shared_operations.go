@@ -70,3 +70,72 @@ func testSharedOperations(t *testing.T, database Database) {
 	wants("first", "second", "westus")
 	wants("third", "third", "northeurope")
 }
+
+// testOwnedOperations: however a URL of an operation is spelled, it is known who
+// began it, and whether nobody else did.
+func testOwnedOperations(t *testing.T, database Database) {
+	b := newBench(t, database)
+	record := func(token, identity, tenant, object string, kept time.Duration) {
+		b.Helper()
+		b.ok(b.RecordOperation(b.ctx, inventory.Operation{Subscription: Sub, Token: token, Identity: identity, Method: "PUT", Namespace: "Contoso.Compute",
+			TenantID: tenant, ObjectID: object, Created: b.clock.Now(), Until: b.clock.Now().Add(kept)}))
+	}
+	wants := func(sub, identity, object, token string, others bool) {
+		b.Helper()
+		own, found, err := b.OperationOwned(b.ctx, sub, identity, "T", object)
+		if token == "" && !others {
+			b.is(err, inventory.ErrNotFound)
+		} else {
+			b.ok(err)
+		}
+		equal(b, own.Token, token)
+		equal(b, found, others)
+	}
+	wants(Sub, "i", "ann", "", false)
+	record("nobodys", "i", "", "", time.Hour)
+	wants(Sub, "i", "ann", "", false)
+	record("anns", "i", "t", "ann", 2*time.Hour)
+	record("anns-too", "j", "t", "ann", 2*time.Hour)
+	wants(Sub, "i", "ann", "anns", false)
+	wants(Sub, "i", "bob", "", true)
+	wants(Sub, "k", "bob", "", false)
+	wants("", "i", "bob", "", false)
+	got, _, err := b.OperationOwned(b.ctx, Sub, "i", "t", "ann")
+	b.ok(err)
+	equal(b, got.Identity, "i")
+	equal(b, got.RecordedBy("anns"), true)
+	equal(b, got.RecordedBy("nobodys"), false)
+
+	// Others who have begun one are others, whoever comes first.
+	for _, other := range []string{"bob", "abe"} {
+		record(other, "i", "t", other, time.Hour)
+		wants(Sub, "i", "ann", "", true)
+		wants(Sub, "i", other, "", true)
+		b.clock.Pass(time.Hour) // what has expired counts no longer
+		wants(Sub, "i", other, "", other == "bob")
+		record("anns", "i", "t", "ann", 2*time.Hour)
+		wants(Sub, "i", "ann", "anns", false)
+		b.clock.Pass(time.Hour)
+	}
+	record("abroad", "i", "u", "ann", time.Hour)
+	wants(Sub, "i", "ann", "", true)
+
+	// What was recorded without an identity is given one, once.
+	record("old", "", "t", "ann", time.Hour)
+	wants(Sub, "o", "bob", "", false)
+	for _, identity := range []string{"o", "p"} {
+		b.ok(b.IdentifyOperation(b.ctx, Sub, "old", identity))
+		wants(Sub, "o", "ann", "old", false)
+		wants(Sub, "o", "bob", "", true)
+		wants(Sub, "p", "bob", "", false)
+	}
+
+	// Of a shared URL, each has a record, and neither is alone.
+	record("shared", "s", "t", "ann", time.Hour)
+	record("shared", "s", "t", "bob", time.Hour)
+	wants(Sub, "s", "ann", "", true)
+	wants(Sub, "s", "bob", "", true)
+	shared, err := b.OperationOf(b.ctx, Sub, "shared", "t", "bob")
+	b.ok(err)
+	equal(b, shared.RecordedBy("shared"), true)
+}

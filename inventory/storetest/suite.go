@@ -42,6 +42,7 @@ func Run(t *testing.T, database Database) {
 		{"Operations", testOperations},
 		{"SharedOperations", testSharedOperations},
 		{"LearnedOperations", testLearnedOperations},
+		{"OwnedOperations", testOwnedOperations},
 		{"Resources", testResources},
 		{"Selection", testSelection},
 		{"Writes", testWrites},

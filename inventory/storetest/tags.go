@@ -31,7 +31,7 @@ func testTags(t *testing.T, database Database) {
 		stored, err := b.Subscription(b.ctx, Sub)
 		b.ok(err)
 		equal(b, maps.Equal(stored.Tags, want), true)
-		all, err := b.Subscriptions(b.ctx, "t", "", 0)
+		all, err := b.SubscriptionsOf(b.ctx, "t", "", 0)
 		b.ok(err)
 		equal(b, maps.Equal(all[0].Tags, want), true)
 		_, err = b.EditSubscriptionTags(b.ctx, "none", inventory.Put, set(nil))

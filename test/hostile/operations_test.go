@@ -1,0 +1,271 @@
+package hostile
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// at is the URL of a target on the provider's endpoint of a region.
+func (w world) at(region, target string) string { return w.provider.urls[region] + target }
+
+// answer is a provider's answer with headers.
+func answer(status int, body string, header ...string) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		for i := 0; i < len(header); i += 2 {
+			w.Header().Set(header[i], header[i+1])
+		}
+		w.Header().Set("Content-Type", "application/json")
+		w.WriteHeader(status)
+		_, _ = io.WriteString(w, body)
+	}
+}
+
+// begins has an action of the provider answer with an operation of a region,
+// that somebody then begins. It returns what the client is told to poll.
+func (w world) begins(t *testing.T, who harness.Token, action, region, poll string) string {
+	t.Helper()
+	path, _, _ := strings.Cut(action, "?")
+	w.provider.on(http.MethodPost, path, answer(202, "", "Location", w.at(region, poll)))
+	location := w.as(t, who, http.MethodPost, action, "{}").Want(t, 202).Header.Get("Location")
+	for _, prefix := range []string{"https://", "http://"} {
+		if rest, absolute := strings.CutPrefix(location, prefix); absolute {
+			_, location, _ = strings.Cut(rest, "/")
+			location = "/" + location
+		}
+	}
+	return location
+}
+
+// hidden asserts that a poll is answered with 404, or with 400 where it names what can
+// be no name, and does not reach the provider.
+func (w world) hidden(t *testing.T, who harness.Token, method, target string) {
+	t.Helper()
+	w.provider.forget()
+	want := http.StatusNotFound
+	if strings.Contains(target, "%20?") {
+		want = http.StatusBadRequest
+	}
+	if got := w.as(t, who, method, target, ""); got.Status != want {
+		t.Errorf("%s %s by %s: status %d: %s", method, target, who.Name, got.Status, got.Body)
+	}
+	if seen := w.provider.received(); len(seen) > 0 {
+		t.Errorf("%s %s by %s reached the provider as %s", method, target, who.Name, seen[0].target)
+	}
+}
+
+// polled asserts that a poll reaches the provider as it was sent.
+func (w world) polled(t *testing.T, who harness.Token, target string) {
+	t.Helper()
+	w.provider.forget()
+	w.as(t, who, http.MethodGet, target, "").Want(t, 200)
+	if seen := w.provider.received(); len(seen) != 1 || seen[0].target != target {
+		t.Errorf("GET %s by %s reached the provider as %+v", target, who.Name, seen)
+	}
+}
+
+// spellings are further URLs by which the operation o of a region might be asked
+// for. Exact is its own.
+func spellings(scope, exact string) []string {
+	const provider = "/providers/Evil.Test"
+	located := scope + provider + "/locations/westus/"
+	return []string{
+		exact + "&x=1", exact + "&t=", located + "operationResults/o-1" + api, located + "operationResults/o-1",
+		located + "OPERATIONRESULTS/O-1" + api + "&t=Sig", located + "operationResults/o-1;v=1" + api, located + "operationResults/o-1%20" + api, located + "%6fperationResults/o%2D1" + api,
+		located + "operationStatuses/o-1" + api, located + "operationsStatus/o-1" + api + "&t=Sig", located + "operations/o-1" + api,
+		located + "azureAsyncOperations/o-1" + api, located + "operationResults/o-1/result" + api,
+		strings.Replace(exact, "/westus/", "/west%20us/", 1), strings.Replace(exact, "/westus/", "/West%20US/", 1),
+		strings.Replace(exact, "/westus/", "/eastus/", 1), scope + provider + "/operationResults/o-1" + api,
+		strings.Replace(exact, "Evil.Test", "EVIL.TEST", 1) + "&", strings.Replace(exact, "/o-1?", "/o-1//?", 1),
+		strings.Replace(exact, "t=Sig", "t=sig", 1), strings.Replace(exact, "&t=Sig", "", 1),
+	}
+}
+
+// Whatever spelling an operation is asked for by, it exists for who began it alone.
+// The one who did is forwarded with the very URL.
+func TestOperationIsNotPolledByAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.on("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	w.provider.on("", "O-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	w.provider.on("", "o%2D1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+
+	scope := "/subscriptions/" + ours
+	exact := scope + "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
+	if link := w.begins(t, alice, thing+"/act"+api, "westus", exact); link != exact {
+		t.Fatalf("the client is told to poll %s", link)
+	}
+	w.polled(t, alice, exact)
+	w.hidden(t, carol, http.MethodGet, exact)
+	for _, other := range append(spellings(scope, exact), thing+"/operationStatuses/o-1"+api) {
+		w.hidden(t, carol, http.MethodGet, other)
+		w.hidden(t, bob, http.MethodGet, other)
+	}
+	for _, method := range []string{"HEAD", "DELETE", "PUT", "PATCH"} {
+		w.hidden(t, carol, method, scope+"/providers/Evil.Test/locations/westus/operations/o-1"+api)
+	}
+	w.hidden(t, carol, http.MethodPost, scope+"/providers/Evil.Test/locations/westus/operations/o-1/cancel"+api)
+	w.hidden(t, carol, http.MethodGet, strings.Replace(exact, scope, "", 1))
+	for _, mine := range []string{exact, exact + "&x=1", strings.Replace(exact, "Results", "Statuses", 1)} {
+		w.polled(t, alice, mine)
+	}
+}
+
+// A tenant-level operation is guarded across tenants too.
+func TestTenantOperationIsNotPolledByAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.provider.on("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
+	exact := "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
+	if link := w.begins(t, alice, "/providers/Evil.Test/act"+api, "global", exact); link != exact {
+		t.Fatalf("the client is told to poll %s", link)
+	}
+	w.polled(t, alice, exact)
+	for _, who := range []harness.Token{carol, bob} {
+		w.hidden(t, who, http.MethodGet, exact)
+		for _, other := range spellings("", exact) {
+			w.hidden(t, who, http.MethodGet, other)
+		}
+	}
+	w.hidden(t, carol, http.MethodGet, "/subscriptions/"+ours+exact)
+	w.hidden(t, bob, http.MethodGet, "/subscriptions/"+theirs+exact)
+}
+
+// Polls of what Portico has no record of need the right to read in the
+// subscription; at the tenant level there are none.
+func TestUnknownOperationIsOfItsTenant(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.on(http.MethodGet, "unknown", answer(200, `{"status":"InProgress"}`))
+	tail := "/providers/Evil.Test/locations/westus/operationStatuses/unknown" + api
+	w.polled(t, carol, "/subscriptions/"+ours+tail)
+	w.hidden(t, bob, http.MethodGet, "/subscriptions/"+ours+tail)
+	for _, who := range []harness.Token{alice, bob} {
+		w.hidden(t, who, http.MethodGet, tail)
+		w.hidden(t, who, http.MethodGet, "/providers/Evil.Test/operationResults/unknown")
+		w.hidden(t, who, http.MethodGet, "/providers/Evil.Test/locations/westus/operationResults/unknown/result"+api)
+	}
+	// Nor is what a read has named anybody's but the tenant's.
+	learned := "/subscriptions/" + ours + strings.Replace(tail, "unknown", "learned", 1)
+	w.provider.on(http.MethodGet, "learned", answer(200, `{"status":"InProgress"}`))
+	w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", learned)))
+	w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
+	w.polled(t, carol, learned)
+	w.polled(t, alice, learned)
+	w.hidden(t, bob, http.MethodGet, learned)
+}
+
+// A read that names an operation of somebody else by another URL gives nobody a
+// right to it.
+func TestReadLearnsNoOperationOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.on(http.MethodGet, "o-1", answer(200, `{"status":"InProgress"}`))
+	exact := "/subscriptions/" + ours + "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
+	w.begins(t, alice, thing+"/act"+api, "westus", exact)
+	for i, other := range []string{exact + "&x=1", strings.Replace(exact, "Results", "Statuses", 1)} {
+		w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus","n":%d}`, thing, i), "Azure-AsyncOperation", w.at("westus", other)))
+		w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
+		w.hidden(t, carol, http.MethodGet, other)
+		w.polled(t, alice, other)
+	}
+}
+
+// Two operations whose URLs differ in their query alone are of those who began
+// them, and any other query is nobody's.
+func TestOperationsThatDifferInTheirQuery(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	poll := "/subscriptions/" + ours + "/providers/Evil.Test/locations/westus/operationResults/shared" + api
+	w.provider.on(http.MethodGet, "shared", answer(200, `{"status":"InProgress"}`))
+	w.begins(t, alice, thing+"/act"+api, "westus", poll+"&t=1")
+	w.begins(t, carol, thing+"/act"+api, "westus", poll+"&t=2")
+	w.polled(t, alice, poll+"&t=1")
+	w.polled(t, carol, poll+"&t=2")
+	for _, query := range []string{"&t=1", "&t=1&x=1", "&x=1&t=1", "&T=1", ""} {
+		w.hidden(t, carol, http.MethodGet, poll+query)
+	}
+	for _, query := range []string{"&t=2", "&t=2&x=1", ""} {
+		w.hidden(t, alice, http.MethodGet, poll+query)
+	}
+}
+
+// A provider names operations of its own namespace and of the subscription that it
+// was asked in. What else it names is stood in for, and changes nobody's operation.
+func TestProviderTakesNoOperationOfAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing, machine := w.thing("rg", "one"), w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
+	w.put(t, thing)
+	w.put(t, machine)
+	w.provider.on(http.MethodGet, "/o-1", answer(200, `{"status":"InProgress"}`))
+	located := "/providers/Contoso.Compute/locations/westus/operationStatuses/o-1" + api
+	victim := "/subscriptions/" + ours + located
+	if link := w.begins(t, carol, machine+"/start"+api, "westus", victim); link != victim {
+		t.Fatalf("the client is told to poll %s", link)
+	}
+	for _, named := range []string{
+		victim, strings.Replace(victim, "operationStatuses", "operations", 1), victim + "&x=1", "/subscriptions/" + theirs + located, located,
+		"/subscriptions/" + theirs + "/providers/Evil.Test/locations/westus/operationStatuses/o-1" + api, "/providers/Evil.Test/operationStatuses/o-1" + api,
+	} {
+		link := w.begins(t, alice, thing+"/act"+api, "westus", named)
+		if !strings.HasPrefix(link, "/subscriptions/"+ours+"/providers/Evil.Test/locations/westus/operationresults/") || strings.Contains(link, "o-1") {
+			t.Errorf("%s: the client is told to poll %s", named, link)
+		}
+		w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", named)))
+		w.as(t, alice, http.MethodGet, thing+api, "").Want(t, 200)
+		w.hidden(t, alice, http.MethodGet, victim)
+	}
+	w.polled(t, carol, victim)
+}
+
+// An operation of Portico's own, a delete of a group or a batch, exists for who began
+// it alone, too: to others it is as one that never was.
+func TestOwnOperationIsNotPolledByAnother(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	group := w.group(t, "rg")
+	w.put(t, w.thing("rg", "one"))
+	w.provider.on(http.MethodDelete, "/one", answer(429, "{}", "Retry-After", "60")) // so that the delete goes on
+	const version = "?api-version=2021-04-01"
+	job := operationID(w.as(t, alice, http.MethodDelete, group+version, "").Want(t, 202))
+	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants`+version+`"},`, 25), ",")
+	batch := operationID(w.as(t, alice, http.MethodPost, "/batch"+version, `{"requests":[`+parts+`]}`).Want(t, 202))
+	mine := "/subscriptions/" + ours
+	w.as(t, alice, http.MethodGet, mine+"/operationresults/"+job+version, "").Want(t, 202)
+	w.as(t, alice, http.MethodGet, mine+"/operationStatuses/"+job+version, "").Want(t, 200)
+	w.as(t, alice, http.MethodGet, "/operationresults/"+batch+version, "").Want(t, 200, 202)
+	for _, target := range []string{
+		mine + "/operationresults/{it}", mine + "/operationStatuses/{it}", mine + "/OPERATIONRESULTS/{it}/", "/operationresults/{it}", "/operationStatuses/{it}",
+		mine + "/providers/Evil.Test/locations/westus/operationResults/{it}", mine + "/resourceGroups/rg/operationresults/{it}",
+	} {
+		for _, id := range []string{job, batch} {
+			for _, who := range []harness.Token{carol, bob} {
+				for _, query := range []string{version, version + "&x=1"} {
+					got := seen(w.as(t, who, http.MethodGet, strings.Replace(target, "{it}", id, 1)+query, ""), id)
+					want := seen(w.as(t, who, http.MethodGet, strings.Replace(target, "{it}", absentID, 1)+query, ""), absentID)
+					if got != want {
+						t.Errorf("%s by %s: %s\nof no operation: %s", target, who.Name, got, want)
+					}
+				}
+			}
+		}
+	}
+}
