@@ -104,3 +104,55 @@ func TestStamp(t *testing.T) {
 		t.Errorf("%v", h)
 	}
 }
+
+// A principal is as valid as the credential by which it came, and no longer.
+func TestValid(t *testing.T) {
+	hash := func(token string) string {
+		sum := sha256.Sum256([]byte(token))
+		return hex.EncodeToString(sum[:])
+	}
+	ann := Principal{TenantID: "T", ObjectID: "O", AppID: "A", Name: "ann"}
+	of := func(principals map[string]Principal) *Tokens {
+		tokens, err := NewTokens(principals, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return tokens
+	}
+	came := func(tokens *Tokens, token string) Principal {
+		r := httptest.NewRequest(http.MethodGet, "/", nil)
+		r.Header.Set("Authorization", "Bearer "+token)
+		p, fault := tokens.Authenticate(r)
+		if fault != nil {
+			t.Fatal(fault)
+		}
+		return p
+	}
+	both := of(map[string]Principal{hash("one"): ann, hash("two"): ann})
+	one, two := came(both, "one"), came(both, "two")
+	if one.Credential == "" || one.Credential == two.Credential || strings.Contains(hash("one"), one.Credential) {
+		t.Errorf("%q, %q", one.Credential, two.Credential)
+	}
+	renamed, other := ann, ann
+	renamed.Name, other.ObjectID = "Ann", "P"
+	second := of(map[string]Principal{hash("two"): renamed})
+	for _, c := range []struct {
+		name string
+		by   Authenticator
+		p    Principal
+		want bool
+	}{
+		{"both tokens, the first", both, one, true},
+		{"both tokens, no token is known", both, ann, true},
+		{"the first was removed", second, one, false},
+		{"the second stays, under another name", second, two, true},
+		{"the token is somebody else's now", of(map[string]Principal{hash("two"): other}), two, false},
+		{"nobody needs a token any more", Anyone{}, one, false},
+		{"nobody needs a token", Anyone{}, fixed(), true},
+		{"everybody needs one now", both, fixed(), false},
+	} {
+		if got := c.by.Valid(c.p); got != c.want {
+			t.Errorf("%s: %v", c.name, got)
+		}
+	}
+}

@@ -14,6 +14,10 @@ import (
 // challenge goes out with it.
 type Authenticator interface {
 	Authenticate(*http.Request) (Principal, *arm.Error)
+	// Valid reports whether a principal that was authenticated at some time, maybe
+	// by another configuration, would still be: by the same credential, where that
+	// is known.
+	Valid(Principal) bool
 	// Challenge is the value of WWW-Authenticate that accompanies a refusal.
 	Challenge(refusal *arm.Error) string
 }
@@ -26,9 +30,12 @@ type Anyone struct{}
 const anyone = "00000000-0000-0000-0000-00000000a110"
 
 // Authenticate never refuses.
-func (Anyone) Authenticate(*http.Request) (Principal, *arm.Error) {
-	return Principal{ObjectID: anyone, Name: "anyone@localhost", AnyTenant: true}, nil
-}
+func (Anyone) Authenticate(*http.Request) (Principal, *arm.Error) { return fixed(), nil }
+
+func fixed() Principal { return Principal{ObjectID: anyone, Name: "anyone@localhost", AnyTenant: true} }
+
+// Valid holds for the fixed principal alone.
+func (Anyone) Valid(p Principal) bool { return p.same(fixed()) }
 
 // Challenge is never asked for.
 func (Anyone) Challenge(*arm.Error) string { return "" }
@@ -53,6 +60,7 @@ func NewTokens(principals map[string]Principal, authority string) (*Tokens, erro
 		if principal.TenantID == "" || principal.AnyTenant {
 			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
 		}
+		principal.Credential = credential(raw)
 		t.principals[[sha256.Size]byte(raw)] = principal
 	}
 	return t, nil
@@ -73,6 +81,22 @@ func (t *Tokens) Authenticate(r *http.Request) (Principal, *arm.Error) {
 		return Principal{}, arm.NewError(arm.InvalidAuthenticationToken)
 	}
 	return principal, nil
+}
+
+// credential names a token by its hash, from which nobody learns that hash.
+func credential(sum []byte) string {
+	name := sha256.Sum256(append([]byte("credential "), sum...))
+	return hex.EncodeToString(name[:16])
+}
+
+// Valid looks for a token of the principal.
+func (t *Tokens) Valid(p Principal) bool {
+	for _, known := range t.principals {
+		if known.same(p) && (p.Credential == "" || p.Credential == known.Credential) {
+			return true
+		}
+	}
+	return false
 }
 
 // Challenge names the authority and the fault, as ARM does.

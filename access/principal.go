@@ -20,6 +20,14 @@ type Principal struct {
 	Name string
 	// AppID is the application that calls, "" for a user.
 	AppID string
+	// Credential tells apart the credentials of one principal, and nothing else of
+	// them. It is "" where there are none, or it is not known by which one p came.
+	Credential string `json:",omitempty"`
+}
+
+// same reports whether p is who another principal is, whatever people call them.
+func (p Principal) same(other Principal) bool {
+	return p.AnyTenant == other.AnyTenant && arm.EqualFold(p.TenantID, other.TenantID) && p.ObjectID == other.ObjectID && p.AppID == other.AppID
 }
 
 // CanSee reports whether a subscription of tenant exists at all for p.

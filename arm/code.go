@@ -80,6 +80,7 @@ const (
 	TagCountExceeded                     Code = "TagCountExceeded"
 	TagNameInUse                         Code = "TagNameInUse"
 	TagNameNotFound                      Code = "TagNameNotFound"
+	TagQuotaExceeded                     Code = "TagQuotaExceeded"
 	TagsNotSupported                     Code = "TagsNotSupported"
 	TagValueInUse                        Code = "TagValueInUse"
 	TooManyRequests                      Code = "TooManyRequests"
@@ -203,9 +204,11 @@ var faults = map[Code]fault{
 		"The subscription cannot be unregistered from namespace '%s' while it holds resources of it. Please delete them first."},
 	UnsupportedMediaType: {http.StatusUnsupportedMediaType,
 		"The content media type '%s' is not supported. Only 'application/json' is supported."},
-	TagNameInUse:              {http.StatusConflict, "The tag name '%s' cannot be deleted: %s."},
-	TagValueInUse:             {http.StatusConflict, "The value '%s' of the tag name '%s' cannot be deleted: it is in use."},
-	TagNameNotFound:           {http.StatusNotFound, "The tag name '%s' could not be found."},
+	TagNameInUse:    {http.StatusConflict, "The tag name '%s' cannot be deleted: %s."},
+	TagValueInUse:   {http.StatusConflict, "The value '%s' of the tag name '%s' cannot be deleted: it is in use."},
+	TagNameNotFound: {http.StatusNotFound, "The tag name '%s' could not be found."},
+	TagQuotaExceeded: {http.StatusConflict,
+		"Defining the tag '%s' would exceed the quota of '%d' tag names and values per subscription. The current count is '%d', please delete some of them before defining a new one."},
 	TagsNotSupported:          {http.StatusBadRequest, "The resource type '%s' does not support tags."},
 	ReservedTagName:           {http.StatusBadRequest, "The tag name '%s' is invalid: the prefix '%s' is reserved."},
 	RequestDisallowedByPolicy: {http.StatusForbidden, "Resource '%s' was disallowed by policy. Reasons: '%s'."},

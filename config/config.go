@@ -128,7 +128,17 @@ type Store struct {
 	// Connections bounds those of this gateway to PostgreSQL; SQLite has no use
 	// for it.
 	Connections int
+	SealKeys    []SealKey // the first seals, all open; may be empty
 }
+
+// SealKey is a key for what the store keeps sealed.
+type SealKey struct {
+	ID  string
+	Key [32]byte
+}
+
+// String names the key without showing it.
+func (k SealKey) String() string { return "seal key " + k.ID }
 
 // Limits are bounds on what clients and providers send and on what there may
 // be.
@@ -142,6 +152,10 @@ type Limits struct {
 	TagsPerResource          int
 	ResourcesPerTypeAndGroup int
 	GroupsPerSubscription    int
+	LocksPerSubscription     int
+	TagNamesPerSubscription  int // names and values that are defined ahead of their use
+	// TombstonesPerSubscription bounds the removed resources that are remembered.
+	TombstonesPerSubscription int
 }
 
 // ShareOf is what one caller may hold of a budget, at least 1.
@@ -209,6 +223,8 @@ func (k TokenKey) String() string { return "token key " + k.ID }
 type Operations struct {
 	RetryAfterMin, RetryAfterMax time.Duration
 	Records                      time.Duration // how long an operation is remembered
+	PerCaller                    int           // of one subscription that are remembered for one caller
+	Learned                      int           // of one subscription that are remembered for nobody
 }
 
 // Batch bounds what a client sends as many requests in one.
@@ -219,6 +235,10 @@ type Batch struct {
 	Memory      int64 // for the answers of one batch; at least Limits.AnswerBody
 	TotalMemory int64 // for those of all batches together; at least Memory
 	PerCaller   int   // batches beyond Immediate that one caller may have under way
+	Stored      int64 // bytes of one caller's batches in the store; at least RequestBody and AnswerBody of Limits together
+	TotalStored int64 // those of all callers together; at least Stored
+	// AnswersKept is how long the answers of a batch can be fetched.
+	AnswersKept time.Duration
 }
 
 // GroupDelete bounds the deletion of a resource group.
@@ -289,13 +309,16 @@ func Defaults() Config {
 		Auth:     Auth{Mode: AuthNone},
 		Store:    Store{Driver: SQLite, DSN: "portico.db", Connections: 16},
 		Limits: Limits{
-			RequestBody:              4 << 20,
-			ContentMemory:            128 << 20,
-			CallerShare:              0.25,
-			AnswerBody:               8 << 20,
-			TagsPerResource:          50,
-			ResourcesPerTypeAndGroup: 800,
-			GroupsPerSubscription:    980,
+			RequestBody:               4 << 20,
+			ContentMemory:             128 << 20,
+			CallerShare:               0.25,
+			AnswerBody:                8 << 20,
+			TagsPerResource:           50,
+			ResourcesPerTypeAndGroup:  800,
+			GroupsPerSubscription:     980,
+			LocksPerSubscription:      5000,
+			TagNamesPerSubscription:   10000,
+			TombstonesPerSubscription: 200000,
 		},
 		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64, CallsPerEndpoint: 512},
 		Health:   defaultHealth(),
@@ -326,6 +349,8 @@ func Defaults() Config {
 			RetryAfterMin: 10 * time.Second,
 			RetryAfterMax: 10 * time.Minute,
 			Records:       48 * time.Hour,
+			PerCaller:     100000,
+			Learned:       1000,
 		},
 		Batch: Batch{
 			Immediate:   20,
@@ -334,6 +359,9 @@ func Defaults() Config {
 			Memory:      64 << 20,
 			TotalMemory: 256 << 20,
 			PerCaller:   16,
+			Stored:      256 << 20,
+			TotalStored: 2 << 30,
+			AnswersKept: time.Hour,
 		},
 		GroupDelete: GroupDelete{
 			TransientBudget: 15 * time.Minute,

@@ -36,7 +36,7 @@ server:
 metadata: {name: Portico}
 auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db, connections: 16}
-limits: {requestBody: 4MiB, contentMemory: 128MiB, callerShare: 25%, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980}
+limits: {requestBody: 4MiB, contentMemory: 128MiB, callerShare: 25%, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980, locksPerSubscription: 5000, tagNamesPerSubscription: 10000, tombstonesPerSubscription: 200000}
 upstream: {callTimeout: 60s, readsPerEndpoint: 64, callsPerEndpoint: 512}
 health:
   probe: {interval: 10s, timeout: 2s, unhealthyAfter: 3, healthyAfter: 2}
@@ -46,8 +46,8 @@ health:
 index: {sendWithin: 5s, callMargin: 10s, lateWriteWindow: 5m, tombstones: 24h, askTimeout: 2s, cacheTTL: 60s, cacheEntries: 262144, lostAfter: 1m, followLimit: 24h, followRecheck: 1h, versionFallback: 24h, pollFloor: 1s, sweepInterval: 6h, endpointAbsence: 1h}
 jobs: {lease: 10s}
 lists: {memory: 32MiB, totalMemory: 256MiB, onRegionFailure: fail, tokenLifetime: 1h}
-operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h}
-batch: {immediate: 20, requests: 500, atOnce: 8, memory: 64MiB, totalMemory: 256MiB, perCaller: 16}
+operations: {retryAfterMin: 10s, retryAfterMax: 600s, records: 48h, perCaller: 100000, learned: 1000}
+batch: {immediate: 20, requests: 500, atOnce: 8, memory: 64MiB, totalMemory: 256MiB, perCaller: 16, stored: 256MiB, totalStored: 2GiB, answersKept: 1h}
 groupDelete: {transientBudget: 15m, limit: 60m, perEndpoint: 8, perJob: 64}
 log: {audit: stderr, slow: 1s, oneIn: {}}
 regions: [{name: westus, displayName: westus}]

@@ -76,6 +76,11 @@ func meanings() []meaning {
 			preset: "`portico.db` for sqlite; required for postgres", allowed: "for sqlite the path of a database file, such as portico.db; " +
 				"for postgres a URL such as postgres://user@host/database, or key=value pairs"},
 		{path: "store.connections", text: "How many connections each gateway opens to PostgreSQL; a quarter of them writes. SQLite has no use for it."},
+		{path: "store.sealKeys", text: "The keys that seal the contents and answers of batches in the store: the first seals, all open. They are the same for all gateways that share it. " +
+			"To change keys add the new one last, then move it to the front, then drop the old one once `operations.records` has passed; each on all gateways.",
+			preset: "for SQLite one that is generated into a file beside the database, with `.key` added to its name; for PostgreSQL one in the database, by which whoever has a copy of that can read it"},
+		{path: "store.sealKeys.id", text: "The name of the key."},
+		{path: "store.sealKeys.key", text: "The key: `head -c 32 /dev/urandom | base64`."},
 
 		{path: "limits", text: "Bounds on what clients and providers send, and on what there may be."},
 		{path: "limits.requestBody", text: "The largest body of a request; a larger one is answered with 413. What a body holds is counted before it is read, so that it takes little more memory than its size."},
@@ -85,6 +90,9 @@ func meanings() []meaning {
 		{path: "limits.tagsPerResource", text: "The most tags on one resource or group."},
 		{path: "limits.resourcesPerTypeAndGroup", text: "The most resources of one type in one group."},
 		{path: "limits.groupsPerSubscription", text: "The most groups in one subscription."},
+		{path: "limits.locksPerSubscription", text: "The most locks in one subscription, beside the 20 that a scope may have."},
+		{path: "limits.tagNamesPerSubscription", text: "How many names and values of tags may be defined ahead of their use in one subscription, both counted."},
+		{path: "limits.tombstonesPerSubscription", text: "How many removed resources of one subscription are remembered at a time, each for `index.tombstones`. From then on writes of resources there are answered with 429, and not sent, until older ones are forgotten."},
 
 		{path: "upstream", text: "How providers are called."},
 		{path: "upstream.callTimeout", text: "How long a provider may take for an answer; then the client gets 504."},
@@ -128,6 +136,8 @@ func meanings() []meaning {
 		{path: "operations.retryAfterMin", text: "The least Retry-After of an operation, whatever its provider says."},
 		{path: "operations.retryAfterMax", text: "The greatest Retry-After; not less than `operations.retryAfterMin`."},
 		{path: "operations.records", text: "How long an operation is remembered; longer as long as it is polled."},
+		{path: "operations.perCaller", text: "How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and not sent, until older ones are forgotten."},
+		{path: "operations.learned", text: "How many polling URLs that reads have named, and that belong to nobody, are remembered in one subscription; the oldest give way."},
 
 		{path: "groupDelete", text: "Bounds of the deletion of a resource group."},
 		{path: "groupDelete.transientBudget", text: "For how long the passing failures of one resource (408, 429, 500) are retried."},
@@ -180,5 +190,8 @@ func meanings() []meaning {
 		{path: "batch.memory", text: "How much the answers in one batch take together. It must be at least `limits.answerBody`."},
 		{path: "batch.totalMemory", text: "How much the answers in all batches take together. It must be at least `batch.memory`."},
 		{path: "batch.perCaller", text: "How many batches that are polled one caller may have under way; then 429."},
+		{path: "batch.stored", text: "How many bytes the store keeps for one caller's polled batches, contents and answers together; then 429. It must be at least `limits.requestBody` and `limits.answerBody` together."},
+		{path: "batch.totalStored", text: "The same for all callers together. It must be at least `batch.stored`."},
+		{path: "batch.answersKept", text: "How long the answers of a polled batch can be fetched after its end. Once they were fetched they are kept for 5 more minutes at most."},
 	}
 }

@@ -68,7 +68,8 @@ func readMetadata(root object, m *Metadata) {
 }
 
 func readLimits(root object, l *Limits) {
-	o := root.child("limits", "requestBody", "contentMemory", "callerShare", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription")
+	o := root.child("limits", "requestBody", "contentMemory", "callerShare", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription",
+		"locksPerSubscription", "tagNamesPerSubscription", "tombstonesPerSubscription")
 	set(o, "requestBody", &l.RequestBody, size())
 	set(o, "contentMemory", &l.ContentMemory, size())
 	set(o, "callerShare", &l.CallerShare, part())
@@ -82,6 +83,9 @@ func readLimits(root object, l *Limits) {
 	set(o, "tagsPerResource", &l.TagsPerResource, countTo(arm.MaxTags))
 	set(o, "resourcesPerTypeAndGroup", &l.ResourcesPerTypeAndGroup, count())
 	set(o, "groupsPerSubscription", &l.GroupsPerSubscription, count())
+	set(o, "locksPerSubscription", &l.LocksPerSubscription, count())
+	set(o, "tagNamesPerSubscription", &l.TagNamesPerSubscription, count())
+	set(o, "tombstonesPerSubscription", &l.TombstonesPerSubscription, count())
 }
 
 func readUpstream(root object, u *Upstream, files fileReader) {
@@ -151,10 +155,12 @@ func readLists(root object, c *Config) {
 }
 
 func readOperations(root object, p *Operations) {
-	o := root.child("operations", "retryAfterMin", "retryAfterMax", "records")
+	o := root.child("operations", "retryAfterMin", "retryAfterMax", "records", "perCaller", "learned")
 	set(o, "retryAfterMin", &p.RetryAfterMin, seconds())
 	set(o, "retryAfterMax", &p.RetryAfterMax, seconds())
 	set(o, "records", &p.Records, positive())
+	set(o, "perCaller", &p.PerCaller, count())
+	set(o, "learned", &p.Learned, count())
 	if p.RetryAfterMin > p.RetryAfterMax {
 		o.r.fault(o.at("retryAfterMin", "retryAfterMax"), "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
 			"retryAfterMin at most retryAfterMax")
@@ -181,13 +187,22 @@ func readLog(root object, l *Log) {
 
 func readBatch(root object, c *Config) {
 	b := &c.Batch
-	o := root.child("batch", "immediate", "requests", "atOnce", "memory", "totalMemory", "perCaller")
+	o := root.child("batch", "immediate", "requests", "atOnce", "memory", "totalMemory", "perCaller", "stored", "totalStored", "answersKept")
 	set(o, "immediate", &b.Immediate, count())
 	set(o, "requests", &b.Requests, count())
 	set(o, "atOnce", &b.AtOnce, count())
 	set(o, "memory", &b.Memory, size())
 	set(o, "totalMemory", &b.TotalMemory, size())
 	set(o, "perCaller", &b.PerCaller, count())
+	set(o, "stored", &b.Stored, size())
+	set(o, "totalStored", &b.TotalStored, size())
+	set(o, "answersKept", &b.AnswersKept, positive())
+	if least := c.Limits.AnswerBody + c.Limits.RequestBody; b.Stored < least {
+		o.r.fault(o.at("stored"), "batch.stored is less than limits.requestBody and limits.answerBody together: no batch would fit", "at least both")
+	}
+	if b.TotalStored < b.Stored {
+		o.r.fault(o.at("totalStored", "stored"), "batch.totalStored is less than batch.stored: a caller could not have what it may", "at least batch.stored")
+	}
 	if b.Memory < c.Limits.AnswerBody {
 		o.r.fault(o.at("memory"), "batch.memory is less than limits.answerBody: no answer would fit", "at least limits.answerBody")
 	}

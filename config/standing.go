@@ -1,6 +1,9 @@
 package config
 
-import "time"
+import (
+	"slices"
+	"time"
+)
 
 // standing is a setting that holds from the start of the gateway to its end.
 type standing struct {
@@ -32,12 +35,14 @@ func standings() []standing {
 		stands("server.connections", func(c *Config) *Connections { return &c.Server.Connections }),
 		{"server.adminToken", keepAdminToken},
 		{"auth.mode", keepAuth},
-		stands("store", func(c *Config) *Store { return &c.Store }),
+		{"store", keepStore},
 		stands("limits.contentMemory", func(c *Config) *int64 { return &c.Limits.ContentMemory }),
 		stands("limits.callerShare", func(c *Config) *float64 { return &c.Limits.CallerShare }),
 		stands("limits.answerBody", func(c *Config) *int64 { return &c.Limits.AnswerBody }),
 		stands("limits.resourcesPerTypeAndGroup", func(c *Config) *int { return &c.Limits.ResourcesPerTypeAndGroup }),
 		stands("limits.groupsPerSubscription", func(c *Config) *int { return &c.Limits.GroupsPerSubscription }),
+		stands("limits.locksPerSubscription", func(c *Config) *int { return &c.Limits.LocksPerSubscription }),
+		stands("limits.tagNamesPerSubscription", func(c *Config) *int { return &c.Limits.TagNamesPerSubscription }),
 		stands("upstream.callTimeout", func(c *Config) *time.Duration { return &c.Upstream.CallTimeout }),
 		stands("upstream.readsPerEndpoint", func(c *Config) *int { return &c.Upstream.ReadsPerEndpoint }),
 		stands("upstream.callsPerEndpoint", func(c *Config) *int { return &c.Upstream.CallsPerEndpoint }),
@@ -52,10 +57,17 @@ func standings() []standing {
 		stands("lists.memory", func(c *Config) *int64 { return &c.Lists.Memory }),
 		stands("lists.totalMemory", func(c *Config) *int64 { return &c.Lists.TotalMemory }),
 		stands("operations.records", func(c *Config) *time.Duration { return &c.Operations.Records }),
+		stands("operations.learned", func(c *Config) *int { return &c.Operations.Learned }),
 		stands("batch.memory", func(c *Config) *int64 { return &c.Batch.Memory }),
 		stands("batch.totalMemory", func(c *Config) *int64 { return &c.Batch.TotalMemory }),
 		stands("log.audit", func(c *Config) *string { return &c.Log.Audit }),
 	}
+}
+
+func keepStore(old, next *Config) bool {
+	was, is := old.Store, next.Store
+	next.Store = was
+	return was.Driver != is.Driver || was.DSN != is.DSN || was.Connections != is.Connections || !slices.Equal(was.SealKeys, is.SealKeys)
 }
 
 // keepTLS lets the files of a certificate change, not whether there is one.

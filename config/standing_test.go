@@ -14,7 +14,7 @@ func TestSucceedKeepsWhatNeedsARestart(t *testing.T) {
 	old.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "first"}}}
 	old.Server.TLS = TLS{Cert: "a.pem", Key: "a.key"}
 	next.Server.Listen = "127.0.0.1:1"
-	next.Store.DSN = "other.db"
+	next.Store.DSN, next.Store.SealKeys = "other.db", []SealKey{{ID: "1"}}
 	next.Server.Drain.Delay = time.Minute
 	next.Lists.OnRegionFailure = regions.Partial
 
@@ -23,7 +23,7 @@ func TestSucceedKeepsWhatNeedsARestart(t *testing.T) {
 	if !slices.Equal(restart, want) {
 		t.Errorf("a restart for %q, want %q", restart, want)
 	}
-	if c.Server.Listen != old.Server.Listen || c.Store != old.Store || len(c.Server.AdminTokens) != 1 || c.Server.TLS != old.Server.TLS ||
+	if c.Server.Listen != old.Server.Listen || c.Store.DSN != old.Store.DSN || len(c.Store.SealKeys) > 0 || len(c.Server.AdminTokens) != 1 || c.Server.TLS != old.Server.TLS ||
 		c.Auth.Mode != AuthTokens || len(c.Auth.Tokens) != 1 {
 		t.Errorf("what needs a restart has changed: %+v", c)
 	}

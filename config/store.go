@@ -3,9 +3,17 @@ package config
 import "strings"
 
 func readStore(root object, s *Store) {
-	o := root.child("store", "driver", "dsn", "connections")
+	o := root.child("store", "driver", "dsn", "connections", "sealKeys")
 	set(o, "driver", &s.Driver, oneOf(SQLite, Postgres))
 	set(o, "connections", &s.Connections, several())
+	twice := o.r.distinct("store.sealKeys.id")
+	for _, item := range o.children("sealKeys", "id", "key") {
+		var key SealKey
+		id := must(item, "id", &key.ID, identifier())
+		if must(item, "key", &key.Key, key32()); id != nil && twice.add(id, key.ID, key.ID) {
+			s.SealKeys = append(s.SealKeys, key)
+		}
+	}
 	dsn := rule[string]{
 		parse:  func(text string) (string, bool) { return text, sourceOf(s.Driver, text) },
 		noun:   "data source of driver " + s.Driver,

@@ -101,20 +101,51 @@ func (g *Gateway) acceptBatch(w http.ResponseWriter, r *http.Request, x *exchang
 	err = g.store.BeginRequestBatch(r.Context(), order, inventory.Operation{
 		Token: ownToken(id), Method: http.MethodPost, APIVersion: x.request.Query.APIVersion,
 		TenantID: x.principal.TenantID, ObjectID: x.principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
-	}, g.config.Batch.PerCaller)
-	if errors.Is(err, inventory.ErrTooManyBatches) {
-		fault := arm.NewError(arm.TooManyRequests, "many batches of this caller are under way already")
-		fault.RetryAfter = batchRetry
-		return fault
-	}
+	}, g.batchLimits())
 	if err != nil {
-		return err
+		return batchRefusal(err)
 	}
 	g.pollHere(w.Header(), func(kind string) string {
 		return fanout.PublicLink(g.public, "/"+kind+"/"+id, "api-version="+x.request.Query.APIVersion)
 	})
 	return g.answer(w, x, http.StatusAccepted, nil)
 }
+
+// batchLimits bound what the store keeps for batches.
+func (g *Gateway) batchLimits() inventory.BatchLimits {
+	b := g.config.Batch
+	return inventory.BatchLimits{
+		Open: b.PerCaller, Stored: int(b.Stored), TotalStored: int(b.TotalStored), Answer: int(g.config.Limits.AnswerBody),
+	}
+}
+
+// batchRefusal turns the inventory's refusal of a batch into ARM's.
+func batchRefusal(err error) error {
+	var quota *inventory.QuotaError
+	var fault *arm.Error
+	switch {
+	case errors.Is(err, inventory.ErrTooManyBatches):
+		fault = arm.NewError(arm.TooManyRequests, "many batches of this caller are under way already")
+	case !errors.As(err, &quota):
+		return err
+	case quota.Kind == inventory.QuotaBatches:
+		fault = arm.NewError(arm.TooManyRequests, fullShare)
+	default:
+		fault = arm.NewError(arm.ServerBusy, fullStore)
+	}
+	fault.RetryAfter = batchRetry
+	return fault
+}
+
+// Why the store takes no more of a batch.
+const (
+	fullShare = "the batches of this caller take all the storage that they may; answers that were fetched, or that are old, make room"
+	fullStore = "the batches of all callers take all the storage that they may"
+)
+
+// refetch is how long the answers of a batch are kept once they were sent: the
+// caller may have lost them on the way.
+const refetch = 5 * time.Minute
 
 // batchResult answers a poll of a batch by what a short one is answered with,
 // once all its answers are there. To anybody but its caller it does not exist
@@ -143,5 +174,10 @@ func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchang
 		next++
 		return answer, err
 	})
+	if until := g.store.Time().Add(refetch); until.Before(batch.Until) {
+		if err := g.store.FetchedRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
+			g.note(x, "that the answers of a batch were fetched was not recorded; they are kept for longer", err)
+		}
+	}
 	return nil
 }

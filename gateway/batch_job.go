@@ -64,12 +64,15 @@ const recordTime = 5 * time.Second
 // Run implements operations.Kind.
 func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdict, error) {
 	batch, err := b.store.RequestBatch(ctx, h.Job.ID)
+	if errors.Is(err, inventory.ErrNotFound) { // its time was over first
+		return operations.Verdict{Recorded: true}, b.end(ctx, h.Job, inventory.JobFailed, "")
+	}
 	if err != nil {
 		return operations.Verdict{}, err
 	}
 	caller, requests, err := readBatchOrder(batch.Content)
 	if err != nil {
-		return operations.Verdict{Recorded: true}, errors.Join(err, b.store.EndRequestBatch(ctx, h.Job, inventory.JobFailed, ""))
+		return operations.Verdict{Recorded: true}, errors.Join(err, b.end(ctx, h.Job, inventory.JobFailed, ""))
 	}
 	run := b.runOf(ctx, h.Job, caller, requests)
 	share := b.batchMemory.Share(caller.name(), b.config.Batch.Memory)
@@ -85,6 +88,27 @@ func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdi
 	return b.conclude(ctx, h.Job, len(requests), unknown)
 }
 
+func (b batching) end(ctx context.Context, job inventory.Job, state inventory.JobState, progress string) error {
+	return b.store.EndRequestBatch(ctx, job, state, progress, b.config.Batch.AnswersKept)
+}
+
+// room tells why there is no room in the store for one more answer; nil: there is.
+// What is under way already may take some of it as well: so far can a caller come
+// beyond the limit.
+func (b batching) room(ctx context.Context, caller *batchCaller) (*arm.Error, error) {
+	limits := b.batchLimits()
+	own, all, err := b.store.BatchRoom(ctx, caller.Principal.TenantID, caller.Principal.ObjectID, limits)
+	switch {
+	case err != nil:
+		return nil, err
+	case own < int64(limits.Answer):
+		return unsent(arm.TooManyRequests, fullShare+"; it was not sent"), nil
+	case all < int64(limits.Answer):
+		return unsent(arm.ServerBusy, fullStore+"; it was not sent"), nil
+	}
+	return nil, nil
+}
+
 // requestLimit is the time after which a request has been answered, or never
 // will be by whoever sent it.
 func (b batching) requestLimit() time.Duration {
@@ -95,6 +119,7 @@ func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCal
 	return &batchRun{
 		gateway: b.Gateway, caller: caller, requests: requests, room: b.config.Batch.Memory,
 		patience: b.requestLimit(), // by then a request that holds some has ended
+		admit:    func() (*arm.Error, error) { return b.room(ctx, caller) },
 		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
@@ -183,5 +208,5 @@ func (b batching) conclude(ctx context.Context, job inventory.Job, total, unknow
 	if job.State == inventory.JobCancelling {
 		state = inventory.JobCancelled
 	}
-	return operations.Verdict{Recorded: true}, b.store.EndRequestBatch(ctx, job, state, string(progress))
+	return operations.Verdict{Recorded: true}, b.end(ctx, job, state, string(progress))
 }

@@ -244,3 +244,34 @@ func TestLongBatchBeyondItsRoom(t *testing.T) {
 		t.Errorf("%v, %d sent", got, len(s.at("westus").peek()))
 	}
 }
+
+// Answers are kept for a while after the end, and for less once they were fetched.
+func TestAnswersOfABatchGo(t *testing.T) {
+	s := waiting(t, setup{sections: "operations: {records: 48h}"})
+	s.config.Batch.AnswersKept = hour
+	s.work()
+	for _, c := range []struct {
+		fetched bool
+		kept    time.Duration
+	}{{true, 5 * time.Minute}, {false, hour}} {
+		accepted := s.ok(202, "POST", batchPath, longBatch(2))
+		poll := s.local(accepted.header.Get("Location"))
+		if c.fetched {
+			s.end(accepted)
+			s.clock.advance(c.kept - time.Minute)
+			s.ok(200, "GET", poll, "") // it may have been lost on the way
+			s.clock.advance(2 * time.Minute)
+		} else {
+			s.within("end of a batch", func() bool {
+				jobs, err := s.store.CountJobs(context.Background(), inventory.RequestBatchJob, hour, hour)
+				return err == nil && jobs.All == 0
+			})
+			s.clock.advance(c.kept + time.Minute)
+		}
+		s.want(404, "HttpResourceNotFound", "GET", poll, "")
+		s.within("room", func() bool {
+			_, all, err := s.store.BatchRoom(context.Background(), "", "", inventory.BatchLimits{TotalStored: 1})
+			return err == nil && all == 1
+		})
+	}
+}

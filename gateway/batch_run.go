@@ -24,6 +24,9 @@ type batchRun struct {
 	room  int64
 	// patience is how long memory is waited for, if that is longer than memoryWait.
 	patience time.Duration
+	// admit tells why a request is not to be sent, before anything is done for it;
+	// nil, like its nil, allows all.
+	admit func() (*arm.Error, error)
 	// begin is asked before a request that may change something; false: it is
 	// not to be sent. nil allows everything.
 	begin func(i int) (bool, error)
@@ -136,8 +139,29 @@ func (b *batchRun) one(ctx context.Context, i int) (c carried) {
 	return c
 }
 
+// admitted tells why a request is not to be sent. Whoever is no caller any more
+// has nothing sent.
+func (b *batchRun) admitted() (*arm.Error, error) {
+	if !(*b.gateway.current.Load()).Valid(b.caller.Principal) {
+		return arm.NewError(arm.InvalidAuthenticationToken).
+			Saying("The access token by which the batch was sent is no longer accepted; the request was not sent."), nil
+	}
+	if b.admit == nil {
+		return nil, nil
+	}
+	return b.admit()
+}
+
 func (b *batchRun) send(ctx context.Context, i int) carried {
 	q := &b.requests[i]
+	refusal, err := b.admitted()
+	if err != nil {
+		return carried{err: err}
+	}
+	if refusal != nil {
+		answer := refusalOf(q.Name, b.caller, refusal)
+		return carried{size: int64(len(answer)), err: b.end(i, answer)}
+	}
 	if b.begin != nil && !q.reads() {
 		first, err := b.begin(i)
 		if err != nil || !first {

@@ -203,7 +203,11 @@ func (g *Gateway) resultLink(ctx context.Context, x *exchange, p proxied, path, 
 	if link.record == nil {
 		return next
 	}
-	if err := g.store.RecordOperation(ctx, *link.record); err != nil {
+	err := g.roomForLink(ctx, x, p, link)
+	if err == nil {
+		err = g.store.RecordOperation(ctx, *link.record)
+	}
+	if err != nil {
 		g.note(x, "the link of a page was not recorded", err)
 		return next
 	}

@@ -76,7 +76,11 @@ type Gateway struct {
 	batchMemory   *limits.Memory  // for the answers of batches
 	contentMemory *limits.Memory  // for the contents of requests
 	jobShares     map[string]*operations.Shares
+	counts        *operationCounts
 	draining      *atomic.Bool
+	// current is who tells callers by the configuration that is in use now, for work
+	// that was begun by an earlier one.
+	current *atomic.Pointer[access.Authenticator]
 }
 
 // New assembles a gateway.
@@ -101,7 +105,9 @@ func New(o Options) *Gateway {
 		batchMemory:   sharedMemory(o, "batch.totalMemory", o.Config.Batch.TotalMemory),
 		contentMemory: sharedMemory(o, "limits.contentMemory", o.Config.Limits.ContentMemory),
 		jobShares:     jobShares(o.Config.Limits.CallerShare),
+		counts:        newOperationCounts(),
 		draining:      new(atomic.Bool),
+		current:       new(atomic.Pointer[access.Authenticator]),
 	}
 	if g.audit == nil {
 		g.audit = logs.Audit(o.Log)
@@ -136,7 +142,8 @@ func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
 		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, draining: g.draining,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, counts: g.counts, draining: g.draining,
+		current: g.current,
 	}
 	next.lister = g.lister.Succeed(listing(g, c, keys))
 	next.configure(c, authenticator)
@@ -147,6 +154,7 @@ func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, 
 // configure makes what depends on the configuration alone.
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
+	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)

@@ -41,6 +41,9 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	case closed:
 		return g.answer(w, x, http.StatusOK, nil)
 	}
+	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
+		return err
+	}
 	id, link := g.ownOperation(x, c)
 	principal := x.principal.In(c.Subscription.TenantID)
 	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.request.Path.Group(), inventory.DeletionOrder{

@@ -22,7 +22,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 	links := p.links
 	if links == nil {
 		links = g.pollingLinks(h, x, p, status)
-		g.remember(ctx, x, links)
+		g.remember(ctx, x, p, links)
 	}
 	for _, name := range pollingHeaders {
 		delete(h, name)
@@ -38,7 +38,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 
 // remember records polling URLs. Where that fails a URL's own path must do; one
 // that stands for something else is withheld.
-func (g *Gateway) remember(ctx context.Context, x *exchange, links *pollingLinks) {
+func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, links *pollingLinks) {
 	kept := links.all[:0]
 	for _, link := range links.all {
 		if link.record != nil {
@@ -46,7 +46,10 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, links *pollingLinks
 			if link.learned {
 				record = g.store.LearnOperation
 			}
-			err := record(ctx, *link.record)
+			err := g.roomForLink(ctx, x, p, link)
+			if err == nil {
+				err = record(ctx, *link.record)
+			}
 			if err != nil {
 				g.note(x, "a polling URL was not recorded", err)
 			}

@@ -237,6 +237,9 @@ func lockRefusal(x *exchange, err error) error {
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
 	switch {
+	case errors.As(err, &quota) && quota.Kind == inventory.QuotaAllLocks:
+		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current).
+			Saying("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some locks before creating a new one.", lockName(x), quota.Limit, quota.Current)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current)
 	case errors.Is(err, inventory.ErrGroupNotFound):

@@ -68,6 +68,9 @@ func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange,
 			return err
 		}
 	}
+	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
+		return err
+	}
 	id, link := g.ownOperation(x, c)
 	if _, err := g.store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
 		return m.refusal(err)

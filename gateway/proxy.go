@@ -126,6 +126,11 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
 	}
+	if !x.request.Reads() {
+		if err := g.admitOperation(r.Context(), x, p.Subscription); err != nil {
+			return err
+		}
+	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked
 		switch {
@@ -134,6 +139,9 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 		case tracked && r.Method == http.MethodGet:
 			return g.read(w, r, x, p)
 		case tracked:
+			if err := g.admitRemoval(r.Context(), p.Subscription); err != nil {
+				return err
+			}
 			return g.write(w, r, x, p)
 		}
 	}

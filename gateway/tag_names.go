@@ -188,10 +188,13 @@ func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange, c 
 		return fault
 	}
 	created, err := g.store.DefineTag(r.Context(), c.Subscription.ID, name, value)
-	if errors.Is(err, inventory.ErrNotFound) {
+	var quota *inventory.QuotaError
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
 		return arm.NewError(arm.TagNameNotFound, name).About("tagName")
-	}
-	if err != nil {
+	case errors.As(err, &quota):
+		return arm.NewError(arm.TagQuotaExceeded, name, quota.Limit, quota.Current).About("tagName")
+	case err != nil:
 		return groupRefusal(x, err)
 	}
 	uses, err := g.tagUses(r.Context(), c.Subscription)

@@ -128,7 +128,8 @@
 // A batch of requests that is too long to be answered at once is a job of its
 // own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
 // sealed. A request that changes something is recorded before it is sent, once
-// for all time, so that whoever goes on with the batch never sends it again.
+// for all time, so that whoever goes on with the batch never sends it again. Its
+// bytes are counted for its caller and for all, as quotas are, until they go.
 //
 // # How it is stored
 //

@@ -43,6 +43,15 @@ const (
 	QuotaGroups
 	// QuotaLocks limits the locks on one scope.
 	QuotaLocks
+	// QuotaAllLocks limits the locks in one subscription.
+	QuotaAllLocks
+	// QuotaTagNames limits the names and values of tags that are defined in one
+	// subscription.
+	QuotaTagNames
+	// QuotaBatches limits the bytes of the polled batches of one caller.
+	QuotaBatches
+	// QuotaAllBatches limits the bytes of all polled batches.
+	QuotaAllBatches
 )
 
 func (k QuotaKind) String() string {
@@ -51,6 +60,14 @@ func (k QuotaKind) String() string {
 		return "resource groups per subscription"
 	case QuotaLocks:
 		return "locks per scope"
+	case QuotaAllLocks:
+		return "locks per subscription"
+	case QuotaTagNames:
+		return "names and values of tags per subscription"
+	case QuotaBatches:
+		return "bytes of a caller's batches"
+	case QuotaAllBatches:
+		return "bytes of all batches"
 	case QuotaResources:
 	}
 	return "resources per type and resource group"

@@ -6,12 +6,15 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+
+	"portico/arm"
 )
 
 const (
 	endedIntents   = `SELECT subscription, grp, key, ends FROM intents WHERE ends >= ? AND ends <= ? ORDER BY ends LIMIT ?`
 	lapsedInGroup  = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
 	oldTombstones  = `SELECT subscription, key FROM tombstones WHERE at <= ? ORDER BY at LIMIT ?`
+	tombstones     = `SELECT COUNT(*) FROM (SELECT key FROM tombstones WHERE subscription = ? LIMIT ?) AS counted`
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
 )
 
@@ -41,6 +44,13 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 		err = failure // whatever was skipped shows again the next time
 	}
 	return lapsed + cleared, err
+}
+
+// CountTombstones returns how many removed resources of a subscription are
+// remembered, but counts no further than limit.
+func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
+	err = s.read(ctx).one(tombstones, arm.Fold(sub), limit)(&n)
+	return n, err
 }
 
 func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {

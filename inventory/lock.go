@@ -98,9 +98,10 @@ const (
 	putLock = `INSERT INTO locks (` + lockColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, scope, name) DO UPDATE SET level = excluded.level, properties = excluded.properties,
 			generation = excluded.generation, etag = excluded.etag, changed = excluded.changed`
-	countLocks  = `SELECT COUNT(*) FROM locks WHERE subscription = ? AND scope = ?`
-	deleteLock  = `DELETE FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
-	deleteLocks = `DELETE FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)`
+	countLocks    = `SELECT COUNT(*) FROM locks WHERE subscription = ? AND scope = ?`
+	countAllLocks = `SELECT COUNT(*) FROM (SELECT name FROM locks WHERE subscription = ? LIMIT ?) AS counted`
+	deleteLock    = `DELETE FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
+	deleteLocks   = `DELETE FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)`
 )
 
 func scanLock(scan scanner) (Lock, error) {
@@ -192,7 +193,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		l.Generation, l.Created, l.Changed = newID(), t.now, t.now
 		if current != nil {
 			l.Created = current.Created
-		} else if err := t.placeForLock(l); err != nil {
+		} else if err := t.placeForLock(l, s.options.Limits.LocksPerSubscription); err != nil {
 			return put[Lock]{}, err
 		}
 		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
@@ -231,19 +232,29 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 }
 
 // placeForLock returns ErrNotFound where what the lock is to go with has gone
-// already, and *QuotaError where its scope has all the locks that it may have.
-// Whoever adds one holds the row of the group or the subscription.
-func (t *tx) placeForLock(l Lock) error {
+// already, and *QuotaError where its scope, or its subscription, has all the locks
+// that it may have. Whoever adds one holds the row of the group or the
+// subscription; those of two groups may each add the last one of the subscription.
+func (t *tx) placeForLock(l Lock, inAll int) error {
 	if l.Host != "" {
 		if _, err := loadResource(t, lockResource, l.Subscription, l.Host); err != nil {
 			return err
 		}
 	}
 	n := 0
-	if err := t.one(countLocks, l.Subscription, l.Scope)(&n); err != nil || n < LocksPerScope {
+	if err := t.one(countLocks, l.Subscription, l.Scope)(&n); err != nil {
 		return err
 	}
-	return &QuotaError{Kind: QuotaLocks, Limit: LocksPerScope, Current: n}
+	if n >= LocksPerScope {
+		return &QuotaError{Kind: QuotaLocks, Limit: LocksPerScope, Current: n}
+	}
+	if inAll <= 0 {
+		return nil
+	}
+	if err := t.one(countAllLocks, l.Subscription, inAll)(&n); err != nil || n < inAll {
+		return err
+	}
+	return &QuotaError{Kind: QuotaAllLocks, Limit: inAll, Current: n}
 }
 
 // DeleteLock removes a lock, after check has judged it. ErrNotFound where there

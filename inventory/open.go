@@ -45,6 +45,11 @@ type Options struct {
 	// JobRecords is how long jobs that have ended are kept.
 	JobRecords time.Duration
 
+	// SealKeys are the keys of what is sealed: the first seals, all open. They have to
+	// be the same for all who share the store. Without any, a file beside SQLite's
+	// database holds a key, and PostgreSQL's database itself.
+	SealKeys [][32]byte
+
 	// Metrics takes the store's metrics; it may be nil.
 	Metrics prometheus.Registerer
 
@@ -74,6 +79,10 @@ func (o Options) now() func() time.Time {
 type Limits struct {
 	ResourcesPerTypeAndGroup int
 	GroupsPerSubscription    int
+	LocksPerSubscription     int
+	TagNamesPerSubscription  int // their values count as well
+	// LearnedOperations bounds those of one subscription that belong to nobody.
+	LearnedOperations int
 }
 
 // Bounds of waits inside the store.
@@ -116,7 +125,10 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.abandon())
 	}
 	s.prepared = newStatements(s.dialect, s.reads.PrepareContext)
-	var err error
+	err := s.prepareSeal()
+	if err != nil {
+		return nil, errors.Join(err, s.abandon())
+	}
 	if s.locations, err = newLocations(s, o); err != nil {
 		return nil, errors.Join(err, s.abandon())
 	}

@@ -87,8 +87,11 @@ const (
 	// The first record of the next owner of an operation.
 	nextOwner = `SELECT ` + operationColumns + ` FROM operations
 		WHERE subscription = ? AND identity = ? AND (tenant, object) > (?, ?) AND until > ? ORDER BY tenant, object LIMIT 1`
-	endedOperations = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
-	deleteOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
+	countOfCaller        = `SELECT COUNT(*) FROM (SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? AND until > ? LIMIT ?) AS counted`
+	oldestOfCaller       = `SELECT token FROM operations WHERE subscription = ? AND tenant = ? AND object = ? ORDER BY until LIMIT ?`
+	dropLearnedOperation = `DELETE FROM operations WHERE subscription = ? AND token = ? AND tenant = ? AND object = ?`
+	endedOperations      = `SELECT subscription, token FROM operations WHERE until <= ? ORDER BY until LIMIT ?`
+	deleteOperation      = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
 // RecordOperation remembers a polling URL, in place of what was known of it; but
@@ -114,11 +117,48 @@ func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity stri
 }
 
 // LearnOperation remembers a polling URL that an answer named without beginning
-// its operation. What is known of it stays as it is: whose it is above all.
+// its operation. What is known of it stays as it is: whose it is above all. So
+// many are kept of a subscription that are nobody's; the oldest give way.
 func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
 	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), func(t *tx) error {
-		return t.later(learnOperation, append(o.columns(t), micros(t.now))...)
+		n, err := t.exec(learnOperation, append(o.columns(t), micros(t.now))...)
+		if err != nil || n == 0 || !o.UnknownOwner() {
+			return err
+		}
+		return dropLearned(t, arm.Fold(o.Subscription), s.options.Limits.LearnedOperations)
 	})
+}
+
+// dropLearned removes the oldest of nobody's operations that are beyond the limit.
+// Each that is learned removes those before it, so there are never many.
+func dropLearned(t *tx, sub string, limit int) error {
+	if limit <= 0 {
+		return nil
+	}
+	var kept int
+	if err := t.one(countOfCaller, sub, "", "", 0, limit+pieceSize)(&kept); err != nil || kept <= limit {
+		return err
+	}
+	oldest, err := collect(t, func(scan scanner) (token string, err error) {
+		err = scan(&token)
+		return token, err
+	}, oldestOfCaller, sub, "", "", kept-limit)
+	if err != nil {
+		return err
+	}
+	for _, token := range oldest {
+		if err := t.later(dropLearnedOperation, sub, token, "", ""); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// CountOperations returns how many operations of a subscription are remembered
+// for a caller, but counts no further than limit.
+func (s *Store) CountOperations(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
+	err = s.read(ctx).one(countOfCaller, arm.Fold(sub), tenant, object, micros(s.dialect.now()), limit)(&n)
+	return n, err
 }
 
 func (o Operation) put(t *tx) error {

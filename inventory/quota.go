@@ -2,22 +2,38 @@ package inventory
 
 import (
 	"cmp"
+	"database/sql"
+	"errors"
 	"slices"
 
 	"portico/arm"
 )
 
 // usage is what a quota counts: the resources of a type in a group, or, with
-// neither, the groups of a subscription.
+// neither, the groups of a subscription. What else is counted has a name in the
+// place of the type, which no type has.
 type usage struct {
 	subscription, group, typ string // folded
 }
 
+// What is counted beside groups and resources.
+const (
+	countedTagNames = "tag names"
+	countedBatches  = "batch bytes" // of a caller, in the place of the group, or of all
+)
+
 func usageOfGroups(sub string) usage { return usage{subscription: arm.Fold(sub)} }
 
 func (u usage) kind() QuotaKind {
-	if u.typ == "" {
+	switch {
+	case u.typ == "":
 		return QuotaGroups
+	case u.typ == countedTagNames:
+		return QuotaTagNames
+	case u.typ == countedBatches && u.group == "":
+		return QuotaAllBatches
+	case u.typ == countedBatches:
+		return QuotaBatches
 	}
 	return QuotaResources
 }
@@ -52,35 +68,40 @@ func (t *tx) count(u usage, by int64, limit int) {
 		t.tally[u] = &tallied{}
 	}
 	t.tally[u].by += by
-	if by > 0 {
+	if by > 0 && limit > 0 {
 		t.tally[u].limit = limit
 	}
 }
 
 // raiseUsage counts one more, or returns *QuotaError at the limit; a limit of
 // 0 only counts.
-func raiseUsage(t *tx, u usage, limit int) error {
+func raiseUsage(t *tx, u usage, limit int) error { return raiseUsageBy(t, u, 1, limit) }
+
+// raiseUsageBy is raiseUsage for several at once.
+func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
 	if !t.apart {
-		t.count(u, 1, limit)
+		t.count(u, by, limit)
 		return nil
 	}
-	fits, err := addTo(t, u, tallied{by: 1, limit: limit})
+	fits, err := addTo(t, u, tallied{by: by, limit: limit})
 	if err != nil || fits {
 		return err
 	}
 	refusal := &QuotaError{Kind: u.kind(), Limit: limit}
-	if err := t.one(selectUsage, u.subscription, u.group, u.typ)(&refusal.Current); err != nil {
+	if err := t.one(selectUsage, u.subscription, u.group, u.typ)(&refusal.Current); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	return refusal
 }
 
-func lowerUsage(t *tx, u usage) error {
+func lowerUsage(t *tx, u usage) error { return lowerUsageBy(t, u, 1) }
+
+func lowerUsageBy(t *tx, u usage, by int64) error {
 	if !t.apart {
-		t.count(u, -1, 0)
+		t.count(u, -by, 0)
 		return nil
 	}
-	return subtractFrom(t, u, 1)
+	return subtractFrom(t, u, by)
 }
 
 // settleUsage writes what was counted so far; errSingly when that exceeds a

@@ -16,6 +16,7 @@ var ErrTooManyBatches = errors.New("inventory: the caller has too many batches u
 
 // RequestBatch is what is recorded of a batch.
 type RequestBatch struct {
+	Until time.Time // when it is forgotten
 	// Content is all that is needed to carry it; none once the batch has ended.
 	Content []byte
 	// Parts are those of which something is recorded, by their number.
@@ -31,14 +32,58 @@ type RequestPart struct {
 	Size         int64
 }
 
+// BatchLimits bound what is kept for batches. 0 means that there is no bound.
+type BatchLimits struct {
+	Open        int // batches of one caller that have not ended
+	Stored      int // bytes of one caller's batches
+	TotalStored int // bytes of all batches
+	Answer      int // the bytes that have to be free for an answer
+}
+
+// free is a limit less the room that an answer needs.
+func (l BatchLimits) free(limit int) int {
+	if limit <= 0 {
+		return 0
+	}
+	return max(1, limit-l.Answer)
+}
+
+// batchCaller is how the caller of a batch is recorded.
+func batchCaller(tenant, object string) string { return tenant + " " + object }
+
+// chargeBatch counts bytes of a caller's batch, for the caller and for all.
+func chargeBatch(t *tx, caller string, bytes int64, own, all int) error {
+	for _, c := range [...]struct {
+		group string
+		limit int
+	}{{caller, own}, {"", all}} {
+		u := usage{group: c.group, typ: countedBatches}
+		var err error
+		if bytes < 0 {
+			err = lowerUsageBy(t, u, -bytes)
+		} else {
+			err = raiseUsageBy(t, u, bytes, c.limit)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 const (
-	insertRequestBatch = `INSERT INTO request_batches (subscription, job, caller, content, ended, until) VALUES (?, ?, ?, ?, 0, ?)
+	insertRequestBatch = `INSERT INTO request_batches (subscription, job, caller, content, bytes, token, ended, until) VALUES (?, ?, ?, ?, ?, ?, 0, ?)
 		ON CONFLICT (subscription, job) DO NOTHING`
 	countOpenBatches   = `SELECT COUNT(*) FROM request_batches WHERE subscription = ? AND caller = ? AND ended = 0`
-	selectRequestBatch = `SELECT content FROM request_batches WHERE subscription = ? AND job = ?`
-	hasRequestBatch    = `SELECT ended FROM request_batches WHERE subscription = ? AND job = ?`
-	endRequestBatch    = `UPDATE request_batches SET content = ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
-	endedBatches       = `SELECT subscription, job FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
+	selectRequestBatch = `SELECT content, until FROM request_batches WHERE subscription = ? AND job = ?`
+	// A batch's bytes are those that are counted for its caller.
+	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + lockSuffix
+	growRequestBatch   = `UPDATE request_batches SET bytes = bytes + ? WHERE subscription = ? AND job = ?`
+	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
+	hastenBatch        = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
+	hastenOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
+	hastenEndedJob     = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
+	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
 	partColumns = `subscription, job, part, begun, ended, size, answer`
@@ -58,23 +103,27 @@ const contentPlace = -1
 
 // BeginRequestBatch records a batch, the job that carries it, and the operation
 // of whoever sent it, by whose time it is forgotten; durably. It refuses by
-// ErrTooManyBatches where the caller has most batches under way already.
-func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, most int) error {
+// ErrTooManyBatches where the caller has most batches under way already, and by
+// *QuotaError where there is no room for its content and one answer.
+func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
 	job := Job{ID: newID(), Kind: RequestBatchJob, Incarnation: newID(), Payload: "{}"}
 	sealed, err := s.sealed(ctx, sealPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
 	}
-	caller := o.TenantID + " " + o.ObjectID
+	caller := batchCaller(o.TenantID, o.ObjectID)
 	return s.writer.do(ctx, flushed, aboutSubscription(""), func(t *tx) error {
 		var open int
 		if err := t.one(countOpenBatches, "", caller)(&open); err != nil {
 			return err
 		}
-		if open >= most {
+		if limits.Open > 0 && open >= limits.Open {
 			return ErrTooManyBatches
 		}
-		if _, err := t.exec(insertRequestBatch, "", job.ID[:], caller, sealed, micros(o.Until)); err != nil {
+		if err := chargeBatch(t, caller, int64(len(sealed)), limits.free(limits.Stored), limits.free(limits.TotalStored)); err != nil {
+			return err
+		}
+		if _, err := t.exec(insertRequestBatch, "", job.ID[:], caller, sealed, len(sealed), o.Token, micros(o.Until)); err != nil {
 			return err
 		}
 		due := job
@@ -91,7 +140,9 @@ func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operati
 // RequestBatch returns what is recorded of the batch of a job, or ErrNotFound.
 func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch, err error) {
 	from := s.read(ctx)
-	err = from.one(selectRequestBatch, "", job[:])(&b.Content)
+	var until int64
+	err = from.one(selectRequestBatch, "", job[:])(&b.Content, &until)
+	b.Until = moment(until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, ErrNotFound
 	}
@@ -146,17 +197,53 @@ func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, an
 		return err
 	}
 	return s.writer.do(ctx, flushed, aboutSubscription(""), func(t *tx) error {
-		var ended int64
-		err := t.one(hasRequestBatch, "", job[:])(&ended)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && ended > 0 {
+		batch, err := loadBatch(t, "", job[:])
+		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.ended > 0 {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
 		now := micros(t.now)
-		return t.later(endPart, "", job[:], number, now, now, len(answer), sealed)
+		n, err := t.exec(endPart, "", job[:], number, now, now, len(answer), sealed)
+		if err != nil || n == 0 {
+			return err
+		}
+		if err := t.later(growRequestBatch, len(sealed), "", job[:]); err != nil {
+			return err
+		}
+		return chargeBatch(t, batch.caller, int64(len(sealed)), 0, 0)
 	})
+}
+
+// storedBatch is what a transaction has to know of a batch.
+type storedBatch struct {
+	caller, token         string
+	bytes, content, ended int64
+	until                 int64
+}
+
+func loadBatch(t *tx, sub string, job []byte) (b storedBatch, err error) {
+	err = t.one(lockRequestBatch, sub, job)(&b.caller, &b.token, &b.bytes, &b.content, &b.ended, &b.until)
+	return b, err
+}
+
+// BatchRoom returns how many bytes may still be kept for a caller's batches, and
+// for all batches.
+func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits BatchLimits) (own, all int64, err error) {
+	from := s.read(ctx)
+	room := func(group string, limit int) (int64, error) {
+		var n int64
+		err := from.one(selectUsage, "", group, countedBatches)(&n)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = nil
+		}
+		return atMost(limit) - n, err
+	}
+	if own, err = room(batchCaller(tenant, object), limits.Stored); err == nil {
+		all, err = room("", limits.TotalStored)
+	}
+	return own, all, err
 }
 
 // RequestAnswer returns how a request of a batch was answered, or ErrNotFound.
@@ -173,49 +260,108 @@ func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]
 }
 
 // EndRequestBatch ends a batch and its job, durably; its content goes, and its
-// answers are kept until Options.JobRecords has passed. ErrDeposed when the
+// answers, its job and its operation are kept for so long. ErrDeposed when the
 // caller no longer holds the job.
-func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payload string) error {
+func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payload string, kept time.Duration) error {
 	return s.writer.do(ctx, flushed, aboutSubscription(""), func(t *tx) error {
-		forget := micros(t.now.Add(s.options.JobRecords))
+		forget := micros(t.now.Add(kept))
 		if err := j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now)); err != nil {
 			return err
 		}
-		_, err := t.exec(endRequestBatch, []byte{}, micros(t.now), forget, "", j.ID[:])
-		return err
+		batch, err := loadBatch(t, "", j.ID[:])
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil // its time was over before it was carried
+		}
+		if err != nil {
+			return err
+		}
+		if _, err := t.exec(endRequestBatch, []byte{}, batch.content, micros(t.now), forget, "", j.ID[:]); err != nil {
+			return err
+		}
+		if err := t.later(hastenOperation, forget, "", batch.token); err != nil {
+			return err
+		}
+		return chargeBatch(t, batch.caller, -batch.content, 0, 0)
 	})
+}
+
+// FetchedRequestBatch has a batch that has ended forgotten at a time, unless that
+// is to happen earlier. Losing this is harmless: it is forgotten later then.
+func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
+	return s.writer.do(ctx, unflushed, aboutSubscription(""), func(t *tx) error {
+		batch, err := loadBatch(t, "", job[:])
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= micros(until)) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if err := t.later(hastenBatch, micros(until), "", job[:]); err != nil {
+			return err
+		}
+		if err := t.later(hastenOperation, micros(until), "", batch.token); err != nil {
+			return err
+		}
+		return t.later(hastenEndedJob, micros(until), "", job[:], endedShard)
+	})
+}
+
+// forgottenBytes is how much of batches goes in one transaction at most, but for
+// one batch alone.
+const forgottenBytes = 64 << 20
+
+// forgottenBatch names a batch whose time has passed.
+type forgottenBatch struct {
+	subscription string
+	job          []byte
+	bytes        int64
 }
 
 // ForgetRequestBatches deletes at most limit batches whose time has passed, with
 // their answers, and returns how many it deleted.
-func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (int, error) {
+func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted int, err error) {
 	now := micros(s.dialect.now())
-	type place struct {
-		subscription string
-		job          []byte
-	}
-	ended, err := collect(s.read(ctx), func(scan scanner) (p place, err error) {
-		err = scan(&p.subscription, &p.job)
-		return p, err
+	ended, err := collect(s.read(ctx), func(scan scanner) (b forgottenBatch, err error) {
+		err = scan(&b.subscription, &b.job, &b.bytes)
+		return b, err
 	}, endedBatches, now, atMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, ended, func(t *tx, piece []place) (int, error) {
-		deleted := 0
-		for _, p := range piece {
-			n, err := t.exec(deleteRequestBatch, p.subscription, p.job, now)
-			if err != nil {
-				return 0, err
-			}
-			if n == 0 {
-				continue // it ended since, and is kept for longer
-			}
-			deleted++
-			if err := t.later(deleteParts, p.subscription, p.job); err != nil {
-				return 0, err
-			}
+	for first := 0; first < len(ended); {
+		last, bytes := first+1, ended[first].bytes
+		for last < len(ended) && bytes+ended[last].bytes <= forgottenBytes {
+			bytes += ended[last].bytes
+			last++
 		}
-		return deleted, nil
-	})
+		n, err := inPieces(ctx, s, ended[first:last], func(t *tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+		if deleted += n; err != nil {
+			return deleted, err
+		}
+		first = last
+	}
+	return deleted, nil
+}
+
+func forgetBatches(t *tx, piece []forgottenBatch, now int64) (deleted int, err error) {
+	for _, b := range piece {
+		batch, err := loadBatch(t, b.subscription, b.job)
+		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.until > now {
+			continue // another was first, or it ended since and is kept for longer
+		}
+		if err != nil {
+			return 0, err
+		}
+		if _, err := t.exec(deleteRequestBatch, b.subscription, b.job, now); err != nil {
+			return 0, err
+		}
+		if err := t.later(deleteParts, b.subscription, b.job); err != nil {
+			return 0, err
+		}
+		if err := chargeBatch(t, batch.caller, -batch.bytes, 0, 0); err != nil {
+			return 0, err
+		}
+		deleted++
+	}
+	return deleted, nil
 }

@@ -3,14 +3,18 @@ package inventory
 import (
 	"context"
 	"errors"
+	"os"
+	"path/filepath"
+	"sync"
 	"testing"
 	"time"
 )
 
-// While one caller waits for the key, another one that has no time does not wait
-// for it too.
+// While one caller waits for a key of the database, another one that has no time
+// does not wait for it too.
 func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	s := openTest(t, testOptions(t))
+	s.seal.keys = nil // as with PostgreSQL
 	release, queued := blocked(t, s)
 	patient := make(chan error, 1)
 	go func() {
@@ -36,5 +40,132 @@ func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	release()
 	if err := <-patient; err != nil {
 		t.Error(err)
+	}
+}
+
+// opens reports whether a store opens what was sealed.
+func opens(t *testing.T, s *Store, text []byte) bool {
+	t.Helper()
+	plain, err := s.unsealed(t.Context(), []byte("place"), text)
+	if err != nil && !errors.Is(err, errSeal) {
+		t.Fatal(err)
+	}
+	return err == nil && string(plain) == "text"
+}
+
+func sealedBy(t *testing.T, s *Store) []byte {
+	t.Helper()
+	text, err := s.sealed(t.Context(), []byte("place"), []byte("text"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return text
+}
+
+// reopened is the store of the same database with other keys.
+func reopened(t *testing.T, s *Store, keys ...[32]byte) *Store {
+	t.Helper()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	o := s.options
+	o.SealKeys = keys
+	return openTest(t, o)
+}
+
+func TestKeysAreChangedUnderWay(t *testing.T) {
+	one, two := [32]byte{1}, [32]byte{2}
+	s := openTest(t, testOptions(t))
+	byFile := sealedBy(t, s)
+	s = reopened(t, s, one)
+	byOne := sealedBy(t, s)
+	if !opens(t, s, byFile) {
+		t.Error("what the key beside the database has sealed does not open once there are others")
+	}
+	s = reopened(t, s, one, two) // it does not seal yet
+	if byBoth := sealedBy(t, s); !opens(t, reopened(t, s, one), byBoth) {
+		t.Error("the second key seals")
+	}
+	s = reopened(t, s, two, one)
+	byTwo := sealedBy(t, s)
+	if !opens(t, s, byOne) || !opens(t, s, byTwo) {
+		t.Error("not all keys open")
+	}
+	s = reopened(t, s, two)
+	if opens(t, s, byOne) || !opens(t, s, byTwo) {
+		t.Error("a key that was dropped opens, or the one that stayed does not")
+	}
+}
+
+// A database of before has its key in itself. What that has sealed opens, and it
+// seals nothing any more.
+func TestAKeyInTheDatabaseStillOpens(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	keys := s.seal.keys
+	s.seal.keys = nil
+	before := sealedBy(t, s)
+	s.seal.keys, s.seal.stored = keys, nil
+	if !opens(t, s, before) {
+		t.Error("it does not open")
+	}
+	now := sealedBy(t, s)
+	s.seal.keys = nil
+	if opens(t, s, now) {
+		t.Error("it still seals")
+	}
+}
+
+// Whoever has a copy of the database alone opens nothing of it.
+func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	text := sealedBy(t, s)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	database, err := os.ReadFile(s.options.DSN)
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := s.options
+	o.DSN = filepath.Join(t.TempDir(), "copy.db")
+	if err := os.WriteFile(o.DSN, database, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if opens(t, openTest(t, o), text) {
+		t.Error("it opens")
+	}
+	if err := os.WriteFile(o.DSN+sealSuffix, []byte("no key"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Open(t.Context(), o); err == nil {
+		t.Error("a file without a key is taken")
+	}
+}
+
+// Several may make the file at once: they all have the same key.
+func TestTheKeyIsMadeOnce(t *testing.T) {
+	database := filepath.Join(t.TempDir(), "portico.db")
+	keys := make([][32]byte, 8)
+	var all sync.WaitGroup
+	for i := range keys {
+		all.Go(func() {
+			var err error
+			if keys[i], _, err = sealFile(database, true); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
+	for _, key := range keys {
+		if key != keys[0] || key == [32]byte{} {
+			t.Errorf("%x and %x", key, keys[0])
+		}
+	}
+	if left, err := filepath.Glob(database + "*"); len(left) != 1 {
+		t.Errorf("%v, %v", left, err)
+	}
+	info, err := os.Stat(database + sealSuffix)
+	if err != nil || info.Mode().Perm() != 0o600 {
+		t.Errorf("%v %v", info, err)
 	}
 }

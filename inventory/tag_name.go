@@ -22,13 +22,15 @@ const (
 	selectTagName = `SELECT name, value, spelling FROM tag_names WHERE subscription = ? AND name = ? ORDER BY value`
 	nextTagName   = `SELECT name FROM tag_names WHERE subscription = ? AND name > ? ORDER BY name LIMIT 1`
 	deleteTagName = `DELETE FROM tag_names WHERE subscription = ? AND name = ? AND value = ?`
+	hasTagName    = `SELECT spelling FROM tag_names WHERE subscription = ? AND name = ? AND value = ''`
 	nextTagInUse  = `SELECT tag FROM resource_tags WHERE subscription = ? AND tag > ? ORDER BY tag LIMIT 1`
 )
 
 // DefineTag defines the name of a tag or, unless it is empty, a value for a
 // defined name; ErrNotFound where the name is not defined. It tells whether
 // there was none before. The subscription must take the change:
-// ErrSubscriptionNotFound, *SubscriptionStateError.
+// ErrSubscriptionNotFound, *SubscriptionStateError. A subscription has so many
+// names and values and no more: *QuotaError.
 func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created bool, err error) {
 	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
@@ -37,13 +39,21 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 		}
 		spelling := name
 		if value != "" {
-			if _, err := loadTagName(t, sub, name); err != nil {
+			var defined string
+			err := t.one(hasTagName, sub, arm.Fold(name))(&defined)
+			if errors.Is(err, sql.ErrNoRows) {
+				err = ErrNotFound
+			}
+			if err != nil {
 				return false, err
 			}
 			spelling = value
 		}
 		n, err := t.exec(insertTagName, sub, arm.Fold(name), value, spelling, micros(t.now))
-		return n == 1, err
+		if err != nil || n == 0 {
+			return false, err
+		}
+		return true, raiseUsage(t, usage{subscription: sub, typ: countedTagNames}, s.options.Limits.TagNamesPerSubscription)
 	})
 }
 
@@ -70,7 +80,10 @@ func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed
 			}
 		}
 		n, err := t.exec(deleteTagName, sub, arm.Fold(name), value)
-		return n == 1, err
+		if err != nil || n == 0 {
+			return false, err
+		}
+		return true, lowerUsage(t, usage{subscription: sub, typ: countedTagNames})
 	})
 }
 

@@ -80,6 +80,7 @@ func TestConfigurationAndCertificates(t *testing.T) {
 	c := NewConfiguration(r)
 	c.Loaded(1, time.UnixMilli(1500))
 	c.Refused(time.Unix(2, 0))
+	c.Removed(4)
 	certificates := NewCertificates(r)
 	certificates.Use(ListenerCertificate, time.Unix(3, 0))
 	certificates.Use(UpstreamCertificate, time.Unix(4, 0))
@@ -94,6 +95,9 @@ portico_config_last_reload_success 0
 # HELP portico_config_last_reload_timestamp_seconds When a configuration was last read, whether it was taken or refused.
 # TYPE portico_config_last_reload_timestamp_seconds gauge
 portico_config_last_reload_timestamp_seconds 2
+# HELP portico_config_removed_credentials Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.
+# TYPE portico_config_removed_credentials gauge
+portico_config_removed_credentials 4
 # HELP portico_certificate_expiry_timestamp_seconds When a certificate of the gateway's own ends: listener, of the public listener; upstream, the one that it shows to providers.
 # TYPE portico_certificate_expiry_timestamp_seconds gauge
 portico_certificate_expiry_timestamp_seconds{use="listener"} 3

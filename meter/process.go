@@ -42,7 +42,7 @@ func Build() (version, revision, compiler string) {
 
 // Configuration tells which configuration is in use. It is safe for concurrent
 // use.
-type Configuration struct{ generation, last, success prometheus.Gauge }
+type Configuration struct{ generation, last, success, removed prometheus.Gauge }
 
 // NewConfiguration registers the metrics of the configuration.
 func NewConfiguration(r prometheus.Registerer) *Configuration {
@@ -56,8 +56,11 @@ func NewConfiguration(r prometheus.Registerer) *Configuration {
 		success: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_config_last_reload_success", Help: "1 where the configuration that was last read is the one in use, 0 where it was refused and the one before goes on.",
 		}),
+		removed: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_config_removed_credentials", Help: "Tokens that the configuration's file has no more and that are still accepted, as the file was refused or they need a restart.",
+		}),
 	}
-	r.MustRegister(c.generation, c.last, c.success)
+	r.MustRegister(c.generation, c.last, c.success, c.removed)
 	return c
 }
 
@@ -73,6 +76,9 @@ func (c *Configuration) Refused(at time.Time) {
 	c.last.Set(timestamp(at))
 	c.success.Set(0)
 }
+
+// Removed says how many credentials are accepted that the file has no more.
+func (c *Configuration) Removed(credentials int) { c.removed.Set(float64(credentials)) }
 
 // Certificates tell when the gateway's own certificates end. It is safe for
 // concurrent use.

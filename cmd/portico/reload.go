@@ -44,13 +44,27 @@ func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, err
 		reloaded, err = s.take(ctx, next)
 	}
 	s.unfinished = errors.Is(err, inventory.ErrUnavailable)
+	removed := s.tellRemoved()
 	if err != nil {
 		s.shown.Refused(time.Now())
-		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation), zap.Error(err))
+		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation),
+			zap.Int("removedCredentials", removed), zap.Error(err))
 		return gateway.Reloaded{}, err
 	}
 	s.log.Info("configuration taken over", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
 	return reloaded, nil
+}
+
+// tellRemoved tells of credentials that the configuration's file has no more, and
+// that are accepted nevertheless: as the file was refused, or they need a restart.
+func (s *service) tellRemoved() int {
+	removed := config.Removed(s.config.Load(), s.path)
+	s.shown.Removed(removed)
+	if removed > 0 {
+		s.log.Error("credentials that were removed from the configuration are still accepted, until a configuration without them is taken over, or this gateway is restarted",
+			zap.Int("credentials", removed))
+	}
+	return removed
 }
 
 // take puts a checked configuration in the place of the one before.

@@ -63,6 +63,9 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
 	}
+	if cfg.Store.Driver == config.Postgres && len(cfg.Store.SealKeys) == 0 {
+		log.Warn("store.sealKeys is not set: the key that seals the contents of batches lies in the database, beside them")
+	}
 	m, err := s.prepare(ctx, cfg)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
@@ -160,11 +163,19 @@ func tokenKeys(ctx context.Context, cfg *config.Config, store *inventory.Store) 
 func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Registerer) (*inventory.Store, error) {
 	ctx, cancel := context.WithTimeout(ctx, startTime)
 	defer cancel()
+	var keys [][32]byte
+	for _, key := range cfg.Store.SealKeys {
+		keys = append(keys, key.Key)
+	}
 	return inventory.Open(ctx, inventory.Options{
-		Driver: cfg.Store.Driver, DSN: cfg.Store.DSN, Connections: cfg.Store.Connections,
+		SealKeys: keys,
+		Driver:   cfg.Store.Driver, DSN: cfg.Store.DSN, Connections: cfg.Store.Connections,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
 			GroupsPerSubscription:    cfg.Limits.GroupsPerSubscription,
+			LocksPerSubscription:     cfg.Limits.LocksPerSubscription,
+			TagNamesPerSubscription:  cfg.Limits.TagNamesPerSubscription,
+			LearnedOperations:        cfg.Operations.Learned,
 		},
 		SendWithin:      cfg.Index.SendWithin,
 		CallLimit:       cfg.Upstream.CallTimeout,

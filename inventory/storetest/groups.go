@@ -88,6 +88,36 @@ func testGroupDelete(t *testing.T, database Database) {
 }
 
 func testQuota(t *testing.T, database Database) {
+	t.Run("names and values of tags, and locks, in a subscription", func(t *testing.T) {
+		b := newBench(t, database, func(o *inventory.Options) {
+			o.Limits = inventory.Limits{TagNamesPerSubscription: 3, LocksPerSubscription: 21}
+		})
+		define := func(name, value string) error {
+			_, err := b.DefineTag(b.ctx, Sub, name, value)
+			return err
+		}
+		b.ok(define("a", ""))
+		b.ok(define("a", "1"))
+		b.ok(define("b", ""))
+		equal(b, *as[*inventory.QuotaError](b, define("a", "2")), inventory.QuotaError{Kind: inventory.QuotaTagNames, Limit: 3, Current: 3})
+		b.ok(define("A", "1"))                                   // is there
+		for _, of := range [][2]string{{"a", "1"}, {"a", "1"}} { // the second time it is not there
+			_, err := b.RemoveTag(b.ctx, Sub, of[0], of[1])
+			b.ok(err)
+		}
+		b.ok(define("a", "2"))
+		refuses[*inventory.QuotaError](b, define("c", ""))
+
+		for i := range 20 {
+			_, err := b.lock("", subscriptionID, fmt.Sprint("l", i), inventory.LockCanNotDelete)
+			b.ok(err)
+		}
+		b.group("rg")
+		_, err := b.lock("rg", groupID, "last", inventory.LockCanNotDelete)
+		b.ok(err)
+		_, err = b.lock("rg", groupID, "one more", inventory.LockCanNotDelete)
+		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaAllLocks, Limit: 21, Current: 21})
+	})
 	limited := func(o *inventory.Options) {
 		o.Limits = inventory.Limits{ResourcesPerTypeAndGroup: 5, GroupsPerSubscription: 3}
 	}

@@ -12,7 +12,7 @@ import (
 func (b *bench) order(content, object, token string) inventory.Operation {
 	b.Helper()
 	o := inventory.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
-	b.ok(b.BeginRequestBatch(b.ctx, []byte(content), o, 2))
+	b.ok(b.BeginRequestBatch(b.ctx, []byte(content), o, inventory.BatchLimits{Open: 2}))
 	got, err := b.Operation(b.ctx, "", token)
 	b.ok(err)
 	return got
@@ -73,7 +73,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		equal(b, got.Parts[0].Answered, true)
 		equal(b, b.answer(job, 3)+" "+b.answer(job, 0), "written read")
 
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, `{"progress":{}}`))
+		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, `{"progress":{}}`, 48*time.Hour))
 		got = b.batch(job)
 		equal(b, len(got.Content), 0)
 		equal(b, len(got.Parts), 2)
@@ -108,7 +108,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		job := b.carries("two")
 		_, err = b.BeginRequestPart(b.ctx, stale, 1)
 		b.is(err, inventory.ErrDeposed)
-		b.is(b.EndRequestBatch(b.ctx, stale, inventory.JobDone, ""), inventory.ErrDeposed)
+		b.is(b.EndRequestBatch(b.ctx, stale, inventory.JobDone, "", 48*time.Hour), inventory.ErrDeposed)
 		again, err := b.BeginRequestPart(b.ctx, job, 0)
 		b.ok(err)
 		equal(b, again, false)
@@ -116,17 +116,93 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.ok(b.EndRequestPart(b.ctx, job.ID, 0, []byte("unknown")))
 		equal(b, b.answer(job, 0), "known")
 	})
+	t.Run("bytes are counted for the caller and for all, until they are gone", func(t *testing.T) {
+		b := newBench(t, database)
+		const sealing = 28
+		limits := inventory.BatchLimits{Stored: 3000, TotalStored: 5000, Answer: 1000}
+		used := func(object string) (own, all int64) {
+			b.Helper()
+			own, all, err := b.BatchRoom(b.ctx, "t", object, limits)
+			b.ok(err)
+			return 3000 - own, 5000 - all
+		}
+		want := func(object string, own, all int64) {
+			b.Helper()
+			gotOwn, gotAll := used(object)
+			equal(b, [2]int64{gotOwn, gotAll}, [2]int64{own, all})
+		}
+		begin := func(object, token string, size int) error {
+			o := inventory.Operation{Token: token, TenantID: "t", ObjectID: object, Until: b.clock.Now().Add(48 * time.Hour)}
+			return b.BeginRequestBatch(b.ctx, make([]byte, size-sealing), o, limits)
+		}
+		want("ann", 0, 0)
+		b.ok(begin("ann", "1", 2000))
+		quota := as[*inventory.QuotaError](b, begin("ann", "2", 100)) // an answer has to fit as well
+		equal(b, *quota, inventory.QuotaError{Kind: inventory.QuotaBatches, Limit: 2000, Current: 2000})
+		b.ok(begin("bob", "3", 2000))
+		equal(b, as[*inventory.QuotaError](b, begin("eve", "4", 100)).Kind, inventory.QuotaAllBatches)
+		want("ann", 2000, 4000)
+		jobs, err := b.ClaimJobs(b.ctx, "one", 10*time.Second, 10, inventory.RequestBatchJob)
+		b.ok(err)
+		for _, job := range jobs {
+			b.ok(b.EndRequestPart(b.ctx, job.ID, 0, make([]byte, 500-sealing)))
+			b.ok(b.EndRequestPart(b.ctx, job.ID, 0, make([]byte, 700))) // the first stands
+		}
+		want("ann", 2500, 5000)
+		for _, job := range jobs {
+			b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, "", time.Hour))
+			b.ok(b.EndRequestPart(b.ctx, job.ID, 1, make([]byte, 500)))
+		}
+		want("ann", 500, 1000)
+		b.ok(b.FetchedRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
+		b.ok(b.FetchedRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
+		b.clock.Pass(6 * time.Minute)
+		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		_, all := used("ann")
+		equal(b, all, 500)
+		n, err = b.ForgetJobs(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		n, err = b.ForgetOperations(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		b.clock.Pass(time.Hour)
+		n, err = b.ForgetRequestBatches(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		want("ann", 0, 0)
+		want("bob", 0, 0)
+		_, err = b.Operation(b.ctx, "", "3")
+		b.is(err, inventory.ErrNotFound)
+	})
+	t.Run("one whose time is over before it was carried ends", func(t *testing.T) {
+		b := newBench(t, database)
+		b.order("{}", "ann", "token")
+		b.clock.Pass(49 * time.Hour)
+		n, err := b.ForgetRequestBatches(b.ctx, 10)
+		b.ok(err)
+		equal(b, n, 1)
+		job := b.carries("one")
+		_, err = b.RequestBatch(b.ctx, job.ID)
+		b.is(err, inventory.ErrNotFound)
+		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, "", time.Hour))
+		own, _, err := b.BatchRoom(b.ctx, "t", "ann", inventory.BatchLimits{Stored: 100})
+		b.ok(err)
+		equal(b, own, 100)
+	})
 	t.Run("a caller has a number of them under way", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "1")
 		job := b.carries("one")
 		b.order("{}", "ann", "2")
 		third := inventory.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
-		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, 2), inventory.ErrTooManyBatches)
+		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}), inventory.ErrTooManyBatches)
 		_, err := b.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 		b.order("{}", "bob", "4")
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, ""))
-		b.ok(b.BeginRequestBatch(b.ctx, []byte("{}"), third, 2))
+		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, "", 48*time.Hour))
+		b.ok(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}))
 	})
 }

@@ -41,6 +41,7 @@ func Run(t *testing.T, database Database) {
 		{"RetirementBesideMove", testRetirementBesideMove},
 		{"Operations", testOperations},
 		{"SharedOperations", testSharedOperations},
+		{"LearnedOperations", testLearnedOperations},
 		{"OwnedOperations", testOwnedOperations},
 		{"Resources", testResources},
 		{"Selection", testSelection},

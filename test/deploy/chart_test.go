@@ -151,6 +151,7 @@ func TestChartRefuses(t *testing.T) {
 		{"tokens in the open", []string{"config", "auth"}, map[string]any{"tokens": []any{}}, "config.auth.tokens would"},
 		{"keys in the open", []string{"config", "lists"}, map[string]any{"tokenKeys": []any{}}, "config.lists.tokenKeys would"},
 		{"the admins' tokens in the open", []string{"config", "server"}, map[string]any{"adminTokens": []any{}}, "config.server.adminTokens would"},
+		{"keys of the store in the open", []string{"config", "store"}, map[string]any{"sealKeys": []any{}}, "config.store.sealKeys would"},
 		{"the admin's token in the open", []string{"config", "server"}, map[string]any{"adminToken": map[string]any{}}, "config.server.adminToken would"},
 	} {
 		v := values(t, "testdata/chart/sets/least.yaml")

@@ -13,8 +13,6 @@ import (
 	"time"
 )
 
-// patience bounds every wait for a connection.
-const patience = time.Minute
 
 // socket is a connection of the public listener, or of the admin listener.
 type socket struct {

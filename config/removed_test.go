@@ -1,0 +1,66 @@
+package config
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+func TestRemoved(t *testing.T) {
+	folder := t.TempDir()
+	path, secrets := filepath.Join(folder, "portico.yaml"), filepath.Join(folder, "secrets.yaml")
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	token := func(digit string) string {
+		return "    - {sha256: \"" + strings.Repeat(digit, 64) + "\", tenantId: 00000000-0000-0000-0000-00000000000a, objectId: 00000000-0000-0000-0000-00000000000b}\n"
+	}
+	const head = "include: [secrets.yaml]\nserver: {publicURL: \"https://management.example.com\", region: westus, tls: terminated}\nregions: [{name: westus}]\n"
+	const auth = "auth:\n  mode: tokens\n  tokens:\n"
+	write(path, head)
+	write(secrets, auth+token("1")+token("2"))
+	used, err := Load(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, main, secrets string
+		want                int
+	}{
+		{"as it was", head, auth + token("1") + token("2"), 0},
+		{"one went", head, auth + token("1"), 1},
+		{"one is a comment", head, auth + token("1") + "#" + token("2"), 1},
+		{"a comment of it stands behind another", head, auth + strings.TrimSuffix(token("1"), "\n") + " #" + token("2"), 1},
+		{"one is no token any more", head, auth + token("1") + strings.ReplaceAll(token("2"), "tenantId", "tenant"), 0},
+		{"no YAML, nothing went", head + "]", auth + token("1") + token("2"), 0},
+		{"no YAML, one went", head + "]", auth + token("1"), 1},
+		{"the file with them is no YAML", head, auth + token("1") + "]", 1},
+		{"they are not included", head[strings.Index(head, "\n")+1:], auth + token("1") + token("2"), 2},
+		{"nobody needs one", head, "auth: {mode: none}", 2},
+	} {
+		write(path, c.main)
+		write(secrets, c.secrets)
+		if got := Removed(used, path); got != c.want {
+			t.Errorf("%s: %d, want %d", c.name, got, c.want)
+		}
+	}
+	write(secrets, auth+token("1")+token("2"))
+	if got := Removed(used, filepath.Join(folder, "none.yaml")); got != 0 {
+		t.Errorf("a file that cannot be read: %d", got) // nothing is known of it but the others
+	}
+	open := *used
+	open.Auth = Auth{Mode: AuthNone}
+	write(path, head)
+	write(secrets, auth+token("1"))
+	if got := Removed(&open, path); got != 1 {
+		t.Errorf("from nobody needs one to tokens: %d", got)
+	}
+	open.Server.AdminTokens = []AdminToken{{SHA256: strings.Repeat("9", 64)}}
+	if got := Removed(&open, path); got != 2 {
+		t.Errorf("and the admin token went: %d", got)
+	}
+}

@@ -1,0 +1,157 @@
+package hostile
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/test/harness"
+)
+
+// gate has GETs of things/slow wait: the first tells that it is there, and all go
+// on when the gate is opened.
+func (w world) gate(t *testing.T) (arrived, open chan struct{}) {
+	t.Helper()
+	arrived, open = make(chan struct{}, 100), make(chan struct{})
+	w.provider.on(http.MethodGet, "/things/slow", func(rw http.ResponseWriter, r *http.Request) {
+		arrived <- struct{}{}
+		select {
+		case <-open:
+		case <-r.Context().Done():
+			return
+		}
+		rw.Header().Set("Content-Type", "application/json")
+		_, _ = fmt.Fprintf(rw, `{"id":%q}`, r.URL.Path)
+	})
+	return arrived, open
+}
+
+// reload writes a configuration and waits until it was read.
+func (w world) reload(t *testing.T, text string) {
+	t.Helper()
+	const read = "portico_config_last_reload_timestamp_seconds"
+	before := w.Portico.Metric(t, read)
+	w.Portico.Write(t, text)
+	w.Portico.Hangup(t)
+	within(t, "reading of the configuration", func() bool { return w.Portico.Metric(t, read) > before })
+}
+
+// text is the configuration with other tokens.
+func (w world) text(t *testing.T, tokens ...harness.Token) string {
+	t.Helper()
+	c := w.Config
+	c.Tokens = tokens
+	return w.Portico.Text(t, c)
+}
+
+// slow makes a resource that is behind a gate, and a batch of GETs of it.
+func (w world) slow(t *testing.T, n int) string {
+	t.Helper()
+	w.group(t, "rg")
+	thing := w.thing("rg", "slow")
+	w.put(t, thing)
+	return reads(thing, n)
+}
+
+// A token is removed while a batch that it began is under way: nothing more of it
+// is sent. Its principal has another token meanwhile, with which it sees that.
+func TestARemovedTokenEndsItsBatches(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Settings: "batch: {immediate: 1, atOnce: 1}\n"})
+	body := w.slow(t, 4)
+	arrived, open := w.gate(t)
+	poll := w.begin(t, alice, body)
+	<-arrived
+	again := alice
+	again.Raw = "alice-token-2"
+	w.reload(t, w.text(t, again, carol, bob))
+	w.as(t, alice, http.MethodGet, poll, "").WantError(t, 401, "InvalidAuthenticationToken")
+	close(open)
+	all := w.end(t, again, poll)
+	if len(all) != 4 || all[0].HTTPStatusCode != 200 {
+		t.Fatalf("%d answers, the first %d", len(all), all[0].HTTPStatusCode)
+	}
+	for _, r := range all[1:] {
+		if r.HTTPStatusCode != 401 || r.code() != "InvalidAuthenticationToken" {
+			t.Errorf("%d %s", r.HTTPStatusCode, r.Content)
+		}
+	}
+	if n := len(arrived); n > 0 {
+		t.Errorf("%d requests were sent for a token that was removed", n)
+	}
+}
+
+// A batch is carried on after a restart, by when its token has gone.
+func TestABatchOfARemovedTokenIsNotResumed(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		begun []harness.Token
+	}{{"tokens", []harness.Token{alice, carol, bob}}, {"none", nil}} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, options{Settings: "jobs: {lease: 1s}\nbatch: {immediate: 1, atOnce: 1}\n"})
+			body := w.slow(t, 4)
+			if c.begun == nil {
+				w.Portico.Stop(t)
+				w.Portico.Write(t, w.text(t))
+				w.Portico.Restart(t)
+			}
+			arrived, _ := w.gate(t)
+			w.begin(t, alice, body)
+			<-arrived
+			w.Portico.Kill(t)
+			w.Portico.Write(t, w.text(t, carol, bob))
+			w.Portico.Restart(t)
+			within(t, "end of the batch", func() bool {
+				jobs := string(w.Portico.Admin(t, harness.Request{Path: "/admin/jobs?kind=batch"}).Want(t, 200).Body)
+				return strings.Contains(jobs, `"Done"`)
+			})
+			if n := len(arrived); n > 0 {
+				t.Errorf("%d requests were sent for a caller who is none any more", n)
+			}
+		})
+	}
+}
+
+// A configuration without a token is refused for something else: that the token
+// goes on is said.
+func TestARefusedConfigurationTellsOfRemovedTokens(t *testing.T) {
+	t.Parallel()
+	const gauge = "portico_config_removed_credentials"
+	w := newWorld(t, options{})
+	if n := w.Portico.Metric(t, gauge); n != 0 {
+		t.Fatal(n)
+	}
+	without := w.text(t, carol, bob)
+	for i, refused := range []string{
+		without + "\nbatch: {immediate: none}\n",                      // a bad value
+		without + "\ninclude: [absent.yaml]\n",                        // a file that is missing
+		without + "\n  - : [\n",                                       // no YAML
+		strings.Replace(without, "region: westus", "region: mars", 1), // what does not fit together
+	} {
+		w.reload(t, refused)
+		if w.Portico.Metric(t, "portico_config_last_reload_success") != 0 {
+			t.Fatalf("%d was taken", i)
+		}
+		if n := w.Portico.Metric(t, gauge); n != 1 {
+			t.Errorf("%d: %v removed credentials", i, n)
+		}
+		w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 200)
+		w.reload(t, w.text(t, alice, carol, bob)+"\nbatch: {immediate: none}\n")
+		if n := w.Portico.Metric(t, gauge); n != 0 {
+			t.Errorf("%d: %v removed credentials where none was", i, n)
+		}
+	}
+	lines := slices.DeleteFunc(strings.Split(w.Portico.Log(), "\n"), func(line string) bool {
+		return !strings.Contains(line, `"removedCredentials":1`)
+	})
+	if len(lines) != 4 {
+		t.Errorf("%d lines tell of it", len(lines))
+	}
+	w.reload(t, without)
+	within(t, "end of it", func() bool { return w.Portico.Metric(t, gauge) == 0 })
+	w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 401)
+}

@@ -1,0 +1,83 @@
+package hostile
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"database/sql"
+	"encoding/binary"
+	"os"
+	"testing"
+
+	_ "modernc.org/sqlite" // to read what a thief of the database would
+)
+
+// A thief has the database, as a backup has it. No key in it opens what clients
+// and providers said.
+func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Settings: "batch: {immediate: 1}\n"})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.end(t, alice, w.begin(t, alice, reads(thing, 3)))
+	w.Portico.Stop(t)
+
+	db, err := sql.Open("sqlite", w.Portico.Database)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	secrets := rowsOf(t, db, `SELECT secret, secret, 0 FROM secrets`)
+	answers := rowsOf(t, db, `SELECT job, answer, part FROM request_parts`)
+	if len(answers) != 3 {
+		t.Fatalf("%d answers", len(answers))
+	}
+	for _, s := range secrets {
+		block, err := aes.NewCipher(s.text)
+		if err != nil {
+			continue
+		}
+		aead, err := cipher.NewGCMWithRandomNonce(block)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, a := range answers {
+			place := binary.BigEndian.AppendUint64(a.key, uint64(a.number))
+			if plain, err := aead.Open(nil, nil, a.text, place); err == nil {
+				t.Fatalf("a key in the database opens %s", plain)
+			}
+		}
+	}
+	info, err := os.Stat(w.Portico.Database + ".key")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if info.Mode().Perm() != 0o600 {
+		t.Errorf("the key has the mode %v", info.Mode())
+	}
+}
+
+type row struct {
+	key, text []byte
+	number    int64
+}
+
+func rowsOf(t *testing.T, db *sql.DB, query string) (all []row) {
+	t.Helper()
+	rows, err := db.QueryContext(t.Context(), query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer rows.Close()
+	for rows.Next() {
+		var r row
+		if err := rows.Scan(&r.key, &r.text, &r.number); err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, r)
+	}
+	if err := rows.Err(); err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
