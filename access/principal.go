@@ -28,6 +28,10 @@ func (p Principal) CanSee(tenant string) bool {
 	return p.AnyTenant || p.TenantID != "" && arm.EqualFold(p.TenantID, tenant)
 }
 
+// Caller tells the principal from all others, for whoever shares something out among
+// callers. It is not for logs.
+func (p Principal) Caller() string { return arm.Fold(p.TenantID) + " " + p.ObjectID }
+
 // In returns p as it acts in tenant: the principal of every tenant takes that
 // of the subscription it calls.
 func (p Principal) In(tenant string) Principal {

@@ -36,7 +36,8 @@ func ValidGUID(s string) bool {
 
 // ValidGroupName reports whether s may name a resource group: 1 to 90 Unicode
 // letters, decimal digits, and any of - _ . ( ), the last not a full stop
-// (resource reference, arguments).
+// (resource reference, arguments); in normalization form C, and without letters
+// that servers take for others.
 func ValidGroupName(s string) bool {
 	if s == "" || s[len(s)-1] == '.' {
 		return false
@@ -48,7 +49,7 @@ func ValidGroupName(s string) bool {
 		}
 		n++
 	}
-	return n <= MaxGroupName
+	return n <= MaxGroupName && Composed(s)
 }
 
 func groupNameRune(r rune) bool {
@@ -60,7 +61,7 @@ func groupNameRune(r rune) bool {
 	case r == utf8.RuneError:
 		return false
 	}
-	return unicode.IsLetter(r) || unicode.Is(unicode.Nd, r)
+	return (unicode.IsLetter(r) || unicode.Is(unicode.Nd, r)) && !ignorable(r) && !foldsToASCII(r)
 }
 
 // InvalidGroupNameCharacters returns the characters of s that a group name may
@@ -75,13 +76,24 @@ func InvalidGroupNameCharacters(s string) string {
 	return bad.String()
 }
 
-// ValidResourceName reports whether s may name a resource: 1 to 260 characters,
-// none of < > % & : \ ? / and no control character (resource reference,
-// arguments). Names . and .. are refused as well: no path may hold them.
-func ValidResourceName(s string) bool {
-	if s == "" || s == "." || s == ".." {
-		return false
+// ValidResourceName reports whether s may name a resource; see [CheckResourceName].
+func ValidResourceName(s string) bool { return CheckResourceName(s) == nil }
+
+// CheckResourceName refuses what may not name a resource. The contract wants 1 to
+// 260 characters, none of < > % & : \ ? / and no control character (resource
+// reference, arguments). Names by which some servers find another resource are
+// refused as well.
+func CheckResourceName(s string) *Error {
+	if !allowedName(s) {
+		return NewError(InvalidResourceName, s).About("resourceName")
 	}
+	if why := ambiguity(s); why != "" {
+		return NewError(InvalidResourceName, s).About("resourceName").Saying("The provided resource name '%s' is invalid: %s.", s, why)
+	}
+	return nil
+}
+
+func allowedName(s string) bool {
 	n := 0
 	for i := 0; i < len(s); {
 		c := s[i]
@@ -99,7 +111,7 @@ func ValidResourceName(s string) bool {
 		}
 		n++
 	}
-	return n <= MaxResourceName
+	return 0 < n && n <= MaxResourceName
 }
 
 func forbiddenInName(c byte) bool {

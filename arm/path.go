@@ -76,12 +76,12 @@ func (p *Path) Parse(raw string) error {
 	if len(raw) > 1<<15 {
 		return &PathError{InvalidRequestURI, "the path is longer than 32768 bytes"}
 	}
-	canonical, err := canonicalForm(raw)
+	canonical, plain, err := canonicalForm(raw)
 	if err != nil {
 		return err
 	}
 	if canonical {
-		p.text, p.plain = raw, true
+		p.text, p.plain = raw, plain
 		return p.walk(raw, false)
 	}
 	expanded, err := expandScope(raw)
@@ -92,34 +92,38 @@ func (p *Path) Parse(raw string) error {
 }
 
 // canonicalForm reports whether raw can be taken as it stands: no escape, no
-// empty segment, no final slash.
-func canonicalForm(raw string) (bool, error) {
-	canonical, ascii := true, true
+// empty segment, no final slash; and whether that is its encoded form as well.
+func canonicalForm(raw string) (canonical, plain bool, err error) {
+	canonical, plain = true, true
+	ascii := true
 	for i := 0; i < len(raw); i++ {
 		switch c := raw[i]; {
-		case c == '%':
-			canonical = false
+		case plainByte(c):
 		case c == '/':
 			if i+1 == len(raw) || raw[i+1] == '/' {
 				canonical = false
 			}
+		case c == '%':
+			canonical = false
 		case c == '\\':
-			return false, &PathError{InvalidRequestURI, "a path holds no backslash"}
+			return false, false, &PathError{InvalidRequestURI, "a path holds no backslash"}
 		case c == '#':
-			return false, &PathError{InvalidRequestURI, "a request has no fragment"}
+			return false, false, &PathError{InvalidRequestURI, "a request has no fragment"}
 		case c < ' ' || c == 0x7f:
-			return false, &PathError{InvalidRequestURI, "a path holds no control character"}
+			return false, false, &PathError{InvalidRequestURI, "a path holds no control character"}
 		case c >= utf8.RuneSelf:
 			ascii = false
+		default:
+			plain = false
 		}
 	}
 	if !ascii {
 		if !utf8.ValidString(raw) {
-			return false, &PathError{InvalidRequestURI, "a path is UTF-8"}
+			return false, false, &PathError{InvalidRequestURI, "a path is UTF-8"}
 		}
 		canonical = false // its encoded form differs
 	}
-	return canonical, nil
+	return canonical, plain, nil
 }
 
 // expandScope decodes a first segment that is a whole scope with encoded
@@ -339,7 +343,8 @@ func (p *Path) String() string {
 	return p.text
 }
 
-// Escaped returns the path as it is written in a request target.
+// Escaped returns the path as it is written in a request target. There is one such
+// form of each path, however it came.
 func (p *Path) Escaped() string {
 	if p.plain || p.text == "" {
 		return p.String()
@@ -368,9 +373,25 @@ func plainText(s string) bool {
 	return true
 }
 
-// plainByte holds for the characters that RFC 3986 lets stand in a segment.
+// plainLow and plainHigh have a bit for each byte below and above 64 that stands
+// for itself in an escaped path. These are the ones that RFC 3986 lets stand in a
+// segment, without those in which some server sees more than a character: a
+// semicolon begins parameters that servers cut off, a plus sign is taken for a
+// space, an ampersand for the end of a parameter, a colon for that of a scheme.
+const (
+	plainLow  uint64 = 1<<'-' | 1<<'.' | 1<<'!' | 1<<'$' | 1<<'\'' | 1<<'(' | 1<<')' | 1<<'*' | 1<<',' | 1<<'=' | (1<<10-1)<<'0'
+	plainHigh uint64 = 1<<('_'-64) | 1<<('~'-64) | 1<<('@'-64) | (1<<26-1)<<('A'-64) | (1<<26-1)<<('a'-64)
+)
+
+// plainByte reports whether c stands for itself in an escaped path.
 func plainByte(c byte) bool {
-	return asciiAlphanumeric(c) || strings.IndexByte("-._~!$&'()*+,;=:@", c) >= 0
+	switch {
+	case c < 64:
+		return plainLow>>c&1 != 0
+	case c < utf8.RuneSelf:
+		return plainHigh>>(c-64)&1 != 0
+	}
+	return false
 }
 
 // Len returns the number of segments.

@@ -2,8 +2,12 @@ package arm
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"unicode"
+
+	"pgregory.net/rapid"
 )
 
 const sub = "/subscriptions/00000000-0000-0000-0000-000000000001"
@@ -112,6 +116,74 @@ func TestPathAllocatesNothing(t *testing.T) {
 	}
 }
 
+// Whatever the spelling of a path, it names one thing, and is escaped in one way:
+// with nothing in it by which a server could tell spellings apart.
+func TestPathSpellings(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const below = sub + "/resourceGroups/rg/providers/Contoso.Compute/virtualMachines/"
+		name := rapid.StringOfN(rapid.RuneFrom([]rune("aZ09-._~!$'()*,;=@+ #\"|{}[]^`&:<>éßσςＡ日ſıİ\u212a\u0301\u200b\U0001F600"), unicode.L, unicode.P), 1, 12, -1).Draw(t, "name")
+		if strings.ContainsAny(name, `/\%`) || name == "." || name == ".." {
+			t.Skip("no segment")
+		}
+		spell := func(label string) (string, Path) {
+			var raw strings.Builder
+			for _, r := range name {
+				form := rapid.SampledFrom([]string{"%%%02x", "%%%02X", "%c"}).Draw(t, label)
+				if form == "%c" && r != '#' {
+					raw.WriteRune(r)
+					continue
+				}
+				for _, c := range []byte(string(r)) {
+					fmt.Fprintf(&raw, strings.Replace(form, "%c", "%%%02X", 1), c)
+				}
+			}
+			var p Path
+			if err := p.Parse(below + raw.String()); err != nil {
+				t.Fatalf("%q: %v", raw.String(), err)
+			}
+			return raw.String(), p
+		}
+		raw, p := spell("one")
+		other, q := spell("another")
+		if p.String() != below+name || p.String() != q.String() || p.Escaped() != q.Escaped() {
+			t.Fatalf("%q is %q, written %q; %q is %q, written %q", raw, p.String(), p.Escaped(), other, q.String(), q.Escaped())
+		}
+		written := strings.TrimPrefix(p.Escaped(), below)
+		if strings.ContainsAny(written, "/;+&:?#\"<>[]^`{|} ") || strings.ContainsFunc(written, func(r rune) bool { return r >= 0x7f }) {
+			t.Fatalf("%q is written %q", name, written)
+		}
+		var again Path
+		if err := again.Parse(p.Escaped()); err != nil || again.String() != p.String() {
+			t.Fatalf("%q is written %q, which reads as %q, %v", name, p.Escaped(), again.String(), err)
+		}
+	})
+}
+
+// Two names that may be given are the same to Portico where they are to a server
+// that compares them in a common way.
+func TestNamesThatServersTakeForTheSame(t *testing.T) {
+	common := map[string]func(string) string{
+		"lower case": strings.ToLower, "upper case": strings.ToUpper,
+		"upper then lower": func(s string) string { return strings.ToLower(strings.ToUpper(s)) },
+	}
+	for r := rune(1); r <= unicode.MaxRune; r++ {
+		name := "n" + string(r)
+		if !ValidResourceName(name) {
+			continue
+		}
+		for how, fold := range common {
+			if same := fold(name); ValidResourceName(same) && !EqualFold(name, same) || strings.IndexFunc(same, func(r rune) bool { return r >= 0x80 }) < 0 && r >= 0x80 {
+				t.Errorf("%q is %q in %s, and another name here", name, same, how)
+			}
+		}
+		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
+			if same := "n" + string(other); ValidResourceName(same) && !EqualFold(name, same) || other < 0x80 && r >= 0x80 {
+				t.Errorf("%q is equal to %q where case is folded, and another name here", name, same)
+			}
+		}
+	}
+}
+
 func FuzzPath(f *testing.F) {
 	for _, seed := range []string{"/", sub, sub + "//", "/subscriptions%2Fx/providers/NS/e/n", "/providers/NS//t/a%20b",
 		"/providers/N/t/n/providers/N2/e", sub + "/resourceGroups/%2e", "/a%", "/é/\xff"} {
@@ -141,6 +213,9 @@ func FuzzPath(f *testing.F) {
 		var again Path
 		if err := again.Parse(p.Escaped()); err != nil {
 			t.Fatalf("%q: its escaped form %q is refused: %v", raw, p.Escaped(), err)
+		}
+		if strings.ContainsAny(p.Escaped(), ";+&:?#\" ") {
+			t.Fatalf("%q is written %q", raw, p.Escaped())
 		}
 		if again.String() != text || again.Subscription() != p.Subscription() || again.Group() != p.Group() || again.Hops() != p.Hops() {
 			t.Fatalf("%q: escaped form %q reads otherwise", raw, p.Escaped())

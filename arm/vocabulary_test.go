@@ -65,17 +65,19 @@ func TestNames(t *testing.T) {
 			t.Errorf("group %q is refused", s)
 		}
 	}
-	for _, s := range []string{"", ".", "..", "a.", "a b", "a/b", "a%2F", "a\n", strings.Repeat("a", 91), "a\xff", "½"} {
+	for _, s := range []string{"", ".", "..", "a.", "a b", "a/b", "a%2F", "a\n", strings.Repeat("a", 91), "a\xff", "½",
+		"\u212a", "\u212b", "ſ", "ı", "İ", "\u1112\u1161", "a\u3164", "\u1100\u1160"} {
 		if ValidGroupName(s) {
 			t.Errorf("group %q is accepted", s)
 		}
 	}
-	for _, s := range []string{"n", "a b", "a#b+c;d", "é", strings.Repeat("é", 260), "providers", "..."} {
+	for _, s := range []string{"n", "a b", "a#b+c;d", "é", strings.Repeat("é", 260), "providers", "...a", "\uac00", "\ufffd"} {
 		if !ValidResourceName(s) {
 			t.Errorf("name %q is refused", s)
 		}
 	}
-	for _, s := range []string{"", ".", "..", "a<", "a>", "a%", "a&", "a:", `a\`, "a?", "a/", "a\x00", "a\u0085", "a\x7f", strings.Repeat("é", 261), "\xff"} {
+	for _, s := range []string{"", ".", "..", "a<", "a>", "a%", "a&", "a:", `a\`, "a?", "a/", "a\x00", "a\u0085", "a\x7f", strings.Repeat("é", 261), "\xff",
+		"...", "a.", " a", "a ", "a\u00a0b", "a\u200bb", "\u061c", "\ufeffa", "a\u202e", "a\u2028", "a\u2029", "a\u3000", "e\u0301", "\u212a", "\u212b", "ſ", "ı", "İ", "a\ufe0f", "\u3164", "\ue000"} {
 		if ValidResourceName(s) {
 			t.Errorf("name %q is accepted", s)
 		}

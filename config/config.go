@@ -1,6 +1,7 @@
 package config
 
 import (
+	"math"
 	"net/netip"
 	"net/url"
 	"time"
@@ -117,18 +118,27 @@ type Store struct {
 // Limits are bounds on what clients and providers send and on what there may
 // be.
 type Limits struct {
-	RequestBody              int64
-	ContentMemory            int64 // for the bodies of all requests together; at least RequestBody
+	RequestBody   int64
+	ContentMemory int64 // for the bodies of all requests together; at least RequestBody
+	// CallerShare is the part of each budget that callers share which one caller
+	// may hold, above 0 and up to 1.
+	CallerShare              float64
 	AnswerBody               int64
 	TagsPerResource          int
 	ResourcesPerTypeAndGroup int
 	GroupsPerSubscription    int
 }
 
+// ShareOf is what one caller may hold of a budget, at least 1.
+func (l Limits) ShareOf(budget int64) int64 {
+	return max(1, int64(math.Round(float64(budget)*l.CallerShare)))
+}
+
 // Upstream is how providers are called.
 type Upstream struct {
 	CallTimeout      time.Duration
 	ReadsPerEndpoint int // the gateway's own reads of one endpoint at a time
+	CallsPerEndpoint int // calls of one endpoint at a time; reads and writes count apart
 	TLS              UpstreamTLS
 }
 
@@ -200,7 +210,7 @@ type Batch struct {
 type GroupDelete struct {
 	TransientBudget time.Duration // for one resource's passing failures
 	Limit           time.Duration // for the whole
-	PerEndpoint     int           // deletes in flight per endpoint
+	PerEndpoint     int           // deletes in flight per endpoint, for one caller
 	PerJob          int           // deletes in flight per group
 }
 
@@ -260,12 +270,13 @@ func Defaults() Config {
 		Limits: Limits{
 			RequestBody:              4 << 20,
 			ContentMemory:            128 << 20,
+			CallerShare:              0.25,
 			AnswerBody:               8 << 20,
 			TagsPerResource:          50,
 			ResourcesPerTypeAndGroup: 800,
 			GroupsPerSubscription:    980,
 		},
-		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64},
+		Upstream: Upstream{CallTimeout: time.Minute, ReadsPerEndpoint: 64, CallsPerEndpoint: 512},
 		Health:   defaultHealth(),
 		Index: Index{
 			SendWithin:      5 * time.Second,

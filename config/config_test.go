@@ -36,8 +36,8 @@ server:
 metadata: {name: Portico}
 auth: {mode: none}
 store: {driver: sqlite, dsn: portico.db, connections: 16}
-limits: {requestBody: 4MiB, contentMemory: 128MiB, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980}
-upstream: {callTimeout: 60s, readsPerEndpoint: 64}
+limits: {requestBody: 4MiB, contentMemory: 128MiB, callerShare: 25%, answerBody: 8MiB, tagsPerResource: 50, resourcesPerTypeAndGroup: 800, groupsPerSubscription: 980}
+upstream: {callTimeout: 60s, readsPerEndpoint: 64, callsPerEndpoint: 512}
 health:
   probe: {interval: 10s, timeout: 2s, unhealthyAfter: 3, healthyAfter: 2}
   circuit: {failures: 3, open: 1s, longestOpen: 10s}

@@ -20,6 +20,10 @@ func mapMeanings() []meaning {
 		{path: "providers.features", text: "Features that subscriptions can register for, without the namespace. Providers are told of those that they have.", preset: "none"},
 		{path: "providers.internalSubscriptions", text: "The provider's own subscriptions. What is made there on behalf of customers has to carry the tag `resourceCreatedFor`, " +
 			"the ID of the customer's resource, or is refused with 403.", preset: "none"},
+		{path: "providers.headers", text: "Headers that pass between clients and this provider beside the standard ones and `x-ms-*`.."},
+		{path: "providers.headers.request", text: "Further headers of requests that reach the provider. Credentials, identities and what concerns one connection or the message's frame cannot be listed.", preset: "none"},
+		{path: "providers.headers.response", text: "Further headers of the provider's answers that reach clients. What speaks for the gateway's host to browsers (`Set-Cookie`, `Access-Control-*`, …) or commands a proxy in front of it cannot be listed.", preset: "none"},
+		{path: "providers.redirectHosts", text: "Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below that. A redirect to any other is answered with 502.", preset: "none"},
 		{path: "providers.endpoints", text: endpoints + " They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
 			preset: "none; each provider needs a global one"},
 		{path: "providers.endpointTemplate", text: "The address in the regions that `endpoints` does not name. `{region}`, `{subservice}` (of the type) and " +

@@ -10,7 +10,8 @@ import (
 
 func (b *mapReader) readProviders(root object) {
 	twice, owned := b.r.distinct("namespace"), b.r.distinct("internal subscription")
-	for _, o := range root.children("providers", "namespace", "registration", "features", "endpoints", "endpointTemplate", "internalSubscriptions", "resourceTypes") {
+	for _, o := range root.children("providers", "namespace", "registration", "features", "endpoints", "endpointTemplate", "internalSubscriptions",
+		"headers", "redirectHosts", "resourceTypes") {
 		p := regions.ProviderDeclaration{}
 		namespace := must(o, "namespace", &p.Namespace, name(namespaceForm))
 		if namespace == nil {
@@ -32,6 +33,8 @@ func (b *mapReader) readProviders(root object) {
 				p.InternalSubscriptions = append(p.InternalSubscriptions, id)
 			}
 		}
+		b.readHeaders(o, &p)
+		b.readRedirectHosts(o, &p)
 		nodes := providerNodes{object: o, namespace: namespace}
 		b.readTypes(&nodes, &p)
 		if usable {

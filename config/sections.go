@@ -68,12 +68,15 @@ func readMetadata(root object, m *Metadata) {
 }
 
 func readLimits(root object, l *Limits) {
-	o := root.child("limits", "requestBody", "contentMemory", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription")
+	o := root.child("limits", "requestBody", "contentMemory", "callerShare", "answerBody", "tagsPerResource", "resourcesPerTypeAndGroup", "groupsPerSubscription")
 	set(o, "requestBody", &l.RequestBody, size())
 	set(o, "contentMemory", &l.ContentMemory, size())
+	set(o, "callerShare", &l.CallerShare, part())
 	if l.ContentMemory < l.RequestBody {
 		o.r.fault(o.at("contentMemory", "requestBody"), "limits.contentMemory is less than limits.requestBody: a request could not have the body that it may",
 			"at least limits.requestBody")
+	} else {
+		checkShare(root, o, *l, budget{"limits.contentMemory", l.ContentMemory}, budget{"limits.requestBody", l.RequestBody}, "contentMemory", "requestBody")
 	}
 	set(o, "answerBody", &l.AnswerBody, size())
 	set(o, "tagsPerResource", &l.TagsPerResource, countTo(arm.MaxTags))
@@ -82,9 +85,10 @@ func readLimits(root object, l *Limits) {
 }
 
 func readUpstream(root object, u *Upstream, files fileReader) {
-	o := root.child("upstream", "callTimeout", "readsPerEndpoint", "tls")
+	o := root.child("upstream", "callTimeout", "readsPerEndpoint", "callsPerEndpoint", "tls")
 	set(o, "callTimeout", &u.CallTimeout, positive())
 	set(o, "readsPerEndpoint", &u.ReadsPerEndpoint, count())
+	set(o, "callsPerEndpoint", &u.CallsPerEndpoint, count())
 	tls := o.child("tls", "ca", "cert", "key")
 	u.TLS.CA = files.path(tls, "ca")
 	u.TLS.Cert, u.TLS.Key = files.keyPair(tls)
@@ -133,6 +137,8 @@ func readLists(root object, c *Config) {
 	}
 	if l.TotalMemory < l.Memory {
 		o.r.fault(o.at("totalMemory", "memory"), "lists.totalMemory is less than lists.memory: a list could not have what it may", "at least lists.memory")
+	} else {
+		checkShare(root, o, c.Limits, budget{"lists.totalMemory", l.TotalMemory}, budget{"lists.memory", l.Memory}, "totalMemory", "memory")
 	}
 	twice := o.r.distinct("lists.tokenKeys.id")
 	for _, item := range o.children("tokenKeys", "id", "key") {
@@ -187,6 +193,8 @@ func readBatch(root object, c *Config) {
 	}
 	if b.TotalMemory < b.Memory {
 		o.r.fault(o.at("totalMemory", "memory"), "batch.totalMemory is less than batch.memory: a batch could not have what it may", "at least batch.memory")
+	} else {
+		checkShare(root, o, c.Limits, budget{"batch.totalMemory", b.TotalMemory}, budget{"batch.memory", b.Memory}, "totalMemory", "memory")
 	}
 	if b.Requests < b.Immediate {
 		o.r.fault(o.at("requests"), "batch.requests is less than batch.immediate", "at least batch.immediate")

@@ -138,6 +138,8 @@ func written(v any) string {
 		return writtenSize(v)
 	case int, bool:
 		return fmt.Sprint(v)
+	case float64: // a share of a whole
+		return fmt.Sprintf("%.0f%%", 100*v)
 	case string:
 		return v
 	case fmt.Stringer:

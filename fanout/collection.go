@@ -27,6 +27,7 @@ type Collection struct {
 	Path      arm.Path
 	Query     string      // of the first page
 	Header    http.Header // of each call; not changed
+	Caller    string      // as in [upstream.Call]
 }
 
 // Each reads the collection to its end and hands over page after page; one is
@@ -53,6 +54,9 @@ type call struct {
 	repeats bool
 }
 
+// longestRequestID bounds the ids of providers' answers that clients are told.
+const longestRequestID = 128
+
 // reply is a page that a region gave.
 type reply struct {
 	page      Page
@@ -63,13 +67,16 @@ type reply struct {
 // it is behind that page.
 func (c Collection) step(ctx context.Context, r region, as call) (region, reply, error) {
 	answer, err := c.Reader.Read(ctx, upstream.Call{
-		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header,
+		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller,
 		Reserve: as.reserve, Repeats: as.repeats,
 	})
 	if err != nil {
 		return r, reply{}, c.unread(err)
 	}
 	got := reply{requestID: answer.Header.Get(tracing.RequestHeader)}
+	if len(got.requestID) > longestRequestID { // those of all regions go into one header
+		got.requestID = ""
+	}
 	switch {
 	case answer.Status == http.StatusNotFound && r.state == todo && unknownScope(answer.Body):
 		r.state = done
@@ -98,10 +105,11 @@ func (c Collection) step(ctx context.Context, r region, as call) (region, reply,
 
 // unread tells why there is no answer. What reserve said passes.
 func (c Collection) unread(err error) error {
-	for _, own := range []error{limits.ErrNoRoom, limits.ErrBusy, upstream.ErrOverBudget} {
-		if errors.Is(err, own) {
-			return own
-		}
+	switch {
+	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):
+		return err
+	case errors.Is(err, upstream.ErrOverBudget):
+		return upstream.ErrOverBudget
 	}
 	return readFault(err, c.Namespace)
 }

@@ -117,6 +117,10 @@ func failure(faults []regionFault, asked int, namespace string) *arm.Error {
 
 // final holds for faults that asking once more would not mend.
 func final(fault *arm.Error) bool {
+	var call *upstream.Fault
+	if errors.As(fault.Cause, &call) && call.Queued() {
+		return true // it has waited for its turn
+	}
 	return denied(fault) || fault.Status == http.StatusBadRequest || fault.Code == arm.ClientClosedRequest
 }
 

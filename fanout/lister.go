@@ -66,6 +66,7 @@ type Request struct {
 	Path      arm.Path
 	Query     routing.Query
 	Header    http.Header // of each call; not changed
+	Caller    string      // whose share of memory and of calls it uses
 	Began     time.Time   // when the request came in
 	// Endpoints are those of the regions, one each, in the order of the regions'
 	// names. They count on a first page; a token names its own.
@@ -116,7 +117,7 @@ func (l *Lister) page(ctx context.Context, r Request) (merged *Merged, err error
 	}
 	p := &pass{
 		lister: l, request: r, own: own, walk: w, top: top,
-		share: l.options.Budget.Share(l.options.Memory),
+		share: l.options.Budget.Share(r.Caller, l.options.Memory),
 	}
 	defer func() {
 		if merged == nil { // also where it panicked

@@ -43,6 +43,7 @@ type result struct {
 	held    int64 // bytes of the share
 	ids     []string
 	fault   *arm.Error // where it failed
+	share   bool       // what there is no room in is the caller's share
 }
 
 // outcome is what a region came to on a page.
@@ -158,6 +159,7 @@ func (p *pass) alone(ctx context.Context) {
 	defer cancel()
 	room := p.lister.options.PageSize + 1
 	if err := p.share.Take(waiting, room); err != nil {
+		first.fail(err, p.request.Namespace)
 		first.outcome = busy
 		return
 	}
@@ -237,6 +239,7 @@ func (p *pass) one(ctx context.Context, r *result, as attempt) {
 // was known before.
 func (r *result) fail(err error, namespace string) {
 	var fault *arm.Error
+	r.share = errors.Is(err, limits.ErrShare)
 	switch {
 	case errors.Is(err, limits.ErrNoRoom):
 		r.outcome, r.fault = deferred, nil
@@ -253,7 +256,7 @@ func (p *pass) collection(r region) Collection {
 	q := p.request
 	c := Collection{
 		Reader: p.lister.options.Reader, Namespace: q.Namespace, Public: p.lister.options.Public,
-		Path: q.Path, Query: p.own.raw, Header: q.Header,
+		Path: q.Path, Query: p.own.raw, Header: q.Header, Caller: q.Caller,
 	}
 	if q.Endpoint != nil {
 		c.Endpoint = q.Endpoint(r.name)

@@ -199,7 +199,7 @@ func TestMemoryOfOneList(t *testing.T) {
 	const page = 10<<10 + 1000
 	for fits, most := range map[int]int{1: 24, 2: 12, 3: 9, 8: 3} {
 		e.calls = 0
-		budget := limits.NewMemory(1 << 30)
+		budget := limits.NewMemory(1<<30, 1<<30, nil)
 		l := newList(t, e, Options{Memory: int64(fits)*page - limits.MemorySlack, PageSize: page, Budget: budget}, eight...)
 		sizes := l.walk(want)
 		if slices.Max(sizes) > fits*10 || len(sizes) > 2*most || budget.Free() != 1<<30 {
@@ -216,7 +216,7 @@ func TestMemoryOfAllLists(t *testing.T) {
 	e := &estate{size: 10}
 	want := e.fill(eight, 20, 1<<10)
 	const page = 10<<10 + 1000
-	budget := limits.NewMemory(4*page - limits.MemorySlack)
+	budget := limits.NewMemory(4*page-limits.MemorySlack, 4*page-limits.MemorySlack, nil)
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
@@ -234,7 +234,7 @@ func TestMemoryOfAllLists(t *testing.T) {
 // A panic while a region is asked is the page's, not the process's, and holds
 // nothing back.
 func TestPanicWhileARegionIsAsked(t *testing.T) {
-	budget := limits.NewMemory(1 << 20)
+	budget := limits.NewMemory(1<<20, 1<<20, nil)
 	s := (&scripted{}).says("a", query, 200, `{"value":[1]}`).on("b", query, func(context.Context) (upstream.Answer, error) { panic("inner details") })
 	l := newList(t, s, Options{Budget: budget, Memory: 1 << 20, PageSize: 1 << 19}, "a", "b")
 	func() {
@@ -253,8 +253,8 @@ func TestPanicWhileARegionIsAsked(t *testing.T) {
 func TestNoMemoryAtAll(t *testing.T) {
 	e := &estate{size: 10}
 	e.fill(eight, 1, 1<<10)
-	budget := limits.NewMemory(1 << 20)
-	greedy := budget.Share(1 << 20)
+	budget := limits.NewMemory(1<<20, 1<<20, nil)
+	greedy := budget.Share("another", 1<<20)
 	if err := greedy.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
@@ -264,6 +264,28 @@ func TestNoMemoryAtAll(t *testing.T) {
 		t.Errorf("got %+v", fault)
 	}
 	greedy.Close()
+	if text, _ := l.must(); !strings.Contains(text, "/h/0") {
+		t.Errorf("got %s", text)
+	}
+}
+
+// A caller whose other lists hold its share is told so; the list of another caller,
+// for which there is room, is answered.
+func TestShareOfListsUsedUp(t *testing.T) {
+	e := &estate{size: 10}
+	e.fill(eight, 1, 1<<10)
+	budget := limits.NewMemory(4<<20, 1<<20, nil)
+	held := budget.Share("alice", 1<<20)
+	if err := held.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
+		t.Fatal(err)
+	}
+	defer held.Close()
+	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
+	l.Caller = "alice"
+	if fault := l.fault(); fault.Status != 429 || fault.Code != arm.TooManyRequests || fault.RetryAfter != busyRetry {
+		t.Errorf("got %+v", fault)
+	}
+	l.Caller = "bob"
 	if text, _ := l.must(); !strings.Contains(text, "/h/0") {
 		t.Errorf("got %s", text)
 	}

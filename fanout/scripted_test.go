@@ -107,7 +107,7 @@ func newList(t testing.TB, reader Reader, o Options, names ...string) *walking {
 		o.Keys = NewOwnKeys()
 	}
 	if o.Budget == nil {
-		o.Budget = limits.NewMemory(256 << 20)
+		o.Budget = limits.NewMemory(256<<20, 256<<20, nil)
 	}
 	if o.Memory == 0 {
 		o.Memory = 32 << 20

@@ -54,12 +54,17 @@ func (p *pass) judge() *arm.Error {
 
 // progress is the fault of a page for which there was no room at all.
 func (p *pass) progress() *arm.Error {
+	share := false
 	for _, r := range p.results {
 		if r.outcome != busy && r.outcome != deferred {
 			return nil
 		}
+		share = share || r.share
 	}
 	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
+	if share {
+		fault = arm.NewError(arm.TooManyRequests, "other lists of this caller hold all the memory that one caller may have for them")
+	}
 	fault.RetryAfter = busyRetry
 	return fault
 }

@@ -36,17 +36,25 @@ func batchOrder(caller *batchCaller, content []byte) ([]byte, error) {
 	return append(append(text, '\n'), content...), nil
 }
 
-func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
+// callerOfOrder reads the caller alone.
+func callerOfOrder(order []byte) (*batchCaller, error) {
 	var caller batchCaller
-	line, content, _ := bytes.Cut(order, []byte("\n"))
-	if err := json.Unmarshal(line, &caller); err != nil {
+	line, _, _ := bytes.Cut(order, []byte("\n"))
+	err := json.Unmarshal(line, &caller)
+	return &caller, err
+}
+
+func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
+	caller, err := callerOfOrder(order)
+	if err != nil {
 		return nil, nil, err
 	}
+	_, content, _ := bytes.Cut(order, []byte("\n"))
 	requests, fault := readBatch(content, math.MaxInt)
 	if fault != nil {
 		return nil, nil, fault
 	}
-	return &caller, requests, nil
+	return caller, requests, nil
 }
 
 // recordTime bounds the recording of an answer, which the end of the work does
@@ -64,7 +72,7 @@ func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdi
 		return operations.Verdict{Recorded: true}, errors.Join(err, b.store.EndRequestBatch(ctx, h.Job, inventory.JobFailed, ""))
 	}
 	run := b.runOf(ctx, h.Job, caller, requests)
-	share := b.batchMemory.Share(b.config.Batch.Memory)
+	share := b.batchMemory.Share(caller.name(), b.config.Batch.Memory)
 	defer share.Close()
 	run.share = share
 	unknown, err := b.sort(run, h.Job, batch)
@@ -86,7 +94,8 @@ func (b batching) requestLimit() time.Duration {
 func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCaller, requests []batchedRequest) *batchRun {
 	return &batchRun{
 		gateway: b.Gateway, caller: caller, requests: requests, room: b.config.Batch.Memory,
-		begin: func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
+		patience: b.requestLimit(), // by then a request that holds some has ended
+		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
 			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
 			defer cancel()

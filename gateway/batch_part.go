@@ -40,6 +40,9 @@ func newBatchCaller(r *http.Request, x *exchange) *batchCaller {
 	return c
 }
 
+// name is as (*exchange).caller has it.
+func (c *batchCaller) name() string { return callerName(c.Principal, c.Client) }
+
 type batchCallerKey struct{}
 
 // callerOf is the caller of the batch that a request is in, nil outside of one.

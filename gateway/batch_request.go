@@ -11,7 +11,6 @@ import (
 
 	"portico/arm"
 	"portico/jsonscan"
-	"portico/upstream"
 )
 
 // batchedRequest is one request of a batch. Name, content and headers are parts of
@@ -397,14 +396,12 @@ func headerOf(key []byte) string {
 
 // tooMuch refuses headers of which there are too many, or that are too long.
 func tooMuch(what string, most int) *arm.Error {
-	return arm.NewError(arm.InvalidRequestHeader, "*", fmt.Sprintf("there is too much of it: at most %d %s are allowed", most, what)).
-		WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+	return tooManyHeaders(fmt.Sprintf("there is too much of it: at most %d %s are allowed", most, what))
 }
 
 // complete leaves out what has no meaning in a batch, and adds what the request has
 // from it.
 func (q *batchedRequest) complete(h http.Header, caller *batchCaller) http.Header {
-	upstream.RemoveHopByHop(h)
 	for _, name := range unfit {
 		delete(h, name)
 	}

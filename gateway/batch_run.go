@@ -2,6 +2,7 @@ package gateway
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
@@ -21,6 +22,8 @@ type batchRun struct {
 	// those that end may take elsewhere.
 	keeps bool
 	room  int64
+	// patience is how long memory is waited for, if that is longer than memoryWait.
+	patience time.Duration
 	// begin is asked before a request that may change something; false: it is
 	// not to be sent. nil allows everything.
 	begin func(i int) (bool, error)
@@ -100,12 +103,15 @@ func (b *batchRun) carry(ctx context.Context) error {
 func (b *batchRun) reserve(ctx context.Context, most int64) *arm.Error {
 	full := "there is no room for its answer beside those of the others; it was not sent"
 	if !b.keeps && b.room < most {
-		return unsent(full)
+		return unsent(arm.ServerBusy, full)
 	}
-	waiting, cancel := context.WithTimeout(ctx, memoryWait)
+	waiting, cancel := context.WithTimeout(ctx, max(memoryWait, b.patience))
 	defer cancel()
-	if err := b.share.Take(waiting, most); err != nil {
-		return unsent(full)
+	switch err := b.share.Take(waiting, most); {
+	case errors.Is(err, limits.ErrShare):
+		return unsent(arm.TooManyRequests, "the answers in other batches of this caller hold all the memory that one caller may have for them; it was not sent")
+	case err != nil:
+		return unsent(arm.ServerBusy, full)
 	}
 	b.room -= most
 	return nil
@@ -116,8 +122,8 @@ func (b *batchRun) unreserve(most int64) {
 	b.room += most
 }
 
-func unsent(why string) *arm.Error {
-	fault := arm.NewError(arm.ServerBusy, why)
+func unsent(code arm.Code, why string) *arm.Error {
+	fault := arm.NewError(code, why)
 	fault.RetryAfter = batchRetry
 	return fault
 }

@@ -263,7 +263,7 @@ func TestBatchedRequestsHaveOneCaller(t *testing.T) {
 	s.subscribe(other, otherTenant, 0)
 	forged := `"headers":{"Authorization":"` + bearer(stranger) + `","X-Forwarded-For":"1.2.3.4","x-ms-client-object-id":"evil","x_ms_client_tenant_id":"evil",
 		"x-ms-correlation-request-id":"00000000-0000-4000-8000-00000000ffff","x-ms-client-request-id":"mine","x-ms-return-client-request-id":"true",
-		"Accept-Encoding":"gzip","Host":"evil","Connection":"x-ms-foo","x-ms-foo":"1","x-ms-bar":"2"},"requestHeaderDetails":{"commandName":"blade."}`
+		"Accept-Encoding":"gzip","Host":"evil","Connection":"close, accept-hop","accept-hop":"1","x-mine":"1","x-ms-bar":"2"},"requestHeaderDetails":{"commandName":"blade."}`
 	all := s.batch([]string{
 		`{"httpMethod":"PUT","url":"` + machinePath("g", "m") + api + `","content":{"location":"westus"},` + forged + `}`,
 		`{"httpMethod":"GET","url":"/subscriptions/` + other + own + `",` + forged + `}`,
@@ -283,7 +283,7 @@ func TestBatchedRequestsHaveOneCaller(t *testing.T) {
 	for name, want := range map[string]string{
 		"X-Ms-Client-Object-Id": callers[secret].ObjectID, "X-Ms-Client-Tenant-Id": tenant, "X-Ms-Client-Request-Id": "mine",
 		"X-Ms-Correlation-Request-Id": all[0].Headers["x-ms-correlation-request-id"], "X-Ms-Client-Ip-Address": "9.8.7.6",
-		"X-Ms-Command-Name": "blade.", "X-Ms-Bar": "2", "X-Ms-Foo": "", "User-Agent": "portal/1", "Accept-Language": "de", "Authorization": "",
+		"X-Ms-Command-Name": "blade.", "X-Ms-Bar": "2", "Accept-Hop": "", "X-Mine": "", "User-Agent": "portal/1", "Accept-Language": "de", "Authorization": "",
 		"Accept-Encoding": "", "X_ms_client_tenant_id": "", "Content-Type": "application/json; charset=utf-8",
 		"Referer": "http://portico.example" + machinePath("g", "m") + api,
 	} {
@@ -299,7 +299,7 @@ func TestBatchedRequestsHaveOneCaller(t *testing.T) {
 
 // An answer that is not whole, or too long, is never a shortened success.
 func TestBatchedAnswersAreWhole(t *testing.T) {
-	s := newSite(t, setup{limits: "answerBody: 64KiB", sections: "lists: {memory: 1MiB}\nbatch: {memory: 64KiB, totalMemory: 64KiB, atOnce: 2}"})
+	s := newSite(t, setup{limits: "answerBody: 64KiB, callerShare: 100%", sections: "lists: {memory: 1MiB}\nbatch: {memory: 64KiB, totalMemory: 64KiB, atOnce: 2}"})
 	s.group("g")
 	for i := range 6 {
 		s.ok(201, "PUT", machinePath("g", fmt.Sprint("m", i))+api, `{"location":"westus","properties":{"text":"`+strings.Repeat("x", 40<<10)+`"}}`)
@@ -374,8 +374,8 @@ func TestSizeInBatch(t *testing.T) {
 // A panic beside a request of a batch is an error of the batch.
 func TestPanicInABatch(t *testing.T) {
 	s := newSite(t, setup{})
-	memory := limits.NewMemory(s.config.Batch.TotalMemory)
-	share := memory.Share(s.config.Batch.TotalMemory)
+	memory := limits.NewMemory(s.config.Batch.TotalMemory, s.config.Batch.TotalMemory, nil)
+	share := memory.Share("", s.config.Batch.TotalMemory)
 	run := batchRun{
 		gateway: s.gateway, caller: &batchCaller{Correlation: subscription}, requests: []batchedRequest{{Method: "GET", URL: "/subscriptions" + own}},
 		todo: []int{0}, share: share, keeps: true, end: func(int, []byte) error { panic("inner details") },

@@ -3,17 +3,26 @@ package gateway
 import (
 	"net/netip"
 
-	"portico/arm"
+	"portico/access"
+	"portico/tracing"
 )
 
 // caller names whose share of a budget a request uses: its principal's, or, where
 // nobody has to say who they are, its address's. It is for telling callers apart
-// only, and is neither logged nor a metric label.
+// only, and is neither logged nor a metric label. Work of Portico's own has the empty
+// name.
 func (x *exchange) caller() string {
-	if x.principal.TenantID != "" {
-		return arm.Fold(x.principal.TenantID) + " " + x.principal.ObjectID
+	if x.job {
+		return ""
 	}
-	return callerAt(x.client.Address)
+	return callerName(x.principal, x.client)
+}
+
+func callerName(principal access.Principal, client tracing.Client) string {
+	if principal.TenantID != "" {
+		return principal.Caller()
+	}
+	return callerAt(client.Address)
 }
 
 // callerAt names the caller behind an address. Who has an IPv6 address has all of

@@ -72,7 +72,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	}
 	x := of(r)
 	if callerOf(r.Context()) == nil { // else it is a part of the batch's, which has its share
-		x.memory = g.contentMemory.Share(limit)
+		x.memory = g.contentMemory.Share(x.caller(), limit)
 	}
 	text, err := readWhole(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
 	var over *http.MaxBytesError
@@ -81,6 +81,9 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, tooLarge
 	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):
 		fault := arm.NewError(arm.ServerBusy, "the contents of other requests hold all the memory that there is for them")
+		if errors.Is(err, limits.ErrShare) {
+			fault = arm.NewError(arm.TooManyRequests, "the contents of this caller's other requests hold all the memory that one caller may have for them")
+		}
 		fault.RetryAfter = contentRetry
 		return nil, fault
 	case err != nil:

@@ -65,7 +65,7 @@ func (s *site) upload(target, beginning string) (leave func()) {
 // The contents of all requests together have a bound. What does not fit is
 // refused, and nothing of it is sent; all is given back, however a request ends.
 func TestContentsShareMemory(t *testing.T) {
-	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB"})
+	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB, callerShare: 100%"})
 	s.group("g")
 	at := func(name string) string { return machinePath("g", name) + api }
 	small, large := long(100), long(60<<10)
@@ -83,9 +83,9 @@ func TestContentsShareMemory(t *testing.T) {
 	leaves := []func(){s.upload(at("slow"), large), s.upload(at("slower"), large[:firstMemory+1])}
 	s.untilFree("what they have sent is held", func(free int64) bool { return free == -2*firstMemory })
 	s.at("westus").requests()
-	refused := []seen{s.want(503, "ServerBusy", "PUT", at("other"), large), s.chunked("PUT", at("other"), large)}
+	refused := []seen{s.want(429, "TooManyRequests", "PUT", at("other"), large), s.chunked("PUT", at("other"), large)}
 	for _, got := range refused {
-		if got.status != 503 || got.code != "ServerBusy" || got.header.Get("Retry-After") != "5" || got.header.Get("X-Ms-Failure-Cause") != "gateway" {
+		if got.status != 429 || got.code != "TooManyRequests" || got.header.Get("Retry-After") != "5" || got.header.Get("X-Ms-Failure-Cause") != "gateway" {
 			t.Errorf("%+v", got)
 		}
 	}
@@ -112,9 +112,9 @@ func TestContentsShareMemory(t *testing.T) {
 
 // Where others hold it all, content waits for a moment.
 func TestContentWaitsForMemory(t *testing.T) {
-	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB"})
+	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB, callerShare: 100%"})
 	s.group("g")
-	all := s.gateway.contentMemory.Share(contentAtMost)
+	all := s.gateway.contentMemory.Share("another", contentAtMost)
 	if err := all.Take(t.Context(), contentAtMost+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/headers"
 	"portico/jsonscan"
 	"portico/routing"
 	"portico/tracing"
@@ -33,11 +34,18 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 			return err
 		}
 	}
+	if err := g.checkRedirect(x, p, answer); err != nil {
+		return err
+	}
+	begun, err := beginning(answer)
+	if err != nil {
+		return g.brokenOff(namespace, p.Region, err)
+	}
 	h := w.Header()
 	g.answerHeaders(h, x, answer)
 	g.guardLinks(ctx, h, x, p, answer.StatusCode)
 	w.WriteHeader(answer.StatusCode)
-	if _, err := io.Copy(w, answer.Body); err != nil {
+	if err := begun.send(w, answer.Body); err != nil {
 		// What has gone out cannot be taken back: the message must end broken,
 		// not short.
 		x.failure = err
@@ -46,16 +54,20 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 	return nil
 }
 
-// answerHeaders copies the headers of a provider's answer, less those that
-// concern its own connection or are the front door's to set.
+// brokenOff is what a client is told of an answer whose body could not be read.
+func (g *Gateway) brokenOff(namespace, region string, err error) *arm.Error {
+	if errors.Is(err, upstream.ErrTooLarge) {
+		return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(g.config.Limits.AnswerBody))
+	}
+	return (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
+}
+
+// answerHeaders copies what passes to clients of the headers of a provider's answer.
 func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Response) {
-	upstream.RemoveHopByHop(answer.Header)
-	for name, values := range answer.Header {
-		switch name {
-		case "Server", "X-Powered-By", tracing.RoutingHeader, tracing.CorrelationHeader, tracing.FailureCauseHeader, completedHeader:
-			continue
-		}
-		h[name] = values
+	headers.RemoveHopByHop(answer.Header)
+	if n := headers.ToClient(h, answer.Header, x.request.Provider.PassesAnswer()); n > 0 {
+		g.log.Warn("an answer has more headers than clients take: some were removed", zap.Int("lines", n),
+			zap.String("provider", x.namespace()), zap.String("region", x.region), zap.String("correlationId", x.identity.Correlation))
 	}
 	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
@@ -73,11 +85,8 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 // hold reads an answer whole, decompressed, and puts it back as its body.
 func (g *Gateway) hold(answer *http.Response, namespace, region string) ([]byte, error) {
 	text, err := upstream.ReadAll(answer.Header, answer.Body, g.config.Limits.AnswerBody)
-	switch {
-	case errors.Is(err, upstream.ErrTooLarge):
-		return nil, arm.NewError(arm.ResponseTooLarge, namespace, megabytes(g.config.Limits.AnswerBody))
-	case err != nil:
-		return nil, (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
+	if err != nil {
+		return nil, g.brokenOff(namespace, region, err)
 	}
 	putBack(answer, text)
 	return text, nil
@@ -86,8 +95,9 @@ func (g *Gateway) hold(answer *http.Response, namespace, region string) ([]byte,
 func putBack(answer *http.Response, text []byte) {
 	answer.Body = readCloser{bytes.NewReader(text), answer.Body}
 	answer.ContentLength = int64(len(text))
-	delete(answer.Header, "Content-Encoding")
-	delete(answer.Header, "Content-Length")
+	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Content-Md5"} { // of what was sent
+		delete(answer.Header, name)
+	}
 }
 
 // readCloser reads from one and closes another.

@@ -41,7 +41,7 @@ func (g *Gateway) featureRoutes(m *mux.Router) {
 		{one + "/register", http.MethodPost, g.registerFeature},
 		{one + "/unregister", http.MethodPost, g.unregisterFeature},
 	} {
-		m.Path(route.path).Methods(route.method).Handler(g.ownRoute(route.handler))
+		m.Path(route.path).Methods(route.method).Handler(g.ownRoute(g.underLocks(route.handler)))
 	}
 }
 

@@ -28,12 +28,12 @@ const (
 )
 
 // finder looks for tracked resources where their absence was not seen, for all
-// requests of this process. A resource is looked for once at a time.
+// requests of this process. For one caller a resource is looked for once at a time.
 type finder struct {
 	gateway *Gateway
 
 	mu       sync.Mutex
-	searches map[string]*search // by the resource's key
+	searches map[string]*search // by caller and the resource's key
 	// rates are those of the subscriptions that are not covered: as many as the
 	// operator made.
 	rates map[string]*rate.Limiter
@@ -41,6 +41,7 @@ type finder struct {
 
 // search is one search under way.
 type search struct {
+	key  string
 	done chan struct{}
 	err  error
 }
@@ -53,12 +54,14 @@ func newFinder(g *Gateway) *finder {
 // looked for shares the result; the first one sees the search to its end even
 // when its client has gone.
 func (f *finder) Find(ctx context.Context, sought routing.Sought) error {
+	// What a caller has used up of its share is not to fail the search of another.
+	key := exchangeOf(ctx).caller() + " " + sought.Key
 	f.mu.Lock()
-	under := f.searches[sought.Key]
+	under := f.searches[key]
 	first := under == nil
 	if first {
-		under = &search{done: make(chan struct{})}
-		f.searches[sought.Key] = under
+		under = &search{key: key, done: make(chan struct{})}
+		f.searches[key] = under
 	}
 	f.mu.Unlock()
 	if first {
@@ -77,7 +80,7 @@ func (f *finder) run(ctx context.Context, s *search, sought routing.Sought) {
 	s.err = errBrokenOff // unless this gets to its end
 	defer func() {
 		f.mu.Lock()
-		delete(f.searches, sought.Key)
+		delete(f.searches, s.key)
 		f.mu.Unlock()
 		close(s.done)
 	}()

@@ -16,6 +16,7 @@ import (
 	"portico/inventory"
 	"portico/limits"
 	"portico/logs"
+	"portico/meter"
 	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
@@ -74,6 +75,7 @@ type Gateway struct {
 	batched       http.Handler    // answers a request in a batch
 	batchMemory   *limits.Memory  // for the answers of batches
 	contentMemory *limits.Memory  // for the contents of requests
+	jobShares     map[string]*operations.Shares
 	draining      *atomic.Bool
 }
 
@@ -96,8 +98,9 @@ func New(o Options) *Gateway {
 		registry:      o.Metrics,
 		sender:        operations.NewOwner(),
 		reload:        o.Reload,
-		batchMemory:   limits.NewMemory(o.Config.Batch.TotalMemory),
-		contentMemory: limits.NewMemory(o.Config.Limits.ContentMemory),
+		batchMemory:   sharedMemory(o, "batch.totalMemory", o.Config.Batch.TotalMemory),
+		contentMemory: sharedMemory(o, "limits.contentMemory", o.Config.Limits.ContentMemory),
+		jobShares:     jobShares(o.Config.Limits.CallerShare),
 		draining:      new(atomic.Bool),
 	}
 	if g.audit == nil {
@@ -108,7 +111,7 @@ func New(o Options) *Gateway {
 	})
 	showMemory(o.Metrics, "portico_batch", "answers in batches", "batch.totalMemory", o.Config.Batch.TotalMemory, g.batchMemory)
 	showMemory(o.Metrics, "portico_content", "contents of requests", "limits.contentMemory", o.Config.Limits.ContentMemory, g.contentMemory)
-	memory := limits.NewMemory(o.Config.Lists.TotalMemory)
+	memory := sharedMemory(o, "lists.totalMemory", o.Config.Lists.TotalMemory)
 	showMemory(o.Metrics, "portico_fanout", "merged lists", "lists.totalMemory", o.Config.Lists.TotalMemory, memory)
 	lists := listing(g, o.Config, o.Keys)
 	lists.Budget = memory
@@ -119,13 +122,21 @@ func New(o Options) *Gateway {
 	return g
 }
 
+// sharedMemory returns a memory of so many bytes, as a setting has it, of which each
+// caller may hold a share.
+func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
+	tally := &limits.Tally{}
+	meter.ShowBudget(o.Metrics, setting, tally)
+	return limits.NewMemory(bytes, o.Config.Limits.ShareOf(bytes), tally)
+}
+
 // Succeed returns a gateway that answers by another configuration, beside g and
 // in its place: they share everything that outlives a configuration. What of it
 // cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
 		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, draining: g.draining,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, draining: g.draining,
 	}
 	next.lister = g.lister.Succeed(listing(g, c, keys))
 	next.configure(c, authenticator)

@@ -147,14 +147,14 @@ func TestHeadersOfCalls(t *testing.T) {
 		{"GET", m, "", "br"}, {"PATCH", m, `{"tags":{}}`, ""}, {"GET", machines, "", ""}, {"POST", m + "/start", "", ""}, {"PUT", m, westus, ""}, {"DELETE", m, "", ""},
 	} {
 		s.at("westus").requests()
-		s.do(c.method, c.target+api+"&x=%2F", c.body, "X-Forwarded-For", "203.0.113.7", "Accept-Encoding", "br", "X-Mine", "a", "Connection", "X-Hop", "X-Hop", "b")
+		s.do(c.method, c.target+api+"&x=%2F", c.body, "X-Forwarded-For", "203.0.113.7", "Accept-Encoding", "br", "X-Mine", "a", "Prefer", "a", "Connection", "X-Contoso-Fault", "X-Contoso-Fault", "status=500")
 		asked := s.at("westus").requests()
 		if len(asked) != 1 || asked[0].Method != c.method || asked[0].Query != api[1:]+"&x=%2F" {
 			t.Fatalf("%s %s: %v", c.method, c.target, asked)
 		}
 		for name, want := range map[string]string{
 			"X-Ms-Client-Ip-Address": "203.0.113.7", "X-Forwarded-Proto": "http", "X-Forwarded-Host": "portico.example",
-			"Referer": "http://portico.example" + c.target + api + "&x=%2F", "Accept-Encoding": c.encoding, "X-Mine": "a", "X-Hop": "",
+			"Referer": "http://portico.example" + c.target + api + "&x=%2F", "Accept-Encoding": c.encoding, "X-Mine": "", "Prefer": "a", "X-Contoso-Fault": "",
 			"X-Ms-Home-Tenant-Id": tenant, "X-Ms-Client-Principal-Name": "anyone@localhost",
 		} {
 			if got := asked[0].Headers.Get(name); got != want {
@@ -215,7 +215,7 @@ func TestRetryAfterIsClamped(t *testing.T) {
 		if sent != "" {
 			h.Set("Retry-After", sent)
 		}
-		s.gateway.clampRetryAfter(h)
+		s.gateway.clampRetryAfter(h, 202)
 		if h.Get("Retry-After") != want {
 			t.Errorf("%q became %q, want %q", sent, h.Get("Retry-After"), want)
 		}

@@ -113,7 +113,7 @@ func (g *Gateway) groupDeletion() operations.GroupDeletion {
 	o := g.config.GroupDelete
 	return operations.GroupDeletion{
 		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
-		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, PerJob: o.PerJob,
+		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, AtEndpoint: int(float64(o.PerEndpoint) / g.config.Limits.CallerShare), PerJob: o.PerJob,
 		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
 		Floor: g.config.Index.PollFloor, Log: g.log,
 	}
@@ -146,7 +146,7 @@ func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 	if fault != nil {
 		return true, fault
 	}
-	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q}
+	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q, job: true}
 	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
 	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
 	return true, err

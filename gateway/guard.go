@@ -17,7 +17,7 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 
 // guardLinks makes the polling URLs of an answer lead to the front door, and
 // remembers where polls of them go. A URL on a foreign host never reaches a
-// client, but for the Location of a redirect, which is not followed blindly.
+// client, but for the Location of a redirect to a host that the map names.
 func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p proxied, status int) {
 	links := p.links
 	if links == nil {
@@ -33,9 +33,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 	if links.unnamed && h.Get("Retry-After") == "" {
 		g.pollAgain(h)
 	}
-	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
-		g.clampRetryAfter(h)
-	}
+	g.clampRetryAfter(h, status)
 }
 
 // remember records polling URLs. Where that fails a URL's own path must do; one
@@ -75,13 +73,18 @@ func (l *pollingLinks) records() (all []inventory.Operation) {
 // milliseconds: the contract knows none of them, but clients prefer them.
 var finerRetry = []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"}
 
-// clampRetryAfter makes Retry-After of an accepted or finished operation an
-// integer within the contract's bounds, and the only one; absent stays absent.
-func (g *Gateway) clampRetryAfter(h http.Header) {
+// longestRefusal is the longest pause that a provider can ask for with any other
+// answer than that of an operation: quotas are counted by the hour.
+const longestRefusal = time.Hour
+
+// clampRetryAfter makes Retry-After an integer, and the only one: within the
+// contract's bounds where an operation was accepted or goes on. Absent stays absent,
+// and what cannot be read goes.
+func (g *Gateway) clampRetryAfter(h http.Header, status int) {
 	for _, name := range finerRetry {
 		delete(h, name)
 	}
-	if h.Get("Retry-After") == "" {
+	if len(h["Retry-After"]) == 0 {
 		return
 	}
 	pause, ok := upstream.RetryAfter(h, time.Now())
@@ -89,8 +92,12 @@ func (g *Gateway) clampRetryAfter(h http.Header) {
 		delete(h, "Retry-After")
 		return
 	}
-	pause = max(g.config.Operations.RetryAfterMin, min(pause, g.config.Operations.RetryAfterMax))
-	h.Set("Retry-After", strconv.FormatInt(int64(pause/time.Second), 10))
+	least, most := time.Duration(0), longestRefusal
+	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
+		least, most = g.config.Operations.RetryAfterMin, g.config.Operations.RetryAfterMax
+	}
+	pause = max(least, min(pause, most))
+	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
 }
 
 func quote(s string) []byte {

@@ -208,7 +208,7 @@ func (l *looking) each(ctx context.Context, p place, t *regions.ResourceType, ta
 	g, namespace := l.gateway, t.Provider.Namespace
 	c := fanout.Collection{
 		Reader: g.upstream, Endpoint: p.endpoint, Namespace: namespace, Public: g.public,
-		Query: "api-version=" + t.APIVersions[0], Header: map[string][]string{},
+		Query: "api-version=" + t.APIVersions[0], Header: map[string][]string{}, Caller: l.exchange.caller(),
 	}
 	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)

@@ -299,6 +299,11 @@ func TestFeatures(t *testing.T) {
 			t.Errorf("%s %s: %s, want %s", c.method, c.target, got, c.want)
 		}
 	}
+	s.ok(201, "PUT", inSubscription+lockPlace+"/l"+own, readOnly)
+	for _, action := range []string{"/register", "/unregister"} {
+		s.want(409, "ScopeLocked", "POST", beta+action+own, "")
+	}
+	s.ok(200, "DELETE", inSubscription+lockPlace+"/l"+own, "")
 	if got := s.names(features + "/features" + own); got != "Contoso.Compute/beta Contoso.Compute/Alpha" {
 		t.Errorf("all: %s", got)
 	}

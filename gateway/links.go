@@ -14,6 +14,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/config"
+	"portico/headers"
 	"portico/routing"
 	"portico/tracing"
 )
@@ -68,7 +69,19 @@ func (g *Gateway) mint(x *exchange, r *http.Request) (fault *arm.Error) {
 	if fault == nil {
 		fault = fewLines(r.Header)
 	}
+	if fault == nil {
+		fault = keptBehindConnection(r.Header)
+	}
 	return fault
+}
+
+// keptBehindConnection refuses a request whose Connection lines name a header that it
+// is judged by: a proxy in front may have removed that as the client meant it to.
+func keptBehindConnection(h http.Header) *arm.Error {
+	if name := headers.NamedByConnection(h); name != "" {
+		return arm.NewError(arm.InvalidRequestHeader, "Connection", "it names "+name+", which concerns more than the connection").About("Connection")
+	}
+	return nil
 }
 
 func fewLines(h http.Header) *arm.Error {
@@ -77,9 +90,13 @@ func fewLines(h http.Header) *arm.Error {
 		lines += len(values)
 	}
 	if lines > maxHeaderLines {
-		return arm.NewError(arm.InvalidRequestHeader, "*", "there are too many header lines").WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+		return tooManyHeaders("there are too many header lines")
 	}
 	return nil
+}
+
+func tooManyHeaders(why string) *arm.Error {
+	return arm.NewError(arm.InvalidRequestHeader, "*", why).WithStatus(http.StatusRequestHeaderFieldsTooLarge)
 }
 
 // target returns path and query of the request as they came over the wire:

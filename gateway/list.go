@@ -73,7 +73,7 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 	}
 	return fanout.Request{
 		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
-		Header: h, Began: x.started,
+		Header: h, Caller: x.caller(), Began: x.started,
 		Endpoints: p.Endpoints, Endpoint: x.request.Type.Endpoint,
 		Asked: asked, Setting: setting,
 	}, nil

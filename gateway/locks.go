@@ -250,22 +250,42 @@ func lockRefusal(x *exchange, err error) error {
 	return err
 }
 
-// checkLocks holds the writes that take no intent to the locks on what they
-// concern: actions are writes, whatever they do. What concerns no
-// resource and no group, above all of them, is nothing that a lock can stand on.
-func (g *Gateway) checkLocks(ctx context.Context, x *exchange, p proxied) error {
+// underLocks holds the writes of an own route to the locks on what they lie in. The
+// routes of locks are not under it: a lock can be changed and removed whatever is
+// locked.
+func (g *Gateway) underLocks(handle ownHandler) ownHandler {
+	return func(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+		if err := g.checkLocks(r.Context(), x, c.Subscription.ID); err != nil {
+			return err
+		}
+		return handle(w, r, x, c)
+	}
+}
+
+// admittedByLocks holds a request for a provider to the locks. A write of a tracked
+// resource takes an intent, which is judged in the transaction that records it; one
+// that is answered without a call takes none.
+func (g *Gateway) admittedByLocks(ctx context.Context, x *exchange, p proxied) error {
+	if q := x.request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && p.Answer == routing.Forward {
+		return nil
+	}
+	return g.checkLocks(ctx, x, p.Subscription.ID)
+}
+
+// checkLocks refuses a request that is no read where a lock on its subscription, or
+// on anything below that its path lies in, forbids it. Whatever a path below a
+// subscription names lies in it: locations, providers and their actions too. POST
+// is a write, whatever it does.
+func (g *Gateway) checkLocks(ctx context.Context, x *exchange, subscription string) error {
 	q := x.request
-	instance := q.Class == routing.Instance
-	intended := instance && q.Type.Kind == regions.Tracked
-	above := q.Path.Group() == "" && !instance && q.Class != routing.Below
-	if q.Reads() || intended || p.Subscription.ID == "" || above {
+	if q.Reads() || subscription == "" {
 		return nil
 	}
 	kind := inventory.Put
 	if q.Method == http.MethodDelete {
 		kind = inventory.Delete
 	}
-	err := g.store.CheckLocks(ctx, p.Subscription.ID, q.Path.Group(), q.Path.String(), kind)
+	err := g.store.CheckLocks(ctx, subscription, q.Path.Group(), q.Path.String(), kind)
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
 	}

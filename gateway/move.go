@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gorilla/mux"
+
 	"portico/arm"
 	"portico/inventory"
 	"portico/operations"
@@ -35,6 +37,15 @@ type moving struct {
 	group     string // its name
 	resources []*routing.Request
 	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
+}
+
+// moveRoutes adds the moves of resources. The inventory judges the locks of both
+// sides, resource by resource, when it begins one.
+func (g *Gateway) moveRoutes(m *mux.Router) {
+	const group = "/subscriptions/{s}/resourcegroups/{g}"
+	for path, handler := range map[string]ownHandler{"/moveresources": g.moveResources, "/validatemoveresources": g.validateMove} {
+		m.Path(group + path).Methods(http.MethodPost).Handler(g.ownRoute(handler))
+	}
 }
 
 func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
@@ -125,7 +136,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	seen := map[string]bool{}
 	for i, id := range *sent.Resources {
 		q, fault := routing.ClassifyID(m.router.Map, http.MethodGet, id)
-		if fault != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
+		if fault != nil || q.CheckNames() != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
 			path := fmt.Sprintf("resources[%d]", i)
 			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
 		}

@@ -80,6 +80,8 @@ func TestMoveRefusals(t *testing.T) {
 		{name: "a target that is no group", body: moveTo(m, m), status: 400, code: "LinkedInvalidPropertyId", text: "Property id '" + m + "' at path 'targetResourceGroup' is invalid.", target: "targetResourceGroup"},
 		{name: "a target of no subscription", body: moveTo("/subscriptions/x/resourceGroups/g", m), status: 400, code: "LinkedInvalidPropertyId", target: "targetResourceGroup"},
 		{name: "an id of no resource", body: moveTo(to, m, from), status: 400, code: "LinkedInvalidPropertyId", target: "resources[1]"},
+		{name: "a name that no resource can have", body: moveTo(to, m+"."), status: 400, code: "LinkedInvalidPropertyId", target: "resources[0]"},
+		{name: "a name that servers read in several ways", body: moveTo(to, m, m+"\u200b"), status: 400, code: "LinkedInvalidPropertyId", target: "resources[1]"},
 		{name: "another group's resource", body: moveTo(far, m, other), status: 400, code: "CannotMoveResource", text: "is not in the resource group 'From'", target: other},
 		{name: "the same group", body: moveTo(strings.ToUpper(from), m), status: 400, code: "CannotMoveResource", text: "is the source resource group", target: strings.ToUpper(from)},
 		{name: "no such subscription", body: moveTo(groupIn("00000000-0000-0000-0000-0000000000ff", "g"), m), status: 400, code: "SubscriptionNotFound", text: "The subscription '00000000-0000-0000-0000-0000000000ff' could not be found."},

@@ -7,19 +7,17 @@ import (
 
 	"portico/access"
 	"portico/fanout"
+	"portico/headers"
 	"portico/inventory"
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
 )
 
-// outbound builds the call to a provider: what the client sent, less what
-// concerns its own connection, plus what only the front door may say. Reserved
-// headers were stripped when the request came in.
+// outbound builds the call to a provider: of what the client sent, what passes to
+// this provider, plus what only the front door may say.
 func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method string) upstream.Call {
-	h := r.Header.Clone()
-	upstream.RemoveHopByHop(h)
-	delete(h, "Content-Length")
+	h := headers.ToProvider(r.Header, x.request.Provider.PassesRequest())
 	if looksInside(x.request, p, method) {
 		delete(h, "Accept-Encoding")
 	}
@@ -35,7 +33,7 @@ func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method strin
 	return upstream.Call{
 		Endpoint: p.Endpoint, Method: method,
 		Path: x.request.Path.Escaped(), Query: x.request.Query.Raw,
-		Header: h, Content: p.content,
+		Header: h, Content: p.content, Caller: x.caller(),
 	}
 }
 

@@ -42,8 +42,6 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodHead}, g.headGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}", []string{http.MethodDelete}, g.deleteGroup},
 		{"/subscriptions/{s}/resourcegroups/{g}/resources", get, g.listResources},
-		{"/subscriptions/{s}/resourcegroups/{g}/moveresources", []string{http.MethodPost}, g.moveResources},
-		{"/subscriptions/{s}/resourcegroups/{g}/validatemoveresources", []string{http.MethodPost}, g.validateMove},
 		{"/subscriptions/{s}/resources", get, g.listResources},
 		{"/subscriptions/{s}/operationresults/{id}", get, g.ownResult},
 		{"/subscriptions/{s}/operationstatuses/{id}", get, g.ownStatus},
@@ -64,8 +62,9 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
 	} {
-		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(route.handler))
+		m.Path(route.path).Methods(route.methods...).Handler(g.ownRoute(g.underLocks(route.handler)))
 	}
+	g.moveRoutes(m)
 	g.featureRoutes(m)
 	g.lockRoutes(m)
 	g.tagRoutes(m)

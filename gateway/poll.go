@@ -145,7 +145,7 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	}
 	header := http.Header{}
 	x.identity.Stamp(header)
-	finished, err := g.asker.Finished(ctx, header, follow, row)
+	finished, err := g.askerFor(x).Finished(ctx, header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}

@@ -40,6 +40,7 @@ providers:
   - namespace: Contoso.Script
     registration: automatic
     endpoints: {westus: ["` + server.URL + `"], global: ["` + server.URL + `"]}
+    redirectHosts: [elsewhere.example]
     resourceTypes:
       - {name: items, kind: tracked, apiVersions: ["2024-01-01"]}
       - {name: plans, kind: proxyOnly, routing: global, apiVersions: ["2024-01-01"]}

@@ -74,7 +74,7 @@ func lost(q *routing.Request) bool {
 // where that is nothing.
 func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
 	public, own := g.publicForm(sent, p)
-	redirect := status >= 300 && status < 400
+	redirect := redirects(status)
 	polled := operations.Polled(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.request.Reads()
 	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
@@ -84,7 +84,8 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 	}
 	switch {
 	case redirect && name == "Location" && !own:
-		return pollingLink{header: name, url: sent}, true
+		target, known := g.knownRedirect(x, sent)
+		return pollingLink{header: name, url: target}, known
 	case own && (redirect || at != nowhere || !begins && !goesOn):
 		link = pollingLink{header: name, url: public.String()}
 		if polled && at == asDeclared || (polled || leadsOn(x, p, status)) && at == asOperation {

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/headers"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -100,6 +101,12 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 
 // carry answers a resolved request in the way that its kind asks for.
 func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	if headers.TooMuchForProvider(r.Header, x.request.Provider.PassesRequest()) {
+		return tooManyHeaders("there is more of it than a resource provider takes")
+	}
+	if err := g.admittedByLocks(r.Context(), x, p); err != nil {
+		return err
+	}
 	switch p.Answer {
 	case routing.EmptyList:
 		if g.sealed(x) {
@@ -118,9 +125,6 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	}
 	if x.request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
-	}
-	if err := g.checkLocks(r.Context(), x, p); err != nil {
-		return err
 	}
 	if x.request.Class == routing.Instance {
 		tracked := x.request.Type.Kind == regions.Tracked
@@ -172,6 +176,9 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 		return g.answer(w, x, http.StatusNoContent, nil)
 	case answer.StatusCode == http.StatusNotFound:
 		return x.request.NotFound()
+	}
+	if err := g.checkRedirect(x, p, answer); err != nil {
+		return err
 	}
 	g.answerHeaders(w.Header(), x, answer)
 	g.guardLinks(r.Context(), w.Header(), x, p, answer.StatusCode)

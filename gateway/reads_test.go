@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -158,8 +159,17 @@ func TestReadWhoseAnswerIsTooLarge(t *testing.T) {
 	if got := s.want(500, "ResponseTooLarge", "GET", m+api, "", "x-contoso-fault", "big=8192"); !strings.Contains(got.text, "4096 bytes") {
 		t.Errorf("%s", got.text)
 	}
-	// Without a length it is cut off, never shortened to a success.
-	answer, err := s.server.Client().Do(request(t, s.server, "GET", m+api, "", "Host", "portico.example", "x-contoso-fault", "big-chunked=8192"))
+	s.want(500, "ResponseTooLarge", "GET", m+api, "", "x-contoso-fault", "big-chunked=8192")
+}
+
+// Of an answer without a length, that has begun to go out, the rest is cut off, and
+// the message never shortened to a success.
+func TestReadWhoseAnswerGrowsTooLarge(t *testing.T) {
+	const most = 2 * answerBlock
+	s := newSite(t, setup{limits: fmt.Sprintf("answerBody: %d", most)})
+	s.group("g")
+	m := s.machine("g", "m", "westus")
+	answer, err := s.server.Client().Do(request(t, s.server, "GET", m+api, "", "Host", "portico.example", "x-contoso-fault", fmt.Sprintf("big-chunked=%d", 2*most)))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,8 +27,8 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 	if len(asked.Type) > longestTypeName {
 		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The type has %d bytes, and may have %d. Path 'type'", len(asked.Type), longestTypeName)).About("type")
 	}
-	if !arm.ValidResourceName(asked.Name) {
-		return arm.NewError(arm.InvalidResourceName, asked.Name).About("name")
+	if fault := arm.CheckResourceName(asked.Name); fault != nil {
+		return fault.About("name")
 	}
 	status := "Allowed"
 	if arm.ReservedName(asked.Name) {

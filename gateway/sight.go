@@ -39,7 +39,7 @@ func (g *Gateway) inquire(ctx context.Context, x *exchange, sought routing.Sough
 	namespace := sought.Type.Provider.Namespace
 	h := http.Header{}
 	g.stamp(h, x, x.principal.In(sought.Subscription.TenantID), fanout.PublicLink(g.public, path, query))
-	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: h})
+	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: h, Caller: x.caller()})
 	if err != nil {
 		var fault *upstream.Fault
 		if errors.As(err, &fault) {
@@ -49,7 +49,8 @@ func (g *Gateway) inquire(ctx context.Context, x *exchange, sought routing.Sough
 	}
 	if answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
 		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
-		fault.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
+		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+		fault.RetryAfter = min(pause, longestRetry)
 		return answer, fault
 	}
 	return answer, nil

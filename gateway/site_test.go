@@ -113,6 +113,7 @@ providers:
   - namespace: Contoso.Compute
     registration: automatic
     endpoints: {%[1]s}
+    headers: {request: [X-Contoso-Async, X-Contoso-Duration, X-Contoso-Fault, X-Contoso-Operation-Path, X-Contoso-Outcome, X-Contoso-Page-Size, X-Contoso-Retry-After]}
     resourceTypes:
       - {name: virtualMachines, kind: tracked, apiVersions: ["2023-01-01", "2024-01-01", "2024-06-01-preview"], capabilities: {move: true, tags: true, etags: true}}
       - {name: virtualMachines/disks, kind: tracked, apiVersions: ["2024-01-01"], capabilities: {tags: false}}
@@ -122,6 +123,7 @@ providers:
     registration: required
     internalSubscriptions: [00000000-0000-0000-0000-0000000000ee]
     endpoints: {%[1]s}
+    headers: {request: [X-Contoso-Async, X-Contoso-Duration, X-Contoso-Fault, X-Contoso-Operation-Path, X-Contoso-Outcome, X-Contoso-Page-Size, X-Contoso-Retry-After]}
     resourceTypes:
       - {name: workspaces, kind: tracked, apiVersions: ["2024-06-01-preview"], capabilities: {move: true}}
       - {name: profiles, kind: tracked, routing: global, apiVersions: ["2024-01-01"]}

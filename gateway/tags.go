@@ -49,7 +49,7 @@ func (g *Gateway) tagRoutes(m *mux.Router) {
 	for method, handler := range map[string]ownHandler{
 		http.MethodGet: g.getTags, http.MethodPut: g.editTags, http.MethodPatch: g.editTags, http.MethodDelete: g.editTags,
 	} {
-		m.MatcherFunc(here).Methods(method).Handler(g.ownRoute(handler))
+		m.MatcherFunc(here).Methods(method).Handler(g.ownRoute(g.underLocks(handler)))
 	}
 }
 
@@ -172,9 +172,6 @@ func (g *Gateway) editTags(w http.ResponseWriter, r *http.Request, x *exchange, 
 		return err
 	}
 	e := g.readTags(r, x, c.content, s.id)
-	if err := g.store.CheckLocks(r.Context(), c.Subscription.ID, x.request.Path.Group(), x.request.Path.String(), e.kind); err != nil {
-		return groupRefusal(x, err)
-	}
 	switch {
 	case s.on != nil:
 		return g.editResourceTags(w, r, x, s, e)

@@ -193,7 +193,7 @@ func TestClientThatLeavesItsList(t *testing.T) {
 
 // What does not fit into the memory of a list waits for the next page.
 func TestBudgetsOfTheConfiguration(t *testing.T) {
-	s := newSite(t, setup{limits: "answerBody: 256KiB", sections: "lists: {memory: 256KiB, totalMemory: 256KiB}", callTimeout: 10 * time.Second})
+	s := newSite(t, setup{limits: "answerBody: 256KiB, callerShare: 100%", sections: "lists: {memory: 256KiB, totalMemory: 256KiB}", callTimeout: 10 * time.Second})
 	s.group("g")
 	s.machine("g", "a", "westus")
 	s.machine("g", "b", "eastus")
@@ -233,7 +233,7 @@ func (w *timed) Write(p []byte) (int, error) {
 // A page is held until it is sent, so a client has to take it in time; one that
 // does not is cut off, and the memory is given back.
 func TestClientThatDoesNotTakeItsPage(t *testing.T) {
-	s := newSite(t, setup{limits: "answerBody: 64KiB", sections: "lists: {memory: 64KiB, totalMemory: 64KiB}"})
+	s := newSite(t, setup{limits: "answerBody: 64KiB, callerShare: 100%", sections: "lists: {memory: 64KiB, totalMemory: 64KiB}"})
 	s.group("g")
 	s.machine("g", "a", "westus")
 	list := func(w *timed) (ended any) {

@@ -230,6 +230,13 @@ func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) 
 	return sight.Settled && !sight.Found, err
 }
 
+// askerFor asks by the share of a request's caller.
+func (g *Gateway) askerFor(x *exchange) operations.Asker {
+	asker := g.asker
+	asker.Caller = x.caller()
+	return asker
+}
+
 // look asks the provider, on a client's time but under the front door's own identity,
 // whether the resource of a row is there, and tells the inventory; see
 // [operations.Asker.Look]. What a provider shows to one caller proves nothing: it may
@@ -237,5 +244,5 @@ func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) 
 func (g *Gateway) look(ctx context.Context, x *exchange, row inventory.Resource) (operations.Sight, error) {
 	h := http.Header{}
 	x.identity.Stamp(h)
-	return g.asker.Look(ctx, h, row)
+	return g.askerFor(x).Look(ctx, h, row)
 }

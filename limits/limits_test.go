@@ -16,16 +16,16 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestConcurrencyIsBounded(t *testing.T) {
 	const bound = 3
-	c := NewConcurrency(bound)
+	c := NewConcurrency(bound, bound, nil)
 	var inside, most atomic.Int64
 	var wait sync.WaitGroup
 	for range 50 {
 		wait.Go(func() {
-			if err := c.Acquire(context.Background()); err != nil {
+			if err := c.Acquire(context.Background(), ""); err != nil {
 				t.Error(err)
 				return
 			}
-			defer c.Release()
+			defer c.Release("")
 			n := inside.Add(1)
 			defer inside.Add(-1)
 			for old := most.Load(); n > old && !most.CompareAndSwap(old, n); old = most.Load() {
@@ -40,23 +40,23 @@ func TestConcurrencyIsBounded(t *testing.T) {
 }
 
 func TestAcquireEndsWithItsCaller(t *testing.T) {
-	c := NewConcurrency(0)
-	if err := c.Acquire(context.Background()); err != nil {
+	c := NewConcurrency(0, 0, nil)
+	if err := c.Acquire(context.Background(), ""); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())
 	time.AfterFunc(10*time.Millisecond, cancel)
-	if err := c.Acquire(ctx); !errors.Is(err, context.Canceled) {
+	if err := c.Acquire(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
-	c.Release()
-	if err := c.Acquire(ctx); !errors.Is(err, context.Canceled) {
+	c.Release("")
+	if err := c.Acquire(ctx, ""); !errors.Is(err, context.Canceled) {
 		t.Errorf("a slot for a caller who has gone: %v", err)
 	}
-	if err := c.Acquire(context.Background()); err != nil {
+	if err := c.Acquire(context.Background(), ""); err != nil {
 		t.Error(err)
 	}
-	c.Release()
+	c.Release("")
 }
 
 func TestRetriesAreAShareOfRequests(t *testing.T) {

@@ -10,8 +10,8 @@ import (
 )
 
 func TestMemoryOfOne(t *testing.T) {
-	b := NewMemory(1000)
-	s := b.Share(300)
+	b := NewMemory(1000, 1000, nil)
+	s := b.Share("one", 300)
 	ctx := context.Background()
 	if err := s.Take(ctx, 300); err != nil {
 		t.Error(err)
@@ -21,23 +21,23 @@ func TestMemoryOfOne(t *testing.T) {
 	}
 	s.Give(100)
 	s.Force(5)
-	if s.Holds() != 205 || b.free != 1000+MemorySlack-205 {
-		t.Errorf("%d held, %d free", s.Holds(), b.free)
+	if s.Holds() != 205 || b.budget.free != 1000+MemorySlack-205 {
+		t.Errorf("%d held, %d free", s.Holds(), b.budget.free)
 	}
 	s.Close()
-	if s.Holds() != 0 || b.free != 1000+MemorySlack {
-		t.Errorf("%d held, %d free", s.Holds(), b.free)
+	if s.Holds() != 0 || b.budget.free != 1000+MemorySlack {
+		t.Errorf("%d held, %d free", s.Holds(), b.budget.free)
 	}
 }
 
 // Who holds something does not wait; who holds nothing does, and his others go
 // without once he has got something.
 func TestWhoWaitsForMemory(t *testing.T) {
-	b := NewMemory(1000)
-	b.free = 1000
+	b := NewMemory(1000, 1000, nil)
+	b.budget.free = 1000
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	first, second, third := b.Share(1000), b.Share(1000), b.Share(1000)
+	first, second, third := b.Share("one", 1000), b.Share("one", 1000), b.Share("one", 1000)
 	if err := first.Take(ctx, 900); err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +51,12 @@ func TestWhoWaitsForMemory(t *testing.T) {
 	waiting := func(n int) {
 		t.Helper()
 		for end := time.Now().Add(10 * time.Second); ; time.Sleep(time.Millisecond) {
-			b.mu.Lock()
-			got := b.waiting.Len()
-			b.mu.Unlock()
+			b.budget.mu.Lock()
+			got := 0
+			if a := b.budget.accounts["one"]; a != nil {
+				got = a.waiting.Len()
+			}
+			b.budget.mu.Unlock()
 			if got == n {
 				return
 			}
@@ -89,23 +92,23 @@ func TestWhoWaitsForMemory(t *testing.T) {
 	}
 	second.Close()
 	third.Close()
-	if b.free != 1000 {
-		t.Errorf("%d free", b.free)
+	if b.budget.free != 1000 {
+		t.Errorf("%d free", b.budget.free)
 	}
 }
 
 // Any number of holders that want more than there is come to their ends, and give
 // everything back.
 func TestMemoryNeverLocksUp(t *testing.T) {
-	b := NewMemory(0)
-	b.free = 100
+	b := NewMemory(0, 0, nil)
+	b.budget.free = 100
 	ctx, cancel := context.WithTimeout(context.Background(), 60*time.Second)
 	defer cancel()
 	var holders sync.WaitGroup
 	for range 16 {
 		holders.Go(func() {
 			for range 50 {
-				s := b.Share(100)
+				s := b.Share("one", 100)
 				var parts sync.WaitGroup
 				for range 4 {
 					parts.Go(func() {
@@ -122,7 +125,7 @@ func TestMemoryNeverLocksUp(t *testing.T) {
 		})
 	}
 	holders.Wait()
-	if b.free != 100 || b.waiting.Len() != 0 {
-		t.Errorf("%d free, %d wait", b.free, b.waiting.Len())
+	if b.budget.free != 100 || len(b.budget.accounts) != 0 {
+		t.Errorf("%d free, %d remembered", b.budget.free, len(b.budget.accounts))
 	}
 }

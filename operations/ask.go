@@ -24,6 +24,7 @@ type Asker struct {
 	Store    *inventory.Store
 	Public   *url.URL      // under which providers know the front door
 	Timeout  time.Duration // of one question
+	Caller   string        // whose share of an endpoint's calls it uses; empty: Portico's own
 
 	newest bool // asks with the newest api-version of the row's type
 }
@@ -86,7 +87,7 @@ func (a Asker) read(ctx context.Context, header http.Header, to *regions.Endpoin
 	defer cancel()
 	// Providers put their own token behind it, in the place of any other.
 	header.Set("Referer", fanout.PublicLink(a.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
-	return a.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header})
+	return a.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header, Caller: a.Caller})
 }
 
 // statusError is an answer from which nothing can be learnt, and the pause that

@@ -40,7 +40,8 @@ type GroupDeletion struct {
 	LastLook    func(DeletionPayload) LastLook
 	Sender      string // which replica sends
 	Region      string // of the front door, for the ids of its calls
-	PerEndpoint int    // calls under way per endpoint, of all deletions on this replica
+	PerEndpoint int    // calls under way per endpoint, of one caller's deletions on this replica
+	AtEndpoint  int    // and of all callers'; at least PerEndpoint
 	PerJob      int    // calls under way of one deletion
 	Budget      time.Duration
 	Limit       time.Duration // of a deletion as a whole
@@ -57,7 +58,7 @@ type GroupDeletion struct {
 
 // NewGroupDeletion completes a GroupDeletion with its metrics.
 func NewGroupDeletion(k GroupDeletion, registry prometheus.Registerer) *GroupDeletion {
-	k.metrics, k.slots = newDeletionMetrics(registry), newEndpointSlots(k.PerEndpoint)
+	k.metrics, k.slots = newDeletionMetrics(registry), newEndpointSlots(k.AtEndpoint, k.PerEndpoint)
 	return &k
 }
 

@@ -14,6 +14,7 @@ import (
 	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/limits"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -43,7 +44,7 @@ func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer 
 	if err != nil {
 		return unconfigured(err)
 	}
-	release, err := w.slots.slot(ctx, endpoint)
+	release, err := w.slots.slot(ctx, endpoint, w.payload.Caller.Caller())
 	if err != nil {
 		return unsent(err)
 	}
@@ -88,7 +89,7 @@ func (w *deletionWork) callStray(ctx, calling context.Context, stray inventory.S
 	if err != nil {
 		return unconfigured(err)
 	}
-	release, err := w.slots.slot(ctx, endpoint)
+	release, err := w.slots.slot(ctx, endpoint, w.payload.Caller.Caller())
 	if err != nil {
 		return unsent(err)
 	}
@@ -107,39 +108,37 @@ func (w *deletionWork) callStray(ctx, calling context.Context, stray inventory.S
 	return e.answer
 }
 
-// endpointSlots are the calls that each endpoint may have under way, of all
-// deletions on one replica.
+// endpointSlots are the calls that each endpoint may have under way on one replica,
+// and of them those for one caller.
 type endpointSlots struct {
-	each  int
-	mu    sync.Mutex
-	slots map[string]chan struct{}
+	all, perCaller int
+	mu             sync.Mutex
+	slots          map[string]*limits.Concurrency
 }
 
-func newEndpointSlots(each int) *endpointSlots {
-	return &endpointSlots{each: each, slots: map[string]chan struct{}{}}
+func newEndpointSlots(all, perCaller int) *endpointSlots {
+	return &endpointSlots{all: max(all, perCaller), perCaller: perCaller, slots: map[string]*limits.Concurrency{}}
 }
 
-func (s *endpointSlots) of(to *regions.Endpoint) chan struct{} {
+func (s *endpointSlots) of(to *regions.Endpoint) *limits.Concurrency {
 	name := to.Region + " " + to.String()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	slots := s.slots[name]
 	if slots == nil {
-		slots = make(chan struct{}, s.each)
+		slots = limits.NewConcurrency(s.all, s.perCaller, nil)
 		s.slots[name] = slots
 	}
 	return slots
 }
 
 // slot takes one of an endpoint's calls.
-func (s *endpointSlots) slot(ctx context.Context, to *regions.Endpoint) (release func(), err error) {
+func (s *endpointSlots) slot(ctx context.Context, to *regions.Endpoint, caller string) (release func(), err error) {
 	slots := s.of(to)
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
+	if err := slots.Acquire(ctx, caller); err != nil {
+		return nil, err
 	}
+	return func() { slots.Release(caller) }, nil
 }
 
 // unsent is a call that was not made. What the inventory refused has changed.

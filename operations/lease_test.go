@@ -81,7 +81,7 @@ func TestLeasesCountFromTheirBeginning(t *testing.T) {
 		}
 		return released
 	}
-	claimer := &lane{Runner: &Runner{RunnerOptions: RunnerOptions{Store: store, Owner: "me", Lease: time.Minute}}, name: "k", slots: newRegionSlots()}
+	claimer := &lane{Runner: &Runner{RunnerOptions: RunnerOptions{Store: store, Owner: "me", Lease: time.Minute}}, name: "k", slots: newRegionSlots(slots)}
 	l := &lease{store: store, length: time.Minute}
 	released := slowly(func() error {
 		c, err := claimer.claim(t.Context())

@@ -48,7 +48,7 @@ type Noticing struct {
 
 // NewNoticing completes a Noticing.
 func NewNoticing(n Noticing) *Noticing {
-	n.slots = newEndpointSlots(noticesPerEndpoint)
+	n.slots = newEndpointSlots(noticesPerEndpoint, noticesPerEndpoint)
 	return &n
 }
 
@@ -228,12 +228,10 @@ func (k *Noticing) send(ctx context.Context, h *Held, known inventory.Announceme
 // free takes one of an endpoint's calls if there is one.
 func (s *endpointSlots) free(to *regions.Endpoint) (release func(), free bool) {
 	slots := s.of(to)
-	select {
-	case slots <- struct{}{}:
-		return func() { <-slots }, true
-	default:
+	if !slots.Try("") {
 		return nil, false
 	}
+	return func() { slots.Release("") }, true
 }
 
 // Schedule sees to it that endpoints which come back to the region map are told of

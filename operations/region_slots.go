@@ -10,14 +10,15 @@ const (
 	// region, and of those that belong to no region. Each kind and each region has
 	// its own, so that none starves another.
 	slots = 16
-	// crowd is how many jobs of a kind one replica works on in all regions until
-	// each further one has a single slot.
-	crowd = 4 * slots
+	// crowded is how many regions' slots are taken until each further region has a
+	// single one.
+	crowded = 4
 )
 
 // regionSlots counts the attempts of one kind that are under way, by region. One
 // goroutine takes slots; any may release them.
 type regionSlots struct {
+	each  int
 	freed chan struct{} // receives after slots were released
 
 	mu      sync.Mutex
@@ -25,8 +26,8 @@ type regionSlots struct {
 	total   int
 }
 
-func newRegionSlots() *regionSlots {
-	return &regionSlots{freed: make(chan struct{}, 1), running: map[string]int{}}
+func newRegionSlots(each int) *regionSlots {
+	return &regionSlots{each: each, freed: make(chan struct{}, 1), running: map[string]int{}}
 }
 
 // room returns a function that reports whether there is a slot for one more job
@@ -36,8 +37,8 @@ func (s *regionSlots) room() func(region string) bool {
 	defer s.mu.Unlock()
 	running, total := maps.Clone(s.running), s.total
 	return func(region string) bool {
-		most := slots
-		if total >= crowd {
+		most := s.each
+		if total >= crowded*s.each {
 			most = 1
 		}
 		if running[region] >= most {

@@ -148,7 +148,7 @@ func (r *Runner) Run(ctx context.Context) {
 	var parts sync.WaitGroup
 	defer parts.Wait()
 	for name := range r.nudges {
-		l := &lane{Runner: r, name: name, slots: newRegionSlots()}
+		l := &lane{Runner: r, name: name, slots: newRegionSlots(slotsOf((*r.kinds.Load())[name]))}
 		parts.Go(func() { l.run(ctx) })
 	}
 	parts.Go(func() { r.keepHouse(ctx) })

@@ -10,8 +10,8 @@ func (s *Sweeping) Succeed(next *Sweeping) *Sweeping { return next.with(s.metric
 // Succeed completes a GroupDeletion that takes the place of k.
 func (k *GroupDeletion) Succeed(next GroupDeletion) *GroupDeletion {
 	next.metrics, next.slots = k.metrics, k.slots
-	if next.PerEndpoint != k.PerEndpoint {
-		next.slots = newEndpointSlots(next.PerEndpoint)
+	if next.PerEndpoint != k.PerEndpoint || next.AtEndpoint != k.AtEndpoint {
+		next.slots = newEndpointSlots(next.AtEndpoint, next.PerEndpoint)
 	}
 	return &next
 }

@@ -22,7 +22,12 @@ type ProviderDeclaration struct {
 	// InternalSubscriptions are the provider's own: what is made there on behalf
 	// of customers has to say for which resource.
 	InternalSubscriptions []string
-	Types                 []TypeDeclaration
+	// RequestHeaders and AnswerHeaders pass beside those that pass for any provider.
+	RequestHeaders, AnswerHeaders []string
+	// RedirectHosts are where the provider may redirect clients to: a host, or all
+	// below it after "*.", maybe with a port.
+	RedirectHosts []string
+	Types         []TypeDeclaration
 	Addresses
 }
 

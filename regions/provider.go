@@ -15,6 +15,9 @@ type Provider struct {
 	Registration Registration
 	Features     []string // without the namespace, in their declared casing
 
+	requestHeaders, answerHeaders map[string]bool
+	redirectHosts                 []redirectHost
+
 	types     []*ResourceType
 	skuTypes  []*ResourceType
 	byKey     map[string]*ResourceType

@@ -50,7 +50,12 @@ func (r *resolver) provider(d *ProviderDeclaration) {
 		Key:          arm.Fold(d.Namespace),
 		Registration: d.Registration,
 		Features:     slices.Clone(d.Features),
-		byKey:        make(map[string]*ResourceType, len(d.Types)),
+
+		requestHeaders: canonicalNames(d.RequestHeaders),
+		answerHeaders:  canonicalNames(d.AnswerHeaders),
+		redirectHosts:  redirectHosts(d.RedirectHosts),
+
+		byKey: make(map[string]*ResourceType, len(d.Types)),
 	}
 	if r.m.byKey[p.Key] != nil {
 		return

@@ -44,6 +44,8 @@ func groupNameFault(name string) *arm.Error {
 		return fault.Saying("The provided resource group name '' is empty.")
 	case utf8.RuneCountInString(name) > arm.MaxGroupName:
 		return fault.Saying("The provided resource group name '%s' is longer than %d characters.", name, arm.MaxGroupName)
+	case arm.InvalidGroupNameCharacters(name) == "" && !arm.Composed(name):
+		return fault.Saying("The provided resource group name '%s' is not in Unicode normalization form C.", name)
 	case arm.InvalidGroupNameCharacters(name) == "":
 		return fault.Saying("The provided resource group name '%s' ends with a full stop. The last character can only be a letter, digit, '-', '(', ')' or '_'.", name)
 	}
@@ -72,9 +74,27 @@ func (r *Request) checkHop(m *regions.Map, i int) *arm.Error {
 	if provider != nil && !r.typeKnown(provider, i) {
 		return r.unknownType(provider)
 	}
+	return checkNames(hop)
+}
+
+func checkNames(hop arm.Hop) *arm.Error {
 	for n := 1; n < hop.Len(); n += 2 {
-		if name := hop.Segment(n); !arm.ValidResourceName(name) {
-			return arm.NewError(arm.InvalidResourceName, name).About("resourceName")
+		if fault := arm.CheckResourceName(hop.Segment(n)); fault != nil {
+			return fault
+		}
+	}
+	return nil
+}
+
+// CheckNames holds the names in an ID, as [ClassifyID] read it from a body, to the
+// rules for names in paths.
+func (r *Request) CheckNames() *arm.Error {
+	if fault := r.checkScope(); fault != nil {
+		return fault
+	}
+	for i := range r.Path.Hops() {
+		if fault := checkNames(r.Path.Hop(i)); fault != nil {
+			return fault
 		}
 	}
 	return nil

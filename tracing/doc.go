@@ -5,6 +5,6 @@
 // reads what a client may say about its own request, [Strip] removes every
 // reserved header and every spelling that a provider could mistake for one, and
 // [Identity.Stamp] writes the front door's own (addendum, Instrumentation and
-// Tracing across services). A header that is neither reserved nor hop-by-hop
-// passes untouched.
+// Tracing across services). Which of the rest pass to a provider is for package
+// headers to say.
 package tracing

@@ -17,26 +17,47 @@ var reservedPrefixes = []string{
 	"x-ms-providerhub-",
 	"x-ms-original-",
 	"x-ms-portico-",
+	"x-ms-authorization-",
+	"x-ms-token-",
 	"x-forwarded-",
 	"x-remote-",
 	"x-original-",
 	"x-rewrite-",
+	"x-auth-request-",
+	"x-envoy-",
+	"x-ssl-",
+	"impersonate-",
 }
 
-// reservedNames are single names of that kind: credentials, which end here;
-// ids and places that the front door states itself.
+// reservedNames are single names of that kind: credentials and identities, which end
+// here; ids and places that the front door states itself; what would have a provider
+// take a request for another than the one that was judged.
 var reservedNames = map[string]bool{
 	"authorization":               true,
+	"cf-connecting-ip":            true,
+	"client-cert":                 true,
+	"client-cert-chain":           true,
 	"cookie":                      true,
+	"fastly-client-ip":            true,
 	"forwarded":                   true,
 	"proxy-authorization":         true,
 	"referer":                     true,
+	"remote-user":                 true,
 	"true-client-ip":              true,
 	"via":                         true,
+	"x-arr-clientcert":            true,
+	"x-authenticated-user":        true,
+	"x-client-cert":               true,
 	"x-client-ip":                 true,
 	"x-cluster-client-ip":         true,
+	"x-forwarded":                 true,
+	"x-host":                      true,
+	"x-http-method":               true,
+	"x-http-method-override":      true,
+	"x-method-override":           true,
 	"x-ms-correlation-request-id": true,
 	"x-real-ip":                   true,
+	"x-user":                      true,
 }
 
 // Strip removes from h every header that a client may not set, in any casing,
@@ -56,6 +77,14 @@ func Strip(h http.Header) (lookAlikes int) {
 		}
 	}
 	return lookAlikes
+}
+
+// Reserved reports whether a name, in any casing and spelling, is one that only the
+// front door may set. [ClientRequestHeader] is: a client's is let through by name.
+func Reserved(name string) bool {
+	var buffer [64]byte
+	folded, _ := foldName(buffer[:0], name)
+	return reserved(folded)
 }
 
 var anyMicrosoft = []byte("x-ms-")

@@ -14,6 +14,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
 )
@@ -22,8 +23,12 @@ import (
 type Options struct {
 	CallTimeout time.Duration // from the first dial to the last byte of an answer
 	MaxAnswer   int64         // bytes of one answer, after decompression
-	Readers     int           // reads under way to one endpoint; 0: 64
-	TLS         *tls.Config   // for https endpoints; nil for the system's defaults
+	Readers     int           // reads by [Client.Read] under way to one endpoint; 0: 64
+	Calls       int           // reads, and writes, by [Client.Do] under way to one endpoint; 0: 512
+	// ReadersPerCaller and CallsPerCaller are how many of these one caller may have
+	// under way; 0: all.
+	ReadersPerCaller, CallsPerCaller int
+	TLS                              *tls.Config // for https endpoints; nil for the system's defaults
 	// Health is how addresses are judged and probed; zero: not at all.
 	Health Health
 	// Metrics may be nil.
@@ -32,13 +37,15 @@ type Options struct {
 	Log *zap.Logger
 }
 
-const defaultReaders = 64
+const (
+	defaultReaders = 64
+	defaultCalls   = 512
+)
 
 // Limits of the connections to one address.
 const (
 	dialTimeout       = 3 * time.Second
 	handshakeTimeout  = 5 * time.Second
-	maxConnections    = 512
 	maxIdle           = 128
 	idleTimeout       = 30 * time.Second
 	maxResponseHeader = 64 << 10
@@ -57,6 +64,8 @@ type Client struct {
 	tls     atomic.Pointer[tls.Config]
 	rewatch chan struct{} // there is another map, or another way of probing
 	audit   atomic.Pointer[Auditor]
+	reading limits.Tally // of what waits for Options.Readers
+	calling limits.Tally // and for Options.Calls
 
 	targets sync.Map // of *regions.Endpoint: *target
 
@@ -71,6 +80,15 @@ type Client struct {
 func New(o Options) *Client {
 	if o.Readers == 0 {
 		o.Readers = defaultReaders
+	}
+	if o.Calls == 0 {
+		o.Calls = defaultCalls
+	}
+	if o.ReadersPerCaller == 0 {
+		o.ReadersPerCaller = o.Readers
+	}
+	if o.CallsPerCaller == 0 {
+		o.CallsPerCaller = o.Calls
 	}
 	c := &Client{
 		options: o, log: o.Log, epoch: time.Now(), rewatch: make(chan struct{}, 1),
@@ -106,7 +124,7 @@ func (c *Client) transport(forWrites bool, of *series) *http.Transport {
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    maxIdle,
-		MaxConnsPerHost:        maxConnections,
+		MaxConnsPerHost:        mostConnections(c.options),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
 		DisableCompression:     true, // bodies pass as they are
@@ -126,6 +144,11 @@ func (c *Client) transport(forWrites bool, of *series) *http.Transport {
 	return t
 }
 
+// mostConnections bounds the connections of one kind to one address. Calls are
+// bounded before they ask for one, and wait there in an order that is fair; this is
+// for connections that outlive their calls.
+func mostConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
+
 // Call is one request to an endpoint.
 type Call struct {
 	Endpoint *regions.Endpoint
@@ -134,6 +157,9 @@ type Call struct {
 	Query    string      // raw
 	Header   http.Header // Do may change it
 	Content  []byte
+	// Caller names whose share of the endpoint's calls this one uses; empty for work
+	// of Portico's own.
+	Caller string
 	// Since and SendWithin bound when the first byte of a write may leave; it
 	// stays unsent when the time is over. EndWithin bounds every byte: a write
 	// that is under way then is broken off, and may have taken effect. 0 is no
@@ -159,7 +185,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	began := time.Now()
-	response, sent, err := c.attempt(ctx, t, call, nil)
+	response, sent, release, err := c.inTurn(ctx, t, call)
 	if call.Job != "" {
 		c.tell(call, began, response, err)
 	}
@@ -170,18 +196,33 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 		cancel()
 		return nil, &Fault{Sent: sent, Region: call.Endpoint.Region, Err: err}
 	}
-	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
+	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel, release: release}
 	return response, nil
+}
+
+// inTurn makes an attempt once there is a slot for it, which release gives back.
+func (c *Client) inTurn(ctx context.Context, t *target, call Call) (response *http.Response, sent bool, release func(), err error) {
+	slots := t.slots(call.Method)
+	if err := acquire(ctx, slots, call.Caller); err != nil {
+		return nil, false, nil, err
+	}
+	release = sync.OnceFunc(func() { slots.Release(call.Caller) })
+	if response, sent, err = c.attempt(ctx, t, call, nil); err != nil {
+		release()
+	}
+	return response, sent, release, err
 }
 
 // ErrTooLarge tells that an answer is longer than the bound.
 var ErrTooLarge = errors.New("the answer exceeds the bound")
 
-// answerBody bounds an answer and ends its call when it is closed.
+// answerBody bounds an answer and ends its call when it is closed. The call's slot is
+// free once the answer has been read.
 type answerBody struct {
-	body   io.ReadCloser
-	left   int64
-	cancel context.CancelFunc
+	body    io.ReadCloser
+	left    int64
+	cancel  context.CancelFunc
+	release func() // nil: none to release
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {
@@ -195,11 +236,17 @@ func (b *answerBody) Read(p []byte) (int, error) {
 		return n, ErrTooLarge
 	}
 	b.left -= int64(n)
+	if err != nil && b.release != nil {
+		b.release()
+	}
 	return n, err
 }
 
 func (b *answerBody) Close() error {
 	err := b.body.Close()
 	b.cancel()
+	if b.release != nil {
+		b.release()
+	}
 	return err
 }

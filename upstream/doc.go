@@ -6,6 +6,9 @@
 // retries what is safe to retry, through hashicorp/go-retryablehttp and within
 // a budget per endpoint, and holds the whole answer, bounded.
 //
+// Calls of either way have so many slots of an endpoint, of which one caller has at
+// most a share; callers that wait are served in turn, and not for ever.
+//
 // Either goes to an address of the endpoint that the package health below regions
 // holds to be fit, by what calls came to and by the probes of [Client.Run], and
 // on to another one as long as nothing was sent.

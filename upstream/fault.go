@@ -41,6 +41,8 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	switch {
 	case errors.Is(f.Err, context.Canceled):
 		return arm.NewError(arm.ClientClosedRequest).Because(f)
+	case f.Queued():
+		return queueFault(f, namespace)
 	case errors.As(f.Err, &down):
 		fault := arm.Unreachable(namespace, f.Region).WithStatus(http.StatusServiceUnavailable).Because(f)
 		fault.RetryAfter = down.After

@@ -63,6 +63,8 @@ func newMetrics(registry prometheus.Registerer, c *Client) *metrics {
 		}, []string{"region"}),
 	}
 	if registry != nil {
+		meter.ShowBudget(registry, "upstream.readsPerEndpoint", &c.reading)
+		meter.ShowBudget(registry, "upstream.callsPerEndpoint", &c.calling)
 		registry.MustRegister(newHealthCollector(c), m.retries, m.refused, m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates, m.reading)
 	}
 	return m

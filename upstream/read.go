@@ -87,23 +87,23 @@ type attempts struct {
 // RoundTrip makes one attempt. It counts among those that are under way until
 // its answer's body is closed.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
-	if err := a.target.readers.Acquire(r.Context()); err != nil {
+	if err := acquire(r.Context(), a.target.readers, a.call.Caller); err != nil {
 		return nil, err
 	}
 	a.target.reading.Inc()
 	response, sent, err := a.client.attempt(r.Context(), a.target, a.call, &a.tried)
 	a.sent = a.sent || sent
 	if err != nil {
-		a.target.release()
+		a.release()
 		return nil, err
 	}
-	response.Body = &releasing{response.Body, a.target.release}
+	response.Body = &releasing{response.Body, a.release}
 	return response, nil
 }
 
-func (t *target) release() {
-	t.reading.Dec()
-	t.readers.Release()
+func (a *attempts) release() {
+	a.target.reading.Dec()
+	a.target.readers.Release(a.call.Caller)
 }
 
 // releasing is a body whose first Close gives something back.

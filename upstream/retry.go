@@ -74,7 +74,10 @@ func (a *attempts) again(ctx context.Context, response *http.Response, err error
 }
 
 func retryRead(ctx context.Context, response *http.Response, err error) (bool, error) {
-	if ctx.Err() != nil {
+	switch {
+	case queued(err):
+		return false, err // it has waited for its turn already
+	case ctx.Err() != nil:
 		return false, ctx.Err()
 	}
 	if err != nil {

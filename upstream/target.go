@@ -15,13 +15,16 @@ import (
 )
 
 // target is an endpoint as calls see it: its addresses with what is known of
-// them, and what limits the reads of it.
+// them, and what limits the calls of it.
 type target struct {
 	addresses *health.Set
-	pools     []*pool // by their index
-	readers   *limits.Concurrency
-	retries   limits.RetryBudget
-	reading   prometheus.Gauge
+	pools     []*pool             // by their index
+	readers   *limits.Concurrency // by [Client.Read]
+	// Calls by [Client.Do]. An answer may be open while a question is asked by
+	// Read: so those have slots of their own.
+	reads, writes *limits.Concurrency
+	retries       limits.RetryBudget
+	reading       prometheus.Gauge
 }
 
 // pool holds the connections to one address.
@@ -80,8 +83,13 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 		return t
 	}
 	names := strings.Split(e.String(), ",")
-	t := &target{addresses: c.board.Set(e.Region, names...), readers: limits.NewConcurrency(c.options.Readers),
-		reading: c.metrics.reading.WithLabelValues(e.Region)}
+	t := &target{
+		addresses: c.board.Set(e.Region, names...),
+		readers:   limits.NewConcurrency(c.options.Readers, c.options.ReadersPerCaller, &c.reading),
+		reads:     limits.NewConcurrency(c.options.Calls, c.options.CallsPerCaller, &c.calling),
+		writes:    limits.NewConcurrency(c.options.Calls, c.options.CallsPerCaller, &c.calling),
+		reading:   c.metrics.reading.WithLabelValues(e.Region),
+	}
 	for i, a := range t.addresses.Addresses() {
 		p := c.pools[a]
 		if p == nil {

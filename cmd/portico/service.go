@@ -72,7 +72,9 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.towards = m.towards.hash
 	s.showCertificates(m)
 	s.upstream = upstream.New(upstream.Options{
-		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, Readers: cfg.Upstream.ReadsPerEndpoint, TLS: m.towards.config,
+		CallTimeout: cfg.Upstream.CallTimeout, MaxAnswer: cfg.Limits.AnswerBody, TLS: m.towards.config,
+		Readers: cfg.Upstream.ReadsPerEndpoint, ReadersPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.ReadsPerEndpoint))),
+		Calls: cfg.Upstream.CallsPerEndpoint, CallsPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.CallsPerEndpoint))),
 		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
 	s.upstream.Watch(cfg.Map, healthOf(cfg.Health))

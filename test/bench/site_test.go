@@ -55,6 +55,7 @@ regions: [{name: westus}, {name: eastus}]
 providers:
   - namespace: Contoso.Compute
     registration: automatic
+    headers: {request: [X-Answer]}
     endpoints: {westus: [%[1]q], eastus: [%[1]q], global: [%[1]q]}
     resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}]
 `, endpoint))

@@ -122,7 +122,7 @@ func declareProviders(t *testing.T, p *harness.Portico, endpoints map[string]str
 		for region, url := range endpoints {
 			lists[region] = []string{url}
 		}
-		provider["endpoints"] = lists
+		provider["endpoints"], provider["headers"] = lists, map[string][]string{"request": harness.SteeringHeaders()}
 		for _, resourceType := range provider["resourceTypes"].([]any) {
 			maps.DeleteFunc(resourceType.(map[string]any), func(name string, _ any) bool { return name == "contract" })
 		}

@@ -103,7 +103,7 @@ func newStubWorld(t *testing.T, settings string) stubWorld {
 	}
 	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
 		Endpoints: s.urls,
-		Providers: "  - namespace: Contoso.Stub\n    registration: automatic\n    endpoints:\n" + endpoints.String() +
+		Providers: "  - namespace: Contoso.Stub\n    registration: automatic\n    headers: {request: [" + relayedMark + "]}\n    endpoints:\n" + endpoints.String() +
 			fmt.Sprintf("    resourceTypes:\n      - {name: things, kind: tracked, apiVersions: [%q, %q]}\n", harness.Version, harness.VersionOld),
 		Tokens: []harness.Token{alice},
 		Extra:  settings,

@@ -103,6 +103,14 @@ type Config struct {
 // RegionNames are the regions of the test configuration, in its order.
 func RegionNames() []string { return []string{"westus", "eastus", "northeurope"} }
 
+// SteeringHeaders are those by which a client tells contoso how to answer. A map
+// has to let them through.
+func SteeringHeaders() []string {
+	return []string{"X-Contoso-Async", "X-Contoso-Duration", "X-Contoso-Fault", "X-Contoso-Operation-Path", "X-Contoso-Outcome", "X-Contoso-Page-Size", "X-Contoso-Retry-After"}
+}
+
+func steering() string { return strings.Join(SteeringHeaders(), ", ") }
+
 // file is what the template sees: the test's wishes and the addresses.
 type file struct {
 	Config
@@ -152,7 +160,7 @@ func addresses(urls string) string {
 	return `["` + strings.ReplaceAll(urls, ",", `", "`) + `"]`
 }
 
-var configTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"addresses": addresses}).Parse(`server:
+var configTemplate = template.Must(template.New("config").Funcs(template.FuncMap{"addresses": addresses, "steering": steering}).Parse(`server:
   publicURL: {{.PublicURL}}
   listen: {{.Listen}}
   admin: {{.Admin}}
@@ -197,6 +205,7 @@ providers:
   - namespace: Contoso.Compute
     registration: {{.ComputeRegistration}}
     features: [bigMachines, tinyMachines]
+    headers: {request: [{{steering}}]}
     endpoints:
 {{- range $region, $url := .Endpoints}}
       {{$region}}: {{addresses $url}}
@@ -213,6 +222,7 @@ providers:
       - {name: networkInterfaces/ipConfigurations, kind: tracked, apiVersions: ["2024-06-01-preview", "2024-01-01", "2023-01-01"], capabilities: {tags: true, etags: true}}
   - namespace: Contoso.Insight
     registration: {{.InsightRegistration}}
+    headers: {request: [{{steering}}]}
 {{- if .InsightInternal}}
     internalSubscriptions:{{range .InsightInternal}}
       - {{.}}{{end}}

@@ -186,7 +186,7 @@ func stamps(t *testing.T, w *world, g, thing string) {
 		for _, line := range lines {
 			name, value, _ := strings.Cut(line, ": ")
 			if name == "X-Custom_Thing" {
-				continue // an underscore may be dropped, it may not become a dash
+				continue // an underscore is dropped, it may not become a dash
 			}
 			if got := x.one(t, name); got != value {
 				t.Errorf("%s: the provider got %q, want %q", name, got, value)

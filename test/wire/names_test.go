@@ -33,6 +33,7 @@ func groupNames(t *testing.T, w *world) {
 	for name, bad := range map[string]string{
 		"a b": " ", "a&b": "&", "a:b": ":", "a<b>": "<>", "a?b": "?", "a#b": "#", "a+b": "+", "a*b,c": "*,",
 		"a@b": "@", "a'b": "'", "a~b": "~", "a\u00b2": "\u00b2", "a\u2160": "\u2160", "a\u0301": "\u0301", "\U0001F600": "\U0001F600",
+		"pathſ": "ſ", "\u212a": "\u212a", "ıİ": "ıİ", "a\u200b": "\u200b", "a\u3164": "\u3164",
 	} {
 		rows = append(rows, row{"refused " + name, message{method: "PUT", target: S + "/resourceGroups/" + url.PathEscape(name) + q, body: `{"location":"westus"}`},
 			want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
@@ -45,6 +46,7 @@ func groupNames(t *testing.T, w *world) {
 		"a.": {"a.", endsInAStop("a.")}, "(a).": {"(a).", endsInAStop("(a).")},
 		"91 chars":                  {strings.Repeat("x", 91), tooLong(strings.Repeat("x", 91))},
 		"91 letters of three bytes": {strings.Repeat(url.PathEscape("日"), 91), tooLong(strings.Repeat("日", 91))},
+		"\u212b":                    {"%E2%84%AB", notComposed("\u212b")}, "\u1112\u1161": {"%E1%84%92%E1%85%A1", notComposed("\u1112\u1161")},
 		// It cannot be told from a path that is escaped twice.
 		"a%b": {"a%25b", want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: a path is encoded once."}},
 	} {
@@ -69,10 +71,15 @@ func groupNames(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
-// endsInAStop, tooLong and invalidName are the answers to names of these kinds.
+// endsInAStop, notComposed, tooLong and invalidName are the answers to names of these kinds.
 func endsInAStop(group string) want {
 	return want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
 		text: "The provided resource group name '" + group + "' ends with a full stop. The last character can only be a letter, digit, '-', '(', ')' or '_'."}
+}
+
+func notComposed(group string) want {
+	return want{status: 400, code: "InvalidResourceGroup", about: "resourceGroupName",
+		text: "The provided resource group name '" + group + "' is not in Unicode normalization form C."}
 }
 
 func tooLong(group string) want {
@@ -152,16 +159,30 @@ func typeNames(t *testing.T, w *world) {
 	w.table(t, rows)
 }
 
+// unclearNames are those by which some servers find another resource, and why.
+var unclearNames = map[string]string{
+	"a.": "it ends with a full stop", "...": "it ends with a full stop",
+	" a": "it begins or ends with a space", "a ": "it begins or ends with a space",
+	"a\u00a0b": "it holds the character U+00A0, which is not a printed one", "a\u200b": "it holds the character U+200B, which is not a printed one",
+	"a\u061cb": "it holds the character U+061C, which is not a printed one", "a\u202eb": "it holds the character U+202E, which is not a printed one",
+	"a\u2028": "it holds the character U+2028, which is not a printed one", "a\ufe0f": "it holds the character U+FE0F, which is not a printed one",
+	"\u212a":  "it holds the letter '\u212a' (U+212A), of which some servers make an ASCII letter",
+	"\u0131":  "it holds the letter '\u0131' (U+0131), of which some servers make an ASCII letter",
+	"\u0130":  "it holds the letter '\u0130' (U+0130), of which some servers make an ASCII letter",
+	"\u017f":  "it holds the letter '\u017f' (U+017F), of which some servers make an ASCII letter",
+	"e\u0301": "it is not in Unicode normalization form C", "\u212b": "it is not in Unicode normalization form C",
+}
+
 // A resource name is 1 to 260 characters, none of < > % & : \ ? / and no
-// control character.
+// control character. One that servers read in several ways is refused.
 func resourceNames(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "names-resources")
 	at := g + "/providers/Contoso.Compute/virtualMachines/"
 	var rows []row
 	for _, name := range []string{
-		"a", "a.", "a b", "a#b", "a+b", "a;v=1", "a,b", "a=b", "a'b", `a"b`, "a@b", "a!b", "a~b", "a|b", "{a}", "$a", "*", "..a", "a..b", "...", "é", "日本", "\U0001F600",
-		"subscriptions", "locations", "operations", "\u212a", "k",
+		"a", ".a", "a b", "a#b", "a+b", "a;v=1", "a,b", "a=b", "a'b", `a"b`, "a@b", "a!b", "a~b", "a|b", "{a}", "$a", "*", "..a", "a..b", "é", "日本", "\U0001F600",
+		"subscriptions", "locations", "operations", "k",
 		strings.Repeat("x", 260), strings.Repeat("日", 260),
 	} {
 		target := at + url.PathEscape(name) + q
@@ -183,6 +204,14 @@ func resourceNames(t *testing.T, w *world) {
 		"261 chars": strings.Repeat("x", 261), "300 chars": strings.Repeat("x", 300), "261 letters of three bytes": strings.Repeat("日", 261),
 	} {
 		rows = append(rows, row{"refused " + name, message{method: "PUT", target: at + url.PathEscape(long) + q, body: located("eastus")}, invalidName(long)})
+	}
+	for name, why := range unclearNames {
+		refused := want{status: 400, code: "InvalidResourceName", about: "resourceName", text: "The provided resource name '" + name + "' is invalid: " + why + "."}
+		rows = append(rows,
+			row{"refused " + name, message{method: "PUT", target: at + url.PathEscape(name) + q, body: located("eastus")}, refused},
+			row{"refused, read " + name, message{target: at + url.PathEscape(name) + q}, refused},
+			row{"refused, nested " + name, message{target: at + "a/disks/" + url.PathEscape(name) + q}, refused},
+		)
 	}
 	uri := func(why string) want {
 		return want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: " + why + "."}
@@ -218,7 +247,7 @@ func casing(t *testing.T, w *world) {
 		{"the latest patch's casing", message{target: g + "/resources" + q}, want{status: 200, check: listing("name", "machine")}},
 		{"the group as it was made", message{target: strings.ToLower(g) + q}, want{status: 200, check: body("name", "Names-Casing")}},
 		{"the group put again", message{method: "PUT", target: strings.ToUpper(g) + q, body: `{"location":"West US"}`}, want{status: 200, check: body("name", "NAMES-CASING")}},
-		{"a look-alike letter is another name", message{target: g + "/providers/Contoso.Compute/virtualMachines/mach%C4%B1ne" + q},
+		{"a look-alike letter is another name", message{target: g + "/providers/Contoso.Compute/virtualMachines/m%D0%B0chine" + q},
 			want{status: 404, code: "ResourceNotFound"}},
 	})
 }

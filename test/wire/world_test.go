@@ -172,6 +172,7 @@ regions:
   - {name: northeurope, displayName: North Europe}
 providers:
 `, publicURL, g.address, g.admin, server, tenant)
+	steering := "headers: {request: [" + strings.Join(harness.SteeringHeaders(), ", ") + "]}"
 	const versions = `apiVersions: ["2023-01-01", "2024-01-01", "2024-06-01-preview"], capabilities: {move: true, tags: true, etags: true}`
 	endpoints := func(of map[string]string) string {
 		var list []string
@@ -184,7 +185,8 @@ providers:
 	}
 	fmt.Fprintf(&b, `  - namespace: Contoso.Compute
     registration: required
-    endpoints: {%s}
+    %[3]s
+    endpoints: {%[1]s}
     resourceTypes:
       - {name: virtualMachines, kind: tracked, %[2]s}
       - {name: virtualMachines/disks, kind: tracked, %[2]s}
@@ -192,19 +194,22 @@ providers:
       - {name: networkInterfaces, kind: tracked, %[2]s}
   - namespace: Contoso.Insight
     registration: required
+    %[3]s
     endpoints: {%[1]s}
     resourceTypes:
       - {name: workspaces, kind: tracked, %[2]s}
       - {name: profiles, kind: tracked, routing: global, %[2]s}
       - {name: diagnosticSettings, kind: extension, %[2]s}
       - {name: annotations, kind: extension, routing: global, %[2]s}
-`, endpoints(w.contoso), versions)
+`, endpoints(w.contoso), versions, steering)
 	raw := map[string]string{}
 	for region, p := range w.scripted {
 		raw[region] = p.url
 	}
 	fmt.Fprintf(&b, `  - namespace: Contoso.Raw
     registration: automatic
+    headers: {request: [X-L4-Braces, X-L4-Dollar, X-L4-Percent, X-L4-Plain, X-L4-Template, X-Custom-Thing, X-Idempotency-Key], response: [X-Kept]}
+    redirectHosts: [elsewhere.example]
     endpoints: {%s}
     resourceTypes:
       - {name: things, kind: tracked, %[2]s}

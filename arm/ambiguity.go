@@ -1,0 +1,62 @@
+package arm
+
+import (
+	"fmt"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
+)
+
+// ambiguity says why servers may take a name for another one, which a lock or a
+// permission may stand on; "" where nothing speaks against it. Servers trim names,
+// compose their letters, drop what is not shown, and fold letters by tables of
+// their own, and no encoding keeps them from that.
+func ambiguity(name string) string {
+	switch {
+	case name[0] == ' ' || name[len(name)-1] == ' ':
+		return "it begins or ends with a space"
+	case name[len(name)-1] == '.':
+		return "it ends with a full stop"
+	case asciiOnly(name):
+		return ""
+	}
+	for _, r := range name {
+		switch {
+		case !unicode.IsPrint(r) || ignorable(r):
+			return fmt.Sprintf("it holds the character %U, which is not a printed one", r)
+		case foldsToASCII(r):
+			return fmt.Sprintf("it holds the letter '%c' (%U), of which some servers make an ASCII letter", r, r)
+		}
+	}
+	if !Composed(name) {
+		return "it is not in Unicode normalization form C"
+	}
+	return ""
+}
+
+func asciiOnly(s string) bool {
+	for i := 0; i < len(s); i++ {
+		if s[i] >= utf8.RuneSelf {
+			return false
+		}
+	}
+	return true
+}
+
+// Composed reports whether s is in Unicode normalization form C, in which each
+// character has one spelling.
+func Composed(s string) bool { return asciiOnly(s) || norm.NFC.IsNormalString(s) }
+
+// ignorable reports whether r is shown as nothing by itself though it is a letter
+// or a mark: Hangul fillers, variation selectors, the grapheme joiner.
+func ignorable(r rune) bool {
+	return r >= utf8.RuneSelf && (unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r) || unicode.Is(unicode.Variation_Selector, r))
+}
+
+// foldsToASCII reports whether a case mapping of r, a letter beyond ASCII, is an
+// ASCII letter: of İ, ı, ſ and the Kelvin sign. Portico folds none of them so (see
+// [Fold]), but servers that map to the other case first do.
+func foldsToASCII(r rune) bool {
+	return r >= utf8.RuneSelf && (unicode.ToUpper(r) < utf8.RuneSelf || unicode.ToLower(r) < utf8.RuneSelf)
+}

@@ -1,0 +1,85 @@
+package headers
+
+import (
+	"cmp"
+	"maps"
+	"net/http"
+	"slices"
+
+	"portico/tracing"
+)
+
+// answerNames are the standard headers of an answer that pass to clients, in
+// canonical form. Cache-Control, Expires, Pragma and Date are the gateway's own.
+var answerNames = set(
+	"Accept-Ranges", "Allow", "Vary", "Warning",
+	"Content-Disposition", "Content-Encoding", "Content-Language", "Content-Length", "Content-Md5", "Content-Range", "Content-Type",
+	"Etag", "Last-Modified", "Preference-Applied", "Repeatability-Result", "Retry-After",
+	"Azure-Deprecating", "Deprecation", "Sunset",
+)
+
+// linkNames are headers whose URLs are guarded one by one, and bounded there.
+var linkNames = set("Location", "Azure-Asyncoperation", "Operation-Location")
+
+// ownAnswers are x-ms-* headers of an answer that only the gateway sets beside the
+// reserved families, and the pause in milliseconds, which Retry-After stands for.
+var ownAnswers = set(tracing.FailureCauseHeader, tracing.ClientRequestHeader, "X-Ms-Retry-After-Ms")
+
+// serviceRequestID is of a reserved family, and yet some providers' own.
+const serviceRequestID = "X-Ms-Arm-Service-Request-Id"
+
+// PassesToClients reports whether a header of any provider's answer passes to the
+// client. The name is canonical.
+func PassesToClients(name string) bool {
+	return answerNames[name] || linkNames[name] ||
+		ofMicrosoft(name) && !ownAnswers[name] && (name == serviceRequestID || !tracing.Reserved(name))
+}
+
+// ToClient copies to an answer what passes of the headers that a provider sent, with
+// those in also, which the map lets through. Of more than clients take, what is no
+// standard header goes first; it returns how many lines went for that.
+func ToClient(to, from http.Header, also map[string]bool) (dropped int) {
+	var all volume
+	for name, values := range from {
+		if !PassesToClients(name) && !also[name] {
+			continue
+		}
+		to[name] = values
+		if !linkNames[name] {
+			all.add(name, values)
+		}
+	}
+	if all.fits() {
+		return 0
+	}
+	return trim(to, from)
+}
+
+// trim removes from an answer what does not fit of the headers that came from a
+// provider.
+func trim(to, from http.Header) (dropped int) {
+	names := slices.SortedFunc(maps.Keys(from), func(a, b string) int {
+		if answerNames[a] != answerNames[b] {
+			if answerNames[a] {
+				return -1
+			}
+			return 1
+		}
+		return cmp.Compare(a, b)
+	})
+	var kept volume
+	for _, name := range names {
+		values, passed := to[name]
+		if !passed || linkNames[name] {
+			continue
+		}
+		with := kept
+		if with.add(name, values); with.fits() {
+			kept = with
+			continue
+		}
+		delete(to, name)
+		dropped += len(values)
+	}
+	return dropped
+}

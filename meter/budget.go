@@ -1,0 +1,67 @@
+package meter
+
+import (
+	"cmp"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/limits"
+)
+
+// budgets shows who waits for what callers share, and who was refused it.
+type budgets struct {
+	waiting, refusals *prometheus.Desc
+
+	mu    sync.Mutex
+	shown []budget
+}
+
+type budget struct {
+	name  string
+	tally *limits.Tally
+}
+
+// ShowBudget shows what a tally counts under a name, which is that of the setting
+// that bounds the budget.
+func ShowBudget(registry prometheus.Registerer, name string, tally *limits.Tally) {
+	b := &budgets{
+		waiting: prometheus.NewDesc("portico_budget_waiting",
+			"Requests and calls that wait for their part of a budget that callers share, by the setting that bounds the budget.", []string{"budget"}, nil),
+		refusals: prometheus.NewDesc("portico_budget_refusals_total",
+			"Parts of a budget that were refused: share (the caller holds all that one caller may, limits.callerShare), or full (all callers together hold all that there is).", []string{"budget", "reason"}, nil),
+	}
+	if err := registry.Register(b); err != nil {
+		var there prometheus.AlreadyRegisteredError
+		if !errors.As(err, &there) {
+			panic(err)
+		}
+		b, _ = there.ExistingCollector.(*budgets)
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.shown = append(b.shown, budget{name, tally})
+	slices.SortFunc(b.shown, func(a, b budget) int { return cmp.Compare(a.name, b.name) })
+}
+
+// Describe implements [prometheus.Collector].
+func (b *budgets) Describe(to chan<- *prometheus.Desc) {
+	to <- b.waiting
+	to <- b.refusals
+}
+
+// Collect implements [prometheus.Collector].
+func (b *budgets) Collect(to chan<- prometheus.Metric) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for _, shown := range b.shown {
+		refused := func(reason string, n int64) {
+			to <- prometheus.MustNewConstMetric(b.refusals, prometheus.CounterValue, float64(n), shown.name, reason)
+		}
+		to <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(shown.tally.Waiting()), shown.name)
+		refused("share", shown.tally.RefusedForShare())
+		refused("full", shown.tally.RefusedForAll())
+	}
+}

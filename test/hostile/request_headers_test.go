@@ -1,0 +1,234 @@
+package hostile
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/harness"
+)
+
+// forged marks the values of headers that must not reach a provider.
+const forged = "forged-4711"
+
+// unlisted are headers by which a client could act as somebody else, or have a
+// provider take a request for another one, and some that nobody knows.
+var unlisted = []string{
+	"x-ms-authorization-auxiliary", "x-ms-authorization-anything", "x-ms-token-aad-id-token", "x-ms-token-anything",
+	"X-HTTP-Method-Override", "X-HTTP-Method", "X-Method-Override", "X-Host", "X-Forwarded", "X-Forwarded-Anything", "X-Original-Host",
+	"Remote-User", "X-Auth-Request-User", "X-Auth-Request-Access-Token", "X-ARR-ClientCert", "Client-Cert", "Client-Cert-Chain",
+	"X-SSL-Client-Cert", "X-SSL-Client-S-DN", "X-Envoy-External-Address", "CF-Connecting-IP", "Fastly-Client-IP", "Impersonate-User", "Impersonate-Group",
+	"Cookie", "Proxy-Authorization", "Origin", "Via", "Link", "Sec-Fetch-Mode", "X-Anything", "Anything", "If_Match", "Content_Type", "x-ms-odd~name", "x_ms_client_tenant_id",
+}
+
+// listed are headers that providers understand.
+var listed = map[string]string{
+	"Accept": "application/json", "Accept-Language": "de-CH, en;q=0.5", "Cache-Control": "no-cache", "Pragma": "no-cache",
+	"Content-Language": "en", "If-Match": `"a"`, "If-None-Match": `"b"`, "If-Modified-Since": "Thu, 01 Jan 2026 00:00:00 GMT",
+	"If-Unmodified-Since": "Thu, 01 Jan 2026 00:00:00 GMT", "User-Agent": "hostile/1.0", "Prefer": "return=minimal", "Date": "Thu, 01 Jan 2026 00:00:00 GMT",
+	"Traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "Tracestate": "a=b",
+	"Idempotency-Key": "1", "Repeatability-Request-Id": "2", "X-Ms-Client-Request-Id": "3", "X-Ms-Version": "4", "X-Evil-Mark": "5",
+}
+
+const marked = "    headers: {request: [X-Evil-Mark]}\n"
+
+// passed checks a request as it reached the provider.
+func passed(t *testing.T, what string, x received) {
+	t.Helper()
+	for name, values := range x.header {
+		if strings.Contains(fmt.Sprint(values), forged) {
+			t.Errorf("%s: %s reached the provider", what, name)
+		}
+	}
+	for name, want := range listed {
+		if got := x.header.Values(name); len(got) != 1 || got[0] != want {
+			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
+		}
+	}
+}
+
+func TestRequestHeadersPassByList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Evil: marked})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	var pairs []string
+	for _, name := range unlisted {
+		pairs = append(pairs, name, forged)
+	}
+	for name, value := range listed {
+		pairs = append(pairs, name, value)
+	}
+	for _, c := range []struct{ method, path, body string }{
+		{"GET", thing, ""}, {"HEAD", thing + "/notes/n", ""}, {"GET", thing + "/notes/n", ""}, {"POST", thing + "/start", "{}"},
+		{"PATCH", thing, `{"tags":{"a":"b"}}`}, {"PUT", thing, located("westus")}, {"DELETE", thing, ""},
+	} {
+		w.provider.forget()
+		w.as(t, alice, c.method, c.path+api, c.body, pairs...)
+		seen := w.provider.received()
+		if len(seen) == 0 {
+			t.Errorf("%s %s: nothing reached the provider", c.method, c.path)
+		}
+		for _, x := range seen[:min(len(seen), 1)] { // the gateway's own questions follow
+			passed(t, c.method+" "+c.path, x)
+		}
+	}
+	w.provider.forget()
+	w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "", pairs...)
+	for _, x := range w.provider.received() {
+		for name, values := range x.header {
+			if strings.Contains(fmt.Sprint(values), forged) {
+				t.Errorf("list: %s reached the provider", name)
+			}
+		}
+	}
+}
+
+func TestRequestHeadersInBatchesPassByList(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Evil: marked})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	headers := map[string]string{}
+	for _, name := range unlisted {
+		headers[name] = forged
+	}
+	for name, value := range listed {
+		headers[name] = value
+	}
+	w.provider.forget()
+	w.batched(t, "GET", thing+api, headers)
+	seen := w.provider.received()
+	if len(seen) == 0 {
+		t.Fatal("nothing reached the provider")
+	}
+	passed(t, "in a batch", seen[0])
+}
+
+// batched sends a batch of one request, and returns the answer to that.
+func (w world) batched(t *testing.T, method, url string, headers map[string]string) (answer struct {
+	HTTPStatusCode int
+	Headers        map[string]string
+	Content        json.RawMessage
+},
+) {
+	t.Helper()
+	text, err := json.Marshal(map[string]any{"requests": []any{map[string]any{"httpMethod": method, "url": url, "headers": headers}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := w.as(t, alice, http.MethodPost, "/batch?api-version=2020-06-01", string(text)).Want(t, 200)
+	var batch struct{ Responses []json.RawMessage }
+	if err := json.Unmarshal(got.Body, &batch); err != nil || len(batch.Responses) != 1 {
+		t.Fatalf("%v: %s", err, got.Body)
+	}
+	if err := json.Unmarshal(batch.Responses[0], &answer); err != nil {
+		t.Fatal(err)
+	}
+	return answer
+}
+
+// A header that the gateway has judged cannot be taken off the request behind its
+// back: the write would reach the provider without its condition.
+func TestConnectionRemovesNoJudgedHeader(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.forget()
+	for _, name := range []string{"If-Match", "if-none-match", "Content-Type", "Authorization", "Content-Length", "Host", "x-ms-client-request-id", "x-ms-version", "Accept"} {
+		w.as(t, alice, http.MethodPut, thing+api, located("westus"), "If-Match", `"stale"`, "x-ms-version", "1", "Connection", "keep-alive, "+name).
+			WantError(t, 400, "InvalidRequestHeader")
+	}
+	w.as(t, alice, http.MethodPut, w.GroupPath("rg")+"?api-version=2021-04-01", located("westus"), "If-Match", `"stale"`, "Connection", "If-Match").
+		WantError(t, 400, "InvalidRequestHeader")
+	if got := w.batched(t, "DELETE", thing+api, map[string]string{"If-Match": `"stale"`, "Connection": "close, If-Match"}); got.HTTPStatusCode != 400 {
+		t.Errorf("in a batch: %d %s", got.HTTPStatusCode, got.Content)
+	}
+	if seen := w.provider.received(); len(seen) > 0 {
+		t.Errorf("reached the provider: %+v", seen)
+	}
+	w.as(t, alice, http.MethodGet, thing+api, "", "Connection", "keep-alive, TE, X-Hop", "TE", "trailers", "X-Hop", "a").Want(t, 200)
+}
+
+// A provider that is sent more than its server takes would break the connection,
+// which counts against its address.
+func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.forget()
+	var many []string
+	for i := range 100 {
+		many = append(many, fmt.Sprintf("x-ms-many-%d", i), "a")
+	}
+	long := []string{"x-ms-long", strings.Repeat("a", 12<<10)}
+	for what, pairs := range map[string][]string{"many": many, "long": long} {
+		for _, c := range []struct{ method, path, body string }{
+			{"GET", thing, ""}, {"PUT", thing, located("westus")}, {"POST", thing + "/start", ""}, {"GET", w.GroupPath("rg") + "/providers/Evil.Test/things", ""},
+		} {
+			got := w.as(t, alice, c.method, c.path+api, c.body, pairs...)
+			if got.Status != 431 || got.ErrorCode() != "InvalidRequestHeader" {
+				t.Errorf("%s: %s %s: %d %s", what, c.method, c.path, got.Status, got.Body)
+			}
+		}
+	}
+	if seen := w.provider.received(); len(seen) > 0 {
+		t.Errorf("%d requests reached the provider", len(seen))
+	}
+	// What does not pass does not count.
+	w.as(t, alice, http.MethodGet, thing+api, "", "X-Filler", strings.Repeat("a", 12<<10)).Want(t, 200)
+}
+
+// What the gateway calls on its own account carries its own headers alone: no client
+// of a deletion speaks through it.
+func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{Evil: marked})
+	w.group(t, "rg")
+	thing := w.thing("rg", "one")
+	w.put(t, thing)
+	w.provider.forget()
+	var pairs []string
+	for _, name := range unlisted {
+		pairs = append(pairs, name, forged)
+	}
+	w.as(t, alice, http.MethodDelete, w.GroupPath("rg")+"?api-version=2021-04-01", "", append(pairs, "X-Evil-Mark", forged, "x-ms-version", forged, "Prefer", forged)...).Want(t, 202)
+	for end := time.Now().Add(time.Minute); w.provider.holds(thing); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatal("the group's resource still stands")
+		}
+	}
+	for _, x := range w.provider.received() {
+		for name, values := range x.header {
+			if strings.Contains(fmt.Sprint(values), forged) {
+				t.Errorf("%s %s: %s reached the provider", x.method, x.target, name)
+			}
+		}
+	}
+}
+
+// Reserved names cannot be let through by the map either.
+func TestReservedHeadersCannotBeConfigured(t *testing.T) {
+	t.Parallel()
+	for _, headers := range []string{
+		"{request: [x-ms-authorization-auxiliary]}", "{request: [Authorization]}", "{request: [Connection]}", "{request: [Content-Length]}", "{request: [Remote-User]}", "{request: [x_custom]}",
+		"{response: [Set-Cookie]}", "{response: [Transfer-Encoding]}", "{response: [Access-Control-Allow-Origin]}", "{response: [x-ms-routing-request-id]}", "{response: [WWW-Authenticate]}",
+	} {
+		said := harness.RefusedPortico(t, harness.Config{
+			Endpoints: map[string]string{"global": "https://a.example", "westus": "https://a.example", "eastus": "https://a.example", "northeurope": "https://a.example"},
+			Providers: "  - namespace: Evil.Test\n    endpoints: {global: [\"https://a.example\"]}\n    headers: " + headers,
+		})
+		if !strings.Contains(said, "headers.re") || !strings.Contains(said, ".yaml:") {
+			t.Errorf("%s: %s", headers, said)
+		}
+	}
+}
