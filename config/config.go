@@ -43,11 +43,26 @@ type Server struct {
 	Admin          string   // host:port of the admin listener
 	Region         string   // the region in which this gateway runs
 	TLS            TLS
+	Connections    Connections    // of the public listener
 	TrustedProxies []netip.Prefix // whose forwarding headers count
-	AdminToken     string         // SHA-256 of the token, hexadecimal; empty: none
+	AdminTokens    []AdminToken   // of the admin listener; empty: none is asked for
 	AdminHosts     []string       // host names by which the admin listener may be called
 	Drain          Drain
 	WatchInterval  time.Duration // between two looks at the configuration's files; 0: none
+}
+
+// Connections bounds those of the public listener.
+type Connections struct {
+	All                 int           // at a time
+	PerAddress          int           // from one address that is no trusted proxy; at most All
+	Idle                time.Duration // between two requests
+	IdleUnauthenticated time.Duration // the same until a request was authenticated
+}
+
+// AdminToken is a bearer token of the admin listener, known by its hash.
+type AdminToken struct {
+	SHA256 string // hexadecimal
+	Name   string // as audit lines have it
 }
 
 // TLS is the public listener's. Cert and Key are both set or both empty;
@@ -262,6 +277,12 @@ func Defaults() Config {
 			Admin:  "127.0.0.1:8081",
 			Drain:  Drain{Delay: 5 * time.Second, Limit: 30 * time.Second},
 
+			Connections: Connections{
+				All:                 10000,
+				PerAddress:          5000,
+				Idle:                2 * time.Minute,
+				IdleUnauthenticated: 15 * time.Second,
+			},
 			WatchInterval: 2 * time.Second,
 		},
 		Metadata: Metadata{Name: "Portico"},

@@ -92,8 +92,9 @@ func TestServerAndAuth(t *testing.T) {
 	if want := (UpstreamTLS{filepath.Join(files, "ca.pem"), filepath.Join(files, "cert.pem"), filepath.Join(files, "key.pem")}); c.Upstream.TLS != want {
 		t.Errorf("upstream.tls: %+v", c.Upstream.TLS)
 	}
-	if s.AdminToken != strings.Repeat("fedcba9876543210", 4) || !reflect.DeepEqual(s.AdminHosts, []string{"admin.internal"}) {
-		t.Errorf("admin: %s %v", s.AdminToken, s.AdminHosts)
+	admins := []AdminToken{{strings.Repeat("fedcba9876543210", 4), "admin"}, {strings.Repeat("fedcba9876543211", 4), "dora"}}
+	if !reflect.DeepEqual(s.AdminTokens, admins) || !reflect.DeepEqual(s.AdminHosts, []string{"admin.internal"}) {
+		t.Errorf("admin: %v %v", s.AdminTokens, s.AdminHosts)
 	}
 	networks := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("192.0.2.1/32"), netip.MustParsePrefix("fd00::/8")}
 	if !reflect.DeepEqual(s.TrustedProxies, networks) {

@@ -56,7 +56,7 @@ func checkConfig(t *testing.T, c *Config) {
 	if c.Auth.Mode == AuthTokens && (len(c.Auth.Tokens) == 0 || !loopback(c.Server.Listen) && c.Server.TLS == TLS{}) {
 		t.Errorf("tokens %d, listener %s, TLS %+v", len(c.Auth.Tokens), c.Server.Listen, c.Server.TLS)
 	}
-	if !loopback(c.Server.Admin) && c.Server.AdminToken == "" {
+	if !loopback(c.Server.Admin) && len(c.Server.AdminTokens) == 0 {
 		t.Errorf("no token on %s", c.Server.Admin)
 	}
 	if c.Lists.Memory < c.Limits.AnswerBody || c.Limits.RequestBody <= 0 || c.Operations.RetryAfterMin > c.Operations.RetryAfterMax {

@@ -22,15 +22,27 @@ func meanings() []meaning {
 		{path: "server.publicURL", text: "What clients dial. The `referer` header, polling URLs and the links of lists are built from it."},
 		{path: "server.listen", text: "Where the public listener listens. Beyond loopback it needs `auth.mode: tokens`, and TLS or the word that something in front speaks it. " +
 			"Port 0 lets the system choose."},
-		{path: "server.admin", text: "Where the admin listener listens: metrics, health, profiles, subscriptions, jobs. Beyond loopback it needs `server.adminToken`."},
+		{path: "server.admin", text: "Where the admin listener listens: metrics, health, profiles, subscriptions, jobs. Beyond loopback it needs `server.adminToken` or `server.adminTokens`."},
 		{path: "server.region", text: "The region in which this gateway runs, one of `regions`. It is part of the routing id of every request."},
 		{path: "server.tls", text: "TLS of the public listener: the files of its certificate and key, or the word `terminated` where something in front " +
 			"of the gateway speaks TLS for it.", preset: "no TLS"},
 		{path: "server.tls.cert", text: "The certificate, followed by those that lead to its root."},
 		{path: "server.tls.key", text: "The certificate's private key."},
-		{path: "server.trustedProxies", text: "The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored.", preset: "none"},
+		{path: "server.connections", text: "How many connections the public listener has, and how long they stay. Where all are in use, one from an address " +
+			"with few takes the place of the newest from the address with most."},
+		{path: "server.connections.all", text: "How many there are at a time. Each takes some 40 KiB of memory, and a file of what the system allows the process."},
+		{path: "server.connections.perAddress", text: "How many there are of one address at a time; IPv6 addresses count by their /64. Addresses of `server.trustedProxies` have no such " +
+			"bound; behind a balancer that hides its clients' addresses and names them nowhere, set it to `server.connections.all`, which is the most."},
+		{path: "server.connections.idle", text: "How long one stays without a request."},
+		{path: "server.connections.idleUnauthenticated", text: "How long one stays without a request while none over it was authenticated: from its beginning, TLS and the headers " +
+			"of the first request included, and after each answer."},
+		{path: "server.trustedProxies", text: "The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored. Their connections are not bounded by address.", preset: "none"},
 		{path: "server.adminToken", text: "Who may use the admin listener. With a token, only `/healthz`, `/readyz` and `/metrics` answer without it.", preset: "none; loopback only"},
 		{path: "server.adminToken.sha256", text: "The hash of the bearer token: `printf %s \"$TOKEN\" | sha256sum`."},
+		{path: "server.adminToken.name", text: "How audit lines call whoever holds it."},
+		{path: "server.adminTokens", text: "Further tokens of the admin listener, one for each who uses it, so that audit lines tell who did what.", preset: "none"},
+		{path: "server.adminTokens.sha256", text: "The hash of the bearer token."},
+		{path: "server.adminTokens.name", text: "How audit lines call whoever holds it; each name once."},
 		{path: "server.adminHosts", text: "The host names by which the admin listener may be called, beside IP addresses and localhost. Others get 403, " +
 			"so that no web page reaches it through a name of its own.", preset: "none"},
 		{path: "server.drain", text: "How the gateway stops when it is told to."},

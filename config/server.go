@@ -9,8 +9,8 @@ import (
 )
 
 func readServer(root object, s *Server, files fileReader) object {
-	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "trustedProxies",
-		"adminToken", "adminHosts", "drain", "watchInterval")
+	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "connections", "trustedProxies",
+		"adminToken", "adminTokens", "adminHosts", "drain", "watchInterval")
 	o.need("publicURL", addressForm)
 	s.PublicURL = readAddress(o, "publicURL", address, "", addressForm)
 	set(o, "listen", &s.Listen, listener())
@@ -20,14 +20,13 @@ func readServer(root object, s *Server, files fileReader) object {
 	}
 	must(o, "region", &s.Region, location())
 	readServerTLS(o, &s.TLS, files)
+	readConnections(o, &s.Connections)
 	for _, n := range o.list("trustedProxies") {
 		if prefix, ok := value(o.r, n, "server.trustedProxies", network()); ok {
 			s.TrustedProxies = append(s.TrustedProxies, prefix)
 		}
 	}
-	if token := o.child("adminToken", "sha256"); o.get("adminToken") != nil {
-		must(token, "sha256", &s.AdminToken, hash())
-	}
+	readAdminTokens(o, s)
 	for _, n := range o.list("adminHosts") {
 		if host, ok := value(o.r, n, "server.adminHosts", hostName()); ok {
 			s.AdminHosts = append(s.AdminHosts, host)
@@ -38,6 +37,36 @@ func readServer(root object, s *Server, files fileReader) object {
 	set(drain, "limit", &s.Drain.Limit, positive())
 	set(o, "watchInterval", &s.WatchInterval, orZero())
 	return o
+}
+
+func readConnections(server object, c *Connections) {
+	o := server.child("connections", "all", "perAddress", "idle", "idleUnauthenticated")
+	set(o, "all", &c.All, count())
+	set(o, "perAddress", &c.PerAddress, count())
+	if c.PerAddress > c.All {
+		o.r.fault(o.at("perAddress", "all"), "server.connections.perAddress is more than server.connections.all", "at most server.connections.all")
+	}
+	set(o, "idle", &c.Idle, positive())
+	set(o, "idleUnauthenticated", &c.IdleUnauthenticated, positive())
+}
+
+func readAdminTokens(o object, s *Server) {
+	names, hashes := o.r.distinct("the admin token"), o.r.distinct("the hash of an admin token")
+	add := func(at *node, t AdminToken) {
+		if at != nil && t.Name != "" && hashes.add(at, t.SHA256, "") && names.add(at, t.Name, t.Name) {
+			s.AdminTokens = append(s.AdminTokens, t)
+		}
+	}
+	single := AdminToken{Name: "admin"}
+	if token := o.child("adminToken", "sha256", "name"); o.get("adminToken") != nil {
+		set(token, "name", &single.Name, plainText())
+		add(must(token, "sha256", &single.SHA256, hash()), single)
+	}
+	for _, item := range o.children("adminTokens", "sha256", "name") {
+		var t AdminToken
+		must(item, "name", &t.Name, plainText())
+		add(must(item, "sha256", &t.SHA256, hash()), t)
+	}
 }
 
 func readServerTLS(o object, t *TLS, files fileReader) {
@@ -91,23 +120,29 @@ func checkAccess(server, auth object, c *Config) {
 			"server.tls with cert and key, or tls: terminated where something in front speaks TLS")
 	}
 	items := auth.get("tokens")
-	switch hasTokens := items != nil && (items.kind != list || len(items.items) > 0); {
+	switch hasTokens := given(items); {
 	case c.Auth.Mode == AuthTokens && !hasTokens && !auth.broken:
 		r.fault(auth.at("mode"), "auth.mode is tokens, but there are none, so nobody could call",
 			"auth.tokens with at least one {sha256, tenantId, objectId}")
 	case c.Auth.Mode == AuthNone && hasTokens:
 		r.fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
 	}
-	if !loopback(c.Server.Admin) && server.get("adminToken") == nil {
+	if !loopback(c.Server.Admin) && server.get("adminToken") == nil && !given(server.get("adminTokens")) {
 		r.fault(server.at("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", quote(c.Server.Admin)),
 			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")
 	}
 	for _, t := range c.Auth.Tokens {
-		if t.SHA256 == c.Server.AdminToken {
-			r.fault(server.at("adminToken"), "server.adminToken is also a client's token", "a token of its own")
+		for _, admin := range c.Server.AdminTokens {
+			if t.SHA256 == admin.SHA256 {
+				r.fault(server.at("adminToken", "adminTokens"), "server.adminToken is also a client's token", "a token of its own")
+			}
 		}
 	}
 }
+
+// given reports whether a list is there and not empty; if it is wrong, that was
+// said.
+func given(n *node) bool { return n != nil && (n.kind != list || len(n.items) > 0) }
 
 // location reads the name of a region into its normalised form.
 func location() rule[string] {

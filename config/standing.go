@@ -29,6 +29,7 @@ func standings() []standing {
 		stands("server.listen", func(c *Config) *string { return &c.Server.Listen }),
 		stands("server.admin", func(c *Config) *string { return &c.Server.Admin }),
 		{"server.tls", keepTLS},
+		stands("server.connections", func(c *Config) *Connections { return &c.Server.Connections }),
 		{"server.adminToken", keepAdminToken},
 		{"auth.mode", keepAuth},
 		stands("store", func(c *Config) *Store { return &c.Store }),
@@ -67,13 +68,13 @@ func keepTLS(old, next *Config) bool {
 	return true
 }
 
-// keepAdminToken lets the token change, but not go: the admin listener may be
+// keepAdminToken lets the tokens change, but not go: the admin listener may be
 // beyond loopback.
 func keepAdminToken(old, next *Config) bool {
-	if old.Server.AdminToken == "" || next.Server.AdminToken != "" {
+	if len(old.Server.AdminTokens) == 0 || len(next.Server.AdminTokens) > 0 {
 		return false
 	}
-	next.Server.AdminToken = old.Server.AdminToken
+	next.Server.AdminTokens = old.Server.AdminTokens
 	return true
 }
 

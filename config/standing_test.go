@@ -10,7 +10,7 @@ import (
 
 func TestSucceedKeepsWhatNeedsARestart(t *testing.T) {
 	old, next := Defaults(), Defaults()
-	old.Server.AdminToken = "hash"
+	old.Server.AdminTokens = []AdminToken{{SHA256: "hash"}}
 	old.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "first"}}}
 	old.Server.TLS = TLS{Cert: "a.pem", Key: "a.key"}
 	next.Server.Listen = "127.0.0.1:1"
@@ -23,7 +23,7 @@ func TestSucceedKeepsWhatNeedsARestart(t *testing.T) {
 	if !slices.Equal(restart, want) {
 		t.Errorf("a restart for %q, want %q", restart, want)
 	}
-	if c.Server.Listen != old.Server.Listen || c.Store != old.Store || c.Server.AdminToken != "hash" || c.Server.TLS != old.Server.TLS ||
+	if c.Server.Listen != old.Server.Listen || c.Store != old.Store || len(c.Server.AdminTokens) != 1 || c.Server.TLS != old.Server.TLS ||
 		c.Auth.Mode != AuthTokens || len(c.Auth.Tokens) != 1 {
 		t.Errorf("what needs a restart has changed: %+v", c)
 	}
@@ -38,12 +38,12 @@ func TestSucceedKeepsWhatNeedsARestart(t *testing.T) {
 // Files of certificates and tokens are changed while the gateway runs.
 func TestSucceedTakesNewSecrets(t *testing.T) {
 	old, next := Defaults(), Defaults()
-	old.Server.AdminToken, next.Server.AdminToken = "hash", "other"
+	old.Server.AdminTokens, next.Server.AdminTokens = []AdminToken{{SHA256: "hash"}}, []AdminToken{{SHA256: "other"}}
 	old.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "first"}}}
 	next.Auth = Auth{Mode: AuthTokens, Tokens: []Token{{Name: "second"}}}
 	old.Server.TLS, next.Server.TLS = TLS{Cert: "a.pem", Key: "a.key"}, TLS{Cert: "b.pem", Key: "b.key"}
 	c, restart := Succeed(&old, &next)
-	if len(restart) > 0 || c.Server.AdminToken != "other" || c.Auth.Tokens[0].Name != "second" || c.Server.TLS.Cert != "b.pem" {
+	if len(restart) > 0 || c.Server.AdminTokens[0].SHA256 != "other" || c.Auth.Tokens[0].Name != "second" || c.Server.TLS.Cert != "b.pem" {
 		t.Errorf("%+v, a restart for %q", c, restart)
 	}
 }

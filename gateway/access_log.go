@@ -164,7 +164,7 @@ func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 		e.AddUint64("oneIn", l.oneIn)
 	}
 	if x.failure != nil {
-		e.AddString("failure", logs.Text(x.failure.Error()))
+		e.AddString("failure", logs.Detail(x.failure.Error()))
 	}
 	return nil
 }

@@ -20,6 +20,8 @@ import (
 	"go.uber.org/zap"
 
 	"portico/arm"
+	"portico/config"
+	"portico/connections"
 	"portico/logs"
 )
 
@@ -60,7 +62,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
 	guarded.Path("/debug/pprof/trace").HandlerFunc(pprof.Trace)
 	guarded.PathPrefix("/debug/pprof/").HandlerFunc(pprof.Index)
-	return chain(m, boundContent(adminContent), g.adminHost)
+	return chain(m, endAmbiguous, boundContent(adminContent), g.adminHost)
 }
 
 // adminHost refuses what a browser could be made to send: a host name that
@@ -82,23 +84,39 @@ func (g *Gateway) adminHost(next http.Handler) http.Handler {
 	})
 }
 
-// adminToken asks for the admin token where one is configured.
+// adminToken asks for an admin token where any is configured, and notes whose it
+// was.
 func (g *Gateway) adminToken(next http.Handler) http.Handler {
-	want := g.config.Server.AdminToken
-	if want == "" {
-		return next
-	}
+	tokens := g.config.Server.AdminTokens
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if len(tokens) == 0 {
+			connections.Authenticated(r.Context())
+			next.ServeHTTP(w, r)
+			return
+		}
 		scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 		sum := sha256.Sum256([]byte(strings.TrimSpace(token)))
-		got := hex.EncodeToString(sum[:])
-		if !strings.EqualFold(scheme, "Bearer") || subtle.ConstantTimeCompare([]byte(got), []byte(want)) != 1 {
+		known, name := holderOf(tokens, hex.EncodeToString(sum[:]))
+		if !strings.EqualFold(scheme, "Bearer") || !known {
 			w.Header().Set("WWW-Authenticate", `Bearer realm="portico admin"`)
 			adminFault(w, arm.NewError(arm.AuthenticationFailed))
 			return
 		}
+		connections.Authenticated(r.Context())
+		setAdmin(r.Context(), name)
 		next.ServeHTTP(w, r)
 	})
+}
+
+// holderOf finds whose token has a hash. It looks at all of them, so that the time
+// that it takes tells nothing.
+func holderOf(tokens []config.AdminToken, hash string) (known bool, name string) {
+	for _, t := range tokens {
+		if subtle.ConstantTimeCompare([]byte(t.SHA256), []byte(hash)) == 1 {
+			known, name = true, t.Name
+		}
+	}
+	return known, name
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

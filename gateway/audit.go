@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -111,21 +112,42 @@ func auditCall(log *zap.Logger, c upstream.Call, began time.Time, status int, er
 	entry.Write(fields...)
 }
 
-// auditAdmin writes a line for each request of the admin listener that may change
-// something.
+// adminCall is what the audit line of a request of the admin listener learns
+// from behind it.
+type adminCall struct{ name string }
+
+type adminCallKey struct{}
+
+// setAdmin notes whose token a request of the admin listener brought.
+func setAdmin(ctx context.Context, name string) {
+	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
+		call.name = name
+	}
+}
+
+// auditAdmin writes a line for each request of the admin listener but those of
+// probes: what is not a change shows the data of tenants, or the memory of the
+// process with the secrets in it. A line whose request brought no token that is
+// known has no name.
 func (g *Gateway) auditAdmin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !changes(r.Method) {
-			next.ServeHTTP(w, r)
-			return
-		}
-		began := time.Now()
+		began, call := time.Now(), new(adminCall)
 		answer := &recorder{ResponseWriter: w, status: http.StatusOK}
+		message := "admin read"
+		if changes(r.Method) {
+			message = "admin"
+		}
 		defer func() {
-			g.audit.Info("admin", zap.Time("began", began), zap.String("client", r.RemoteAddr), zap.String("method", methodLabel(r.Method)),
+			fields := []zap.Field{
+				zap.Time("began", began), zap.String("client", r.RemoteAddr), zap.String("method", methodLabel(r.Method)),
 				zap.String("resource", logs.Clip(logs.Text(r.URL.Path), longestPath)), zap.Int("status", answer.status),
-				zap.String("outcome", outcomeOf(answer.status, false)))
+				zap.String("outcome", outcomeOf(answer.status, false)),
+			}
+			if call.name != "" {
+				fields = append(fields, zap.String("name", call.name))
+			}
+			g.audit.Info(message, fields...)
 		}()
-		next.ServeHTTP(answer, r)
+		next.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), adminCallKey{}, call)))
 	})
 }

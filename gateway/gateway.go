@@ -169,6 +169,7 @@ func (i index) Locate(ctx context.Context, subscription string, key []byte, aske
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
+		endAmbiguous,
 		g.part,    // while draining, each answer is its connection's last
 		g.begin,   // an exchange for every request, whatever becomes of it
 		g.observe, // logs and metrics, of refusals too

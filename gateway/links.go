@@ -14,6 +14,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/config"
+	"portico/connections"
 	"portico/headers"
 	"portico/routing"
 	"portico/tracing"
@@ -173,6 +174,9 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 			w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
 			g.fail(w, r, refusal)
 			return
+		}
+		if refusal == nil {
+			connections.Authenticated(r.Context())
 		}
 		g.admit(x, r, principal)
 		next.ServeHTTP(w, r)

@@ -3,14 +3,16 @@ package logs
 import (
 	"bytes"
 	"fmt"
+	"unicode"
+	"unicode/utf16"
 	"unicode/utf8"
 
 	"go.uber.org/zap/zapcore"
 )
 
 // escaping escapes, in lines of JSON, what JSON allows in a string as it is and
-// what some reader takes for the end of a line, an order to a terminal, or a
-// change of the direction of writing.
+// what some reader takes for the end of a line, an order to a terminal, a change of
+// the direction of writing, or for nothing at all.
 type escaping struct{ zapcore.WriteSyncer }
 
 func (e escaping) Write(line []byte) (int, error) {
@@ -21,22 +23,31 @@ func (e escaping) Write(line []byte) (int, error) {
 }
 
 func escaped(line []byte) []byte {
-	if bytes.IndexByte(line, 0x7f) < 0 && bytes.IndexByte(line, 0xc2) < 0 && bytes.IndexByte(line, 0xe2) < 0 {
+	if bytes.IndexFunc(line, deceives) < 0 {
 		return line
 	}
 	clean := make([]byte, 0, len(line)+64)
 	for len(line) > 0 {
 		r, n := utf8.DecodeRune(line)
-		if deceives(r) {
-			clean = fmt.Appendf(clean, `\u%04x`, r)
-		} else {
+		switch {
+		case !deceives(r):
 			clean = append(clean, line[:n]...)
+		case r > 0xffff:
+			high, low := utf16.EncodeRune(r)
+			clean = fmt.Appendf(clean, `\u%04x\u%04x`, high, low)
+		default:
+			clean = fmt.Appendf(clean, `\u%04x`, r)
 		}
 		line = line[n:]
 	}
 	return clean
 }
 
+// deceives holds for control characters beyond ASCII, and for characters that
+// change how others look or are not seen themselves.
 func deceives(r rune) bool {
-	return r >= 0x7f && r <= 0x9f || r >= 0x200e && r <= 0x200f || r >= 0x2028 && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+	if r < 0x7f {
+		return false
+	}
+	return unicode.In(r, unicode.Cc, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Variation_Selector, unicode.Other_Default_Ignorable_Code_Point)
 }

@@ -22,11 +22,17 @@ func TestQuery(t *testing.T) {
 		"":                       "",
 		"api-version=2024-01-01": "api-version=2024-01-01",
 		"api-version=2024-01-01&sig=a%2Bb&%24top=5&$skiptoken=abc&s%69g=x": "api-version=2024-01-01&sig=REDACTED&%24top=5&$skiptoken=REDACTED&s%69g=REDACTED",
-		"justasecret":                          "REDACTED",
-		"%zz=secret":                           "%zz=REDACTED",
-		"a=secret=b&&code=secret":              "a=REDACTED&REDACTED&code=REDACTED",
-		"api-version=1;sig=secret":             "api-version=1;sig=REDACTED",
-		"$filter=name eq 'x' and token=secret": "$filter=name eq 'x' and token=REDACTED",
+		"justasecret":                                                     "REDACTED",
+		"%zz=secret":                                                      "%zz=REDACTED",
+		"a=secret=b&&code=secret":                                         "a=REDACTED&REDACTED&code=REDACTED",
+		"api-version=1;sig=secret":                                        "api-version=1;sig=REDACTED",
+		"api-version=2024-01-01%26sig%3dsecret":                           "api-version=2024-01-01%26sig%3dREDACTED",
+		"api-version=2015-05-01-privatepreview":                           "api-version=2015-05-01-privatepreview",
+		"api-version=" + strings.Repeat("a", 31):                          "api-version=REDACTED",
+		"$top=1&API-version=" + strings.Repeat("a", 31):                   "$top=1&API-version=REDACTED",
+		"$filter=name eq '" + strings.Repeat("0123456789abcdef", 2) + "'": "$filter=name eq 'REDACTED'",
+		"$filter=id eq '00000000-0000-0000-0000-00000000000a'":            "$filter=id eq '00000000-0000-0000-0000-00000000000a'",
+		"$filter=name eq 'x' and token=secret":                            "$filter=name eq 'x' and token=REDACTED",
 	} {
 		if got := Query(raw); got != want {
 			t.Errorf("%q: %q, want %q", raw, got, want)
@@ -39,18 +45,26 @@ func TestQuery(t *testing.T) {
 
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
-		"nothing to see":                          "nothing to see",
-		"GET https://user:pw@host/p?sig=s3&x=1":   "GET https://REDACTED@host/p?sig=REDACTED&x=1",
-		"https://a@b:pw@host and more":            "https://REDACTED@host and more",
-		"mail me@example.com":                     "mail me@example.com",
-		"Authorization: Bearer abc\r\nNext: x":    "Authorization:REDACTED\r\nNext: x",
-		"sent bearer abc.def, twice":              "sent bearer REDACTED, twice",
-		"Set-Cookie: a=b; c=d":                    "Set-Cookie:REDACTED",
-		"password=hunter2 host=db":                "password=REDACTED host=db",
-		"access_token=abc&refresh%54oken=d":       "access_token=REDACTED&refresh%54oken=REDACTED",
-		"depth=3 of tree=b":                       "depth=3 of tree=b",
-		"bearer":                                  "bearer",
-		"postgres://portico:pw@db/portico failed": "postgres://REDACTED@db/portico failed",
+		"nothing to see":                           "nothing to see",
+		"GET https://user:pw@host/p?sig=s3&x=1":    "GET https://REDACTED@host/p?sig=REDACTED&x=1",
+		"https://a@b:pw@host and more":             "https://REDACTED@host and more",
+		"mail me@example.com":                      "mail me@example.com",
+		"Authorization: Bearer abc\r\nNext: x":     "Authorization:REDACTED\r\nNext: x",
+		"sent bearer abc.def, twice":               "sent bearer REDACTED, twice",
+		"Set-Cookie: a=b; c=d":                     "Set-Cookie:REDACTED",
+		"password=hunter2 host=db":                 "password=REDACTED host=db",
+		"access_token=abc&refresh%54oken=d":        "access_token=REDACTED&refresh%54oken=REDACTED",
+		"depth=3 of tree=b":                        "depth=3 of tree=b",
+		"bearer":                                   "bearer",
+		"postgres://portico:pw@db/portico failed":  "postgres://REDACTED@db/portico failed",
+		"/a/Bearer%20abc/b":                        "/a/Bearer%20REDACTED/b",
+		"a%3Fsv%3D1%26sig%3Dabc":                   "a%3Fsv%3D1%26sig%3DREDACTED",
+		"/x/eyJhbGciOiJub25lIn0.e30.abc/y":         "/x/REDACTED/y",
+		"/x/a%2FeyJhbGciOiJub25lIn0.e30.abc/y":     "/x/a%2FREDACTED/y",
+		"/x/eyJustin":                              "/x/eyJustin",
+		"/x/theyJumpedOverTheLazyDogs0123456789":   "/x/theyJumpedOverTheLazyDogs0123456789",
+		"/x/" + strings.Repeat("aB3", 20) + "==/y": "/x/REDACTED/y",
+		"/x/" + strings.Repeat("aB3", 20) + "/y":   "/x/" + strings.Repeat("aB3", 20) + "/y", // a name may be so
 	} {
 		if got := Text(text); got != want {
 			t.Errorf("%q: %q, want %q", text, got, want)

@@ -38,8 +38,8 @@ func Query(raw string) string {
 	if raw == "" {
 		return ""
 	}
-	if name, _, _ := strings.Cut(raw, "="); name == "api-version" && !strings.ContainsAny(raw, "&%") {
-		return Text(raw) // most requests have nothing else
+	if name, value, _ := strings.Cut(raw, "="); name == "api-version" && !strings.ContainsAny(raw, "&%") {
+		return name + raw[len(name):len(raw)-len(value)] + harmlessValue(name, value) // most requests have nothing else
 	}
 	var b strings.Builder
 	n := 0
@@ -58,7 +58,7 @@ func Query(raw string) string {
 			b.WriteString(name)
 			if valued {
 				b.WriteByte('=')
-				b.WriteString(Text(value))
+				b.WriteString(harmlessValue(strings.ToLower(decoded), value))
 			}
 		case valued && len(name) <= 40:
 			b.WriteString(name + "=" + Redacted)
@@ -69,25 +69,46 @@ func Query(raw string) string {
 	return b.String()
 }
 
+// longestVersion is how long an api-version is that may be one.
+const longestVersion = 30
+
+// harmlessValue returns the value of a parameter that is known to be harmless,
+// unless it holds what may be a secret all the same.
+func harmlessValue(name, value string) string {
+	if name == "api-version" && len(value) > longestVersion {
+		return Redacted
+	}
+	return Detail(value)
+}
+
+// Detail is Text for what need not tell the name of a resource: nothing is left in
+// it that may be a key of any kind.
+func Detail(text string) string { return redactTokens(Text(text), opaque) }
+
 // Text returns a text without what looks like a credential: user and password in
-// a URL, what follows Bearer, Authorization: or Cookie:, and the values of names
-// such as token=, sig= or password=.
+// a URL, what follows Bearer, Authorization: or Cookie:, the values of names such
+// as token=, sig= or password=, JSON Web Tokens, and keys in base64.
 func Text(text string) string {
 	if !suspicious(text) {
 		return text
 	}
 	text = redactHeaders(text)
 	text = redactUserinfo(text)
-	return redactValues(text)
+	text = redactValues(text)
+	return redactTokens(text, base64Key)
 }
 
 func suspicious(text string) bool {
 	for i := range len(text) {
 		switch text[i] {
-		case '=', '@':
+		case '=', '@', '%', '+':
 			return true
-		case ' ', '+':
-			if i >= 6 && strings.EqualFold(text[i-6:i], "bearer") {
+		case ' ', '\t':
+			if hasFoldSuffix(text[:i], "bearer") {
+				return true
+			}
+		case 'J':
+			if strings.HasSuffix(text[:i], "ey") {
 				return true
 			}
 		case ':':
@@ -109,15 +130,18 @@ func redactHeaders(text string) string {
 	var b strings.Builder
 	from := 0
 	for i := 0; i < len(text); i++ {
-		end := -1
+		begin, end := i+1, -1
 		switch {
 		case text[i] == ':' && (hasFoldSuffix(text[:i], "authorization") || hasFoldSuffix(text[:i], "cookie")):
-			end = endOf(text, i+1, "\r\n")
-		case (text[i] == ' ' || text[i] == '+') && hasFoldSuffix(text[:i], "bearer"):
-			end = endOf(text, i+1, " \t\r\n,;\"'")
+			end = endOf(text, begin, "\r\n")
+		case (text[i] == ' ' || text[i] == '+' || text[i] == '\t') && hasFoldSuffix(text[:i], "bearer"):
+			end = endOf(text, begin, " \t\r\n,;\"'")
+		case strings.HasPrefix(text[i:], "%20") && hasFoldSuffix(text[:i], "bearer"):
+			begin = i + len("%20")
+			end = endOf(text, begin, " \t\r\n,;\"'/&?")
 		}
-		if end > i+1 {
-			b.WriteString(text[from:i+1] + Redacted)
+		if end > begin {
+			b.WriteString(text[from:begin] + Redacted)
 			from, i = end, end-1
 		}
 	}
@@ -155,19 +179,33 @@ func redactUserinfo(text string) string {
 func redactValues(text string) string {
 	var b strings.Builder
 	for {
-		i := strings.IndexByte(text, '=')
+		i, n := indexEquals(text)
 		if i < 0 {
 			b.WriteString(text)
 			return b.String()
 		}
-		b.WriteString(text[:i+1])
+		b.WriteString(text[:i+n])
 		secret := secretName(nameBefore(text[:i]))
-		text = text[i+1:]
+		text = text[i+n:]
 		if secret && text != "" {
 			b.WriteString(Redacted)
 			text = text[endOf(text, 0, "& \t\r\n\"'<>,;)"):]
 		}
 	}
+}
+
+// indexEquals is where the first equals sign of a text stands, escaped or not, and
+// how long it is; -1 where there is none.
+func indexEquals(text string) (at, length int) {
+	for i := range len(text) {
+		switch {
+		case text[i] == '=':
+			return i, 1
+		case text[i] == '%' && i+2 < len(text) && text[i+1] == '3' && text[i+2]|0x20 == 'd':
+			return i, 3
+		}
+	}
+	return -1, 0
 }
 
 // nameBefore is the name that a text ends with.
@@ -188,6 +226,7 @@ func secretName(name string) bool {
 		name = decoded
 	}
 	name = strings.ToLower(name)
+	name = name[strings.LastIndexAny(name, "&?;/")+1:] // what was escaped in front of it
 	switch name {
 	case "sig", "code", "key", "pwd", "signature":
 		return true

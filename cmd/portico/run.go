@@ -12,12 +12,12 @@ import (
 	"go.uber.org/zap"
 
 	"portico/config"
+	"portico/connections"
 )
 
 // Bounds of the listeners.
 const (
 	headerTime = 10 * time.Second // to send the headers of a request
-	idleTime   = 2 * time.Minute
 	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
 	// its own to the number it is given.
 	headerBytes = 16<<10 - 4<<10
@@ -26,7 +26,9 @@ const (
 // run serves until ctx ends or a listener fails, then drains: unready first,
 // requests under way to their end, the store last.
 func (s *service) run(ctx context.Context, public, admin net.Listener) error {
-	servers := []*http.Server{s.server(s.live.Public()), s.server(s.live.Admin())}
+	tables := []*connections.Table{s.connections.public, s.connections.admin}
+	servers := []*http.Server{s.server(s.live.Public(), tables[0]), s.server(s.live.Admin(), tables[1])}
+	public, admin = tables[0].Listen(public), tables[1].Listen(admin)
 	if s.certificate.now.Load() != nil {
 		servers[0].TLSConfig = s.certificate.server()
 		public = tls.NewListener(public, servers[0].TLSConfig)
@@ -83,9 +85,10 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 	return worked
 }
 
-func (s *service) server(h http.Handler) *http.Server {
+func (s *service) server(h http.Handler, t *connections.Table) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime, MaxHeaderBytes: headerBytes,
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: headerBytes,
+		ConnState: t.State, ConnContext: t.Context, HTTP2: http2Bounds(),
 		DisableGeneralOptionsHandler: true, ErrorLog: zap.NewStdLog(s.log),
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"crypto/tls"
 	"errors"
+	"net/netip"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,7 @@ type service struct {
 	registry    *meter.Registry
 	shown       *meter.Configuration // which configuration is in use
 	expiries    *meter.Certificates
+	connections tables
 	audit       *logs.File       // nil where audit lines go with the others
 	hangups     <-chan os.Signal // each asks for a reload; may be nil
 	config      atomic.Pointer[config.Config]
@@ -57,6 +59,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	meter.Process(registry)
 	s.registry, s.shown, s.expiries = registry, meter.NewConfiguration(registry), meter.NewCertificates(registry)
 	s.shown.Loaded(1, time.Now())
+	s.connections = newTables(cfg.Server.Connections, func() []netip.Prefix { return s.config.Load().Server.TrustedProxies }, registry)
 	if s.store, err = openStore(ctx, cfg, registry); err != nil {
 		return nil, err
 	}

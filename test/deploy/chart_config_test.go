@@ -32,7 +32,7 @@ func TestChartConfig(t *testing.T) {
 			if want := values(t, path)["publicURL"]; c.Server.PublicURL.String() != want || c.Server.Region != "westus" {
 				t.Errorf("%s in %s", c.Server.PublicURL, c.Server.Region)
 			}
-			if c.Auth.Mode != config.AuthTokens || len(c.Auth.Tokens) != 1 || c.Server.AdminToken == "" {
+			if c.Auth.Mode != config.AuthTokens || len(c.Auth.Tokens) != 1 || len(c.Server.AdminTokens) != 1 {
 				t.Errorf("who may call: %+v", c.Auth)
 			}
 			if c.Store.Driver != config.Postgres || !strings.HasPrefix(c.Store.DSN, "postgres://") {

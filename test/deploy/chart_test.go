@@ -150,6 +150,7 @@ func TestChartRefuses(t *testing.T) {
 		{"a DSN in the open", []string{"config", "store"}, map[string]any{"dsn": "postgres://u:hunter2@db/portico"}, "config.store.dsn would stand in a ConfigMap"},
 		{"tokens in the open", []string{"config", "auth"}, map[string]any{"tokens": []any{}}, "config.auth.tokens would"},
 		{"keys in the open", []string{"config", "lists"}, map[string]any{"tokenKeys": []any{}}, "config.lists.tokenKeys would"},
+		{"the admins' tokens in the open", []string{"config", "server"}, map[string]any{"adminTokens": []any{}}, "config.server.adminTokens would"},
 		{"the admin's token in the open", []string{"config", "server"}, map[string]any{"adminToken": map[string]any{}}, "config.server.adminToken would"},
 	} {
 		v := values(t, "testdata/chart/sets/least.yaml")

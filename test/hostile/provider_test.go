@@ -19,6 +19,8 @@ import (
 type provider struct {
 	urls map[string]string // by region
 
+	watch func(*http.Request) // told of each request before it is answered; may be nil
+
 	mu      sync.Mutex
 	held    map[string]string // bodies by path in lower case
 	scripts []script
@@ -88,6 +90,9 @@ func (p *provider) serve(w http.ResponseWriter, r *http.Request, region string) 
 	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		return // the connection is gone
+	}
+	if p.watch != nil {
+		p.watch(r)
 	}
 	answer := p.note(received{region, r.Method, r.RequestURI, r.Header.Clone(), string(body)})
 	if answer == nil {

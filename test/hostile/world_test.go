@@ -41,6 +41,7 @@ type world struct {
 type options struct {
 	Evil, Settings, Server string
 	Postgres               string
+	TLS                    bool // on the public listener
 }
 
 func newWorld(t *testing.T, o options) world {
@@ -65,7 +66,7 @@ func newWorld(t *testing.T, o options) world {
 			{ID: ours, TenantID: harness.TenantID, DisplayName: "ours", State: "Enabled"},
 			{ID: theirs, TenantID: theirTenant, DisplayName: "theirs", State: "Enabled"},
 		},
-		Server: o.Server, Extra: o.Settings, Postgres: o.Postgres,
+		Server: o.Server, Extra: o.Settings, Postgres: o.Postgres, TLS: o.TLS,
 	}})
 	return world{w, p}
 }

@@ -2,7 +2,7 @@
 what this chart decides. */ -}}
 {{- define "portico.config" -}}
 {{- $given := deepCopy .Values.config -}}
-{{- range $path := list "store.dsn" "auth.tokens" "lists.tokenKeys" "server.adminToken" -}}
+{{- range $path := list "store.dsn" "auth.tokens" "lists.tokenKeys" "server.adminToken" "server.adminTokens" -}}
   {{- $keys := splitList "." $path -}}
   {{- if hasKey (get $given (first $keys) | default dict) (last $keys) -}}
     {{- fail (printf "config.%s would stand in a ConfigMap: give it in secret.content, or in the Secret that secret.existing names" $path) -}}

@@ -1,0 +1,87 @@
+package main
+
+import (
+	"net/http"
+	"net/netip"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/config"
+	"portico/connections"
+)
+
+// The admin listener has its own bounds: whoever takes all connections of the
+// public one must not keep probes out.
+const (
+	adminConnections           = 512
+	adminConnectionsPerAddress = 256
+)
+
+// http2Bounds bounds what a connection of HTTP/2 may do. net/http ends one whose
+// header goes on without end, that resets streams faster than their handlers end,
+// or that has control frames answered which it does not read.
+func http2Bounds() *http.HTTP2Config {
+	return &http.HTTP2Config{
+		MaxConcurrentStreams:          100,
+		MaxDecoderHeaderTableSize:     4 << 10,
+		MaxEncoderHeaderTableSize:     4 << 10,
+		MaxReadFrameSize:              64 << 10,
+		MaxReceiveBufferPerConnection: 1 << 20,
+		MaxReceiveBufferPerStream:     256 << 10,
+		SendPingTimeout:               time.Minute,
+		PingTimeout:                   15 * time.Second,
+		WriteByteTimeout:              time.Minute,
+	}
+}
+
+// tables bound the connections of the listeners.
+type tables struct{ public, admin *connections.Table }
+
+// newTables makes them by the configuration of the start; which proxies are
+// trusted is asked for each connection.
+func newTables(c config.Connections, trusted func() []netip.Prefix, registry prometheus.Registerer) tables {
+	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_connections_refused_total",
+		Help: "Connections that were refused or closed, by the listener and why: all (there are too many), address (there are too many from its own), " +
+			"displaced (by one from an address with fewer), unauthenticated (without a request for too long).",
+	}, []string{"listener", "reason"})
+	registry.MustRegister(refused)
+	table := func(listener string, all, perAddress int) *connections.Table {
+		for _, reason := range connections.Reasons() {
+			refused.WithLabelValues(listener, reason)
+		}
+		return connections.New(connections.Options{
+			All: all, PerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
+			Trusted: func(a netip.Addr) bool { return within(trusted(), a) },
+			Refused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
+		})
+	}
+	all := tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}
+	registry.MustRegister(openConnections{all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil)})
+	return all
+}
+
+// openConnections collects how many connections there are.
+type openConnections struct {
+	tables
+	desc *prometheus.Desc
+}
+
+// Describe implements [prometheus.Collector].
+func (o openConnections) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
+
+// Collect implements [prometheus.Collector].
+func (o openConnections) Collect(to chan<- prometheus.Metric) {
+	to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(o.public.Count()), "public")
+	to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(o.admin.Count()), "admin")
+}
+
+func within(networks []netip.Prefix, a netip.Addr) bool {
+	for _, network := range networks {
+		if network.Contains(a) {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,72 @@
+package hostile
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// What stands behind a message whose end two readers may see at different places
+// is not taken for a request: the connection ends with the answer.
+func TestNothingFollowsAnAmbiguousMessage(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, options{})
+	w.group(t, "rg")
+	hidden := w.thing("rg", "hidden")
+	request := func(target string, lines ...string) string {
+		return "PUT " + target + api + " HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer " + alice.Raw + "\r\nContent-Type: application/json\r\n" + strings.Join(lines, "\r\n") + "\r\n\r\n"
+	}
+	body := located("westus")
+	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	smuggled := request(hidden, fmt.Sprintf("Content-Length: %d", len(body))) + body
+	old := func(message string) string { return strings.Replace(message, "HTTP/1.1", "HTTP/1.0", 1) }
+	for name, first := range map[string]string{
+		"both, the length beyond the chunks": request(w.thing("rg", "a"), fmt.Sprintf("Content-Length: %d", len(chunks)+len(smuggled)), "Transfer-Encoding: chunked") + chunks,
+		"both, the other way around":         request(w.thing("rg", "b"), "Transfer-Encoding: chunked", fmt.Sprintf("Content-Length: %d", len(chunks)+len(smuggled))) + chunks,
+		"chunks alone":                       request(w.thing("rg", "c"), "Transfer-Encoding: chunked") + chunks,
+		"chunks of a GET":                    "GET " + w.thing("rg", "a") + api + " HTTP/1.1\r\nHost: portico\r\nAuthorization: Bearer " + alice.Raw + "\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"chunks without a token":             "PUT " + w.thing("rg", "d") + api + " HTTP/1.1\r\nHost: portico\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+		"HTTP/1.0 that stays open":           old(request(w.thing("rg", "e"), "Connection: keep-alive", fmt.Sprintf("Content-Length: %d", len(body)))) + body,
+		"HTTP/1.0 with chunks":               old(request(w.thing("rg", "f"), "Connection: keep-alive", "Transfer-Encoding: chunked")),
+	} {
+		s := w.socket(t, w.Portico.URL, "127.0.0.1")
+		sent := make(chan error, 1)
+		go func() { _, err := io.WriteString(s, first+smuggled+smuggled); sent <- err }()
+		answers := 0
+		for answers < 2 {
+			res, err := http.ReadResponse(s.read, nil)
+			if err != nil {
+				break
+			}
+			answers++
+			_, _ = io.Copy(io.Discard, res.Body)
+			_ = res.Body.Close()
+		}
+		_ = s.Close()
+		<-sent
+		if answers != 1 {
+			t.Errorf("%s: %d answers", name, answers)
+		}
+	}
+	for _, x := range w.provider.received() {
+		if strings.Contains(x.target, "hidden") {
+			t.Errorf("a hidden request reached the provider: %+v", x)
+		}
+	}
+	// What has one end only goes on, as connections do.
+	s := w.socket(t, w.Portico.URL, "127.0.0.1")
+	if _, err := io.WriteString(s, smuggled+smuggled); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		res, err := http.ReadResponse(s.read, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, bufio.NewReader(res.Body))
+		_ = res.Body.Close()
+	}
+}
