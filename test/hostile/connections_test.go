@@ -13,7 +13,6 @@ import (
 	"time"
 )
 
-
 // socket is a connection of the public listener, or of the admin listener.
 type socket struct {
 	net.Conn
