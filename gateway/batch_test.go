@@ -363,12 +363,6 @@ func TestSizeInBatch(t *testing.T) {
 			t.Errorf("%q: %d bytes, want %d", content, got, want)
 		}
 	}
-	s := newSite(t, setup{limits: "answerBody: 64KiB", sections: "lists: {memory: 1MiB}\nbatch: {memory: 64KiB, totalMemory: 64KiB}"})
-	s.group("g")
-	s.machine("g", "m", "westus")
-	if r := s.batch([]string{`{"httpMethod":"GET","url":"` + machinePath("g", "m") + api + `","headers":{"x-contoso-fault":"html"}}`})[0]; r.brief() != "200" {
-		t.Errorf("%s: %s", r.brief(), r.Content)
-	}
 }
 
 // A panic beside a request of a batch is an error of the batch.

@@ -20,12 +20,12 @@ const (
 // mostCounts is how many counts are held in memory.
 const mostCounts = 4096
 
-// operationCounts knows about how many operations are remembered for each caller
-// in each subscription, and how many removed resources of a subscription. Counting anew for every write would cost more than what it
-// saves: a count is gone by for a while, each write since then counts as one more,
-// and at the limit it is counted anew. So a caller can come beyond the limit by no
-// more than other gateways have admitted in that while, or providers have named
-// beyond one URL for a write.
+// operationCounts knows about how many operations are remembered for each caller in
+// each subscription, and how many removed resources of each subscription. To count
+// for every write would cost more than it saves: a count serves for a while, each
+// write since then counts as one more, and at the limit the store counts again. So a
+// caller can pass the limit by no more than what other gateways have admitted in that
+// while, and what providers have named beyond one URL for a write.
 type operationCounts struct {
 	mu sync.Mutex
 	of map[countedCaller]*operationCount

@@ -93,11 +93,15 @@ func (tenantless) Authenticate(*http.Request) (access.Principal, *arm.Error) {
 	return access.Principal{ObjectID: callers[secret].ObjectID}, nil
 }
 
+func (tenantless) Valid(access.Principal) bool { return true }
+
 // Every tenant is what a principal is marked for, and not what lacks a tenant.
 func TestPrincipalWithoutTenant(t *testing.T) {
 	s := newSite(t, setup{})
 	s.ok(201, "PUT", groupPath("g")+own, westus)
-	s.gateway.authenticator = tenantless{}
+	var authenticator access.Authenticator = tenantless{}
+	s.gateway.authenticator = authenticator
+	s.gateway.current.Store(&authenticator)
 	for _, list := range []string{"/subscriptions", "/tenants"} {
 		if got := s.ok(200, "GET", list+own, ""); got.text != `{"value":[]}` {
 			t.Errorf("%s: %s", list, got.text)
