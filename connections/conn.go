@@ -30,11 +30,25 @@ func (c *conn) Close() error {
 
 // CloseWrite has a client that still sends read the answer before the connection
 // goes.
-func (c *conn) CloseWrite() error {
-	if half, ok := c.Conn.(interface{ CloseWrite() error }); ok {
+func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
+
+func closeWrite(c net.Conn) error {
+	if half, ok := c.(interface{ CloseWrite() error }); ok {
 		return half.CloseWrite()
 	}
 	return nil
+}
+
+// end closes the connection for a reason, unless that has been done.
+func (c *conn) end(reason string) bool {
+	c.table.mu.Lock()
+	open := c.table.remove(c)
+	c.table.mu.Unlock()
+	_ = c.Conn.Close()
+	if open {
+		c.table.options.Refused(reason)
+	}
+	return open
 }
 
 // arm has the connection closed after a time, unless that is put off. The table is
@@ -69,13 +83,18 @@ func (c *conn) expire(timer **time.Timer) {
 	}
 }
 
-// connOf finds the table's connection, also below TLS.
+// connOf finds the table's connection, also below others.
 func connOf(c net.Conn) (*conn, bool) {
-	if below, ok := c.(interface{ NetConn() net.Conn }); ok {
-		c = below.NetConn()
+	for {
+		if own, ok := c.(*conn); ok {
+			return own, true
+		}
+		above, ok := c.(interface{ NetConn() net.Conn })
+		if !ok {
+			return nil, false
+		}
+		c = above.NetConn()
 	}
-	own, ok := c.(*conn)
-	return own, ok
 }
 
 // State is the hook ConnState of an [http.Server].
@@ -84,14 +103,31 @@ func (t *Table) State(c net.Conn, state http.ConnState) {
 	if !ok {
 		return
 	}
+	switch state {
+	case http.StateNew:
+		t.waits(own)
+	case http.StateIdle:
+		t.goesOn(own)
+		t.waits(own)
+	default:
+		t.goesOn(own)
+	}
+}
+
+// waits has a connection closed if it waits for its next request too long and nobody
+// was authenticated over it. Where it waits already, that goes on.
+func (t *Table) waits(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	waits := state == http.StateNew || state == http.StateIdle
-	if waits && !own.authenticated.Load() {
-		own.arm(t.options.IdleUnauthenticated)
-		return
+	if c.idle == nil && !c.authenticated.Load() {
+		c.arm(t.options.IdleUnauthenticated)
 	}
-	own.disarm()
+}
+
+func (t *Table) goesOn(c *conn) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	c.disarm()
 }
 
 type key struct{}
@@ -102,7 +138,11 @@ func (t *Table) Context(ctx context.Context, c net.Conn) context.Context {
 	if !ok {
 		return ctx
 	}
-	return context.WithValue(ctx, key{}, own)
+	ctx = context.WithValue(ctx, key{}, own)
+	if over, ok := c.(interface{ messages() *scanned }); ok {
+		ctx = context.WithValue(ctx, messages{}, over.messages())
+	}
+	return ctx
 }
 
 // Authenticated notes that a request with this context has shown who sends it: its

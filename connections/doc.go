@@ -9,6 +9,10 @@
 // their own and never give way.
 //
 // A [Table] is the bound of one listener. [Table.Listen] puts it in front of an
-// [http.Server], [Table.State] and [Table.Context] are the server's hooks, and
-// [Authenticated] is what its handler calls.
+// [http.Server], [Table.ListenTLS] does where the server speaks TLS, [Table.State] and
+// [Table.Context] are the server's hooks, and [Authenticated] is what its handler
+// calls.
+//
+// The heads of requests are looked at while net/http reads them, as it does not tell
+// of one with a length beside chunks. Its handler learns of that by [Ambiguous].
 package connections

@@ -13,10 +13,13 @@ const (
 	TooManyOfOne    = "address"         // that it comes from
 	Displaced       = "displaced"       // by one from an address with fewer
 	Unauthenticated = "unauthenticated" // idle, or silent from the start
+	Handshake       = "handshake"       // of TLS, which failed
 )
 
 // Reasons are all of them.
-func Reasons() []string { return []string{TooMany, TooManyOfOne, Displaced, Unauthenticated} }
+func Reasons() []string {
+	return []string{TooMany, TooManyOfOne, Displaced, Unauthenticated, Handshake}
+}
 
 // Options of a [Table].
 type Options struct {
@@ -54,7 +57,7 @@ func New(o Options) *Table {
 	return &Table{options: o, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
 }
 
-// Listen returns a listener whose connections the table bounds.
+// Listen returns a listener of HTTP/1.x whose connections the table bounds.
 func (t *Table) Listen(l net.Listener) net.Listener { return &listener{l, t} }
 
 type listener struct {
@@ -62,9 +65,17 @@ type listener struct {
 	table *Table
 }
 
-// Accept implements [net.Listener]. Connections that are refused are closed at
-// once.
+// Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
+	c, err := l.admitted()
+	if err != nil {
+		return nil, err
+	}
+	return &scanned{Conn: c}, nil
+}
+
+// admitted accepts a connection. Those that are refused are closed at once.
+func (l *listener) admitted() (*conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {

@@ -62,7 +62,7 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
 	guarded.Path("/debug/pprof/trace").HandlerFunc(pprof.Trace)
 	guarded.PathPrefix("/debug/pprof/").HandlerFunc(pprof.Index)
-	return chain(m, endAmbiguous, boundContent(adminContent), g.adminHost)
+	return chain(m, endAmbiguous, adminLength, boundContent(adminContent), g.adminHost)
 }
 
 // adminHost refuses what a browser could be made to send: a host name that

@@ -55,6 +55,9 @@ func (g *Gateway) identify(next http.Handler) http.Handler {
 		x := of(r)
 		fault := g.mint(x, r)
 		x.client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+		if fault == nil {
+			fault = oneLength(r.Context())
+		}
 		if fault != nil {
 			g.fail(w, r, fault)
 			return

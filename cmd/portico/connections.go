@@ -1,11 +1,14 @@
 package main
 
 import (
+	"net"
 	"net/http"
 	"net/netip"
+	"sync"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
 
 	"portico/config"
 	"portico/connections"
@@ -44,7 +47,7 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 	refused := prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "portico_connections_refused_total",
 		Help: "Connections that were refused or closed, by the listener and why: all (there are too many), address (there are too many from its own), " +
-			"displaced (by one from an address with fewer), unauthenticated (without a request for too long).",
+			"displaced (by one from an address with fewer), unauthenticated (without a request for too long), handshake (of TLS, which failed).",
 	}, []string{"listener", "reason"})
 	registry.MustRegister(refused)
 	table := func(listener string, all, perAddress int) *connections.Table {
@@ -60,6 +63,30 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 	all := tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}
 	registry.MustRegister(openConnections{all, prometheus.NewDesc("portico_connections", "Open connections, by the listener: public, admin.", []string{"listener"}, nil)})
 	return all
+}
+
+// failuresApart is the least time between two lines of the log about handshakes that
+// failed: whoever can reach the listener can have any number of them fail.
+const failuresApart = time.Minute
+
+// failedHandshakes logs handshakes that failed.
+type failedHandshakes struct {
+	log *zap.Logger
+
+	mu    sync.Mutex
+	count int // that no line has told of
+	last  time.Time
+}
+
+func (f *failedHandshakes) failed(from net.Addr, err error, now time.Time) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.count++
+	if now.Sub(f.last) < failuresApart {
+		return
+	}
+	f.log.Info("TLS handshakes failed", zap.Int("count", f.count), zap.Stringer("lastFrom", from), zap.NamedError("last", err))
+	f.count, f.last = 0, now
 }
 
 // openConnections collects how many connections there are.

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"net"
 	"net/http"
@@ -17,7 +16,7 @@ import (
 
 // Bounds of the listeners.
 const (
-	headerTime = 10 * time.Second // to send the headers of a request
+	headerTime = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
 	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
 	// its own to the number it is given.
 	headerBytes = 16<<10 - 4<<10
@@ -28,10 +27,16 @@ const (
 func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	tables := []*connections.Table{s.connections.public, s.connections.admin}
 	servers := []*http.Server{s.server(s.live.Public(), tables[0]), s.server(s.live.Admin(), tables[1])}
-	public, admin = tables[0].Listen(public), tables[1].Listen(admin)
+	admin = tables[1].Listen(admin)
 	if s.certificate.now.Load() != nil {
 		servers[0].TLSConfig = s.certificate.server()
-		public = tls.NewListener(public, servers[0].TLSConfig)
+		failures := failedHandshakes{log: s.log}
+		public = tables[0].ListenTLS(public, connections.Handshakes{
+			Config: servers[0].TLSConfig, Limit: headerTime,
+			Failed: func(from net.Addr, err error) { failures.failed(from, err, time.Now()) },
+		})
+	} else {
+		public = tables[0].Listen(public)
 	}
 	background, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()

@@ -25,48 +25,45 @@ func testSmuggling(t *testing.T, w *world) {
 	const kind = "Content-Type: application/json\r\n"
 
 	for _, c := range []struct {
-		name string
-		raw  string
-		// follows says that the hidden request stands behind the message's end,
-		// where it is one of its own; refused that the first answer is an error.
-		follows bool
-		refused bool
+		name    string
+		raw     string
+		refused bool // the first answer is an error
 	}{
-		{"CL+TE", head("PUT", kind, fmt.Sprintf("Content-Length: %d\r\n", len(chunk)+5), "Transfer-Encoding: chunked\r\n\r\n") + chunk + "0\r\n\r\n", false, false},
-		{"CL+TE, the rest hidden behind the length", head("PUT", kind, fmt.Sprintf("Content-Length: %d\r\n", 5+len(hidden)), "Transfer-Encoding: chunked\r\n\r\n") + "0\r\n\r\n" + hidden, true, false},
-		{"TE+CL, the rest hidden in a chunk", head("PUT", kind, "Transfer-Encoding: chunked\r\n", "Content-Length: 4\r\n\r\n") + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(hidden), hidden), false, false},
-		{"two Content-Lengths", head("PUT", kind, fmt.Sprintf("Content-Length: %d\r\n", len(body)), fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body)+len(hidden))) + body + hidden, false, true},
-		{"two Content-Lengths in one line", head("PUT", kind, fmt.Sprintf("Content-Length: %d, %d\r\n\r\n", len(body), len(body)+len(hidden))) + body + hidden, false, true},
-		{"Content-Length with a sign", head("PUT", kind, fmt.Sprintf("Content-Length: +%d\r\n\r\n", len(body))) + body, false, true},
-		{"Content-Length negative", head("PUT", kind, "Content-Length: -1\r\n\r\n") + body, false, true},
-		{"Content-Length in hexadecimal", head("PUT", kind, "Content-Length: 0x10\r\n\r\n") + body, false, true},
-		{"Content-Length empty", head("PUT", kind, "Content-Length: \r\n\r\n") + body, false, true},
-		{"Transfer-Encoding: xchunked", head("PUT", kind, "Transfer-Encoding: xchunked\r\n\r\n") + chunk + "0\r\n\r\n", false, true},
-		{"Transfer-Encoding: chunked, identity", head("PUT", kind, "Transfer-Encoding: chunked, identity\r\n\r\n") + chunk + "0\r\n\r\n", false, true},
-		{"Transfer-Encoding: gzip, chunked", head("PUT", kind, "Transfer-Encoding: gzip, chunked\r\n\r\n") + chunk + "0\r\n\r\n", false, true},
-		{"Transfer-Encoding twice", head("PUT", kind, "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: identity\r\n\r\n") + chunk + "0\r\n\r\n", false, true},
-		{"Transfer-Encoding with a vertical tab", head("PUT", kind, "Transfer-Encoding: \vchunked\r\n\r\n") + chunk + "0\r\n\r\n", false, true},
-		{"a space before the colon", head("PUT", kind, "Transfer-Encoding : chunked\r\n", fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))) + body, false, true},
-		{"Foo : x", head("GET", "Foo : x\r\n\r\n"), false, true},
-		{"a header without a colon", head("GET", "Foo\r\n\r\n"), false, true},
-		{"an empty header name", head("GET", ": x\r\n\r\n"), false, true},
-		{"a control character in a value", head("GET", "X-A: a\x00b\r\n\r\n"), false, true},
-		{"a bare CR in a value", head("GET", "X-A: a\rTransfer-Encoding: chunked\r\n\r\n"), false, true},
-		{"bare LF ends a header", head("PUT", "X-A: b\n"+kind, fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))) + body, false, false},
-		{"bare LF in a chunk's size", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("%x\n%s\r\n0\r\n\r\n", len(body), body), false, true},
-		{"a chunk's size beyond 64 bits", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + "10000000000000000a\r\n" + body + "\r\n0\r\n\r\n", false, true},
-		{"a chunk's size with a sign", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("+%x\r\n%s\r\n0\r\n\r\n", len(body), body), false, true},
-		{"a chunk without its end", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("%x\r\n%sXX0\r\n\r\n", len(body), body), false, true},
-		{"a chunk extension with a request", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("%x;x=%s\r\n%s\r\n0\r\n\r\n", len(body), "GET /hidden", body), false, false},
-		{"trailers that forge", head("PUT", kind, "Trailer: x-ms-client-tenant-id\r\n", "Transfer-Encoding: chunked\r\n\r\n") + chunk + "0\r\nx-ms-client-tenant-id: " + evil + "\r\nContent-Length: 1\r\n\r\n", false, false},
-		{"two Hosts", head("GET", "Host: evil.example\r\n\r\n"), false, true},
-		{"no Host", fmt.Sprintf("GET %s%s HTTP/1.1\r\n\r\n", thing, q), false, true},
-		{"HTTP/1.0 chunked", strings.Replace(head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n"), "HTTP/1.1", "HTTP/1.0", 1) + chunk + "0\r\n\r\n", false, false},
-		{"HTTP/0.9", fmt.Sprintf("GET %s%s\r\n\r\n", thing, q), false, true},
-		{"HTTP/3.0", strings.Replace(head("GET", "\r\n"), "HTTP/1.1", "HTTP/3.0", 1), false, true},
-		{"HTTP/1.1 in lower case", strings.Replace(head("GET", "\r\n"), "HTTP/1.1", "http/1.1", 1), false, true},
-		{"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", false, true},
-		{"a request in a folded header", head("GET", "X-A: a\r\n "+strings.ReplaceAll(strings.TrimSuffix(hidden, "\r\n\r\n"), "\r\n", "\r\n ")+"\r\n\r\n"), false, false},
+		{"CL+TE", head("PUT", kind, fmt.Sprintf("Content-Length: %d\r\n", len(chunk)+5), "Transfer-Encoding: chunked\r\n\r\n") + chunk + "0\r\n\r\n", true},
+		{"CL+TE, the rest hidden behind the length", head("PUT", kind, fmt.Sprintf("Content-Length: %d\r\n", 5+len(hidden)), "Transfer-Encoding: chunked\r\n\r\n") + "0\r\n\r\n" + hidden, true},
+		{"TE+CL, the rest hidden in a chunk", head("PUT", kind, "Transfer-Encoding: chunked\r\n", "Content-Length: 4\r\n\r\n") + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(hidden), hidden), true},
+		{"two Content-Lengths", head("PUT", kind, fmt.Sprintf("Content-Length: %d\r\n", len(body)), fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body)+len(hidden))) + body + hidden, true},
+		{"two Content-Lengths in one line", head("PUT", kind, fmt.Sprintf("Content-Length: %d, %d\r\n\r\n", len(body), len(body)+len(hidden))) + body + hidden, true},
+		{"Content-Length with a sign", head("PUT", kind, fmt.Sprintf("Content-Length: +%d\r\n\r\n", len(body))) + body, true},
+		{"Content-Length negative", head("PUT", kind, "Content-Length: -1\r\n\r\n") + body, true},
+		{"Content-Length in hexadecimal", head("PUT", kind, "Content-Length: 0x10\r\n\r\n") + body, true},
+		{"Content-Length empty", head("PUT", kind, "Content-Length: \r\n\r\n") + body, true},
+		{"Transfer-Encoding: xchunked", head("PUT", kind, "Transfer-Encoding: xchunked\r\n\r\n") + chunk + "0\r\n\r\n", true},
+		{"Transfer-Encoding: chunked, identity", head("PUT", kind, "Transfer-Encoding: chunked, identity\r\n\r\n") + chunk + "0\r\n\r\n", true},
+		{"Transfer-Encoding: gzip, chunked", head("PUT", kind, "Transfer-Encoding: gzip, chunked\r\n\r\n") + chunk + "0\r\n\r\n", true},
+		{"Transfer-Encoding twice", head("PUT", kind, "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: identity\r\n\r\n") + chunk + "0\r\n\r\n", true},
+		{"Transfer-Encoding with a vertical tab", head("PUT", kind, "Transfer-Encoding: \vchunked\r\n\r\n") + chunk + "0\r\n\r\n", true},
+		{"a space before the colon", head("PUT", kind, "Transfer-Encoding : chunked\r\n", fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))) + body, true},
+		{"Foo : x", head("GET", "Foo : x\r\n\r\n"), true},
+		{"a header without a colon", head("GET", "Foo\r\n\r\n"), true},
+		{"an empty header name", head("GET", ": x\r\n\r\n"), true},
+		{"a control character in a value", head("GET", "X-A: a\x00b\r\n\r\n"), true},
+		{"a bare CR in a value", head("GET", "X-A: a\rTransfer-Encoding: chunked\r\n\r\n"), true},
+		{"bare LF ends a header", head("PUT", "X-A: b\n"+kind, fmt.Sprintf("Content-Length: %d\r\n\r\n", len(body))) + body, false},
+		{"bare LF in a chunk's size", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("%x\n%s\r\n0\r\n\r\n", len(body), body), true},
+		{"a chunk's size beyond 64 bits", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + "10000000000000000a\r\n" + body + "\r\n0\r\n\r\n", true},
+		{"a chunk's size with a sign", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("+%x\r\n%s\r\n0\r\n\r\n", len(body), body), true},
+		{"a chunk without its end", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("%x\r\n%sXX0\r\n\r\n", len(body), body), true},
+		{"a chunk extension with a request", head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n") + fmt.Sprintf("%x;x=%s\r\n%s\r\n0\r\n\r\n", len(body), "GET /hidden", body), false},
+		{"trailers that forge", head("PUT", kind, "Trailer: x-ms-client-tenant-id\r\n", "Transfer-Encoding: chunked\r\n\r\n") + chunk + "0\r\nx-ms-client-tenant-id: " + evil + "\r\nContent-Length: 1\r\n\r\n", false},
+		{"two Hosts", head("GET", "Host: evil.example\r\n\r\n"), true},
+		{"no Host", fmt.Sprintf("GET %s%s HTTP/1.1\r\n\r\n", thing, q), true},
+		{"HTTP/1.0 chunked", strings.Replace(head("PUT", kind, "Transfer-Encoding: chunked\r\n\r\n"), "HTTP/1.1", "HTTP/1.0", 1) + chunk + "0\r\n\r\n", false},
+		{"HTTP/0.9", fmt.Sprintf("GET %s%s\r\n\r\n", thing, q), true},
+		{"HTTP/3.0", strings.Replace(head("GET", "\r\n"), "HTTP/1.1", "HTTP/3.0", 1), true},
+		{"HTTP/1.1 in lower case", strings.Replace(head("GET", "\r\n"), "HTTP/1.1", "http/1.1", 1), true},
+		{"the preface of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", true},
+		{"a request in a folded header", head("GET", "X-A: a\r\n "+strings.ReplaceAll(strings.TrimSuffix(hidden, "\r\n\r\n"), "\r\n", "\r\n ")+"\r\n\r\n"), false},
 	} {
 		t.Run("S1 "+c.name, func(t *testing.T) {
 			w.forget(t)
@@ -82,9 +79,7 @@ func testSmuggling(t *testing.T, w *world) {
 				path, query, _ := strings.Cut(x.target, "?")
 				switch {
 				case path != thing:
-					if !c.follows || len(answers) < 2 {
-						t.Errorf("%s got %s %s", x.region, x.method, x.target)
-					}
+					t.Errorf("%s got %s %s", x.region, x.method, x.target)
 				case strings.HasSuffix(query, "&next=1"):
 					untainted(t, x)
 				default:
