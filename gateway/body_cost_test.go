@@ -19,9 +19,9 @@ import (
 // What a body may cost where it is read: so many times its size, and a little.
 const (
 	costOfBody    = 4
-	costOfAnswer  = 8 // of a provider
-	littleForBody = 512 << 10
-	sizeOfBody    = 1 << 20 // four times as much costs four times as much
+	costOfAnswer  = 10 // of a provider
+	littleForBody = 64 << 10
+	sizeOfBody    = 96 << 10 // a larger one costs as many times more
 )
 
 // A hole in a template is filled until the body has its full size.
