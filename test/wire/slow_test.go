@@ -5,6 +5,9 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"net/http"
+	"slices"
+	"strings"
 	"testing"
 	"time"
 )
@@ -61,6 +64,7 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 	go func() {
 		ignored <- ignore(ctx, deaf, "GET "+machine+"?"+V+" HTTP/1.1\r\nHost: "+w.address+"\r\nx-contoso-fault: big=7000000\r\n\r\n")
 	}()
+	w.awaitRead(t, machine) // lest it comes among the requests of others
 	t.Cleanup(func() {
 		cancel()
 		for _, closed := range s.closed {
@@ -68,6 +72,17 @@ func startSlowClients(t *testing.T, w *world) slowClients {
 		}
 	})
 	return s
+}
+
+// awaitRead waits until a GET of a resource has reached a provider.
+func (w *world) awaitRead(t *testing.T, path string) {
+	t.Helper()
+	read := func(x received) bool { return x.method == http.MethodGet && strings.HasPrefix(x.target, path+"?") }
+	for end := time.Now().Add(patience); !slices.ContainsFunc(w.received(t), read); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("no provider was asked for %s", path)
+		}
+	}
 }
 
 // dribble sends begin, then a byte of rest every ten seconds, until the other
