@@ -94,7 +94,7 @@ func (s *service) server(h http.Handler, t *connections.Table) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: headerBytes,
 		ConnState: t.State, ConnContext: t.Context, HTTP2: http2Bounds(),
-		DisableGeneralOptionsHandler: true, ErrorLog: zap.NewStdLog(s.log),
+		DisableGeneralOptionsHandler: true, ErrorLog: newServerLog(s.log),
 	}
 }
 

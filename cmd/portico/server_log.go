@@ -1,0 +1,49 @@
+package main
+
+import (
+	"bytes"
+	"log"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+)
+
+// serverLinesPerMinute bounds what net/http logs by itself: strangers cause such
+// lines, one for each connection that breaks its protocol.
+const serverLinesPerMinute = 60
+
+// serverLog takes the lines of an [http.Server] into the log, some in a minute; it
+// counts the others, and the next minute's first line tells of them.
+type serverLog struct {
+	log *zap.Logger
+	now func() time.Time
+
+	mu              sync.Mutex
+	minute          time.Time // when the present one began
+	passed, omitted int
+}
+
+// newServerLog returns a logger for [http.Server.ErrorLog].
+func newServerLog(to *zap.Logger) *log.Logger {
+	return log.New(&serverLog{log: to, now: time.Now}, "", 0)
+}
+
+// Write implements [io.Writer] for a [log.Logger], which writes a line at a time.
+func (s *serverLog) Write(line []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now := s.now(); now.Sub(s.minute) >= time.Minute {
+		if s.omitted > 0 {
+			s.log.Info("the HTTP server's log was shortened", zap.Int("omitted", s.omitted))
+		}
+		s.minute, s.passed, s.omitted = now, 0, 0
+	}
+	if s.passed == serverLinesPerMinute {
+		s.omitted++
+		return len(line), nil
+	}
+	s.passed++
+	s.log.Info(string(bytes.TrimSpace(line)))
+	return len(line), nil
+}
