@@ -74,7 +74,8 @@ func TestAnotherTenantsIsAsAbsent(t *testing.T) {
 	job := operationID(w.as(t, bob, "DELETE", their("/resourcegroups/gone")+ownAPI, "").Want(t, 202))
 	parts := strings.TrimSuffix(strings.Repeat(`{"httpMethod":"GET","relativeUrl":"/tenants?api-version=2021-04-01"},`, 25), ",")
 	batch := operationID(w.as(t, bob, "POST", "/batch"+ownAPI, `{"requests":[`+parts+`]}`).Want(t, 202))
-	w.provider.forget()
+	eventually(t, "the group is gone", func() bool { return w.as(t, bob, "GET", their("/resourcegroups/gone")+ownAPI, "").Status == 404 })
+	w.provider.forget() // also what Portico asks by itself, to delete a group
 
 	type row struct{ method, target, body string }
 	inSubscription := []row{
