@@ -170,5 +170,5 @@ const referenceTail = `
 
 [example.yaml](example.yaml) shows every setting in its place,
 [local.yaml](local.yaml) is a small configuration to begin with, and the
-[README](../README.md) tells what the parts do.
+page on [configuration](../docs/configuration.md) tells what the parts do.
 `

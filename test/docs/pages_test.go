@@ -1,0 +1,151 @@
+package docs
+
+import (
+	"io/fs"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"portico/config"
+)
+
+const (
+	root        = "../.."
+	readmeLines = 150
+
+	// wholeConfiguration stands behind the fence of a block that can be used as it
+	// is; a part of a configuration is marked yaml alone.
+	wholeConfiguration = "yaml portico.yaml"
+)
+
+// pages are the pages for readers, by their paths from the root.
+func pages(t *testing.T) []string {
+	t.Helper()
+	names := []string{"README.md", "SECURITY.md"}
+	for _, pattern := range []string{"docs/*.md", "deploy/*.md", "configs/*.md"} {
+		found, err := fs.Glob(os.DirFS(root), pattern)
+		if err != nil || len(found) == 0 {
+			t.Fatalf("%s: %v", pattern, err)
+		}
+		names = append(names, found...)
+	}
+	return names
+}
+
+func readNamed(t *testing.T, name string) (string, page) {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(root, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text), readPage(string(text))
+}
+
+func TestLinksLeadSomewhere(t *testing.T) {
+	all := 0
+	for _, name := range pages(t) {
+		broken, links, err := brokenLinks(os.DirFS(root), name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, link := range broken {
+			t.Error(link)
+		}
+		all += links
+	}
+	if all < 100 {
+		t.Errorf("only %d links were found", all)
+	}
+}
+
+// Everybody reads the README; what one reader needs stands on a page of its own.
+func TestReadmeIsShort(t *testing.T) {
+	text, _ := readNamed(t, "README.md")
+	if n := strings.Count(text, "\n"); n > readmeLines {
+		t.Errorf("README.md has %d lines, of %d at most", n, readmeLines)
+	}
+}
+
+func TestReadmeLinksEveryPage(t *testing.T) {
+	_, readme := readNamed(t, "README.md")
+	links := relativeLinks(readme)
+	for _, name := range pages(t) {
+		if strings.HasPrefix(name, "docs/") && !slices.Contains(links, name) {
+			t.Errorf("README.md does not link %s", name)
+		}
+	}
+}
+
+func TestWholeConfigurationsAreRight(t *testing.T) {
+	checked := 0
+	for _, name := range pages(t) {
+		_, p := readNamed(t, name)
+		for _, b := range p.blocks {
+			if b.info != wholeConfiguration {
+				continue
+			}
+			checked++
+			file := filepath.Join(t.TempDir(), "portico.yaml")
+			if err := os.WriteFile(file, []byte(b.text), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			c, err := config.Load(file)
+			if err != nil {
+				t.Errorf("%s: %v", name, err)
+			} else if len(c.Warnings) > 0 {
+				t.Errorf("%s: %v", name, c.Warnings)
+			}
+		}
+	}
+	if checked == 0 {
+		t.Errorf("no block is marked ```%s", wholeConfiguration)
+	}
+}
+
+var (
+	// command is a call of the program, at the beginning of a line or a code span.
+	command = regexp.MustCompile(`(?m)^\s*(?:\$ )?(?:[\w./]*/)?portico ([a-z][a-z-]*)`)
+	// commandName is how the program declares a command.
+	commandName = regexp.MustCompile(`(?m)^\s*Use:\s+"([a-z]+)`)
+)
+
+func TestCommandsExist(t *testing.T) {
+	sources, err := filepath.Glob(filepath.Join(root, "cmd", "portico", "*.go"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	declared := map[string]bool{}
+	for _, source := range sources {
+		text, err := os.ReadFile(source)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, match := range commandName.FindAllSubmatch(text, -1) {
+			declared[string(match[1])] = true
+		}
+	}
+	delete(declared, "portico") // the program itself
+	shown := map[string]bool{}
+	for _, name := range pages(t) {
+		_, p := readNamed(t, name)
+		for _, b := range p.blocks {
+			p.code = append(p.code, b.text)
+		}
+		for _, code := range p.code {
+			for _, match := range command.FindAllStringSubmatch(code, -1) {
+				shown[match[1]] = true
+				if !declared[match[1]] {
+					t.Errorf("%s: there is no command portico %s", name, match[1])
+				}
+			}
+		}
+	}
+	for name := range declared {
+		if !shown[name] {
+			t.Errorf("no page shows the command portico %s", name)
+		}
+	}
+}
