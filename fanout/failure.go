@@ -13,7 +13,7 @@ import (
 )
 
 // longestPause may be asked of clients: they give up when it is longer.
-const longestPause = 60 * time.Second
+const maxRetryAfter = 60 * time.Second
 
 // readFault is the fault of a call that brought no answer.
 func readFault(err error, namespace string) *arm.Error {
@@ -29,13 +29,13 @@ func readFault(err error, namespace string) *arm.Error {
 
 // refused carries a region's own code and words, where its answer has the form
 // of an ARM error.
-func (c Collection) refused(answer upstream.Answer) *arm.Error {
+func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	fault := c.invalid(fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
 	if code, message := errorOf(answer.Body); code != "" {
 		fault = fault.Shown(code, message)
 	}
 	if pause, ok := upstream.RetryAfter(answer.Header, time.Now()); ok {
-		fault.RetryAfter = min(pause, longestPause)
+		fault.RetryAfter = min(pause, maxRetryAfter)
 	}
 	return fault
 }
@@ -76,7 +76,7 @@ func errorOf(body []byte) (code, message string) {
 }
 
 // regionFault is what went wrong in one region.
-type regionFault struct {
+type failedRegion struct {
 	region string
 	fault  *arm.Error
 }
@@ -84,7 +84,7 @@ type regionFault struct {
 // failure is the fault of a list of which these regions failed, of so many that
 // were asked: 429 if all that failed were throttled, 504 if all timed out, else
 // 503. A request that every region calls a bad one is one.
-func failure(faults []regionFault, asked int, namespace string) *arm.Error {
+func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
 	all := func(status int) bool {
 		for _, f := range faults {
 			if f.fault.Status != status {
@@ -116,7 +116,7 @@ func failure(faults []regionFault, asked int, namespace string) *arm.Error {
 }
 
 // final holds for faults that asking once more would not mend.
-func final(fault *arm.Error) bool {
+func permanent(fault *arm.Error) bool {
 	var call *upstream.Fault
 	if errors.As(fault.Cause, &call) && call.Queued() {
 		return true // it has waited for its turn

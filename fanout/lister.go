@@ -43,31 +43,31 @@ func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
 
 // Succeed returns a lister that takes the place of l, with its metrics and the
 // budget of memory that both draw on until the last list of l has ended.
-func (l *Lister) Succeed(o Options) *Lister {
+func (l *Lister) WithOptions(o Options) *Lister {
 	o.Budget = l.options.Budget
 	return &Lister{o, l.metrics}
 }
 
 // How the time of a list is divided, as shares of it.
 const (
-	orderShare = 0.3  // regions are asked one after the other until then
-	firstShare = 0.6  // regions have to answer by then, or are asked once more
-	wholeShare = 0.85 // no answer is waited for any longer: an error has to be written
-	waitShare  = 0.1  // memory is waited for so long
+	sequentialShare   = 0.3  // regions are asked one after the other until then
+	firstAttemptShare = 0.6  // regions have to answer by then, or are asked once more
+	totalShare        = 0.85 // no answer is waited for any longer: an error has to be written
+	memoryWaitShare   = 0.1  // memory is waited for so long
 )
 
-func (l *Lister) share(of float64) time.Duration {
+func (l *Lister) timeShare(of float64) time.Duration {
 	return time.Duration(of * float64(l.options.Timeout))
 }
 
 // Request asks for one page.
 type Request struct {
-	Namespace string
-	Path      arm.Path
-	Query     routing.Query
-	Header    http.Header // of each call; not changed
-	Caller    string      // whose share of memory and of calls it uses
-	Began     time.Time   // when the request came in
+	Namespace  string
+	Path       arm.Path
+	Query      routing.Query
+	Header     http.Header // of each call; not changed
+	Caller     string      // whose share of memory and of calls it uses
+	ReceivedAt time.Time   // when the request came in
 	// Endpoints are those of the regions, one each, in the order of the regions'
 	// names. They count on a first page; a token names its own.
 	Endpoints []*regions.Endpoint
@@ -75,18 +75,18 @@ type Request struct {
 	Endpoint func(region string) *regions.Endpoint
 	// Asked is what the client asked for when a region fails, Inherit when it did
 	// not say; Setting is what holds then.
-	Asked, Setting regions.RegionFailure
+	ClientMode, ConfigMode regions.RegionFailure
 }
 
 // Continues reports whether a query asks for a further page.
-func Continues(q routing.Query) bool {
+func HasSkipToken(q routing.Query) bool {
 	token, _ := q.Get(skipToken)
 	return token != ""
 }
 
 // Sealed reports whether the request's skip token is one that this front door
 // made for this very list.
-func (l *Lister) Sealed(r Request) bool {
+func (l *Lister) OwnsToken(r Request) bool {
 	token, _ := r.Query.Get(skipToken)
 	if token == "" {
 		return false
@@ -98,30 +98,30 @@ func (l *Lister) Sealed(r Request) bool {
 // Page returns a page, which the caller must release, or an error: an *arm.Error
 // or the end of ctx. Nothing of a page is shown before all its regions have
 // answered.
-func (l *Lister) Page(ctx context.Context, r Request) (*Merged, error) {
+func (l *Lister) Page(ctx context.Context, r Request) (*MergedPage, error) {
 	begun := time.Now()
 	merged, err := l.page(ctx, r)
-	l.metrics.page(merged, err, time.Since(begun))
+	l.metrics.countPage(merged, err, time.Since(begun))
 	return merged, err
 }
 
-func (l *Lister) page(ctx context.Context, r Request) (merged *Merged, err error) {
+func (l *Lister) page(ctx context.Context, r Request) (merged *MergedPage, err error) {
 	top, fault := topOf(r.Query)
 	if fault != nil {
 		return nil, fault
 	}
 	own := ownQueryOf(r.Query)
-	w, fault := l.walk(r, own)
+	w, fault := l.newCursor(r, own)
 	if fault != nil {
 		return nil, fault
 	}
-	p := &pass{
-		lister: l, request: r, own: own, walk: w, top: top,
-		share: l.options.Budget.Share(r.Caller, l.options.Memory),
+	p := &pageBuild{
+		lister: l, request: r, query: own, cursor: w, top: top,
+		memory: l.options.Budget.Share(r.Caller, l.options.Memory),
 	}
 	defer func() {
 		if merged == nil { // also where it panicked
-			p.share.Close()
+			p.memory.Close()
 		}
 	}()
 	return p.run(ctx)
@@ -141,24 +141,24 @@ func topOf(q routing.Query) (int, *arm.Error) {
 }
 
 // walk begins a list or takes up the one of the request's token.
-func (l *Lister) walk(r Request, own ownQuery) (*walk, *arm.Error) {
-	if Continues(r.Query) {
-		return l.resume(r, own)
+func (l *Lister) newCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
+	if HasSkipToken(r.Query) {
+		return l.resumeCursor(r, own)
 	}
-	w := &walk{}
+	w := &cursor{}
 	for _, e := range r.Endpoints {
-		w.regions = append(w.regions, &region{name: e.Region})
+		w.regions = append(w.regions, &regionCursor{name: e.Region})
 	}
 	return w, nil
 }
 
-func (l *Lister) resume(r Request, own ownQuery) (*walk, *arm.Error) {
+func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	token, _ := r.Query.Get(skipToken)
 	text, ok := l.options.Keys.open(token, own.digest(r.Path))
 	if !ok {
 		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
 	}
-	w, ok := decodeWalk(text, own)
+	w, ok := decodeCursor(text, own)
 	if !ok {
 		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
 	}
@@ -174,12 +174,12 @@ func (l *Lister) resume(r Request, own ownQuery) (*walk, *arm.Error) {
 }
 
 // partial reports whether a list that lacks regions is better than none.
-func (r Request) partial(w *walk) bool {
+func (r Request) wantsPartial(w *cursor) bool {
 	switch {
-	case r.Asked != regions.Inherit:
-		return r.Asked == regions.Partial
+	case r.ClientMode != regions.Inherit:
+		return r.ClientMode == regions.Partial
 	case w.partial:
 		return true
 	}
-	return r.Setting == regions.Partial
+	return r.ConfigMode == regions.Partial
 }

@@ -14,12 +14,12 @@ import (
 
 // Merged is a page of a list over several regions. What it holds of the budget
 // is held until Release.
-type Merged struct {
+type MergedPage struct {
 	// NextLink leads to the next page; "" at the end.
 	NextLink string
 	// Completed tells that no region was given up so far; Unreachable names, on
 	// the last page, those that were.
-	Completed   bool
+	Complete    bool
 	Unreachable []string
 	// RequestIDs are the providers' ids of the calls, in the order of the regions.
 	RequestIDs []string
@@ -27,23 +27,23 @@ type Merged struct {
 	// region returned as well: they are shown once.
 	Count, Strays int
 
-	parts [][]byte // of the message, in order: parts of the providers' pages mostly
-	size  int64
-	share *limits.MemoryShare
+	parts  [][]byte // of the message, in order: parts of the providers' pages mostly
+	size   int64
+	memory *limits.MemoryShare
 }
 
 // Release gives back what the page holds. It must not be written afterwards.
-func (m *Merged) Release() {
+func (m *MergedPage) Release() {
 	m.parts = nil
-	m.share.Close()
+	m.memory.Close()
 }
 
 // Size is the length of the message in bytes.
-func (m *Merged) Size() int64 { return m.size }
+func (m *MergedPage) Size() int64 { return m.size }
 
 // WriteTo writes the message. Elements leave as the bytes that they came in,
 // without being copied on the way.
-func (m *Merged) WriteTo(w io.Writer) (int64, error) {
+func (m *MergedPage) WriteTo(w io.Writer) (int64, error) {
 	var written int64
 	for _, part := range m.parts {
 		n, err := w.Write(part)
@@ -57,14 +57,14 @@ func (m *Merged) WriteTo(w io.Writer) (int64, error) {
 
 // merge makes the message of pages, which are in the order of their regions.
 // Each id is in it once, as it came first.
-func (m *Merged) merge(pages []Page) {
+func (m *MergedPage) build(pages []Page) {
 	m.add([]byte(`{"value":[`))
-	seen := newIDs(pages)
+	seen := newIDSet(pages)
 	for i, page := range pages {
-		m.elements(i, page, seen)
+		m.addElements(i, page, seen)
 	}
 	m.add([]byte(`]`))
-	for _, member := range agreed(pages) {
+	for _, member := range commonMembers(pages) {
 		m.add([]byte("," + quoted(member.Key) + ":"))
 		m.add(member.Value)
 	}
@@ -81,13 +81,13 @@ func (m *Merged) merge(pages []Page) {
 	m.add([]byte(`}`))
 }
 
-func (m *Merged) add(part []byte) {
+func (m *MergedPage) add(part []byte) {
 	m.parts = append(m.parts, part)
 	m.size += int64(len(part))
 }
 
 // elements adds those of a page that were not seen yet, in runs of neighbours.
-func (m *Merged) elements(i int, page Page, seen *ids) {
+func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	begin, end := -1, 0
 	flush := func() {
 		if begin < 0 {
@@ -101,7 +101,7 @@ func (m *Merged) elements(i int, page Page, seen *ids) {
 	}
 	run := 0
 	for j, e := range page.Elements {
-		if again, elsewhere := seen.met(i, j); again {
+		if again, elsewhere := seen.add(i, j); again {
 			if elsewhere {
 				m.Strays++
 			}
@@ -121,24 +121,24 @@ func (m *Merged) elements(i int, page Page, seen *ids) {
 }
 
 // ids knows the elements of pages by their folded ids.
-type ids struct {
+type idSet struct {
 	pages  []Page
 	seed   maphash.Seed
 	first  map[uint64][2]int // page and element, by the hash of the id
 	folded []byte            // room to fold in
 }
 
-func newIDs(pages []Page) *ids {
+func newIDSet(pages []Page) *idSet {
 	n := 0
 	for _, page := range pages {
 		n += len(page.Elements)
 	}
-	return &ids{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
+	return &idSet{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
 }
 
 // met notes element j of page i, and reports whether its id was met before, and
 // whether that was in another page.
-func (k *ids) met(i, j int) (again, elsewhere bool) {
+func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	page, e := k.pages[i], k.pages[i].Elements[j]
 	if e.idEnd-e.id <= len(`""`) {
 		return false, false
@@ -163,7 +163,7 @@ func (k *ids) met(i, j int) (again, elsewhere bool) {
 func foldID(to []byte, page Page, e Element) []byte {
 	begin := len(to)
 	to = append(to, page.Text[e.id+1:e.idEnd-1]...)
-	if bytes.IndexByte(to[begin:], '\\') >= 0 || !lower(to[begin:]) {
+	if bytes.IndexByte(to[begin:], '\\') >= 0 || !lowerASCII(to[begin:]) {
 		return arm.AppendFold(to[:begin], page.ID(e))
 	}
 	return to
@@ -171,7 +171,7 @@ func foldID(to []byte, page Page, e Element) []byte {
 
 // lower makes ASCII letters small, eight at a time. It returns false where
 // there is anything but ASCII.
-func lower(text []byte) bool {
+func lowerASCII(text []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(text) >= 8 {
 		v := binary.LittleEndian.Uint64(text)
@@ -196,16 +196,16 @@ func lower(text []byte) bool {
 
 // agreed returns the members of the envelope that every page has, once and with
 // the same value.
-func agreed(pages []Page) []Member {
+func commonMembers(pages []Page) []Member {
 	if len(pages) == 0 {
 		return nil
 	}
 	var all []Member
-	for _, candidate := range pages[0].Others {
+	for _, candidate := range pages[0].OtherMembers {
 		common := !strings.EqualFold(candidate.Key, "unreachable")
 		for _, page := range pages {
 			same := 0
-			for _, other := range page.Others {
+			for _, other := range page.OtherMembers {
 				if strings.EqualFold(other.Key, candidate.Key) {
 					same++
 					common = common && other.Key == candidate.Key && bytes.Equal(other.Value, candidate.Value)

@@ -12,7 +12,7 @@ import (
 
 // Links judges the links in a provider's pages: they must lead back to where
 // the page came from, by way of the front door.
-type Links struct {
+type NextLinks struct {
 	Public   *url.URL // scheme and host under which clients know the front door
 	Endpoint *regions.Endpoint
 	Path     string // of the request, canonical and decoded
@@ -22,7 +22,7 @@ type Links struct {
 // the member's JSON value, nil when it is absent; null and "" count as absent.
 // A link to anywhere but the request's own path, on the front door or on the
 // endpoint itself, is an error.
-func (l Links) Query(link []byte) (string, error) {
+func (l NextLinks) Query(link []byte) (string, error) {
 	if jsonscan.Null(link) {
 		return "", nil
 	}
@@ -37,7 +37,7 @@ func (l Links) Query(link []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("its nextLink is no URL")
 	}
-	if !l.known(target) {
+	if !l.allowed(target) {
 		return "", fmt.Errorf("its nextLink leads to another host")
 	}
 	var path arm.Path
@@ -49,12 +49,12 @@ func (l Links) Query(link []byte) (string, error) {
 	if target.RawQuery == "" {
 		return "", fmt.Errorf("its nextLink has no query")
 	}
-	return onTheWire(target.RawQuery), nil
+	return escapeInvalid(target.RawQuery), nil
 }
 
 // onTheWire encodes what cannot stand in a request line: providers are seen to
 // send links with bare spaces.
-func onTheWire(query string) string {
+func escapeInvalid(query string) string {
 	var b strings.Builder
 	for i := 0; i < len(query); i++ {
 		if c := query[i]; c <= ' ' || c >= 0x7f {
@@ -66,7 +66,7 @@ func onTheWire(query string) string {
 	return b.String()
 }
 
-func (l Links) known(target *url.URL) bool {
+func (l NextLinks) allowed(target *url.URL) bool {
 	if target.Opaque != "" || target.User != nil {
 		return false
 	}

@@ -11,11 +11,11 @@ import (
 // Page is a provider's page, held whole: the text as it came, and where in it
 // the members lie that the front door cares about.
 type Page struct {
-	Text     []byte
-	Elements []Element
-	NextLink []byte   // a part of Text, nil when absent
-	NextAt   int      // where in Text it begins
-	Others   []Member // beside value and nextLink
+	Text           []byte
+	Elements       []Element
+	NextLink       []byte   // a part of Text, nil when absent
+	NextLinkOffset int      // where in Text it begins
+	OtherMembers   []Member // beside value and nextLink
 }
 
 // Element is an element of value, by where it lies in the page's text.
@@ -35,9 +35,9 @@ func (p Page) ID(e Element) string {
 
 // Bounds of one page: what is kept of it beside its text stays small.
 const (
-	mostElements = 100_000
-	usualElement = 1 << 10 // bytes
-	mostOthers   = 64
+	maxElements     = 100_000
+	typicalElement  = 1 << 10 // bytes
+	maxOtherMembers = 64
 )
 
 var (
@@ -53,7 +53,7 @@ var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or 
 // one pass. A page of which two readers could see different elements or links
 // is refused.
 func ParsePage(text []byte) (Page, error) {
-	page := Page{Text: text, Elements: make([]Element, 0, len(text)/usualElement)}
+	page := Page{Text: text, Elements: make([]Element, 0, len(text)/typicalElement)}
 	var value []byte
 	err := jsonscan.Elements(text, "value", "id", func(m jsonscan.Member) error {
 		switch {
@@ -62,11 +62,11 @@ func ParsePage(text []byte) (Page, error) {
 		case strings.EqualFold(string(m.Key), "value"):
 			return ErrAmbiguous
 		default:
-			return page.other(m)
+			return page.addMember(m)
 		}
 		return nil
 	}, func(e jsonscan.Element) error {
-		if len(page.Elements) == mostElements {
+		if len(page.Elements) == maxElements {
 			return errTooMany
 		}
 		element := Element{begin: e.Offset, end: e.Offset + len(e.Text)}
@@ -86,25 +86,25 @@ func ParsePage(text []byte) (Page, error) {
 // it, whatever else it holds. Its elements are not looked for.
 func ParseLink(text []byte) (Page, error) {
 	page := Page{Text: text}
-	err := jsonscan.Object(text, page.link)
+	err := jsonscan.Object(text, page.addLink)
 	return page, err
 }
 
-func (p *Page) other(m jsonscan.Member) error {
+func (p *Page) addMember(m jsonscan.Member) error {
 	if key := string(m.Key); !strings.EqualFold(key, "nextLink") {
-		if len(p.Others) < mostOthers {
-			p.Others = append(p.Others, Member{key, m.Value})
+		if len(p.OtherMembers) < maxOtherMembers {
+			p.OtherMembers = append(p.OtherMembers, Member{key, m.Value})
 		}
 		return nil
 	}
-	return p.link(m)
+	return p.addLink(m)
 }
 
 // link notes the link, and passes over every other member.
-func (p *Page) link(m jsonscan.Member) error {
+func (p *Page) addLink(m jsonscan.Member) error {
 	switch key := string(m.Key); {
 	case key == "nextLink" && p.NextLink == nil:
-		p.NextLink, p.NextAt = m.Value, m.Offset
+		p.NextLink, p.NextLinkOffset = m.Value, m.Offset
 	case strings.EqualFold(key, "nextLink"):
 		return ErrAmbiguous
 	}
@@ -118,7 +118,7 @@ func (p Page) WithNextLink(link []byte) []byte {
 		return p.Text
 	}
 	text := make([]byte, 0, len(p.Text)+len(link))
-	text = append(text, p.Text[:p.NextAt]...)
+	text = append(text, p.Text[:p.NextLinkOffset]...)
 	text = append(text, link...)
-	return append(text, p.Text[p.NextAt+len(p.NextLink):]...)
+	return append(text, p.Text[p.NextLinkOffset+len(p.NextLink):]...)
 }

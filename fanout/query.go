@@ -80,12 +80,12 @@ func (o ownQuery) digest(path arm.Path) [32]byte {
 // Codes of a parameter in a query that a token carries: any text; a skip token
 // in one of its spellings; from ownFrom on, a parameter of the request's own.
 const (
-	anyText = 0
-	ownFrom = 5
+	codeText = 0
+	codeOwn  = 5
 )
 
-func spellings() [ownFrom]string {
-	return [ownFrom]string{"", "$skipToken=", "%24skipToken=", "$skiptoken=", "%24skiptoken="}
+func skipTokenSpellings() [codeOwn]string {
+	return [codeOwn]string{"", "$skipToken=", "%24skipToken=", "$skiptoken=", "%24skiptoken="}
 }
 
 // appendQuery writes a provider's query: only what the request's own query does
@@ -105,12 +105,12 @@ func (o ownQuery) appendParameter(to []byte, raw string, used []bool) []byte {
 	for i, own := range o.parameters {
 		if !used[i] && own.name == p.name && own.value == p.value {
 			used[i] = true
-			return binary.AppendUvarint(to, uint64(ownFrom+i))
+			return binary.AppendUvarint(to, uint64(codeOwn+i))
 		}
 	}
-	code, text := anyText, raw
-	for c, spelling := range spellings() {
-		if rest, found := strings.CutPrefix(raw, spelling); found && c != anyText {
+	code, text := codeText, raw
+	for c, spelling := range skipTokenSpellings() {
+		if rest, found := strings.CutPrefix(raw, spelling); found && c != codeText {
 			code, text = c, rest
 		}
 	}
@@ -120,20 +120,20 @@ func (o ownQuery) appendParameter(to []byte, raw string, used []bool) []byte {
 }
 
 // query reads what appendQuery wrote.
-func (o ownQuery) query(r *reader) string {
+func (o ownQuery) decodeQuery(r *decoder) string {
 	var b strings.Builder
 	for i := range r.count() {
 		if i > 0 {
 			b.WriteByte('&')
 		}
 		code := r.number()
-		if code < ownFrom {
-			b.WriteString(spellings()[code])
+		if code < codeOwn {
+			b.WriteString(skipTokenSpellings()[code])
 			b.WriteString(r.text())
 			continue
 		}
-		if code -= ownFrom; code >= uint64(len(o.parameters)) {
-			r.broken = true
+		if code -= codeOwn; code >= uint64(len(o.parameters)) {
+			r.invalid = true
 			return ""
 		}
 		b.WriteString(o.parameters[code].raw)
@@ -155,7 +155,7 @@ func withTop(query string, n int) string {
 
 // markOf is what is remembered of a provider's query to know it again; the size
 // of the page that was asked for does not count.
-func markOf(query string) uint64 {
+func queryHash(query string) uint64 {
 	sum := sha256.Sum256([]byte(routing.Query{Raw: query}.Without(pageSize)))
 	return binary.BigEndian.Uint64(sum[:])
 }

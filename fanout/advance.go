@@ -15,51 +15,51 @@ const busyRetry = 5 * time.Second
 // next query of one may be longer than its last. A few bytes are left for the
 // number of regions that fit at once.
 const (
-	fullToken   = 4<<10 - 8
-	roomInToken = longestToken - 8
+	tokenTarget = 4<<10 - 8
+	tokenLimit  = maxToken - 8
 )
 
 // judge decides whether what failed fails the list, and gives up the regions
 // that a partial list goes without.
-func (p *pass) judge() *arm.Error {
-	var faults []regionFault
-	refused, some := false, p.walk.answered
+func (p *pageBuild) checkFailures() *arm.Error {
+	var faults []failedRegion
+	refused, some := false, p.cursor.anyAnswered
 	for _, r := range p.results {
 		switch r.outcome {
-		case broke:
-			faults = append(faults, regionFault{r.region.name, r.fault})
+		case outcomeFailed:
+			faults = append(faults, failedRegion{r.region.name, r.fault})
 			refused = refused || denied(r.fault)
-		case answered:
+		case outcomeAnswered:
 			some = true
-		case deferred, busy, postponed:
+		case outcomeDeferred, outcomeBusy, outcomePostponed:
 		}
 	}
 	if len(faults) == 0 {
-		return p.progress()
+		return p.noMemoryFault()
 	}
-	fault := failure(faults, len(p.results), p.request.Namespace)
-	if refused || !p.walk.partial {
+	fault := listFault(faults, len(p.results), p.request.Namespace)
+	if refused || !p.cursor.partial {
 		return fault
 	}
 	for _, r := range p.results {
-		if r.outcome == broke {
-			r.region.state = failed
+		if r.outcome == outcomeFailed {
+			r.region.state = givenUp
 		}
 	}
-	if !some && len(p.walk.open()) == 0 {
+	if !some && len(p.cursor.remaining()) == 0 {
 		return fault
 	}
 	return nil
 }
 
 // progress is the fault of a page for which there was no room at all.
-func (p *pass) progress() *arm.Error {
+func (p *pageBuild) noMemoryFault() *arm.Error {
 	share := false
 	for _, r := range p.results {
-		if r.outcome != busy && r.outcome != deferred {
+		if r.outcome != outcomeBusy && r.outcome != outcomeDeferred {
 			return nil
 		}
-		share = share || r.share
+		share = share || r.callerShareFull
 	}
 	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
 	if share {
@@ -70,33 +70,33 @@ func (p *pass) progress() *arm.Error {
 }
 
 // settle takes the walk on by what the regions answered.
-func (p *pass) settle() *arm.Error {
+func (p *pageBuild) advanceCursor() *arm.Error {
 	kept := 0
 	for _, r := range p.results {
-		if r.outcome == answered {
-			p.walk.answered = true
+		if r.outcome == outcomeAnswered {
+			p.cursor.anyAnswered = true
 			kept++
 			*r.region = r.after
 		}
 	}
-	p.order()
+	p.requeue()
 	// Where nobody was taken on, the token is none that this page made longer.
-	if kept > 0 && len(p.seal()) > fullToken {
-		if kept = p.fit(kept); kept == 0 && !p.behind() {
-			return p.oversized()
+	if kept > 0 && len(p.sealCursor()) > tokenTarget {
+		if kept = p.fitToken(kept); kept == 0 && !p.deferUnstarted() {
+			return p.tokenTooLongFault()
 		}
 	}
-	p.crowd(kept)
-	p.token = p.seal()
+	p.adaptWidth(kept)
+	p.token = p.sealCursor()
 	return nil
 }
 
 // crowd learns how many regions can be asked at once: as many as fitted, where
 // some did not; one more than before, where there was room to spare.
-func (p *pass) crowd(fitted int) {
-	crowded := slices.ContainsFunc(p.results, func(r *result) bool { return r.outcome == deferred || r.outcome == busy })
-	spare := 2*p.share.Holds() < p.lister.options.Memory && 2*len(p.seal()) < fullToken
-	switch w := p.walk; {
+func (p *pageBuild) adaptWidth(fitted int) {
+	crowded := slices.ContainsFunc(p.results, func(r *regionResult) bool { return r.outcome == outcomeDeferred || r.outcome == outcomeBusy })
+	spare := 2*p.memory.Holds() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
+	switch w := p.cursor; {
 	case p.top > 0:
 	case crowded:
 		w.width = max(1, fitted)
@@ -106,39 +106,39 @@ func (p *pass) crowd(fitted int) {
 }
 
 // order moves what was postponed to the end of the walk.
-func (p *pass) order() {
-	late := map[*region]bool{}
+func (p *pageBuild) requeue() {
+	late := map[*regionCursor]bool{}
 	for _, r := range p.results {
-		late[r.region] = r.outcome == postponed
+		late[r.region] = r.outcome == outcomePostponed
 	}
-	p.walk.putBehind(func(r *region) bool { return late[r] })
+	p.cursor.moveToEnd(func(r *regionCursor) bool { return late[r] })
 }
 
 // fit takes back as many of the kept regions as must be for the token not to be
 // too long, and returns how many are left. Those stay where they were, for a
 // later page.
-func (p *pass) fit(kept int) int {
-	var open []*result
+func (p *pageBuild) fitToken(kept int) int {
+	var open []*regionResult
 	for _, r := range p.results {
-		if r.outcome == answered && r.after.state == at {
+		if r.outcome == outcomeAnswered && r.after.state == inProgress {
 			open = append(open, r)
 			*r.region = r.before
 		}
 	}
-	begun := slices.ContainsFunc(p.walk.regions, func(r *region) bool { return r.state == at })
+	begun := slices.ContainsFunc(p.cursor.regions, func(r *regionCursor) bool { return r.state == inProgress })
 	for _, r := range open {
-		limit := roomInToken
-		if begun && r.before.state == todo {
-			limit = fullToken
+		limit := tokenLimit
+		if begun && r.before.state == notStarted {
+			limit = tokenTarget
 		}
 		*r.region = r.after
-		if len(p.seal()) <= limit {
+		if len(p.sealCursor()) <= limit {
 			begun = true
 			continue
 		}
 		*r.region = r.before
-		r.outcome, r.page = deferred, Page{}
-		p.share.Give(r.held)
+		r.outcome, r.page = outcomeDeferred, Page{}
+		p.memory.Give(r.held)
 		kept--
 	}
 	return kept
@@ -147,45 +147,45 @@ func (p *pass) fit(kept int) int {
 // behind moves the regions that were to be begun behind those that are open, where
 // these leave no room for them: so they are begun when these have ended. It
 // returns false where what does not fit is open itself, or stands in its own way.
-func (p *pass) behind() bool {
+func (p *pageBuild) deferUnstarted() bool {
 	for _, r := range p.results {
-		if r.outcome == deferred && r.before.state == at {
+		if r.outcome == outcomeDeferred && r.before.state == inProgress {
 			return false
 		}
 	}
-	begun := func(r *region) bool { return r.state == at }
-	if !slices.ContainsFunc(p.walk.regions, begun) {
+	begun := func(r *regionCursor) bool { return r.state == inProgress }
+	if !slices.ContainsFunc(p.cursor.regions, begun) {
 		return false
 	}
-	p.walk.putBehind(func(r *region) bool { return !begun(r) })
+	p.cursor.moveToEnd(func(r *regionCursor) bool { return !begun(r) })
 	return true
 }
 
 // oversized is the fault of regions whose next queries no token can carry.
-func (p *pass) oversized() *arm.Error {
-	var faults []regionFault
+func (p *pageBuild) tokenTooLongFault() *arm.Error {
+	var faults []failedRegion
 	for _, r := range p.results {
-		if r.outcome == deferred && r.after.state == at {
-			faults = append(faults, regionFault{r.region.name, p.collection(r.before).invalid("its nextLink is too long")})
+		if r.outcome == outcomeDeferred && r.after.state == inProgress {
+			faults = append(faults, failedRegion{r.region.name, p.collection(r.before).invalid("its nextLink is too long")})
 		}
 	}
-	return failure(faults, len(p.results), p.request.Namespace)
+	return listFault(faults, len(p.results), p.request.Namespace)
 }
 
 // seal makes the token of the walk, "" where nothing is left of it.
-func (p *pass) seal() string {
-	if len(p.walk.open()) == 0 {
+func (p *pageBuild) sealCursor() string {
+	if len(p.cursor.remaining()) == 0 {
 		return ""
 	}
-	p.walk.issued = time.Now()
-	return p.lister.options.Keys.seal(p.walk.encode(p.own), p.own.digest(p.request.Path))
+	p.cursor.issued = time.Now()
+	return p.lister.options.Keys.seal(p.cursor.encode(p.query), p.query.digest(p.request.Path))
 }
 
 // merged makes the page of what was settled.
-func (p *pass) merged() *Merged {
-	m := &Merged{share: p.share}
-	lacking := p.walk.unreachable()
-	m.Completed = len(lacking) == 0
+func (p *pageBuild) mergedPage() *MergedPage {
+	m := &MergedPage{memory: p.memory}
+	lacking := p.cursor.unreachable()
+	m.Complete = len(lacking) == 0
 	if p.token != "" {
 		query := p.request.Query.Without(skipToken)
 		if query != "" {
@@ -199,10 +199,10 @@ func (p *pass) merged() *Merged {
 	var pages []Page
 	for _, r := range p.results {
 		m.RequestIDs = append(m.RequestIDs, r.ids...)
-		if r.outcome == answered && r.page.Text != nil {
+		if r.outcome == outcomeAnswered && r.page.Text != nil {
 			pages = append(pages, r.page)
 		}
 	}
-	m.merge(pages)
+	m.build(pages)
 	return m
 }
