@@ -40,21 +40,21 @@ func closeWrite(c net.Conn) error {
 }
 
 // end closes the connection for a reason, unless that has been done.
-func (c *conn) end(reason string) bool {
+func (c *conn) closeFor(reason string) bool {
 	c.table.mu.Lock()
 	open := c.table.remove(c)
 	c.table.mu.Unlock()
 	_ = c.Conn.Close()
 	if open {
-		c.table.options.Refused(reason)
+		c.table.options.OnRefused(reason)
 	}
 	return open
 }
 
 // arm has the connection closed after a time, unless that is put off. The table is
 // locked.
-func (c *conn) arm(after time.Duration) {
-	c.disarm()
+func (c *conn) setIdleTimer(after time.Duration) {
+	c.clearIdleTimer()
 	if !c.open {
 		return
 	}
@@ -63,7 +63,7 @@ func (c *conn) arm(after time.Duration) {
 	c.idle = timer
 }
 
-func (c *conn) disarm() {
+func (c *conn) clearIdleTimer() {
 	if c.idle != nil {
 		c.idle.Stop()
 		c.idle = nil
@@ -79,7 +79,7 @@ func (c *conn) expire(timer **time.Timer) {
 	t.mu.Unlock()
 	if expired {
 		_ = c.Conn.Close()
-		t.options.Refused(Unauthenticated)
+		t.options.OnRefused(ReasonUnauthenticated)
 	}
 }
 
@@ -98,49 +98,49 @@ func connOf(c net.Conn) (*conn, bool) {
 }
 
 // State is the hook ConnState of an [http.Server].
-func (t *Table) State(c net.Conn, state http.ConnState) {
+func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	own, ok := connOf(c)
 	if !ok {
 		return
 	}
 	switch state {
 	case http.StateNew:
-		t.waits(own)
+		t.startIdleTimer(own)
 	case http.StateIdle:
-		t.goesOn(own)
-		t.waits(own)
+		t.stopIdleTimer(own)
+		t.startIdleTimer(own)
 	default:
-		t.goesOn(own)
+		t.stopIdleTimer(own)
 	}
 }
 
 // waits has a connection closed if it waits for its next request too long and nobody
 // was authenticated over it. Where it waits already, that goes on.
-func (t *Table) waits(c *conn) {
+func (t *Table) startIdleTimer(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.idle == nil && !c.authenticated.Load() {
-		c.arm(t.options.IdleUnauthenticated)
+		c.setIdleTimer(t.options.IdleUnauthenticated)
 	}
 }
 
-func (t *Table) goesOn(c *conn) {
+func (t *Table) stopIdleTimer(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c.disarm()
+	c.clearIdleTimer()
 }
 
-type key struct{}
+type connKey struct{}
 
 // Context is the hook ConnContext of an [http.Server].
-func (t *Table) Context(ctx context.Context, c net.Conn) context.Context {
+func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	own, ok := connOf(c)
 	if !ok {
 		return ctx
 	}
-	ctx = context.WithValue(ctx, key{}, own)
-	if over, ok := c.(interface{ messages() *scanned }); ok {
-		ctx = context.WithValue(ctx, messages{}, over.messages())
+	ctx = context.WithValue(ctx, connKey{}, own)
+	if over, ok := c.(interface{ messages() *scannedConn }); ok {
+		ctx = context.WithValue(ctx, scannerKey{}, over.messages())
 	}
 	return ctx
 }
@@ -148,7 +148,7 @@ func (t *Table) Context(ctx context.Context, c net.Conn) context.Context {
 // Authenticated notes that a request with this context has shown who sends it: its
 // connection stays idle for as long as those of clients do.
 func Authenticated(ctx context.Context) {
-	if c, ok := ctx.Value(key{}).(*conn); ok {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.authenticated.Store(true)
 	}
 }

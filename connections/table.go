@@ -9,29 +9,29 @@ import (
 
 // Reasons for which a connection was refused or closed.
 const (
-	TooMany         = "all"             // and nobody has more than the newcomer
-	TooManyOfOne    = "address"         // that it comes from
-	Displaced       = "displaced"       // by one from an address with fewer
-	Unauthenticated = "unauthenticated" // idle, or silent from the start
-	Handshake       = "handshake"       // of TLS, which failed
+	ReasonFull            = "all"             // and nobody has more than the newcomer
+	ReasonAddressFull     = "address"         // that it comes from
+	ReasonDisplaced       = "displaced"       // by one from an address with fewer
+	ReasonUnauthenticated = "unauthenticated" // idle, or silent from the start
+	ReasonHandshake       = "handshake"       // of TLS, which failed
 )
 
 // Reasons are all of them.
 func Reasons() []string {
-	return []string{TooMany, TooManyOfOne, Displaced, Unauthenticated, Handshake}
+	return []string{ReasonFull, ReasonAddressFull, ReasonDisplaced, ReasonUnauthenticated, ReasonHandshake}
 }
 
 // Options of a [Table].
 type Options struct {
-	All        int // connections at a time
-	PerAddress int // of them, from one address; IPv6 addresses count by their /64
+	MaxConnections int // connections at a time
+	MaxPerAddress  int // of them, from one address; IPv6 addresses count by their /64
 	// IdleUnauthenticated is how long a connection stays that waits for a request
 	// while none over it was authenticated.
 	IdleUnauthenticated time.Duration
 	// Trusted reports whether an address is that of a trusted proxy.
 	Trusted func(netip.Addr) bool
 	// Refused is told why a connection was refused or closed.
-	Refused func(reason string)
+	OnRefused func(reason string)
 }
 
 // Table holds the connections of a listener. It is safe for concurrent use.
@@ -42,7 +42,7 @@ type Table struct {
 	count     int
 	addresses map[netip.Prefix]*address
 	ranks     map[int]map[*address]struct{} // addresses that may have to give way, by their connections
-	most      int                           // the highest rank
+	maxRank   int                           // the highest rank
 }
 
 // address is where connections come from.
@@ -67,15 +67,15 @@ type listener struct {
 
 // Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.admitted()
+	c, err := l.acceptAdmitted()
 	if err != nil {
 		return nil, err
 	}
-	return &scanned{Conn: c}, nil
+	return &scannedConn{Conn: c}, nil
 }
 
 // admitted accepts a connection. Those that are refused are closed at once.
-func (l *listener) admitted() (*conn, error) {
+func (l *listener) acceptAdmitted() (*conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -97,17 +97,17 @@ func (t *Table) Count() int {
 
 // admit takes a connection in, or returns nil.
 func (t *Table) admit(c net.Conn) *conn {
-	admitted, displaced, reason := t.enter(c)
+	admitted, displaced, reason := t.insert(c)
 	if displaced != nil {
 		_ = displaced.Conn.Close() // it has left the table
 	}
 	if reason != "" {
-		t.options.Refused(reason)
+		t.options.OnRefused(reason)
 	}
 	return admitted
 }
 
-func (t *Table) enter(c net.Conn) (admitted, displaced *conn, reason string) {
+func (t *Table) insert(c net.Conn) (admitted, displaced *conn, reason string) {
 	prefix, trusted := t.origin(c.RemoteAddr())
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,15 +115,15 @@ func (t *Table) enter(c net.Conn) (admitted, displaced *conn, reason string) {
 	if a == nil {
 		a = &address{prefix: prefix, trusted: trusted}
 	}
-	if !a.trusted && len(a.open) >= t.options.PerAddress {
-		return nil, nil, TooManyOfOne
+	if !a.trusted && len(a.open) >= t.options.MaxPerAddress {
+		return nil, nil, ReasonAddressFull
 	}
-	if t.count >= t.options.All {
-		if displaced = t.givesWay(a); displaced == nil {
-			return nil, nil, TooMany
+	if t.count >= t.options.MaxConnections {
+		if displaced = t.evictionCandidate(a); displaced == nil {
+			return nil, nil, ReasonFull
 		}
 		t.remove(displaced)
-		reason = Displaced
+		reason = ReasonDisplaced
 	}
 	admitted = &conn{Conn: c, table: t, from: a, open: true}
 	t.add(admitted)
@@ -147,22 +147,22 @@ func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 
 // givesWay finds the connection that makes room for one from an address; nil
 // where none has more connections than that would have then.
-func (t *Table) givesWay(to *address) *conn {
+func (t *Table) evictionCandidate(to *address) *conn {
 	has := len(to.open) + 1
 	if to.trusted {
 		has = 1 // they are those of many
 	}
-	if t.most <= has {
+	if t.maxRank <= has {
 		return nil
 	}
-	for from := range t.ranks[t.most] {
-		return from.newest()
+	for from := range t.ranks[t.maxRank] {
+		return from.firstToEvict()
 	}
 	return nil
 }
 
 // newest is the connection that an address loses first.
-func (a *address) newest() *conn {
+func (a *address) firstToEvict() *conn {
 	for i := len(a.open) - 1; i >= 0; i-- {
 		if !a.open[i].authenticated.Load() {
 			return a.open[i]
@@ -175,7 +175,7 @@ func (t *Table) add(c *conn) {
 	t.count++
 	a := c.from
 	t.addresses[a.prefix] = a
-	t.rank(a, func() { a.open = append(a.open, c) })
+	t.updateRank(a, func() { a.open = append(a.open, c) })
 }
 
 // remove takes a connection out of the table, if it is still in it.
@@ -184,10 +184,10 @@ func (t *Table) remove(c *conn) bool {
 		return false
 	}
 	c.open = false
-	c.disarm()
+	c.clearIdleTimer()
 	t.count--
 	a := c.from
-	t.rank(a, func() {
+	t.updateRank(a, func() {
 		for i, other := range a.open {
 			if other == c {
 				a.open = append(a.open[:i], a.open[i+1:]...)
@@ -202,7 +202,7 @@ func (t *Table) remove(c *conn) bool {
 }
 
 // rank keeps the ranks true while an address gets or loses a connection.
-func (t *Table) rank(a *address, change func()) {
+func (t *Table) updateRank(a *address, change func()) {
 	if a.trusted {
 		change()
 		return
@@ -219,9 +219,9 @@ func (t *Table) rank(a *address, change func()) {
 			t.ranks[n] = map[*address]struct{}{}
 		}
 		t.ranks[n][a] = struct{}{}
-		t.most = max(t.most, n)
+		t.maxRank = max(t.maxRank, n)
 	}
-	for t.most > 0 && t.ranks[t.most] == nil {
-		t.most--
+	for t.maxRank > 0 && t.ranks[t.maxRank] == nil {
+		t.maxRank--
 	}
 }

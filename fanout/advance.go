@@ -95,7 +95,7 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 // some did not; one more than before, where there was room to spare.
 func (p *pageBuild) adaptWidth(fitted int) {
 	crowded := slices.ContainsFunc(p.results, func(r *regionResult) bool { return r.outcome == outcomeDeferred || r.outcome == outcomeBusy })
-	spare := 2*p.memory.Holds() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
+	spare := 2*p.memory.Size() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
 	switch w := p.cursor; {
 	case p.top > 0:
 	case crowded:
@@ -138,7 +138,7 @@ func (p *pageBuild) fitToken(kept int) int {
 		}
 		*r.region = r.before
 		r.outcome, r.page = outcomeDeferred, Page{}
-		p.memory.Give(r.held)
+		p.memory.Shrink(r.held)
 		kept--
 	}
 	return kept

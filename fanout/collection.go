@@ -13,26 +13,26 @@ import (
 	"portico/upstream"
 )
 
-// Reader reads one page; *upstream.Client is one.
+// Reader reads one page. *upstream.Client implements it.
 type Reader interface {
 	Read(context.Context, upstream.Call) (upstream.Answer, error)
 }
 
-// Collection is a list as one region has it.
+// Collection is the part of a list that one region holds.
 type Collection struct {
 	Reader    Reader
 	Endpoint  *regions.Endpoint
 	Namespace string
 	Public    *url.URL
 	Path      arm.Path
-	Query     string      // of the first page
-	Header    http.Header // of each call; not changed
+	Query     string      // for the first page
+	Header    http.Header // sent with each call; not modified
 	Caller    string      // as in [upstream.Call]
 }
 
-// Each reads the collection to its end and hands over page after page; one is
-// held at a time. The error is an *arm.Error for what the provider did wrong, or
-// what visit returned. A provider that does not know the scope has none.
+// Each reads the collection to its end and calls visit with each page; it holds one
+// page at a time. The error is an *arm.Error if the provider misbehaved, else what
+// visit returned. If the provider does not know the scope, the collection is empty.
 func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 	r := regionCursor{name: c.Endpoint.Region, query: c.Query}
 	for r.state != exhausted {
@@ -48,33 +48,32 @@ func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 	return nil
 }
 
-// call is what one call for a page has of its own.
+// pageOptions are the parameters that differ between calls for a page.
 type pageOptions struct {
 	reserve func(ctx context.Context, n int64) error
 	retry   bool
 }
 
-// longestRequestID bounds the ids of providers' answers that clients are told.
+// maxRequestID bounds the provider request ids that are passed on to clients.
 const maxRequestID = 128
 
-// reply is a page that a region gave.
 type pageReply struct {
 	page      Page
 	requestID string // the provider's
 }
 
-// step asks a region for the page that it has come to, and returns the region as
-// it is behind that page.
+// fetchPage reads the current page of a region and returns the cursor of the page
+// after it.
 func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOptions) (regionCursor, pageReply, error) {
 	answer, err := c.Reader.Read(ctx, upstream.Call{
 		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller,
-		Reserve: as.reserve, Repeats: as.retry,
+		Reserve: as.reserve, IsRetry: as.retry,
 	})
 	if err != nil {
 		return r, pageReply{}, c.readError(err)
 	}
 	got := pageReply{requestID: answer.Header.Get(tracing.RequestHeader)}
-	if len(got.requestID) > maxRequestID { // those of all regions go into one header
+	if len(got.requestID) > maxRequestID { // one header carries the ids of all regions
 		got.requestID = ""
 	}
 	switch {
@@ -103,7 +102,7 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 	return r, got, nil
 }
 
-// unread tells why there is no answer. What reserve said passes.
+// readError classifies a failed read. Errors of reserve are returned unchanged.
 func (c Collection) readError(err error) error {
 	switch {
 	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):

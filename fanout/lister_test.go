@@ -212,13 +212,13 @@ func TestRetriedLast(t *testing.T) {
 	if text, _ := newList(t, s, Options{}, "a", "b").mustNext(); text != `{"value":[1,2]}` {
 		t.Errorf("got %s", text)
 	}
-	if s.calls[0].Repeats || s.calls[1].Repeats || !s.calls[2].Repeats || s.calls[2].Endpoint.Region != "a" {
+	if s.calls[0].IsRetry || s.calls[1].IsRetry || !s.calls[2].IsRetry || s.calls[2].Endpoint.Region != "a" {
 		t.Errorf("got %+v", s.calls)
 	}
 	// Where the budget of retries is used up, what was known is told.
 	s.fails("a", query, &upstream.Fault{Err: errors.New("down")})
 	l := newList(t, readerFunc(func(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
-		if call.Repeats {
+		if call.IsRetry {
 			return upstream.Answer{}, &upstream.Fault{Err: upstream.ErrOverBudget}
 		}
 		return s.Read(ctx, call)

@@ -12,37 +12,36 @@ import (
 	"portico/limits"
 )
 
-// Merged is a page of a list over several regions. What it holds of the budget
-// is held until Release.
+// MergedPage is a page of a list over several regions. It holds memory of the budget
+// until Release.
 type MergedPage struct {
-	// NextLink leads to the next page; "" at the end.
+	// NextLink is the URI of the next page; "" on the last one.
 	NextLink string
-	// Completed tells that no region was given up so far; Unreachable names, on
-	// the last page, those that were.
+	// Complete reports whether no region was given up so far. Unreachable lists, on
+	// the last page, the regions that were.
 	Complete    bool
 	Unreachable []string
-	// RequestIDs are the providers' ids of the calls, in the order of the regions.
+	// RequestIDs are the providers' request ids, in the order of the regions.
 	RequestIDs []string
-	// Count is the number of elements. Strays are those of them that a second
-	// region returned as well: they are shown once.
+	// Count is the number of elements. Strays counts those that a second region
+	// returned as well; they are written once.
 	Count, Strays int
 
 	parts  [][]byte // of the message, in order: parts of the providers' pages mostly
 	size   int64
-	memory *limits.MemoryShare
+	memory *limits.Reservation
 }
 
-// Release gives back what the page holds. It must not be written afterwards.
+// Release frees the page's memory. The page must not be written afterwards.
 func (m *MergedPage) Release() {
 	m.parts = nil
 	m.memory.Close()
 }
 
-// Size is the length of the message in bytes.
+// Size returns the length of the message in bytes.
 func (m *MergedPage) Size() int64 { return m.size }
 
-// WriteTo writes the message. Elements leave as the bytes that they came in,
-// without being copied on the way.
+// WriteTo writes the message. Elements are not copied.
 func (m *MergedPage) WriteTo(w io.Writer) (int64, error) {
 	var written int64
 	for _, part := range m.parts {
@@ -55,8 +54,8 @@ func (m *MergedPage) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// merge makes the message of pages, which are in the order of their regions.
-// Each id is in it once, as it came first.
+// build assembles the message from pages in the order of their regions. The first
+// element with an id wins.
 func (m *MergedPage) build(pages []Page) {
 	m.add([]byte(`{"value":[`))
 	seen := newIDSet(pages)
@@ -86,7 +85,7 @@ func (m *MergedPage) add(part []byte) {
 	m.size += int64(len(part))
 }
 
-// elements adds those of a page that were not seen yet, in runs of neighbours.
+// addElements adds the elements of a page that are new, in runs of neighbours.
 func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	begin, end := -1, 0
 	flush := func() {
@@ -120,12 +119,12 @@ func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	m.Count += run
 }
 
-// ids knows the elements of pages by their folded ids.
+// idSet holds the case-folded ids of the elements of pages.
 type idSet struct {
 	pages  []Page
 	seed   maphash.Seed
 	first  map[uint64][2]int // page and element, by the hash of the id
-	folded []byte            // room to fold in
+	folded []byte            // scratch buffer
 }
 
 func newIDSet(pages []Page) *idSet {
@@ -136,8 +135,8 @@ func newIDSet(pages []Page) *idSet {
 	return &idSet{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
 }
 
-// met notes element j of page i, and reports whether its id was met before, and
-// whether that was in another page.
+// add records element j of page i. It reports whether the id is known already, and
+// whether from another page.
 func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	page, e := k.pages[i], k.pages[i].Elements[j]
 	if e.idEnd-e.id <= len(`""`) {
@@ -150,7 +149,7 @@ func (k *idSet) add(i, j int) (again, elsewhere bool) {
 		k.first[hash] = [2]int{i, j}
 		return false, false
 	}
-	// Two ids can have one hash; then both are shown.
+	// On a hash collision both elements are written.
 	other := k.pages[at[0]]
 	if !arm.EqualFold(other.ID(other.Elements[at[1]]), page.ID(e)) {
 		return false, false
@@ -158,8 +157,8 @@ func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	return true, at[0] != i
 }
 
-// foldID appends the folded id of an element: without a detour where it is
-// plain ASCII, as ids are.
+// foldID appends the case-folded id of an element. Plain ASCII, the usual case,
+// takes a fast path.
 func foldID(to []byte, page Page, e Element) []byte {
 	begin := len(to)
 	to = append(to, page.Text[e.id+1:e.idEnd-1]...)
@@ -169,8 +168,8 @@ func foldID(to []byte, page Page, e Element) []byte {
 	return to
 }
 
-// lower makes ASCII letters small, eight at a time. It returns false where
-// there is anything but ASCII.
+// lowerASCII lowers ASCII letters in place, eight at a time. It returns false if the
+// text has other bytes.
 func lowerASCII(text []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(text) >= 8 {
@@ -178,7 +177,7 @@ func lowerASCII(text []byte) bool {
 		if v&tops != 0 {
 			return false
 		}
-		// A top bit is set in the one sum from A on, in the other beyond Z.
+		// The first sum sets the top bit of bytes from A on, the second of bytes beyond Z.
 		capitals := ((v + (0x80-'A')*ones) ^ (v + (0x7f-'Z')*ones)) & tops
 		binary.LittleEndian.PutUint64(text, v|capitals>>2)
 		text = text[8:]
@@ -194,7 +193,7 @@ func lowerASCII(text []byte) bool {
 	return true
 }
 
-// agreed returns the members of the envelope that every page has, once and with
+// commonMembers returns the envelope members that every page has exactly once with
 // the same value.
 func commonMembers(pages []Page) []Member {
 	if len(pages) == 0 {
@@ -220,7 +219,7 @@ func commonMembers(pages []Page) []Member {
 	return all
 }
 
-// quoted is text as JSON.
+// quoted returns text as a JSON string.
 func quoted(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)

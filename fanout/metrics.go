@@ -10,8 +10,8 @@ import (
 	"portico/meter"
 )
 
-// metrics count merged pages. Regions are those of the map, outcomes of a fixed
-// list.
+// metrics count merged pages. Regions come from the region map and outcomes from a
+// fixed list, so labels are bounded.
 type metrics struct {
 	regions *prometheus.CounterVec
 	pages   *prometheus.CounterVec

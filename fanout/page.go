@@ -8,17 +8,17 @@ import (
 	"portico/jsonscan"
 )
 
-// Page is a provider's page, held whole: the text as it came, and where in it
-// the members lie that the front door cares about.
+// Page is a buffered provider page: its text, and the positions of the members that
+// the front door uses.
 type Page struct {
 	Text           []byte
 	Elements       []Element
-	NextLink       []byte   // a part of Text, nil when absent
-	NextLinkOffset int      // where in Text it begins
-	OtherMembers   []Member // beside value and nextLink
+	NextLink       []byte   // a slice of Text; nil if absent
+	NextLinkOffset int      // in Text
+	OtherMembers   []Member // all but value and nextLink
 }
 
-// Element is an element of value, by where it lies in the page's text.
+// Element is an element of value, by its offsets in the page's text.
 type Element struct{ begin, end, id, idEnd int }
 
 // Member is a member of the page's envelope.
@@ -27,13 +27,13 @@ type Member struct {
 	Value []byte
 }
 
-// ID returns what the element's id says, "" where it has none.
+// ID returns the element's id, "" if it has none.
 func (p Page) ID(e Element) string {
 	id, _ := jsonscan.Text(p.Text[e.id:e.idEnd])
 	return id
 }
 
-// Bounds of one page: what is kept of it beside its text stays small.
+// Bounds of what is kept of one page besides its text.
 const (
 	maxElements     = 100_000
 	typicalElement  = 1 << 10 // bytes
@@ -45,13 +45,12 @@ var (
 	errTooMany = errors.New("it has more than 100000 elements")
 )
 
-// ErrAmbiguous tells that two readers of a page could see different elements or
-// links in it.
+// ErrAmbiguous is returned if two JSON parsers could see different elements or links
+// in a page.
 var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or in another casing")
 
-// ParsePage checks that text is a well-formed page and finds its elements, in
-// one pass. A page of which two readers could see different elements or links
-// is refused.
+// ParsePage checks that text is a well-formed, unambiguous page and finds its
+// elements, in one pass.
 func ParsePage(text []byte) (Page, error) {
 	page := Page{Text: text, Elements: make([]Element, 0, len(text)/typicalElement)}
 	var value []byte
@@ -82,8 +81,8 @@ func ParsePage(text []byte) (Page, error) {
 	return page, err
 }
 
-// ParseLink checks that text is a well-formed JSON object and finds the link in
-// it, whatever else it holds. Its elements are not looked for.
+// ParseLink checks that text is a well-formed JSON object and finds only its
+// nextLink.
 func ParseLink(text []byte) (Page, error) {
 	page := Page{Text: text}
 	err := jsonscan.Object(text, page.addLink)
@@ -100,7 +99,7 @@ func (p *Page) addMember(m jsonscan.Member) error {
 	return p.addLink(m)
 }
 
-// link notes the link, and passes over every other member.
+// addLink records the link and ignores every other member.
 func (p *Page) addLink(m jsonscan.Member) error {
 	switch key := string(m.Key); {
 	case key == "nextLink" && p.NextLink == nil:
@@ -111,8 +110,8 @@ func (p *Page) addLink(m jsonscan.Member) error {
 	return nil
 }
 
-// WithNextLink returns the page's text with link, a JSON value, in place of its
-// nextLink; nothing else changes. A page without one stays as it is.
+// WithNextLink returns the page's text with its nextLink replaced by link, a JSON
+// value. A page without a nextLink is returned unchanged.
 func (p Page) WithNextLink(link []byte) []byte {
 	if p.NextLink == nil || bytes.Equal(p.NextLink, link) {
 		return p.Text

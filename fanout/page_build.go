@@ -26,7 +26,7 @@ type pageBuild struct {
 	query   ownQuery
 	cursor  *cursor
 	top     int // 0: whatever the providers give
-	memory  *limits.MemoryShare
+	memory  *limits.Reservation
 
 	firstDeadline time.Time       // when first attempts must have ended
 	results       []*regionResult // of the regions that were asked, in their order
@@ -103,7 +103,7 @@ func (p *pageBuild) fetchAll(ctx context.Context) {
 
 // atOnce asks regions at the same time, and returns when all have answered.
 func (p *pageBuild) fetchConcurrently(ctx context.Context, results []*regionResult, repeats bool) {
-	limits.Each(maxConcurrentRegions, len(results), func(i int) { p.fetch(ctx, results[i], fetchOptions{retry: repeats}) })
+	limits.ForEach(maxConcurrentRegions, len(results), func(i int) { p.fetch(ctx, results[i], fetchOptions{retry: repeats}) })
 }
 
 // inOrder asks one region after the other for what the page still lacks, until
@@ -158,7 +158,7 @@ func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	waiting, cancel := context.WithTimeout(ctx, p.lister.timeShare(memoryWaitShare))
 	defer cancel()
 	room := p.lister.options.PageSize + 1
-	if err := p.memory.Take(waiting, room); err != nil {
+	if err := p.memory.Grow(waiting, room); err != nil {
 		first.fail(err, p.request.Namespace)
 		first.outcome = outcomeBusy
 		return
@@ -239,7 +239,7 @@ func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions)
 // was known before.
 func (r *regionResult) fail(err error, namespace string) {
 	var fault *arm.Error
-	r.callerShareFull = errors.Is(err, limits.ErrShare)
+	r.callerShareFull = errors.Is(err, limits.ErrCallerShare)
 	switch {
 	case errors.Is(err, limits.ErrNoRoom):
 		r.outcome, r.fault = outcomeDeferred, nil
@@ -291,7 +291,7 @@ func (r *pageMemory) reserve(ctx context.Context, n int64) error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, r.build.lister.timeShare(memoryWaitShare))
 	defer cancel()
-	if err := r.build.memory.Take(waiting, n); err != nil {
+	if err := r.build.memory.Grow(waiting, n); err != nil {
 		return err
 	}
 	r.taken += n
@@ -304,7 +304,7 @@ func (r *pageMemory) reserveElements(ctx context.Context, n int) error {
 	if !r.exclusive {
 		return r.reserve(ctx, bytes)
 	}
-	r.build.memory.Force(bytes)
+	r.build.memory.ForceGrow(bytes)
 	r.taken += bytes
 	return nil
 }
@@ -314,7 +314,7 @@ func (r *pageMemory) releaseAll() {
 	if r.exclusive {
 		r.prepaid += r.taken
 	} else {
-		r.build.memory.Give(r.taken)
+		r.build.memory.Shrink(r.taken)
 	}
 	r.taken = 0
 }
@@ -325,5 +325,5 @@ func (r *pageMemory) finish(to *regionResult) {
 		r.releaseAll()
 	}
 	to.held = r.taken
-	r.build.memory.Give(r.prepaid)
+	r.build.memory.Shrink(r.prepaid)
 }

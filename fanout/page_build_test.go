@@ -254,8 +254,8 @@ func TestNoMemoryAtAll(t *testing.T) {
 	e := &randomProvider{size: 10}
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(1<<20, 1<<20, nil)
-	greedy := budget.Share("another", 1<<20)
-	if err := greedy.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
+	greedy := budget.Reservation("another", 1<<20)
+	if err := greedy.Grow(context.Background(), 1<<20+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
 	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
@@ -275,8 +275,8 @@ func TestShareOfListsUsedUp(t *testing.T) {
 	e := &randomProvider{size: 10}
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(4<<20, 1<<20, nil)
-	held := budget.Share("alice", 1<<20)
-	if err := held.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
+	held := budget.Reservation("alice", 1<<20)
+	if err := held.Grow(context.Background(), 1<<20+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
 	defer held.Close()

@@ -131,7 +131,7 @@ func New(o Options) *Gateway {
 // sharedMemory returns a memory of so many bytes, as a setting has it, of which each
 // caller may hold a share.
 func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
-	tally := &limits.Tally{}
+	tally := &limits.Stats{}
 	meter.ShowBudget(o.Metrics, setting, tally)
 	return limits.NewMemory(bytes, o.Config.Limits.ShareOf(bytes), tally)
 }

@@ -16,21 +16,21 @@ var (
 	ErrBusy = errors.New("others hold all that there is")
 	// ErrShare says, together with one of the others, that the caller's own share is
 	// used up.
-	ErrShare = errors.New("the caller's share is used up")
+	ErrCallerShare = errors.New("the caller's share is used up")
 
-	errShareNoRoom = fmt.Errorf("%w: %w", ErrShare, ErrNoRoom)
-	errShareBusy   = fmt.Errorf("%w: it was waited for in vain: %w", ErrShare, ErrBusy)
+	errShareNoRoom = fmt.Errorf("%w: %w", ErrCallerShare, ErrNoRoom)
+	errShareBusy   = fmt.Errorf("%w: it was waited for in vain: %w", ErrCallerShare, ErrBusy)
 )
 
 // budget is an amount of something that callers share.
 type budget struct {
-	tally *Tally // never nil
+	stats *Stats // never nil
 
-	mu       sync.Mutex
-	free     int64
-	most     int64               // of one caller
-	accounts map[string]*account // of callers that hold or wait
-	turns    list.List           // of *account, those that wait, the next one first
+	mu           sync.Mutex
+	free         int64
+	maxPerCaller int64               // of one caller
+	accounts     map[string]*account // of callers that hold or wait
+	ready        list.List           // of *account, those that wait, the next one first
 }
 
 // account is what a budget knows of one caller.
@@ -43,19 +43,19 @@ type account struct {
 
 // waiter is one wait of a caller. It ends when it is granted or dismissed.
 type waiter struct {
-	account *account
-	place   *list.Element // in account.waiting
-	share   *MemoryShare  // that it is for; nil for none
-	n       int64
-	granted bool
-	ended   chan struct{}
+	account     *account
+	place       *list.Element // in account.waiting
+	reservation *Reservation  // that it is for; nil for none
+	n           int64
+	granted     bool
+	ended       chan struct{}
 }
 
-func (b *budget) init(total, most int64, tally *Tally) {
+func (b *budget) init(total, most int64, tally *Stats) {
 	if tally == nil {
-		tally = &Tally{}
+		tally = &Stats{}
 	}
-	b.free, b.most, b.tally = total, most, tally
+	b.free, b.maxPerCaller, b.stats = total, most, tally
 	b.accounts = map[string]*account{}
 }
 
@@ -88,15 +88,15 @@ func (b *budget) add(caller string, n int64) {
 }
 
 // takeNow takes n for a caller that must not wait. The lock is held.
-func (b *budget) takeNow(caller string, n int64) error {
+func (b *budget) tryTake(caller string, n int64) error {
 	a := b.account(caller)
 	defer b.forget(a)
 	switch {
-	case a.held+n > b.most:
-		b.tally.share.Add(1)
+	case a.held+n > b.maxPerCaller:
+		b.stats.refusedShare.Add(1)
 		return errShareNoRoom
 	case n > b.free:
-		b.tally.full.Add(1)
+		b.stats.refusedAll.Add(1)
 		return ErrNoRoom
 	}
 	a.held += n
@@ -106,12 +106,12 @@ func (b *budget) takeNow(caller string, n int64) error {
 
 // queue puts a wait behind the others of its caller, and serves it if it is its turn
 // already. The lock is held.
-func (b *budget) queue(caller string, n int64, share *MemoryShare) *waiter {
+func (b *budget) queue(caller string, n int64, share *Reservation) *waiter {
 	a := b.account(caller)
-	w := &waiter{account: a, share: share, n: n, ended: make(chan struct{})}
+	w := &waiter{account: a, reservation: share, n: n, ended: make(chan struct{})}
 	w.place = a.waiting.PushBack(w)
 	if a.turn == nil {
-		a.turn = b.turns.PushBack(a)
+		a.turn = b.ready.PushBack(a)
 	}
 	b.grant()
 	return w
@@ -122,12 +122,12 @@ func (b *budget) wait(ctx context.Context, w *waiter) error {
 	select {
 	case <-w.ended:
 	default:
-		b.tally.waiting.Add(1)
-		defer b.tally.waiting.Add(-1)
+		b.stats.waiting.Add(1)
+		defer b.stats.waiting.Add(-1)
 		select {
 		case <-w.ended:
 		case <-ctx.Done():
-			return b.leave(ctx, w)
+			return b.cancelWait(ctx, w)
 		}
 	}
 	if !w.granted {
@@ -137,7 +137,7 @@ func (b *budget) wait(ctx context.Context, w *waiter) error {
 }
 
 // leave ends a wait for which there is no more time, unless it has just ended.
-func (b *budget) leave(ctx context.Context, w *waiter) error {
+func (b *budget) cancelWait(ctx context.Context, w *waiter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
@@ -148,9 +148,9 @@ func (b *budget) leave(ctx context.Context, w *waiter) error {
 		return ErrNoRoom
 	default:
 	}
-	err, counter := ErrBusy, &b.tally.full
-	if w.account.held+w.n > b.most {
-		err, counter = errShareBusy, &b.tally.share
+	err, counter := ErrBusy, &b.stats.refusedAll
+	if w.account.held+w.n > b.maxPerCaller {
+		err, counter = errShareBusy, &b.stats.refusedShare
 	}
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // else nobody wants it any more
 		counter.Add(1)
@@ -166,7 +166,7 @@ func (b *budget) remove(w *waiter) {
 	a := w.account
 	a.waiting.Remove(w.place)
 	if a.waiting.Len() == 0 {
-		b.turns.Remove(a.turn)
+		b.ready.Remove(a.turn)
 		a.turn = nil
 	}
 }
@@ -175,19 +175,19 @@ func (b *budget) remove(w *waiter) {
 // room. Nobody overtakes one who waits for room, lest much be never granted; callers
 // that wait for their own share stand in nobody's way. The lock is held.
 func (b *budget) grant() {
-	for place := b.turns.Front(); place != nil; {
+	for place := b.ready.Front(); place != nil; {
 		a, _ := place.Value.(*account)
 		w, _ := a.waiting.Front().Value.(*waiter)
 		switch {
-		case a.held+w.n > b.most:
+		case a.held+w.n > b.maxPerCaller:
 			place = place.Next()
 			continue
 		case w.n > b.free:
 			return
 		}
-		b.turns.MoveToBack(a.turn)
+		b.ready.MoveToBack(a.turn)
 		b.serve(w)
-		place = b.turns.Front()
+		place = b.ready.Front()
 	}
 }
 
@@ -198,18 +198,18 @@ func (b *budget) serve(w *waiter) {
 	b.free -= w.n
 	w.granted = true
 	close(w.ended)
-	if w.share != nil {
-		w.share.held += w.n
-		b.dismiss(w.account, w.share)
+	if w.reservation != nil {
+		w.reservation.held += w.n
+		b.endWaits(w.account, w.reservation)
 	}
 }
 
 // dismiss sends away whatever else waits for a share that holds something now. The
 // lock is held.
-func (b *budget) dismiss(a *account, s *MemoryShare) {
+func (b *budget) endWaits(a *account, s *Reservation) {
 	for place := a.waiting.Front(); place != nil; {
 		next := place.Next()
-		if w, _ := place.Value.(*waiter); w.share == s {
+		if w, _ := place.Value.(*waiter); w.reservation == s {
 			b.remove(w)
 			close(w.ended)
 		}

@@ -11,7 +11,7 @@ type Concurrency struct{ budget budget }
 
 // NewConcurrency returns a limit of n holders, of which one caller has at most so
 // many; numbers below 1 count as 1. tally may be nil.
-func NewConcurrency(n, perCaller int, tally *Tally) *Concurrency {
+func NewConcurrency(n, perCaller int, tally *Stats) *Concurrency {
 	n = max(1, n)
 	c := &Concurrency{}
 	c.budget.init(int64(n), int64(max(1, min(perCaller, n))), tally)
@@ -36,7 +36,7 @@ func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 
 // Try takes a slot if there is one for the caller, and nobody waits for it. If so the
 // caller owes a Release.
-func (c *Concurrency) Try(caller string) bool {
+func (c *Concurrency) TryAcquire(caller string) bool {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
 	w := c.budget.queue(caller, 1, nil)

@@ -14,7 +14,7 @@ type Memory struct{ budget budget }
 
 // NewMemory returns a memory of so many bytes, of which one caller has at most so
 // many. tally may be nil.
-func NewMemory(bytes, perCaller int64, tally *Tally) *Memory {
+func NewMemory(bytes, perCaller int64, tally *Stats) *Memory {
 	m := &Memory{}
 	m.budget.init(bytes+MemorySlack, perCaller+MemorySlack, tally)
 	return m
@@ -22,15 +22,15 @@ func NewMemory(bytes, perCaller int64, tally *Tally) *Memory {
 
 // MemoryShare is what one holder has of a memory, on its caller's account. It must be
 // closed.
-type MemoryShare struct {
+type Reservation struct {
 	memory      *Memory
 	caller      string
 	limit, held int64 // guarded by memory.budget.mu
 }
 
 // Share returns an empty share of a caller's that never holds more than limit.
-func (m *Memory) Share(caller string, limit int64) *MemoryShare {
-	return &MemoryShare{memory: m, caller: caller, limit: limit + MemorySlack}
+func (m *Memory) Reservation(caller string, limit int64) *Reservation {
+	return &Reservation{memory: m, caller: caller, limit: limit + MemorySlack}
 }
 
 // Free is how much nobody holds.
@@ -43,7 +43,7 @@ func (m *Memory) Free() int64 {
 // Take adds n bytes to what is held. It waits, as long as ctx lasts, only where
 // nothing is held. The error is [ErrNoRoom] or [ErrBusy], and [ErrShare] as well
 // where it is the caller's own share that is used up.
-func (s *MemoryShare) Take(ctx context.Context, n int64) error {
+func (s *Reservation) Grow(ctx context.Context, n int64) error {
 	b := &s.memory.budget
 	b.mu.Lock()
 	if s.held+n > s.limit {
@@ -54,7 +54,7 @@ func (s *MemoryShare) Take(ctx context.Context, n int64) error {
 	// what they give back the queue moves on.
 	if s.held > 0 {
 		defer b.mu.Unlock()
-		err := b.takeNow(s.caller, n)
+		err := b.tryTake(s.caller, n)
 		if err == nil {
 			s.held += n
 		}
@@ -67,7 +67,7 @@ func (s *MemoryShare) Take(ctx context.Context, n int64) error {
 
 // Force adds n bytes to what is held, whether there is room or not: for the
 // little that cannot be foreseen.
-func (s *MemoryShare) Force(n int64) {
+func (s *Reservation) ForceGrow(n int64) {
 	s.memory.budget.mu.Lock()
 	defer s.memory.budget.mu.Unlock()
 	s.held += n
@@ -75,26 +75,26 @@ func (s *MemoryShare) Force(n int64) {
 }
 
 // Give returns n bytes of what is held.
-func (s *MemoryShare) Give(n int64) {
+func (s *Reservation) Shrink(n int64) {
 	s.memory.budget.mu.Lock()
 	defer s.memory.budget.mu.Unlock()
-	s.give(n)
+	s.shrink(n)
 }
 
 // Close returns all that is held.
-func (s *MemoryShare) Close() {
+func (s *Reservation) Close() {
 	s.memory.budget.mu.Lock()
 	defer s.memory.budget.mu.Unlock()
-	s.give(s.held)
+	s.shrink(s.held)
 }
 
-func (s *MemoryShare) give(n int64) {
+func (s *Reservation) shrink(n int64) {
 	s.held -= n
 	s.memory.budget.add(s.caller, -n)
 }
 
 // Holds is how much is held.
-func (s *MemoryShare) Holds() int64 {
+func (s *Reservation) Size() int64 {
 	s.memory.budget.mu.Lock()
 	defer s.memory.budget.mu.Unlock()
 	return s.held

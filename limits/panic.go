@@ -14,7 +14,7 @@ type Panic struct {
 // Contain does work and returns what it panicked with, nil where it did not. A
 // goroutine needs it that a piece of work has of its own: one that panics by
 // itself ends the process, past whoever keeps its caller from doing so.
-func Contain(work func()) (p *Panic) {
+func CatchPanic(work func()) (p *Panic) {
 	defer func() {
 		if value := recover(); value != nil {
 			p = &Panic{value, debug.Stack()}

@@ -8,9 +8,9 @@ import (
 // The retry budget: of the requests of a sliding window, retries may be a
 // share, and a few however little is asked.
 const (
-	window     = 10 // slots, a second each
-	retryShare = 5  // one retry per so many requests
-	retryFloor = 10 // retries in a window that are allowed in any case
+	retryWindow = 10 // slots, a second each
+	retryShare  = 5  // one retry per so many requests
+	retryFloor  = 10 // retries in a window that are allowed in any case
 )
 
 // RetryBudget bounds the retries towards one endpoint to a fifth of its
@@ -19,7 +19,7 @@ const (
 // value is ready for use, by any number of goroutines.
 type RetryBudget struct {
 	mu    sync.Mutex
-	slots [window]slot
+	slots [retryWindow]slot
 }
 
 // slot counts what happened in one second.
@@ -42,7 +42,7 @@ func (b *RetryBudget) Retry(now time.Time) bool {
 	current := b.at(now)
 	requests, retries := 0, 0
 	for _, s := range b.slots {
-		if age := current.second - s.second; age >= 0 && age < window {
+		if age := current.second - s.second; age >= 0 && age < retryWindow {
 			requests += s.requests
 			retries += s.retries
 		}
@@ -57,7 +57,7 @@ func (b *RetryBudget) Retry(now time.Time) bool {
 // at returns the slot of now, emptied of what an earlier second left in it.
 func (b *RetryBudget) at(now time.Time) *slot {
 	second := now.Unix()
-	s := &b.slots[((second%window)+window)%window]
+	s := &b.slots[((second%retryWindow)+retryWindow)%retryWindow]
 	if s.second != second {
 		*s = slot{second: second}
 	}

@@ -21,12 +21,12 @@ type budgets struct {
 
 type budget struct {
 	name  string
-	tally *limits.Tally
+	tally *limits.Stats
 }
 
 // ShowBudget shows what a tally counts under a name, which is that of the setting
 // that bounds the budget.
-func ShowBudget(registry prometheus.Registerer, name string, tally *limits.Tally) {
+func ShowBudget(registry prometheus.Registerer, name string, tally *limits.Stats) {
 	b := &budgets{
 		waiting: prometheus.NewDesc("portico_budget_waiting",
 			"Requests and calls that wait for their part of a budget that callers share, by the setting that bounds the budget.", []string{"budget"}, nil),

@@ -17,13 +17,13 @@ import (
 )
 
 // mostAddresses bounds the addresses that one attempt goes through.
-const mostAddresses = 3
+const maxAddresses = 3
 
 // errSwitched: no call asks for another protocol. errNoStatus: net/http reads
 // statuses below 100, and panics where one is passed on.
 var (
-	errSwitched = errors.New("the provider switched to another protocol")
-	errNoStatus = errors.New("the provider answered with what is no status")
+	errProtocolSwitch = errors.New("the provider switched to another protocol")
+	errInvalidStatus  = errors.New("the provider answered with what is no status")
 )
 
 // attempt sends a call to the address that is fittest. As long as no connection
@@ -42,7 +42,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 		choice, _, err = t.addresses.Choose(c.now(), rand.Uint64(), 0) //nolint:gosec // as above
 	}
 	if err != nil {
-		return nil, false, c.refuse(err)
+		return nil, false, c.countRefusal(err)
 	}
 	for n := 1; ; n++ {
 		r := c.send(ctx, t, choice, call)
@@ -51,7 +51,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 		if r.err == nil {
 			return r.response, sent, nil
 		}
-		if r.connected || n == mostAddresses || ctx.Err() != nil {
+		if r.connected || n == maxAddresses || ctx.Err() != nil {
 			return nil, sent, r.err
 		}
 		if choice, ok, err = t.addresses.Choose(c.now(), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
@@ -61,7 +61,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 }
 
 // sending is what came of a call at one address.
-type sending struct {
+type attemptResult struct {
 	response  *http.Response
 	sent      bool // a byte of the request may have left
 	connected bool // or there is no telling
@@ -69,61 +69,61 @@ type sending struct {
 }
 
 // send sends a call to a chosen address, and tells its health what came of it.
-func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call Call) sending {
+func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call Call) attemptResult {
 	began := c.now()
-	r := c.exchange(ctx, t.pools[choice.Index], choice, call)
+	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call)
 	now := c.now()
 	switch {
 	case r.err == nil:
 		choice.Answered(now, now-began, r.response.StatusCode)
-		r.response.Body = &releasing{r.response.Body, choice.Release}
+		r.response.Body = &releaseOnClose{r.response.Body, choice.Release}
 		if status := r.response.StatusCode; status < http.StatusOK { // interim ones never come here
 			_ = r.response.Body.Close()
-			if r.response, r.err = nil, errSwitched; status != http.StatusSwitchingProtocols {
-				r.err = errNoStatus
+			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
+				r.err = errInvalidStatus
 			}
 		}
 		return r
 	case !r.connected:
-		choice.Unreachable(now, unreachableText(r.err))
-	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errBrokenOff):
+		choice.Unreachable(now, connectFailureReason(r.err))
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errCutOff):
 		// The caller's affair: it says nothing of the address.
 	case r.sent:
-		choice.Broke(now)
+		choice.Failed(now)
 	}
 	choice.Release()
 	return r
 }
 
 // exchange is send without the telling, but of new connections.
-func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, call Call) sending {
+func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
 	var got atomic.Bool
 	made := func(info httptrace.GotConnInfo) {
 		got.Store(true)
-		count(info)
+		countConnection(info)
 		if !info.Reused {
 			choice.Connected(c.now())
 		}
 	}
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.send(p.lines.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
-		return sending{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
+		response, err := p.send(p.transports.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
+		return attemptResult{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
 	}
 	if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-		return sending{nil, false, true, err}
+		return attemptResult{nil, false, true, err}
 	}
-	s := &send{started: call.Since, within: call.SendWithin, ends: call.EndWithin}
+	s := &writeGuard{started: call.Since, firstByteWithin: call.SendWithin, lastByteWithin: call.EndWithin}
 	ctx = s.trace(ctx, made)
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err := p.send(p.lines.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
+		response, err := p.send(p.transports.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
 		if err == nil {
-			return sending{response, s.sent(), true, nil}
+			return attemptResult{response, s.sent(), true, nil}
 		}
-		if !s.again() {
-			err = s.because(err)
-			return sending{nil, s.sent(), s.sent() || errors.Is(err, errTooLate) || connected(ctx, got.Load(), err), err}
+		if !s.retryStale() {
+			err = s.withDeadlineError(err)
+			return attemptResult{nil, s.sent(), s.sent() || errors.Is(err, errTooLate) || connected(ctx, got.Load(), err), err}
 		}
 	}
 }
@@ -141,7 +141,7 @@ func connected(ctx context.Context, got bool, err error) bool {
 
 // unreachableText is why no connection could be made, without what differs
 // from one time to the next.
-func unreachableText(err error) string {
+func connectFailureReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {

@@ -12,7 +12,7 @@ type Auditor func(call Call, began time.Time, status int, err error)
 // Audit has a be told of all calls with a Job from now on.
 func (c *Client) Audit(a Auditor) { c.audit.Store(&a) }
 
-func (c *Client) tell(call Call, began time.Time, response *http.Response, err error) {
+func (c *Client) auditCall(call Call, began time.Time, response *http.Response, err error) {
 	auditor := c.audit.Load()
 	if auditor == nil {
 		return

@@ -44,12 +44,12 @@ func TestRetriesAreBudgeted(t *testing.T) {
 		t.Errorf("%v counted, %d sent", sent, retries)
 	}
 	// What its caller calls a repetition takes from the same budget.
-	if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/", Repeats: true}); !errors.Is(err, ErrOverBudget) {
+	if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/", IsRetry: true}); !errors.Is(err, ErrOverBudget) {
 		t.Errorf("got %v", err)
 	}
 	// Another endpoint has a budget of its own.
 	other := newPeer(t, statuses("", 503, 200))
-	if answer, err := client.Read(context.Background(), Call{Endpoint: other.endpoint(), Path: "/", Repeats: true}); err != nil || answer.Status != 200 {
+	if answer, err := client.Read(context.Background(), Call{Endpoint: other.endpoint(), Path: "/", IsRetry: true}); err != nil || answer.Status != 200 {
 		t.Errorf("got %+v, %v", answer, err)
 	}
 }

@@ -55,25 +55,25 @@ const (
 // that a slow region cannot take those of another. It is safe for concurrent
 // use.
 type Client struct {
-	options Options
-	metrics *metrics
-	log     *zap.Logger
-	epoch   time.Time // the health of addresses counts from here
-	board   *health.Board
-	probing atomic.Pointer[Probing]
-	tls     atomic.Pointer[tls.Config]
-	rewatch chan struct{} // there is another map, or another way of probing
-	audit   atomic.Pointer[Auditor]
-	reading limits.Tally // of what waits for Options.Readers
-	calling limits.Tally // and for Options.Calls
+	options    Options
+	metrics    *metrics
+	log        *zap.Logger
+	epoch      time.Time // the health of addresses counts from here
+	registry   *health.Registry
+	probing    atomic.Pointer[Probing]
+	tls        atomic.Pointer[tls.Config]
+	probersDue chan struct{} // there is another map, or another way of probing
+	audit      atomic.Pointer[Auditor]
+	reading    limits.Stats // of what waits for Options.Readers
+	calling    limits.Stats // and for Options.Calls
 
 	targets sync.Map // of *regions.Endpoint: *target
 
-	mu      sync.Mutex
-	watched []*target // of the map
-	byName  map[string]*target
-	pools   map[*health.Address]*pool
-	probers map[*health.Address]*prober
+	mu         sync.Mutex
+	mapTargets []*target // of the map
+	byName     map[string]*target
+	pools      map[*health.Address]*pool
+	probers    map[*health.Address]*prober
 }
 
 // New returns a client. [Client.Close] ends its idle connections.
@@ -91,7 +91,7 @@ func New(o Options) *Client {
 		o.CallsPerCaller = o.Calls
 	}
 	c := &Client{
-		options: o, log: o.Log, epoch: time.Now(), rewatch: make(chan struct{}, 1),
+		options: o, log: o.Log, epoch: time.Now(), probersDue: make(chan struct{}, 1),
 		byName: map[string]*target{}, pools: map[*health.Address]*pool{}, probers: map[*health.Address]*prober{},
 	}
 	if c.log == nil {
@@ -99,7 +99,7 @@ func New(o Options) *Client {
 	}
 	c.probing.Store(&o.Health.Probing)
 	c.tls.Store(o.TLS)
-	c.board = health.New(o.Health.Settings, c.changed)
+	c.registry = health.New(o.Health.Settings, c.logHealthChange)
 	c.metrics = newMetrics(o.Metrics, c)
 	return c
 }
@@ -109,14 +109,14 @@ func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.pools {
-		p.lines.Load().rest()
+		p.transports.Load().closeIdle()
 	}
 }
 
 // now is the time as the health of addresses is told it.
 func (c *Client) now() time.Duration { return time.Since(c.epoch) }
 
-func (c *Client) transport(forWrites bool, of *series) *http.Transport {
+func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 	dial := countedDial(&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, of)
 	t := &http.Transport{
 		Proxy:                  nil, // a front door does not go by its environment
@@ -124,7 +124,7 @@ func (c *Client) transport(forWrites bool, of *series) *http.Transport {
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    maxIdle,
-		MaxConnsPerHost:        mostConnections(c.options),
+		MaxConnsPerHost:        maxConnections(c.options),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
 		DisableCompression:     true, // bodies pass as they are
@@ -147,7 +147,7 @@ func (c *Client) transport(forWrites bool, of *series) *http.Transport {
 // mostConnections bounds the connections of one kind to one address. Calls are
 // bounded before they ask for one, and wait there in an order that is fair; this is
 // for connections that outlive their calls.
-func mostConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
+func maxConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
 
 // Call is one request to an endpoint.
 type Call struct {
@@ -171,7 +171,7 @@ type Call struct {
 	Reserve func(ctx context.Context, n int64) error
 	// Repeats, of a Read: the call repeats one that failed, and takes from the
 	// endpoint's budget of retries.
-	Repeats bool
+	IsRetry bool
 	// Job names the durable work that makes the call on its own account; what
 	// [Client.Audit] was given is told of such calls.
 	Job string
@@ -185,9 +185,9 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	began := time.Now()
-	response, sent, release, err := c.inTurn(ctx, t, call)
+	response, sent, release, err := c.attemptInSlot(ctx, t, call)
 	if call.Job != "" {
-		c.tell(call, began, response, err)
+		c.auditCall(call, began, response, err)
 	}
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
@@ -201,7 +201,7 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 }
 
 // inTurn makes an attempt once there is a slot for it, which release gives back.
-func (c *Client) inTurn(ctx context.Context, t *target, call Call) (response *http.Response, sent bool, release func(), err error) {
+func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) (response *http.Response, sent bool, release func(), err error) {
 	slots := t.slots(call.Method)
 	if err := acquire(ctx, slots, call.Caller); err != nil {
 		return nil, false, nil, err

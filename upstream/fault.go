@@ -27,7 +27,7 @@ func (f *Fault) Unwrap() error { return f.Err }
 // Timeout reports whether the time ran out.
 func (f *Fault) Timeout() bool {
 	var timeout net.Error
-	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errBrokenOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
+	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errCutOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
 }
 
 // TooLate reports that a write stayed unsent because the time in which it could
@@ -45,7 +45,7 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 		return queueFault(f, namespace)
 	case errors.As(f.Err, &down):
 		fault := arm.Unreachable(namespace, f.Region).WithStatus(http.StatusServiceUnavailable).Because(f)
-		fault.RetryAfter = down.After
+		fault.RetryAfter = down.RetryAfter
 		return fault
 	case errors.As(f.Err, &dns):
 		return arm.NewError(arm.InvalidGatewayHost, namespace).About(f.Region).Because(f)

@@ -80,7 +80,7 @@ func (m *metrics) retried(region string, sent bool) {
 
 // series are the metrics of one address. Those that count errors are there from
 // the start: the first error is to show as one, not as the beginning of a series.
-type series struct {
+type addressMetrics struct {
 	address        string
 	requests       *prometheus.CounterVec
 	errors         map[string]prometheus.Counter // by kind
@@ -88,29 +88,29 @@ type series struct {
 	inFlight, open prometheus.Gauge
 	opened, reused prometheus.Counter
 
-	mu     sync.Mutex // guards expiry: what has gone from the page does not come back
-	expiry *prometheus.GaugeVec
-	gone   atomic.Bool // the address has left the map
+	mu      sync.Mutex // guards expiry: what has gone from the page does not come back
+	expiry  *prometheus.GaugeVec
+	removed atomic.Bool // the address has left the map
 }
 
 // failed counts a request, or an answer's body, that came to nothing.
-func (s *series) failed(err error) { s.errors[KindOf(err)].Inc() }
+func (s *addressMetrics) failed(err error) { s.errors[ErrorKind(err)].Inc() }
 
 // answered counts an answer.
-func (s *series) answered(method string, status int) {
-	if !s.gone.Load() {
+func (s *addressMetrics) answered(method string, status int) {
+	if !s.removed.Load() {
 		s.requests.WithLabelValues(method, meter.Code(status)).Inc()
 	}
 }
 
 // showed notes when the certificate ends that the address shows.
-func (s *series) showed(state tls.ConnectionState) {
+func (s *addressMetrics) recordCertificate(state tls.ConnectionState) {
 	if len(state.PeerCertificates) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.gone.Load() {
+	if !s.removed.Load() {
 		s.expiry.With(prometheus.Labels{}).Set(float64(state.PeerCertificates[0].NotAfter.Unix()))
 	}
 }
@@ -128,14 +128,14 @@ func addressOf(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-func (m *metrics) of(region, address string) *series {
+func (m *metrics) forAddress(region, address string) *addressMetrics {
 	labels := prometheus.Labels{"region": region, "endpoint": address}
 	connections, failures := m.connections.MustCurryWith(labels), map[string]prometheus.Counter{}
-	for _, kind := range kinds() {
+	for _, kind := range errorKinds() {
 		failures[kind] = m.errors.WithLabelValues(region, address, kind)
 	}
 	m.refused.WithLabelValues(region)
-	return &series{
+	return &addressMetrics{
 		address:  address,
 		requests: m.requests.MustCurryWith(labels),
 		errors:   failures,
@@ -150,10 +150,10 @@ func (m *metrics) of(region, address string) *series {
 
 // forget takes what is shown of an address from the page, for good: calls of it
 // that are under way show no more.
-func (m *metrics) forget(region string, s *series) {
+func (m *metrics) forget(region string, s *addressMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone.Store(true)
+	s.removed.Store(true)
 	place := prometheus.Labels{"region": region, "endpoint": s.address}
 	for _, shown := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates} {
 		shown.DeletePartialMatch(place)
@@ -193,7 +193,7 @@ func correlationOf(h http.Header) string {
 // end, where that is no proper one, as an error.
 type measuredBody struct {
 	body   io.ReadCloser
-	series *series
+	series *addressMetrics
 	timing *Timing
 	failed bool
 }
@@ -216,12 +216,12 @@ func (b *measuredBody) Read(p []byte) (int, error) {
 func (b *measuredBody) Close() error { return b.body.Close() }
 
 // kinds are the words of [KindOf].
-func kinds() []string {
+func errorKinds() []string {
 	return []string{"dns", "connect", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
 }
 
 // KindOf names what went wrong with a call, in one word from a list.
-func KindOf(err error) string {
+func ErrorKind(err error) string {
 	var (
 		dns         *net.DNSError
 		operation   *net.OpError
@@ -241,7 +241,7 @@ func KindOf(err error) string {
 		return "connect"
 	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return "tls"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errBrokenOff), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errCutOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):
 		return "too_large"
@@ -250,7 +250,7 @@ func KindOf(err error) string {
 }
 
 // refuse counts a call that is not made. It returns err.
-func (c *Client) refuse(err error) error {
+func (c *Client) countRefusal(err error) error {
 	var down *health.Down
 	if errors.As(err, &down) {
 		c.metrics.refused.WithLabelValues(down.Region).Inc()

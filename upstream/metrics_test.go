@@ -27,7 +27,7 @@ func TestKindOf(t *testing.T) {
 		"timeout": context.DeadlineExceeded, "tls": &tls.CertificateVerificationError{Err: errors.New("unknown")}, "unsent": errors.Join(errTooLate, dial),
 		"too_large": ErrTooLarge, "broken": io.ErrUnexpectedEOF,
 	} {
-		if got := KindOf(err); got != kind || !slices.Contains(kinds(), kind) {
+		if got := ErrorKind(err); got != kind || !slices.Contains(errorKinds(), kind) {
 			t.Errorf("%v: %s, want %s", err, got, kind)
 		}
 	}

@@ -37,10 +37,10 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
 	attempt := &attempts{client: c, target: c.target(call.Endpoint), call: call}
-	if err := attempt.target.addresses.Down(c.now()); err != nil {
-		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.refuse(err)} // no retry is worth it
+	if err := attempt.target.addresses.Check(c.now()); err != nil {
+		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.countRefusal(err)} // no retry is worth it
 	}
-	if !attempt.begin() {
+	if !attempt.admit() {
 		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: ErrOverBudget}
 	}
 	// What is sent is for each attempt to say: only context and method count.
@@ -48,7 +48,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	if err != nil {
 		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: err}
 	}
-	response, err := attempt.retrying().Do(request)
+	response, err := attempt.retryClient().Do(request)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
@@ -61,7 +61,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	defer response.Body.Close()
-	body, err := readWhole(response, c.options.MaxAnswer, func(n int64) error {
+	body, err := readBody(response, c.options.MaxAnswer, func(n int64) error {
 		if call.Reserve == nil {
 			return nil
 		}
@@ -97,7 +97,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 		a.release()
 		return nil, err
 	}
-	response.Body = &releasing{response.Body, a.release}
+	response.Body = &releaseOnClose{response.Body, a.release}
 	return response, nil
 }
 
@@ -107,12 +107,12 @@ func (a *attempts) release() {
 }
 
 // releasing is a body whose first Close gives something back.
-type releasing struct {
+type releaseOnClose struct {
 	io.ReadCloser
 	release func()
 }
 
-func (r *releasing) Close() error {
+func (r *releaseOnClose) Close() error {
 	if r.release != nil {
 		r.release()
 		r.release = nil

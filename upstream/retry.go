@@ -14,10 +14,10 @@ import (
 
 // Bounds of the retries of reads.
 const (
-	readRetries  = 3
-	shortestWait = 50 * time.Millisecond
-	longestWait  = time.Second
-	longestAsked = 5 * time.Second // a longer Retry-After is the caller's affair
+	readRetries   = 3
+	minRetryWait  = 50 * time.Millisecond
+	maxRetryWait  = time.Second
+	maxRetryAfter = 5 * time.Second // a longer Retry-After is the caller's affair
 )
 
 // ErrOverBudget tells that a repetition was not sent: too many of the
@@ -25,17 +25,17 @@ const (
 var ErrOverBudget = errors.New("the budget of retries is used up")
 
 // retrying returns the policy of one read.
-func (a *attempts) retrying() *retryablehttp.Client {
+func (a *attempts) retryClient() *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport:     a,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		RetryMax:     readRetries,
-		RetryWaitMin: shortestWait,
-		RetryWaitMax: longestWait,
-		CheckRetry:   a.again,
-		Backoff:      wait,
+		RetryWaitMin: minRetryWait,
+		RetryWaitMax: maxRetryWait,
+		CheckRetry:   a.checkRetry,
+		Backoff:      retryBackoff,
 		// The last answer is better than the news that retries are over.
 		ErrorHandler: func(response *http.Response, err error, _ int) (*http.Response, error) {
 			if response != nil {
@@ -47,22 +47,22 @@ func (a *attempts) retrying() *retryablehttp.Client {
 }
 
 // begin counts the call, and reports whether it may be made.
-func (a *attempts) begin() bool {
-	if a.call.Repeats {
-		return a.budgeted()
+func (a *attempts) admit() bool {
+	if a.call.IsRetry {
+		return a.takeRetry()
 	}
 	a.target.retries.Request(time.Now())
 	return true
 }
 
 // budgeted takes a retry from the endpoint's budget.
-func (a *attempts) budgeted() bool {
+func (a *attempts) takeRetry() bool {
 	allowed := a.target.retries.Retry(time.Now())
 	a.client.metrics.retried(a.call.Endpoint.Region, allowed)
 	return allowed
 }
 
-func (a *attempts) again(ctx context.Context, response *http.Response, err error) (bool, error) {
+func (a *attempts) checkRetry(ctx context.Context, response *http.Response, err error) (bool, error) {
 	again, ended := retryRead(ctx, response, err)
 	if !again || ended != nil {
 		return false, ended
@@ -70,7 +70,7 @@ func (a *attempts) again(ctx context.Context, response *http.Response, err error
 	if a.tries++; a.tries > readRetries {
 		return true, nil // for the policy to refuse: nothing will be sent
 	}
-	return a.budgeted(), nil
+	return a.takeRetry(), nil
 }
 
 func retryRead(ctx context.Context, response *http.Response, err error) (bool, error) {
@@ -91,14 +91,14 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < asked {
 		return false, nil // the answer at hand is better than none
 	}
-	return asked <= longestAsked, nil
+	return asked <= maxRetryAfter, nil
 }
 
-func wait(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
+func retryBackoff(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
 	if asked := retryAfter(response); asked > 0 {
 		return asked
 	}
-	ceiling := min(longestWait, shortestWait<<attempt)
+	ceiling := min(maxRetryWait, minRetryWait<<attempt)
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
 }
 

@@ -32,7 +32,7 @@ func (t *target) slots(method string) *limits.Concurrency {
 
 // acquire waits for a slot. Portico's own work waits as long as its time lasts.
 func acquire(ctx context.Context, slots *limits.Concurrency, caller string) error {
-	if ctx.Err() == nil && slots.Try(caller) {
+	if ctx.Err() == nil && slots.TryAcquire(caller) {
 		return nil // nearly always, and without a timer
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
@@ -42,7 +42,7 @@ func acquire(ctx context.Context, slots *limits.Concurrency, caller string) erro
 	defer cancel()
 	err := slots.Acquire(waiting, caller)
 	switch {
-	case errors.Is(err, limits.ErrShare):
+	case errors.Is(err, limits.ErrCallerShare):
 		return errors.Join(waiting.Err(), errCallerBusy)
 	case errors.Is(err, limits.ErrBusy):
 		return errors.Join(waiting.Err(), errEndpointBusy)

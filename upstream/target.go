@@ -29,23 +29,23 @@ type target struct {
 
 // pool holds the connections to one address.
 type pool struct {
-	base   *url.URL
-	series *series
-	lines  atomic.Pointer[lines]
+	base       *url.URL
+	series     *addressMetrics
+	transports atomic.Pointer[transports]
 }
 
 // lines are the connections that were made by one configuration of TLS.
-type lines struct {
+type transports struct {
 	writes, reads *http.Transport
 }
 
-func (c *Client) newLines(of *series) *lines {
-	return &lines{writes: c.transport(true, of), reads: c.transport(false, of)}
+func (c *Client) newTransports(of *addressMetrics) *transports {
+	return &transports{writes: c.transport(true, of), reads: c.transport(false, of)}
 }
 
 // rest drops the connections that are idle. Those that are in use are dropped
 // when they no longer are, unless the lines are called upon again.
-func (l *lines) rest() {
+func (l *transports) closeIdle() {
 	l.writes.CloseIdleConnections()
 	l.reads.CloseIdleConnections()
 }
@@ -59,7 +59,7 @@ func (c *Client) UseTLS(config *tls.Config) {
 	c.tls.Store(config)
 	for _, p := range c.pools {
 		if p.base.Scheme == "https" {
-			p.lines.Swap(c.newLines(p.series)).rest()
+			p.transports.Swap(c.newTransports(p.series)).closeIdle()
 		}
 	}
 }
@@ -84,7 +84,7 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	}
 	names := strings.Split(e.String(), ",")
 	t := &target{
-		addresses: c.board.Set(e.Region, names...),
+		addresses: c.registry.Set(e.Region, names...),
 		readers:   limits.NewConcurrency(c.options.Readers, c.options.ReadersPerCaller, &c.reading),
 		reads:     limits.NewConcurrency(c.options.Calls, c.options.CallsPerCaller, &c.calling),
 		writes:    limits.NewConcurrency(c.options.Calls, c.options.CallsPerCaller, &c.calling),
@@ -93,8 +93,8 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	for i, a := range t.addresses.Addresses() {
 		p := c.pools[a]
 		if p == nil {
-			p = &pool{base: e.URLs[i], series: c.metrics.of(e.Region, addressOf(e.URLs[i]))}
-			p.lines.Store(c.newLines(p.series))
+			p = &pool{base: e.URLs[i], series: c.metrics.forAddress(e.Region, addressOf(e.URLs[i]))}
+			p.transports.Store(c.newTransports(p.series))
 			c.pools[a] = p
 		}
 		t.pools = append(t.pools, p)
@@ -106,13 +106,13 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 // Watch makes the endpoints of a map those that are probed and shown, and
 // judges them by h from now on. What is known of addresses that stay is kept;
 // the others are forgotten. Calls to those go on.
-func (c *Client) Watch(m *regions.Map, h Health) {
+func (c *Client) UseMap(m *regions.Map, h Health) {
 	endpoints := m.Endpoints()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.board.Configure(h.Settings)
+	c.registry.Configure(h.Settings)
 	c.probing.Store(&h.Probing)
-	c.watched = nil
+	c.mapTargets = nil
 	staying := map[*regions.Endpoint]bool{}
 	kept := map[*target]bool{}
 	var sets []*health.Set
@@ -122,7 +122,7 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 		staying[e] = true
 		if !kept[t] {
 			kept[t] = true
-			c.watched = append(c.watched, t)
+			c.mapTargets = append(c.mapTargets, t)
 			sets = append(sets, t.addresses)
 		}
 	}
@@ -137,10 +137,10 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 			delete(c.byName, name)
 		}
 	}
-	c.board.Keep(sets)
+	c.registry.Retain(sets)
 	c.forget()
 	select {
-	case c.rewatch <- struct{}{}:
+	case c.probersDue <- struct{}{}:
 	default: // it is due already
 	}
 }
@@ -149,7 +149,7 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 // what is shown of them.
 func (c *Client) forget() {
 	used := map[*health.Address]bool{}
-	for _, a := range c.board.Addresses() {
+	for _, a := range c.registry.Addresses() {
 		used[a] = true
 	}
 	gone, stays := map[*health.Address]*pool{}, map[string]bool{} // by region and label
@@ -162,7 +162,7 @@ func (c *Client) forget() {
 		delete(c.pools, a)
 	}
 	for a, p := range gone {
-		p.lines.Load().rest()
+		p.transports.Load().closeIdle()
 		if !stays[a.Region+" "+p.series.address] { // the same by another scheme
 			c.metrics.forget(a.Region, p.series)
 		}

@@ -26,12 +26,12 @@ func (c Circuit) String() string {
 
 // circuit is the breaker of one address.
 type circuit struct {
-	state    Circuit
-	failures int           // in a row
-	last     time.Duration // when the latest of them was
-	opened   int           // times without a success between
-	trialAt  time.Duration // while open: when it is half-open
-	trying   bool          // while half-open: a call is trying
+	state        Circuit
+	failures     int           // in a row
+	lastFailure  time.Duration // when the latest of them was
+	openings     int           // times without a success between
+	trialAt      time.Duration // while open: when it is half-open
+	trialRunning bool          // while half-open: a call is trying
 }
 
 // unreachable notes a connection that could not be made, and reports whether
@@ -41,18 +41,18 @@ func (c *circuit) unreachable(s *Settings, now time.Duration) bool {
 	case Open: // of a call that began before
 		return false
 	case Closed:
-		if s.Window > 0 && now-c.last > s.Window {
+		if s.Window > 0 && now-c.lastFailure > s.Window {
 			c.failures = 0
 		}
 		c.failures++
-		c.last = now
+		c.lastFailure = now
 		if s.Failures == 0 || c.failures < s.Failures {
 			return false
 		}
 	case HalfOpen:
 	}
-	c.opened++
-	c.state, c.trying, c.trialAt = Open, false, now+backoff(s.Open, s.LongestOpen, c.opened)
+	c.openings++
+	c.state, c.trialRunning, c.trialAt = Open, false, now+backoff(s.Open, s.MaxOpen, c.openings)
 	return true
 }
 
@@ -68,7 +68,7 @@ func (c *circuit) connected() bool {
 // makes way for the trial, the next one is the trial.
 func (c *circuit) probed() bool {
 	if c.state == Open {
-		c.state, c.trying = HalfOpen, false
+		c.state, c.trialRunning = HalfOpen, false
 		return true
 	}
 	return c.connected()
@@ -80,6 +80,6 @@ func (c *circuit) advance(now time.Duration) bool {
 	if c.state != Open || now < c.trialAt {
 		return false
 	}
-	c.state, c.trying = HalfOpen, false
+	c.state, c.trialRunning = HalfOpen, false
 	return true
 }

@@ -10,7 +10,7 @@ type Settings struct {
 	Failures int
 	// Open is how long it is open before the first trial; the time doubles with
 	// every trial that fails, up to LongestOpen.
-	Open, LongestOpen time.Duration
+	Open, MaxOpen time.Duration
 
 	// Unhealthy failed probes in a row take an address out, Healthy good ones
 	// bring it back.
@@ -25,9 +25,9 @@ type Settings struct {
 	Window     time.Duration
 	// Eject is for how long, the first time; it doubles with every ejection that
 	// follows soon, up to LongestEject.
-	Eject, LongestEject time.Duration
+	Eject, MaxEject time.Duration
 	// Most is the share of an endpoint's addresses that may be ejected at once.
-	Most float64
+	MaxEjectedShare float64
 
 	// SlowStart is how long an address that returns gets less than its part.
 	SlowStart time.Duration
@@ -44,5 +44,5 @@ func backoff(first, longest time.Duration, times int) time.Duration {
 
 // ejectable is how many of n addresses may be ejected at once. One always stays.
 func (s *Settings) ejectable(n int) int {
-	return max(0, min(int(s.Most*float64(n)), n-1))
+	return max(0, min(int(s.MaxEjectedShare*float64(n)), n-1))
 }

@@ -16,7 +16,7 @@ type half struct {
 }
 
 // turn moves on to the half of now.
-func (w *window) turn(length, now time.Duration) {
+func (w *window) rotate(length, now time.Duration) {
 	switch passed := now - w.began; {
 	case passed < length/2:
 		return

@@ -11,7 +11,7 @@ import (
 // countedConn is a connection that is counted as long as it is open.
 type countedConn struct {
 	net.Conn
-	series *series
+	series *addressMetrics
 	closed sync.Once
 }
 
@@ -21,7 +21,7 @@ func (c *countedConn) Close() error {
 }
 
 // countedDial dials an address.
-func countedDial(dialer *net.Dialer, of *series) func(ctx context.Context, network, address string) (net.Conn, error) {
+func countedDial(dialer *net.Dialer, of *addressMetrics) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
@@ -33,7 +33,7 @@ func countedDial(dialer *net.Dialer, of *series) func(ctx context.Context, netwo
 }
 
 // count counts the connection that a request got.
-func count(info httptrace.GotConnInfo) {
+func countConnection(info httptrace.GotConnInfo) {
 	conn := info.Conn
 	secured, ok := conn.(*tls.Conn)
 	if ok {
@@ -52,6 +52,6 @@ func count(info httptrace.GotConnInfo) {
 	}
 	counted.series.opened.Inc()
 	if secured != nil {
-		counted.series.showed(secured.ConnectionState())
+		counted.series.recordCertificate(secured.ConnectionState())
 	}
 }

@@ -21,7 +21,7 @@ func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 
 // readWhole is ReadAll for an answer whose length may be known. Before the room
 // for bytes is made, reserve is asked for them.
-func readWhole(answer *http.Response, limit int64, reserve func(int64) error) ([]byte, error) {
+func readBody(answer *http.Response, limit int64, reserve func(int64) error) ([]byte, error) {
 	body, packed, err := decompressed(answer.Header, answer.Body)
 	switch {
 	case err != nil:
@@ -57,14 +57,14 @@ func decompressed(h http.Header, body io.Reader) (plain io.Reader, packed bool, 
 }
 
 // leastRoom is what an answer of unknown length gets to begin with.
-const leastRoom = 16 << 10
+const initialBuffer = 16 << 10
 
 // readGrowing reads into room that doubles, up to one byte beyond the limit.
 func readGrowing(body io.Reader, limit int64, reserve func(int64) error) ([]byte, error) {
 	var content []byte
 	for {
 		if len(content) == cap(content) {
-			room := min(max(leastRoom, 2*int64(cap(content))), limit+1)
+			room := min(max(initialBuffer, 2*int64(cap(content))), limit+1)
 			if err := reserve(room - int64(cap(content))); err != nil {
 				return nil, err
 			}

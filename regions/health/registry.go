@@ -10,7 +10,7 @@ import (
 
 // Board knows all addresses and endpoints. An address that several endpoints
 // have in a region is one. It is safe for concurrent use.
-type Board struct {
+type Registry struct {
 	settings   atomic.Pointer[Settings]
 	notify     func(Change)
 	generation atomic.Uint64 // of all states together
@@ -23,30 +23,30 @@ type Board struct {
 // New returns a board that knows nothing yet. notify, which may be nil, is told
 // of every change, by whoever caused it and maybe by several at once; it must
 // not call back.
-func New(s Settings, notify func(Change)) *Board {
-	b := &Board{notify: notify, addresses: map[string]*Address{}, sets: map[string]*Set{}}
+func New(s Settings, notify func(Change)) *Registry {
+	b := &Registry{notify: notify, addresses: map[string]*Address{}, sets: map[string]*Set{}}
 	b.Configure(s)
 	return b
 }
 
 // Configure changes the bounds for what comes.
-func (b *Board) Configure(s Settings) {
+func (b *Registry) Configure(s Settings) {
 	b.settings.Store(&s)
-	b.touch()
+	b.invalidate()
 }
 
 // touch has every set look anew before it chooses.
-func (b *Board) touch() { b.generation.Add(1) }
+func (b *Registry) invalidate() { b.generation.Add(1) }
 
 // Set returns the one set of these addresses, at least one, in a region.
-func (b *Board) Set(region string, names ...string) *Set {
+func (b *Registry) Set(region string, names ...string) *Set {
 	key := region + " " + strings.Join(names, ",")
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if s := b.sets[key]; s != nil {
 		return s
 	}
-	s := &Set{board: b, Region: region}
+	s := &Set{registry: b, Region: region}
 	for i, name := range names {
 		s.members = append(s.members, &member{Address: b.address(region, name), index: i})
 	}
@@ -54,18 +54,18 @@ func (b *Board) Set(region string, names ...string) *Set {
 	return s
 }
 
-func (b *Board) address(region, name string) *Address {
+func (b *Registry) address(region, name string) *Address {
 	key := region + " " + name
 	a := b.addresses[key]
 	if a == nil {
-		a = &Address{Region: region, Name: name, board: b, counts: Counts{Ejections: map[string]uint64{}, Probes: map[Probe]uint64{}}}
+		a = &Address{Region: region, Name: name, registry: b, counts: Counts{Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}}}
 		b.addresses[key] = a
 	}
 	return a
 }
 
 // Addresses returns all addresses, by region and name.
-func (b *Board) Addresses() []*Address {
+func (b *Registry) Addresses() []*Address {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	all := make([]*Address, 0, len(b.addresses))
@@ -79,7 +79,7 @@ func (b *Board) Addresses() []*Address {
 }
 
 // Keep forgets all sets but these, and the addresses that none of them has.
-func (b *Board) Keep(sets []*Set) {
+func (b *Registry) Retain(sets []*Set) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	used := map[*Address]bool{}

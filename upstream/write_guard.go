@@ -17,25 +17,25 @@ import (
 // send is what one request may put on the wire, and whether it has. The
 // transport may try several connections; the connection that carries the first
 // byte is the only one that ever will.
-type send struct {
-	mu      sync.Mutex
-	carrier *guardedConn // the connection that took the first byte
-	reused  bool         // the connection at hand has carried others before
-	stale   bool         // it had, and was dead before it took a byte
-	started time.Time
-	within  time.Duration // bounds the first byte; 0: no bound
-	ends    time.Duration // bounds every byte; 0: no bound
-	late    error         // why a byte was refused for the time
+type writeGuard struct {
+	mu              sync.Mutex
+	carrier         *guardedConn // the connection that took the first byte
+	reused          bool         // the connection at hand has carried others before
+	stale           bool         // it had, and was dead before it took a byte
+	started         time.Time
+	firstByteWithin time.Duration // bounds the first byte; 0: no bound
+	lastByteWithin  time.Duration // bounds every byte; 0: no bound
+	lateErr         error         // why a byte was refused for the time
 }
 
 var (
 	errTooLate    = errors.New("the time in which the request could be sent is over")
-	errBrokenOff  = errors.New("the request was broken off: its time ended before its last byte was sent")
+	errCutOff     = errors.New("the request was broken off: its time ended before its last byte was sent")
 	errSecondSend = errors.New("the request was sent before")
 )
 
 // arm notes which kind of connection the request got.
-func (s *send) arm(reused bool) {
+func (s *writeGuard) attach(reused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reused, s.stale = reused, false
@@ -43,37 +43,37 @@ func (s *send) arm(reused bool) {
 
 // begin allows or refuses bytes of the request on connection c, and reports
 // whether they are its first.
-func (s *send) begin(c *guardedConn) (first bool, err error) {
+func (s *writeGuard) allowBytes(c *guardedConn) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first = s.carrier == nil
 	passed := elapsed(s.started, time.Now())
-	switch over := s.ends > 0 && passed > s.ends; {
+	switch over := s.lastByteWithin > 0 && passed > s.lastByteWithin; {
 	case !first && s.carrier != c:
 		return false, errSecondSend
-	case first && (over || s.within > 0 && passed > s.within):
-		s.late = errTooLate
+	case first && (over || s.firstByteWithin > 0 && passed > s.firstByteWithin):
+		s.lateErr = errTooLate
 	case over:
-		s.late = errBrokenOff
+		s.lateErr = errCutOff
 	default:
 		s.carrier = c
 		return first, nil
 	}
-	return false, s.late
+	return false, s.lateErr
 }
 
 // withdraw takes the first begin back: no byte has left after all.
-func (s *send) withdraw() {
+func (s *writeGuard) undoFirstByte() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.carrier, s.stale = nil, s.reused
-	if s.late != nil {
-		s.late = errTooLate
+	if s.lateErr != nil {
+		s.lateErr = errTooLate
 	}
 }
 
 // again reports, once, that the request may go out on another connection.
-func (s *send) again() bool {
+func (s *writeGuard) retryStale() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	again := s.stale
@@ -82,7 +82,7 @@ func (s *send) again() bool {
 }
 
 // sent reports whether a byte of the request may have left.
-func (s *send) sent() bool {
+func (s *writeGuard) sent() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.carrier != nil
@@ -90,11 +90,11 @@ func (s *send) sent() bool {
 
 // because adds to an error what the transport may have hidden behind a closed
 // connection of its own making: that the bytes were refused for the time.
-func (s *send) because(err error) error {
+func (s *writeGuard) withDeadlineError(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.late != nil && !errors.Is(err, s.late) {
-		return errors.Join(s.late, err)
+	if s.lateErr != nil && !errors.Is(err, s.lateErr) {
+		return errors.Join(s.lateErr, err)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func elapsed(since, now time.Time) time.Duration {
 
 // trace arms each connection that the transport chooses for the request, and
 // tells made of it.
-func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) context.Context {
+func (s *writeGuard) trace(ctx context.Context, made func(httptrace.GotConnInfo)) context.Context {
 	t := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
 			made(info)
@@ -116,8 +116,8 @@ func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) cont
 				conn = secured.NetConn()
 			}
 			if guarded, ok := conn.(*guardedConn); ok {
-				s.arm(info.Reused)
-				guarded.send.Store(s)
+				s.attach(info.Reused)
+				guarded.guard.Store(s)
 			}
 		},
 	}
@@ -132,11 +132,11 @@ func (s *send) trace(ctx context.Context, made func(httptrace.GotConnInfo)) cont
 type guardedConn struct {
 	net.Conn
 	socket syscall.RawConn // of Conn; nil: it is none, or its system call is unknown
-	send   atomic.Pointer[send]
+	guard  atomic.Pointer[writeGuard]
 }
 
 // pieceBytes bounds what is written without the request being asked again.
-const pieceBytes = 64 << 10
+const maxPiece = 64 << 10
 
 // Write refuses bytes that the request may not send. Before any request has
 // the connection (a TLS handshake) everything passes. A connection that took
@@ -145,26 +145,26 @@ const pieceBytes = 64 << 10
 // One large write may wait for its reader again and again, and the process may
 // be stopped meanwhile, so the request is asked before each piece of it.
 func (c *guardedConn) Write(p []byte) (n int, err error) {
-	s := c.send.Load()
+	s := c.guard.Load()
 	if s == nil {
 		return c.Conn.Write(p)
 	}
 	begun := false
 	allow := func() error {
-		first, err := s.begin(c)
+		first, err := s.allowBytes(c)
 		begun = begun || first
 		return err
 	}
 	for n < len(p) && err == nil {
 		var wrote int
-		wrote, err = c.writePiece(p[n:min(n+pieceBytes, len(p))], allow)
+		wrote, err = c.writePiece(p[n:min(n+maxPiece, len(p))], allow)
 		n += wrote
 	}
 	if begun && n == 0 && err != nil {
-		s.withdraw()
+		s.undoFirstByte()
 	}
 	if failpoint.Enabled && begun && err == nil {
-		err = s.left()
+		err = s.afterSend()
 	}
 	return n, err
 }
@@ -184,7 +184,7 @@ func (c *guardedConn) writePiece(p []byte, allow func() error) (int, error) {
 
 // left is the point at which bytes of the request have left. Nothing of the answer
 // is read before it is passed: see trace.
-func (s *send) left() error {
+func (s *writeGuard) afterSend() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return failpoint.Hit(failpoint.UpstreamSendAfter)
