@@ -7,20 +7,19 @@ import (
 	"portico/arm"
 )
 
-// busyRetry is when a client may ask again whose list found no room.
+// busyRetry is the Retry-After of a list for which there was no memory.
 const busyRetry = 5 * time.Second
 
-// Bounds of a token: no further region is opened on a page if that made it
-// longer than fullToken; those that are open go on until longestToken, since the
-// next query of one may be longer than its last. A few bytes are left for the
-// number of regions that fit at once.
+// Bounds of a token. No further region is started if that made the token longer
+// than tokenTarget; regions in progress may use it up to tokenLimit, since the next
+// query of one may be longer than its last. A few bytes are left for the width.
 const (
 	tokenTarget = 4<<10 - 8
 	tokenLimit  = maxToken - 8
 )
 
-// judge decides whether what failed fails the list, and gives up the regions
-// that a partial list goes without.
+// checkFailures returns the fault if failed regions fail the list, and gives them up
+// if the list may be partial.
 func (p *pageBuild) checkFailures() *arm.Error {
 	var faults []failedRegion
 	refused, some := false, p.cursor.anyAnswered
@@ -52,7 +51,7 @@ func (p *pageBuild) checkFailures() *arm.Error {
 	return nil
 }
 
-// progress is the fault of a page for which there was no room at all.
+// noMemoryFault returns the fault of a page if no region had room, else nil.
 func (p *pageBuild) noMemoryFault() *arm.Error {
 	share := false
 	for _, r := range p.results {
@@ -69,7 +68,7 @@ func (p *pageBuild) noMemoryFault() *arm.Error {
 	return fault
 }
 
-// settle takes the walk on by what the regions answered.
+// advanceCursor applies the regions' answers to the cursor and seals it.
 func (p *pageBuild) advanceCursor() *arm.Error {
 	kept := 0
 	for _, r := range p.results {
@@ -80,7 +79,7 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 		}
 	}
 	p.requeue()
-	// Where nobody was taken on, the token is none that this page made longer.
+	// If no region advanced, this page has not made the token longer.
 	if kept > 0 && len(p.sealCursor()) > tokenTarget {
 		if kept = p.fitToken(kept); kept == 0 && !p.deferUnstarted() {
 			return p.tokenTooLongFault()
@@ -91,8 +90,8 @@ func (p *pageBuild) advanceCursor() *arm.Error {
 	return nil
 }
 
-// crowd learns how many regions can be asked at once: as many as fitted, where
-// some did not; one more than before, where there was room to spare.
+// adaptWidth sets how many regions to call concurrently on the next page: as many as
+// fitted, if some did not; one more than before, if there was room to spare.
 func (p *pageBuild) adaptWidth(fitted int) {
 	crowded := slices.ContainsFunc(p.results, func(r *regionResult) bool { return r.outcome == outcomeDeferred || r.outcome == outcomeBusy })
 	spare := 2*p.memory.Size() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
@@ -105,7 +104,7 @@ func (p *pageBuild) adaptWidth(fitted int) {
 	}
 }
 
-// order moves what was postponed to the end of the walk.
+// requeue moves postponed regions to the end of the cursor.
 func (p *pageBuild) requeue() {
 	late := map[*regionCursor]bool{}
 	for _, r := range p.results {
@@ -114,9 +113,9 @@ func (p *pageBuild) requeue() {
 	p.cursor.moveToEnd(func(r *regionCursor) bool { return late[r] })
 }
 
-// fit takes back as many of the kept regions as must be for the token not to be
-// too long, and returns how many are left. Those stay where they were, for a
-// later page.
+// fitToken reverts regions, of the given number that advanced, until the token is
+// short enough, and returns how many are left. Reverted regions keep their position
+// for a later page.
 func (p *pageBuild) fitToken(kept int) int {
 	var open []*regionResult
 	for _, r := range p.results {
@@ -144,9 +143,9 @@ func (p *pageBuild) fitToken(kept int) int {
 	return kept
 }
 
-// behind moves the regions that were to be begun behind those that are open, where
-// these leave no room for them: so they are begun when these have ended. It
-// returns false where what does not fit is open itself, or stands in its own way.
+// deferUnstarted moves unstarted regions behind those in progress if these leave no
+// room in the token; they start when those have ended. It returns false if that
+// cannot help: a region in progress does not fit, or there is none.
 func (p *pageBuild) deferUnstarted() bool {
 	for _, r := range p.results {
 		if r.outcome == outcomeDeferred && r.before.state == inProgress {
@@ -161,7 +160,8 @@ func (p *pageBuild) deferUnstarted() bool {
 	return true
 }
 
-// oversized is the fault of regions whose next queries no token can carry.
+// tokenTooLongFault returns the fault of regions whose next queries do not fit any
+// token.
 func (p *pageBuild) tokenTooLongFault() *arm.Error {
 	var faults []failedRegion
 	for _, r := range p.results {
@@ -172,7 +172,7 @@ func (p *pageBuild) tokenTooLongFault() *arm.Error {
 	return listFault(faults, len(p.results), p.request.Namespace)
 }
 
-// seal makes the token of the walk, "" where nothing is left of it.
+// sealCursor returns the token of the cursor, "" at the end of the list.
 func (p *pageBuild) sealCursor() string {
 	if len(p.cursor.remaining()) == 0 {
 		return ""
@@ -181,7 +181,6 @@ func (p *pageBuild) sealCursor() string {
 	return p.lister.options.Keys.seal(p.cursor.encode(p.query), p.query.digest(p.request.Path))
 }
 
-// merged makes the page of what was settled.
 func (p *pageBuild) mergedPage() *MergedPage {
 	m := &MergedPage{memory: p.memory}
 	lacking := p.cursor.unreachable()

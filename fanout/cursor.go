@@ -6,30 +6,30 @@ import (
 	"time"
 )
 
-// state is how far a walk has come in one region. The numbers are written into
+// regionState is the progress of a list in one region. Its numbers are written into
 // tokens.
 type regionState uint8
 
 const (
-	notStarted regionState = iota // not begun
-	inProgress                    // to go on with a query of the provider's
-	givenUp                       // given up, in a list that may be partial
-	exhausted                     // read to its end; such a region leaves the walk
+	notStarted regionState = iota // its first page is next
+	inProgress                    // a query of its provider is next
+	givenUp                       // failed, in a list that may be partial
+	exhausted                     // read to its end; dropped from the cursor
 )
 
-// region is one region of a walk.
+// regionCursor is the position of a list in one region.
 type regionCursor struct {
 	name  string
 	state regionState
 	query string // of the page to ask for, where state is at
 
-	// How the provider's pages went so far.
+	// History, to detect pages without end.
 	pagesRead  int    // that led to a next one
 	emptyPages int    // of them, the last ones that were empty
 	queryHash  uint64 // of an earlier query: see turn
 }
 
-// walk is a list between two of its pages.
+// cursor is the state of a list between two of its pages.
 type cursor struct {
 	issued      time.Time       // to the second
 	partial     bool            // the client asked for what there is
@@ -38,16 +38,15 @@ type cursor struct {
 	regions     []*regionCursor // in the order in which they are asked
 }
 
-// Bounds of the pages of one region, beyond which they count as endless.
+// Beyond these bounds the pages of a region count as endless.
 const (
 	maxRegionPages = 100_000
 	maxEmptyPages  = 1000 // empty ones in a row
 )
 
-// turn moves a region on to the query of its next page. It returns false where
-// the provider's pages lead round in a circle, or nowhere. A circle of any
-// length is found by remembering one query at a time, each for twice as many
-// pages as the one before.
+// advance moves to the query of the region's next page. It returns false if the
+// pages are circular or endless. To find circles of any length it remembers one
+// query at a time, each for twice as many pages as the one before.
 func (r *regionCursor) advance(next string, empty bool) bool {
 	mark := queryHash(next)
 	if r.pagesRead > 0 && mark == r.queryHash {
@@ -64,7 +63,7 @@ func (r *regionCursor) advance(next string, empty bool) bool {
 	return r.pagesRead <= maxRegionPages && r.emptyPages <= maxEmptyPages
 }
 
-// open returns the regions that still hold something.
+// remaining returns the regions that may have further elements.
 func (w *cursor) remaining() []*regionCursor {
 	var open []*regionCursor
 	for _, r := range w.regions {
@@ -75,7 +74,7 @@ func (w *cursor) remaining() []*regionCursor {
 	return open
 }
 
-// putBehind moves some regions to the end of the walk.
+// moveToEnd moves the regions for which late is true to the end.
 func (w *cursor) moveToEnd(late func(*regionCursor) bool) {
 	slices.SortStableFunc(w.regions, func(a, b *regionCursor) int {
 		switch {
@@ -88,7 +87,7 @@ func (w *cursor) moveToEnd(late func(*regionCursor) bool) {
 	})
 }
 
-// unreachable names the regions that were given up.
+// unreachable returns the names of the regions that were given up.
 func (w *cursor) unreachable() []string {
 	var names []string
 	for _, r := range w.regions {
@@ -99,13 +98,13 @@ func (w *cursor) unreachable() []string {
 	return names
 }
 
-// Flags of an encoded walk.
+// Flags of an encoded cursor.
 const (
 	flagPartial = 1 << iota
 	flagAnswered
 )
 
-// encode writes the walk without the regions that are done.
+// encode writes the cursor without exhausted regions.
 func (w *cursor) encode(own ownQuery) []byte {
 	var flags uint64
 	if w.partial {
@@ -133,7 +132,7 @@ func (w *cursor) encode(own ownQuery) []byte {
 	return to
 }
 
-// decodeWalk reads what encode wrote, for a request with the same own query.
+// decodeCursor reads the output of encode, for a request with the same own query.
 func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
 	in := &decoder{rest: text}
 	w := &cursor{issued: time.Unix(int64(in.number()), 0)} //nolint:gosec // any number is a time
@@ -158,7 +157,7 @@ func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
 	return w, !in.invalid && len(w.regions) > 0
 }
 
-// reader takes an encoded walk apart. Once it is broken it yields zeros.
+// decoder parses an encoded cursor. After an error it returns zeros.
 type decoder struct {
 	rest    []byte
 	invalid bool
@@ -174,7 +173,7 @@ func (r *decoder) number() uint64 {
 	return n
 }
 
-// count is a number that is small in any walk.
+// count reads a number that is small in any valid cursor.
 func (r *decoder) count() int {
 	n := r.number()
 	if n > 1<<20 {

@@ -12,48 +12,47 @@ import (
 // Bounds of one page.
 const (
 	maxConcurrentRegions = 32
-	// idleAtOnce is how many empty pages of a region are passed over for one
-	// merged page.
+	// maxEmptyPagesPerBuild bounds the empty pages of a region that are skipped for
+	// one merged page.
 	maxEmptyPagesPerBuild = 16
 )
 
-// pass is the making of one merged page. It asks regions, asks what failed once
-// more, judges what failed again, and takes the walk on as far as the token can
-// tell.
+// pageBuild builds one merged page: it fetches from regions, retries failures once,
+// decides whether a remaining failure fails the list, and advances the cursor as far
+// as the token has room.
 type pageBuild struct {
 	lister  *Lister
 	request Request
 	query   ownQuery
 	cursor  *cursor
-	top     int // 0: whatever the providers give
+	top     int // 0: as many as the providers return
 	memory  *limits.Reservation
 
-	firstDeadline time.Time       // when first attempts must have ended
-	results       []*regionResult // of the regions that were asked, in their order
-	token         string          // of the walk as it was settled; "" at its end
+	firstDeadline time.Time       // when first attempts end
+	results       []*regionResult // of the regions called, in order
+	token         string          // of the advanced cursor; "" at the end of the list
 }
 
-// result is what became of a region on this page.
+// regionResult is the result of one region for this page.
 type regionResult struct {
-	region          *regionCursor // in the walk
-	before          regionCursor  // as it was
-	after           regionCursor  // as it is behind its page, where it answered
+	region          *regionCursor // in the cursor
+	before          regionCursor  // before this page
+	after           regionCursor  // after this page, if it answered
 	outcome         outcome
 	page            Page
-	held            int64 // bytes of the share
+	held            int64 // bytes of memory
 	ids             []string
-	fault           *arm.Error // where it failed
-	callerShareFull bool       // what there is no room in is the caller's share
+	fault           *arm.Error // if it failed
+	callerShareFull bool       // the caller's own share is used up
 }
 
-// outcome is what a region came to on a page.
 type outcome uint8
 
 const (
 	outcomeAnswered  outcome = iota
 	outcomeFailed            // it failed
-	outcomeDeferred          // there is no room for its page; it stays where it was
-	outcomeBusy              // the same, though nothing was held
+	outcomeDeferred          // no room for its page; it keeps its position
+	outcomeBusy              // no room although the list held no memory
 	outcomePostponed         // it failed, and the page is full without it
 )
 
@@ -80,8 +79,8 @@ func (p *pageBuild) run(ctx context.Context) (*MergedPage, error) {
 	return p.mergedPage(), nil
 }
 
-// ask asks the regions that this page is made of, and once more those that
-// failed, when the others have answered.
+// fetchAll fetches from the regions of this page, and retries those that failed once
+// the others have answered.
 func (p *pageBuild) fetchAll(ctx context.Context) {
 	first, cancel := context.WithDeadline(ctx, p.firstDeadline)
 	defer cancel()
@@ -101,14 +100,13 @@ func (p *pageBuild) fetchAll(ctx context.Context) {
 	p.retryFailed(ctx)
 }
 
-// atOnce asks regions at the same time, and returns when all have answered.
+// fetchConcurrently returns when all regions have answered.
 func (p *pageBuild) fetchConcurrently(ctx context.Context, results []*regionResult, repeats bool) {
 	limits.ForEach(maxConcurrentRegions, len(results), func(i int) { p.fetch(ctx, results[i], fetchOptions{retry: repeats}) })
 }
 
-// inOrder asks one region after the other for what the page still lacks, until
-// one of them goes on: the next page begins there. A page also ends while there
-// is time to ask once more for what failed.
+// fetchSequentially fills the page region by region, until one has more to give: the
+// next page continues there. It stops early enough to retry failures.
 func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor) {
 	soon := p.request.ReceivedAt.Add(p.lister.timeShare(sequentialShare))
 	for i, r := range open {
@@ -128,7 +126,7 @@ func (p *pageBuild) fetchSequentially(ctx context.Context, open []*regionCursor)
 	}
 }
 
-// lacks is how many elements a page of a given size still wants.
+// remaining returns how many elements a page of a given size still needs.
 func (p *pageBuild) remaining() int {
 	n := p.top
 	for _, r := range p.results {
@@ -137,8 +135,8 @@ func (p *pageBuild) remaining() int {
 	return n
 }
 
-// alone asks one region with all the room that a page can take, where there was
-// none for any: so every list goes on.
+// fetchExclusive fetches from one region with the memory of a whole page if no
+// region had room, so that every list makes progress.
 func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	var first *regionResult
 	for _, r := range p.results {
@@ -166,7 +164,7 @@ func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	p.fetch(ctx, first, fetchOptions{top: p.top, prepaid: room})
 }
 
-// onceMore asks again the regions that failed, unless there is no hope in it.
+// retryFailed calls regions again whose failure is not permanent.
 func (p *pageBuild) retryFailed(ctx context.Context) {
 	var again []*regionResult
 	for _, r := range p.results {
@@ -195,14 +193,13 @@ func (p *pageBuild) retryFailed(ctx context.Context) {
 	}
 }
 
-// attempt is how a region is asked.
 type fetchOptions struct {
 	top     int   // 0: for whatever it gives
 	prepaid int64 // taken from the share beforehand
 	retry   bool
 }
 
-// one asks a region for its next page, and on while its pages are empty.
+// fetch reads the next page of a region, skipping empty ones.
 func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions) {
 	from := r.before
 	if from.state == notStarted {
@@ -235,8 +232,8 @@ func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions)
 	}
 }
 
-// fail notes why there is no page. A repetition that was not sent leaves what
-// was known before.
+// fail records why there is no page. A retry that was not sent keeps the earlier
+// fault.
 func (r *regionResult) fail(err error, namespace string) {
 	var fault *arm.Error
 	r.callerShareFull = errors.Is(err, limits.ErrCallerShare)
@@ -269,7 +266,7 @@ func (p *pageBuild) collection(r regionCursor) Collection {
 	return c
 }
 
-// room is what one region's page takes of the share.
+// pageMemory is the memory that one region's page takes.
 type pageMemory struct {
 	build     *pageBuild
 	exclusive bool  // what it can want was taken beforehand
@@ -277,12 +274,12 @@ type pageMemory struct {
 	taken     int64
 }
 
-// elementCost is what an element takes beside its bytes, roughly: where it lies,
-// and its place among the ids of the page.
+// elementCost is the approximate memory of an element besides its bytes: its
+// offsets, and its entry in the set of ids.
 const elementCost = 80
 
-// reserve takes room before it is made. Where the list holds nothing it waits,
-// within bounds.
+// reserve takes memory before it is allocated. It waits, within bounds, if the list
+// holds none.
 func (r *pageMemory) reserve(ctx context.Context, n int64) error {
 	if r.prepaid >= n {
 		r.prepaid -= n
@@ -298,7 +295,7 @@ func (r *pageMemory) reserve(ctx context.Context, n int64) error {
 	return nil
 }
 
-// elements takes the room that a page's elements have taken already.
+// reserveElements charges the memory that parsed elements already occupy.
 func (r *pageMemory) reserveElements(ctx context.Context, n int) error {
 	bytes := int64(n) * elementCost
 	if !r.exclusive {
@@ -309,7 +306,7 @@ func (r *pageMemory) reserveElements(ctx context.Context, n int) error {
 	return nil
 }
 
-// empty gives back what a page without elements took.
+// releaseAll returns what a page without elements took.
 func (r *pageMemory) releaseAll() {
 	if r.exclusive {
 		r.prepaid += r.taken
@@ -319,7 +316,7 @@ func (r *pageMemory) releaseAll() {
 	r.taken = 0
 }
 
-// settle leaves the result with what it holds, and gives back the rest.
+// finish records in the result what the page holds, and returns the rest.
 func (r *pageMemory) finish(to *regionResult) {
 	if to.outcome != outcomeAnswered {
 		r.releaseAll()

@@ -13,17 +13,17 @@ import (
 	"sync"
 )
 
-// A token is base64url(version | key | sealed), where key is the first bytes of
-// a hash over the key's id and the key, and sealed is an encoded walk under
-// AES-256-GCM with a random nonce in front. What the list is of is not a part of
-// it, but of what was sealed with it: a token opens for its own list alone.
+// A token is base64url(version | key | sealed): key is the first bytes of a hash over
+// the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a
+// random nonce in front. The list's digest is additional authenticated data, so a
+// token is valid only for its own list.
 const (
 	tokenVersion = 1
-	keyHashLen   = 4 // bytes that name a key
+	keyHashLen   = 4 // bytes that identify a key
 	maxToken     = 6 << 10
-	// longestWalk bounds what a token is inflated to.
+	// maxCursor bounds the decompressed cursor.
 	maxCursor = 64 << 10
-	// worthPacking is from where on packing is tried.
+	// compressFrom is the length from which compression is tried.
 	compressFrom = 1 << 10
 )
 
@@ -35,7 +35,7 @@ type Key struct {
 
 // Keys seal and open skip tokens. They are safe for concurrent use.
 type Keys struct {
-	tokenKeys   []tokenKey // the first one seals
+	tokenKeys   []tokenKey // the first seals, all open
 	compressors sync.Pool
 }
 
@@ -44,7 +44,7 @@ type tokenKey struct {
 	aead    cipher.AEAD
 }
 
-// NewKeys returns keys of which the first seals and all open.
+// NewKeys returns keys: the first seals tokens, each opens them.
 func NewKeys(keys ...Key) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("fanout: no key for skip tokens")
@@ -71,7 +71,7 @@ func NewKeys(keys ...Key) (*Keys, error) {
 	return k, nil
 }
 
-// NewOwnKeys returns one random key.
+// NewRandomKeys returns one random key.
 func NewRandomKeys() *Keys {
 	var key Key
 	rand.Read(key.Key[:]) // never fails
@@ -82,16 +82,16 @@ func NewRandomKeys() *Keys {
 	return k
 }
 
-// seal makes a token of an encoded walk, for the list that digest tells.
-func (k *Keys) seal(walk []byte, digest [32]byte) string {
+// seal returns the token of an encoded cursor for the list with this digest.
+func (k *Keys) seal(cursor []byte, digest [32]byte) string {
 	first := k.tokenKeys[0]
 	head := append([]byte{tokenVersion}, first.keyHash[:]...)
-	sealed := first.aead.Seal(bytes.Clone(head), nil, k.compress(walk), append(head, digest[:]...))
+	sealed := first.aead.Seal(bytes.Clone(head), nil, k.compress(cursor), append(head, digest[:]...))
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// open returns the encoded walk in a token; false for whatever is no token of
-// that list under one of the keys.
+// open returns the encoded cursor of a token. It returns false if no key sealed the
+// token for this list.
 func (k *Keys) open(token string, digest [32]byte) ([]byte, bool) {
 	if len(token) > 2*maxToken {
 		return nil, false
@@ -114,33 +114,33 @@ func (k *Keys) open(token string, digest [32]byte) ([]byte, bool) {
 	return nil, false
 }
 
-// The first byte of what is sealed.
+// The first byte of a sealed cursor.
 const (
 	encodingPlain   = 0
 	encodingDeflate = 1
 )
 
-// pack makes a long walk shorter where that can be done.
-func (k *Keys) compress(walk []byte) []byte {
-	if len(walk) >= compressFrom {
+// compress shortens a long cursor if possible.
+func (k *Keys) compress(cursor []byte) []byte {
+	if len(cursor) >= compressFrom {
 		var b bytes.Buffer
 		b.WriteByte(encodingDeflate)
 		w, _ := k.compressors.Get().(*flate.Writer)
 		w.Reset(&b)
-		_, err := w.Write(walk)
+		_, err := w.Write(cursor)
 		err = errors.Join(err, w.Close())
 		k.compressors.Put(w)
-		if err == nil && b.Len() <= len(walk) {
+		if err == nil && b.Len() <= len(cursor) {
 			return b.Bytes()
 		}
 	}
-	return append([]byte{encodingPlain}, walk...)
+	return append([]byte{encodingPlain}, cursor...)
 }
 
 func decompress(text []byte) ([]byte, bool) {
 	if len(text) == 0 || text[0] != encodingDeflate {
 		return bytes.TrimPrefix(text, []byte{encodingPlain}), len(text) > 0 && text[0] == encodingPlain
 	}
-	walk, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
-	return walk, err == nil && len(walk) <= maxCursor
+	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
+	return cursor, err == nil && len(cursor) <= maxCursor
 }
