@@ -7,8 +7,7 @@ import (
 	"time"
 )
 
-// Address is what is known of one address in one region. It is safe for
-// concurrent use.
+// Address is the health of one address in one region. It is safe for concurrent use.
 type Address struct {
 	Region string
 	Name   string // such as https://host:port
@@ -21,26 +20,25 @@ type Address struct {
 	probes        probes
 	ejection      ejection
 	window        window
-	slowCheckedAt time.Duration // when its slowness was looked at last
-	returnedAt    time.Duration // when it came back into use
-	ramping       bool          // since then it gets less than its part
-	trials        uint64        // begun so far
+	slowCheckedAt time.Duration
+	returnedAt    time.Duration
+	ramping       bool   // slow start: it gets a reduced part of the calls
+	trials        uint64 // started so far
 	counts        Counts
-	pending       []Change // to tell when mu is free
+	pending       []Change // for notify once mu is unlocked
 }
 
-// probes are what the probes of an address came to.
+// probes are the results of an address's probes.
 type probes struct {
-	enabled             bool // there are any
-	successes, failures int  // in a row
+	enabled             bool
+	successes, failures int // in a row
 	failing             bool
-	unreachable         bool // the last one could not connect
+	unreachable         bool // the last probe could not connect
 }
 
-// ejection is for what calls came to.
 type ejection struct {
 	since, until time.Duration
-	times        int // that followed one another soon
+	times        int // in short succession
 	on           bool
 }
 
@@ -57,13 +55,13 @@ const (
 	ReasonSlow   = "slow"
 )
 
-// Probe is what a probe came to.
+// ProbeOutcome is the result of a probe.
 type ProbeOutcome uint8
 
 // The outcomes of probes.
 const (
 	ProbeSucceeded   ProbeOutcome = iota
-	ProbeFailed                   // it connected, and was told otherwise than it should
+	ProbeFailed                   // it connected and got no good answer
 	ProbeUnreachable              // no connection
 )
 
@@ -78,28 +76,27 @@ func (p ProbeOutcome) String() string {
 	return "good"
 }
 
-// Change is a step of an address from one state to another.
+// Change is a transition in an address's health.
 type Change struct {
 	Address *Address
-	Up      bool // it is in use
+	Up      bool // it is healthy
 	Circuit Circuit
 	Reason  string
-	// Trial: it is a step between two trials of a circuit that is not closed, of
-	// which there are many as long as nothing connects.
+	// Trial marks transitions between trials of a circuit that stays unclosed. They
+	// are frequent as long as nothing connects.
 	Trial bool
 }
 
-// State is how an address stands.
+// State is a snapshot of an address's health.
 type State struct {
-	Up          bool // in use; where nothing else is, others are called too
+	Up          bool // healthy; unhealthy addresses are called only if none is
 	Circuit     Circuit
-	Failing     bool // by its probes
+	Failing     bool // its probes fail
 	Ejected     bool
-	Outstanding int64 // calls under way
+	Outstanding int64 // calls in flight
 	Counts      Counts
 }
 
-// State returns how the address stands.
 func (a *Address) State(now time.Duration) State {
 	a.Advance(now)
 	a.mu.Lock()
@@ -118,9 +115,8 @@ func (a *Address) State(now time.Duration) State {
 	return s
 }
 
-// Watch says whether probes of the address are made. Where they are, the
-// circuit alone does not make it [Down]: the last probe must have failed to
-// connect too.
+// SetProbed sets whether the address is probed. If it is, an open circuit alone does
+// not make it [Down]: the last probe must have failed to connect too.
 func (a *Address) SetProbed(made bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -128,14 +124,15 @@ func (a *Address) SetProbed(made bool) {
 	a.registry.invalidate()
 }
 
-// Suspect reports whether it should be probed soon: something is amiss.
+// NeedsProbe reports whether the address should be probed soon because something is
+// wrong.
 func (a *Address) NeedsProbe() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.circuit.state != Closed || a.probes.failing || a.probes.failures > 0
 }
 
-// Probed notes what a probe came to. detail is for the log.
+// RecordProbe records the result of a probe; detail is for the log.
 func (a *Address) RecordProbe(now time.Duration, outcome ProbeOutcome, detail string) {
 	settings := a.registry.settings.Load()
 	a.mu.Lock()
@@ -167,7 +164,7 @@ func (a *Address) RecordProbe(now time.Duration, outcome ProbeOutcome, detail st
 	}
 }
 
-// Advance lets time pass: circuits become half-open, ejections end.
+// Advance applies the passage of time: circuits become half-open, ejections end.
 func (a *Address) Advance(now time.Duration) {
 	a.mu.Lock()
 	defer a.unlockAndNotify()
@@ -185,7 +182,7 @@ func (a *Address) Advance(now time.Duration) {
 	}
 }
 
-// connected notes a new connection of a call's.
+// recordConnection records a new connection made for a call.
 func (a *Address) recordConnection(now time.Duration) {
 	a.mu.Lock()
 	defer a.unlockAndNotify()
@@ -194,7 +191,7 @@ func (a *Address) recordConnection(now time.Duration) {
 	}
 }
 
-// unreachable notes a call that found no connection.
+// recordUnreachable records a call that could not connect.
 func (a *Address) recordUnreachable(now time.Duration, detail string) {
 	a.mu.Lock()
 	defer a.unlockAndNotify()
@@ -213,7 +210,7 @@ func (a *Address) connectFailed(s *Settings, now time.Duration, detail string) {
 	}
 }
 
-// connection follows a circuit that a connection has moved.
+// circuitChanged handles a circuit that a connection has half-opened or closed.
 func (a *Address) circuitChanged(now time.Duration, reason string) {
 	if a.circuit.state == Closed {
 		a.startSlowStart(now)
@@ -221,9 +218,9 @@ func (a *Address) circuitChanged(now time.Duration, reason string) {
 	a.queueChange(reason)
 }
 
-// count notes what came of a call that had a connection, and reports whether
-// its errors are too many.
-func (a *Address) recordCall(now, took time.Duration, bad, answered bool) (erring bool) {
+// recordCall records the result of a call that had a connection, and reports whether
+// the address returns too many errors.
+func (a *Address) recordCall(now, took time.Duration, bad, answered bool) (tooManyErrors bool) {
 	s := a.registry.settings.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -241,8 +238,8 @@ func (a *Address) recordCall(now, took time.Duration, bad, answered bool) (errin
 	return s.ErrorRatio > 0 && a.window.calls() >= max(1, s.Calls) && a.window.errorRatio() >= s.ErrorRatio
 }
 
-// judging reports, at most four times in a window, that the slowness of the
-// address should be looked at.
+// dueForSlowCheck reports, at most four times per window, that the latency of the
+// address should be compared.
 func (a *Address) dueForSlowCheck(now time.Duration) bool {
 	s := a.registry.settings.Load()
 	a.mu.Lock()
@@ -254,7 +251,7 @@ func (a *Address) dueForSlowCheck(now time.Duration) bool {
 	return true
 }
 
-// mean is how long the address took to answer of late.
+// meanLatency returns the mean time to an answer in the window.
 func (a *Address) meanLatency(now time.Duration) (time.Duration, bool) {
 	s := a.registry.settings.Load()
 	a.mu.Lock()
@@ -263,7 +260,7 @@ func (a *Address) meanLatency(now time.Duration) (time.Duration, bool) {
 	return a.window.mean(s.Calls)
 }
 
-// eject takes the address out for a while.
+// eject takes the address out of use for a while.
 func (a *Address) eject(now time.Duration, reason, detail string) {
 	s := a.registry.settings.Load()
 	a.mu.Lock()
@@ -272,33 +269,32 @@ func (a *Address) eject(now time.Duration, reason, detail string) {
 	if e.on {
 		return
 	}
-	if s.Eject > 0 { // every time that it stayed in use for long takes one off
+	if s.Eject > 0 { // each Eject of use forgives one earlier ejection
 		e.times = max(0, e.times-int((now-e.until)/s.Eject))
 	}
 	e.times++
 	e.on, e.since, e.until = true, now, now+backoff(s.Eject, s.MaxEject, e.times)
-	a.window = window{began: now} // it is judged by what comes after
+	a.window = window{began: now} // only later calls count
 	a.counts.Ejections[reason]++
 	a.queueChange(detail)
 }
 
-// back begins the slow start.
 func (a *Address) startSlowStart(now time.Duration) {
 	a.returnedAt, a.ramping = now, a.registry.settings.Load().SlowStart > 0
 }
 
-// sound holds for an address that nothing speaks against.
+// healthy reports whether circuit, probes and ejection all permit calls.
 func (a *Address) healthy() bool {
 	return a.circuit.state == Closed && !a.probes.failing && !a.ejection.on
 }
 
-// note has a change told when the lock is free.
+// queueChange queues a change for unlockAndNotify.
 func (a *Address) queueChange(reason string) {
 	trial := a.circuit.state == HalfOpen || a.circuit.state == Open && a.circuit.openings > 1
 	a.pending = append(a.pending, Change{a, a.healthy(), a.circuit.state, reason, trial})
 }
 
-// tell frees the lock and tells what was noted.
+// unlockAndNotify unlocks mu and delivers the queued changes.
 func (a *Address) unlockAndNotify() {
 	changes := a.pending
 	a.pending = nil

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Down tells that no address of an endpoint can be reached, so that nothing is
-// worth sending.
+// Down is the error of an endpoint none of whose addresses can be reached: nothing
+// is sent.
 type Down struct {
 	Region     string
-	RetryAfter time.Duration // when it may be otherwise: 1 to 60 seconds
+	RetryAfter time.Duration // until the next trial: 1 to 60 seconds
 }
 
 func (d *Down) Error() string {
 	return fmt.Sprintf("no address in %s can be reached; the next trial is due within %v", d.Region, d.RetryAfter)
 }
 
-// Bounds of when clients are asked to come again.
+// Bounds of the Retry-After of clients.
 const (
 	minRetryAfter = time.Second
 	maxRetryAfter = time.Minute
 )
 
-// Choice is an address chosen for a call. Whoever has it owes a Release.
+// Choice is an address chosen for a call. The caller must release it.
 type Choice struct {
 	Index int // of the address in its set
 	set   *Set
 	trial uint64 // its number; 0: none
 }
 
-// Tried is a set of indexes. An index beyond 63 never belongs to it.
+// Tried is a set of indexes. It never contains indexes above 63.
 type Tried uint64
 
 // With adds an index.
@@ -44,7 +44,7 @@ func (t Tried) With(index int) Tried {
 
 func (t Tried) has(index int) bool { return index <= 63 && t&(1<<index) != 0 }
 
-// Down is nil where there is somebody to call, else a *[Down].
+// Check returns nil if an address can be called, else a *[Down].
 func (s *Set) Check(now time.Duration) error {
 	v := s.current(now)
 	if len(v.usable) > 0 || len(v.trials) > 0 || len(v.unconfirmed) > 0 {
@@ -54,7 +54,7 @@ func (s *Set) Check(now time.Duration) error {
 }
 
 func (s *Set) downError(v *snapshot, now time.Duration) error {
-	after := minRetryAfter // somebody tries
+	after := minRetryAfter // a trial is running
 	if v.nextTrial != math.MaxInt64 {
 		after = v.nextTrial - now
 	}
@@ -62,9 +62,8 @@ func (s *Set) downError(v *snapshot, now time.Duration) error {
 	return &Down{s.Region, max(minRetryAfter, min(after, maxRetryAfter))}
 }
 
-// Choose takes an address for a call, by 64 random bits. Those tried already
-// are not taken again: where nothing else is left, ok is false. The error is a
-// *[Down].
+// Choose takes an address for a call, by 64 random bits. It does not choose
+// addresses tried already; ok is false if no other is left. The error is a *[Down].
 func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, ok bool, err error) {
 	v := s.current(now)
 	if len(v.trials) > 0 && (len(v.healthy) == 0 || !v.trials[0].isProbed()) {
@@ -127,7 +126,7 @@ func (v *snapshot) pick(of []*member, now time.Duration, random uint64, tried Tr
 	return a
 }
 
-// pickUntried takes the least busy, from a random one on.
+// pickUntried takes the least busy member, starting at a random one.
 func pickUntried(of []*member, random uint64, tried Tried) *member {
 	var best *member
 	for i := range of {
@@ -139,8 +138,8 @@ func pickUntried(of []*member, random uint64, tried Tried) *member {
 	return best
 }
 
-// gives holds, by 16 random bits, for calls that an address in its slow start
-// leaves to others: nine of ten in the beginning, none at the end.
+// shedsCall reports, by 16 random bits, whether an address in slow start leaves this
+// call to another: nine of ten at first, none at the end.
 func (m *member) shedsCall(now time.Duration, random uint64) bool {
 	slowStart := m.registry.settings.Load().SlowStart
 	m.mu.Lock()
@@ -158,7 +157,7 @@ func (m *member) isProbed() bool {
 	return m.probes.enabled
 }
 
-// try takes the one trial of a half-open circuit.
+// takeTrial takes the single trial of a half-open circuit.
 func (m *member) takeTrial() (trial uint64, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -173,32 +172,32 @@ func (m *member) takeTrial() (trial uint64, mine bool) {
 
 func (c Choice) member() *member { return c.set.members[c.Index] }
 
-// Connected notes that a connection was made for the call.
+// Connected records that a connection was made for the call.
 func (c Choice) Connected(now time.Duration) { c.member().recordConnection(now) }
 
-// Unreachable notes that none could be made. detail is for the log.
+// Unreachable records that no connection could be made; detail is for the log.
 func (c Choice) Unreachable(now time.Duration, detail string) {
 	c.member().recordUnreachable(now, detail)
 }
 
-// Answered notes the answer to the call and how long it took to begin.
+// Answered records the status of the answer and the time until it began.
 func (c Choice) Answered(now, took time.Duration, status int) {
 	m := c.member()
 	bad := status >= http.StatusInternalServerError && status != http.StatusNotImplemented
-	erring := m.recordCall(now, took, bad, true)
-	if erring || took > slowFloor {
-		c.set.considerEjection(m, now, erring)
+	tooManyErrors := m.recordCall(now, took, bad, true)
+	if tooManyErrors || took > slowFloor {
+		c.set.considerEjection(m, now, tooManyErrors)
 	}
 }
 
-// Broke notes that the call came to nothing after it had a connection.
+// Failed records that the call got a connection and no answer.
 func (c Choice) Failed(now time.Duration) {
 	if m := c.member(); m.recordCall(now, 0, true, false) {
 		c.set.considerEjection(m, now, true)
 	}
 }
 
-// Release ends the call. A trial that showed nothing is left to another one.
+// Release ends the call. A trial without a result becomes available again.
 func (c Choice) Release() {
 	m := c.member()
 	m.outstanding.Add(-1)

@@ -2,15 +2,14 @@ package health
 
 import "time"
 
-// Circuit tells whether connections to an address can be made, as far as is
-// known.
+// Circuit is the state of an address's circuit breaker, which guards connecting.
 type Circuit uint8
 
 // The states of a circuit.
 const (
-	Closed   Circuit = iota // they can
-	HalfOpen                // one call may try
-	Open                    // they could not
+	Closed   Circuit = iota // connections succeed
+	HalfOpen                // one trial is permitted
+	Open                    // connections fail
 )
 
 func (c Circuit) String() string {
@@ -24,21 +23,20 @@ func (c Circuit) String() string {
 	return "closed"
 }
 
-// circuit is the breaker of one address.
 type circuit struct {
 	state        Circuit
-	failures     int           // in a row
-	lastFailure  time.Duration // when the latest of them was
-	openings     int           // times without a success between
-	trialAt      time.Duration // while open: when it is half-open
-	trialRunning bool          // while half-open: a call is trying
+	failures     int // in a row
+	lastFailure  time.Duration
+	openings     int           // in a row, without a success
+	trialAt      time.Duration // while open: when it becomes half-open
+	trialRunning bool          // while half-open
 }
 
-// unreachable notes a connection that could not be made, and reports whether
-// that opened the circuit.
+// unreachable records a failed connection and reports whether that opened the
+// circuit.
 func (c *circuit) unreachable(s *Settings, now time.Duration) bool {
 	switch c.state {
-	case Open: // of a call that began before
+	case Open: // the call started before it opened
 		return false
 	case Closed:
 		if s.Window > 0 && now-c.lastFailure > s.Window {
@@ -56,16 +54,15 @@ func (c *circuit) unreachable(s *Settings, now time.Duration) bool {
 	return true
 }
 
-// connected notes a new connection, and reports whether that closed the
-// circuit.
+// connected records a new connection and reports whether that closed the circuit.
 func (c *circuit) connected() bool {
 	closed := c.state != Closed
 	*c = circuit{}
 	return closed
 }
 
-// probed notes a probe's connection, and reports whether the state changed. One
-// makes way for the trial, the next one is the trial.
+// probed records a probe's connection and reports whether the state changed. The
+// first half-opens an open circuit, the next closes it.
 func (c *circuit) probed() bool {
 	if c.state == Open {
 		c.state, c.trialRunning = HalfOpen, false
@@ -74,8 +71,7 @@ func (c *circuit) probed() bool {
 	return c.connected()
 }
 
-// advance lets the time of an open circuit pass, and reports whether it is
-// half-open now.
+// advance reports whether an open circuit has become half-open.
 func (c *circuit) advance(now time.Duration) bool {
 	if c.state != Open || now < c.trialAt {
 		return false

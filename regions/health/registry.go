@@ -8,68 +8,68 @@ import (
 	"sync/atomic"
 )
 
-// Board knows all addresses and endpoints. An address that several endpoints
-// have in a region is one. It is safe for concurrent use.
+// Registry holds the health of all addresses and endpoints. Endpoints of a region
+// share an address that they have in common. It is safe for concurrent use.
 type Registry struct {
 	settings   atomic.Pointer[Settings]
 	notify     func(Change)
-	generation atomic.Uint64 // of all states together
+	generation atomic.Uint64 // incremented by every change
 
 	mu        sync.Mutex
 	addresses map[string]*Address
 	sets      map[string]*Set
 }
 
-// New returns a board that knows nothing yet. notify, which may be nil, is told
-// of every change, by whoever caused it and maybe by several at once; it must
-// not call back.
+// New returns an empty registry. It calls notify, which may be nil, for every
+// change, possibly concurrently; notify must not call the registry.
 func New(s Settings, notify func(Change)) *Registry {
-	b := &Registry{notify: notify, addresses: map[string]*Address{}, sets: map[string]*Set{}}
-	b.Configure(s)
-	return b
+	r := &Registry{notify: notify, addresses: map[string]*Address{}, sets: map[string]*Set{}}
+	r.Configure(s)
+	return r
 }
 
-// Configure changes the bounds for what comes.
-func (b *Registry) Configure(s Settings) {
-	b.settings.Store(&s)
-	b.invalidate()
+// Configure replaces the settings.
+func (r *Registry) Configure(s Settings) {
+	r.settings.Store(&s)
+	r.invalidate()
 }
 
-// touch has every set look anew before it chooses.
-func (b *Registry) invalidate() { b.generation.Add(1) }
+// invalidate makes every set rebuild its snapshot before the next choice.
+func (r *Registry) invalidate() { r.generation.Add(1) }
 
-// Set returns the one set of these addresses, at least one, in a region.
-func (b *Registry) Set(region string, names ...string) *Set {
+// Set returns the set of these addresses, at least one, in a region; it is always
+// the same one.
+func (r *Registry) Set(region string, names ...string) *Set {
 	key := region + " " + strings.Join(names, ",")
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if s := b.sets[key]; s != nil {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if s := r.sets[key]; s != nil {
 		return s
 	}
-	s := &Set{registry: b, Region: region}
+	s := &Set{registry: r, Region: region}
 	for i, name := range names {
-		s.members = append(s.members, &member{Address: b.address(region, name), index: i})
+		s.members = append(s.members, &member{Address: r.address(region, name), index: i})
 	}
-	b.sets[key] = s
+	r.sets[key] = s
 	return s
 }
 
-func (b *Registry) address(region, name string) *Address {
+func (r *Registry) address(region, name string) *Address {
 	key := region + " " + name
-	a := b.addresses[key]
+	a := r.addresses[key]
 	if a == nil {
-		a = &Address{Region: region, Name: name, registry: b, counts: Counts{Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}}}
-		b.addresses[key] = a
+		a = &Address{Region: region, Name: name, registry: r, counts: Counts{Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}}}
+		r.addresses[key] = a
 	}
 	return a
 }
 
-// Addresses returns all addresses, by region and name.
-func (b *Registry) Addresses() []*Address {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	all := make([]*Address, 0, len(b.addresses))
-	for _, a := range b.addresses {
+// Addresses returns all addresses, sorted by region and name.
+func (r *Registry) Addresses() []*Address {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	all := make([]*Address, 0, len(r.addresses))
+	for _, a := range r.addresses {
 		all = append(all, a)
 	}
 	slices.SortFunc(all, func(x, y *Address) int {
@@ -78,23 +78,23 @@ func (b *Registry) Addresses() []*Address {
 	return all
 }
 
-// Keep forgets all sets but these, and the addresses that none of them has.
-func (b *Registry) Retain(sets []*Set) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
+// Retain drops all other sets, and the addresses that are in none of these.
+func (r *Registry) Retain(sets []*Set) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
 	used := map[*Address]bool{}
-	for key, s := range b.sets {
+	for key, s := range r.sets {
 		if !slices.Contains(sets, s) {
-			delete(b.sets, key)
+			delete(r.sets, key)
 			continue
 		}
 		for _, m := range s.members {
 			used[m.Address] = true
 		}
 	}
-	for key, a := range b.addresses {
+	for key, a := range r.addresses {
 		if !used[a] {
-			delete(b.addresses, key)
+			delete(r.addresses, key)
 		}
 	}
 }

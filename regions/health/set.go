@@ -8,10 +8,10 @@ import (
 	"time"
 )
 
-// slowFloor is how long answers must take on average to count as slow.
+// slowFloor is the mean latency below which an address never counts as slow.
 const slowFloor = 50 * time.Millisecond
 
-// Set is the addresses of one endpoint. It is safe for concurrent use.
+// Set holds the addresses of one endpoint. It is safe for concurrent use.
 type Set struct {
 	Region   string
 	registry *Registry
@@ -20,25 +20,25 @@ type Set struct {
 	rebuild  sync.Mutex
 }
 
-// member is an address at its place in a set.
+// member is an address and its index in a set.
 type member struct {
 	*Address
 	index int
 }
 
-// view is how the members stand, until something changes or time passes.
+// snapshot is the health of the members, valid for one generation and until a time.
 type snapshot struct {
 	generation  uint64
 	until       time.Duration
-	healthy     []*member // what to call
-	usable      []*member // what to call where none is sound
-	trials      []*member // half-open and nobody tries
-	unconfirmed []*member // whose probes do not agree that they are out
-	ramping     bool      // one of the sound is in its slow start
+	healthy     []*member // called first
+	usable      []*member // called if none is healthy
+	trials      []*member // half-open, no trial running
+	unconfirmed []*member // open, but the last probe connected
+	ramping     bool      // a healthy one is in slow start
 	nextTrial   time.Duration
 }
 
-// Addresses returns the addresses in their order.
+// Addresses returns the addresses in the order of the set.
 func (s *Set) Addresses() []*Address {
 	all := make([]*Address, len(s.members))
 	for i, m := range s.members {
@@ -47,7 +47,7 @@ func (s *Set) Addresses() []*Address {
 	return all
 }
 
-// look returns how the members stand now.
+// current returns a valid snapshot.
 func (s *Set) current(now time.Duration) *snapshot {
 	v := s.snapshot.Load()
 	if v != nil && now < v.until && v.generation == s.registry.generation.Load() {
@@ -62,13 +62,12 @@ func (s *Set) current(now time.Duration) *snapshot {
 	return v
 }
 
-// survey makes a view.
 func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 	for _, m := range s.members {
 		m.Advance(now)
 	}
 	v := &snapshot{generation: s.registry.generation.Load(), until: math.MaxInt64, nextTrial: math.MaxInt64}
-	spared := s.ignoredEjections()
+	ignored := s.ignoredEjections()
 	for _, m := range s.members {
 		m.mu.Lock()
 		shut := m.circuit.state != Closed
@@ -90,7 +89,7 @@ func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 		}
 		if !shut {
 			v.usable = append(v.usable, m)
-			if !m.probes.failing && (!m.ejection.on || spared[m]) {
+			if !m.probes.failing && (!m.ejection.on || ignored[m]) {
 				v.healthy = append(v.healthy, m)
 				v.ramping = v.ramping || m.ramping
 			}
@@ -100,8 +99,8 @@ func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 	return v
 }
 
-// spared are the members whose ejection this set does not heed: there are more
-// than may be, as another endpoint had them ejected.
+// ignoredEjections returns the members whose ejection this set ignores because,
+// through another endpoint, more are ejected than its limit permits.
 func (s *Set) ignoredEjections() map[*member]bool {
 	ejected := make([]*member, 0, len(s.members))
 	since := map[*member]time.Duration{}
@@ -118,21 +117,21 @@ func (s *Set) ignoredEjections() map[*member]bool {
 		return nil
 	}
 	slices.SortStableFunc(ejected, func(a, b *member) int { return int(min(1, max(-1, since[a]-since[b]))) })
-	spared := map[*member]bool{}
+	ignored := map[*member]bool{}
 	for _, m := range ejected[limit:] {
-		spared[m] = true
+		ignored[m] = true
 	}
-	return spared
+	return ignored
 }
 
-// judge ejects a member whose calls speak against it, as far as that may be.
-func (s *Set) considerEjection(m *member, now time.Duration, erring bool) {
+// considerEjection ejects a member for errors or slowness, if the limit permits.
+func (s *Set) considerEjection(m *member, now time.Duration, tooManyErrors bool) {
 	settings := s.registry.settings.Load()
 	if len(s.members) < 2 || settings.Eject == 0 {
 		return
 	}
 	reason, detail := ReasonErrors, "too many of its calls came to nothing or to a 5xx"
-	if !erring {
+	if !tooManyErrors {
 		if settings.SlowFactor == 0 || !m.dueForSlowCheck(now) || !s.isSlow(m, now, settings.SlowFactor) {
 			return
 		}
@@ -153,7 +152,7 @@ func (s *Set) considerEjection(m *member, now time.Duration, erring bool) {
 	}
 }
 
-// slow holds for a member that takes factor times as long as the median of the
+// isSlow reports whether a member takes factor times as long as the median of the
 // others.
 func (s *Set) isSlow(m *member, now time.Duration, factor float64) bool {
 	own, ok := m.meanLatency(now)
