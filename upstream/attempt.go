@@ -16,21 +16,20 @@ import (
 	"portico/regions/health"
 )
 
-// mostAddresses bounds the addresses that one attempt goes through.
+// maxAddresses bounds the addresses that one attempt tries.
 const maxAddresses = 3
 
-// errSwitched: no call asks for another protocol. errNoStatus: net/http reads
-// statuses below 100, and panics where one is passed on.
+// No call asks to switch protocols. net/http accepts statuses below 100 from a
+// server, and panics when a handler writes one.
 var (
 	errProtocolSwitch = errors.New("the provider switched to another protocol")
 	errInvalidStatus  = errors.New("the provider answered with what is no status")
 )
 
-// attempt sends a call to the address that is fittest. As long as no connection
-// can be made it goes on to others: nothing has been sent then. tried, which
-// may be nil, are addresses to be avoided where there are others; those that
-// are called are added: what they answer may be worth another attempt. An
-// answer counts as under way until its body is closed.
+// attempt sends a call to an address. If it cannot connect it tries others: nothing
+// has been sent then. It avoids the addresses in tried, which may be nil, while
+// there are others, and adds those that it calls. An answer counts as in flight
+// until its body is closed.
 func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) (response *http.Response, sent bool, err error) {
 	var own health.Tried
 	if tried == nil {
@@ -60,15 +59,15 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 	}
 }
 
-// sending is what came of a call at one address.
+// attemptResult is the result of a call to one address.
 type attemptResult struct {
 	response  *http.Response
 	sent      bool // a byte of the request may have left
-	connected bool // or there is no telling
+	connected bool // or this is unknown
 	err       error
 }
 
-// send sends a call to a chosen address, and tells its health what came of it.
+// send calls a chosen address and records the result in its health.
 func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call Call) attemptResult {
 	began := c.now()
 	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call)
@@ -77,7 +76,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	case r.err == nil:
 		choice.Answered(now, now-began, r.response.StatusCode)
 		r.response.Body = &releaseOnClose{r.response.Body, choice.Release}
-		if status := r.response.StatusCode; status < http.StatusOK { // interim ones never come here
+		if status := r.response.StatusCode; status < http.StatusOK { // the transport consumes other interim answers
 			_ = r.response.Body.Close()
 			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
 				r.err = errInvalidStatus
@@ -87,7 +86,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	case !r.connected:
 		choice.Unreachable(now, connectFailureReason(r.err))
 	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errCutOff):
-		// The caller's affair: it says nothing of the address.
+		// The caller ended it: this proves nothing about the address.
 	case r.sent:
 		choice.Failed(now)
 	}
@@ -95,7 +94,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	return r
 }
 
-// exchange is send without the telling, but of new connections.
+// roundTrip sends a call and, of its health, records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
 	var got atomic.Bool
 	made := func(info httptrace.GotConnInfo) {
@@ -106,7 +105,7 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 		}
 	}
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.send(p.transports.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
+		response, err := p.send(p.transports.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller closes it
 		return attemptResult{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
 	}
 	if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
@@ -128,9 +127,9 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 	}
 }
 
-// connected reports whether a call that failed had a connection, or failed for
-// something else than the want of one. A dead connection that was to be
-// replaced is none.
+// connected reports whether a failed call had a connection, or failed for another
+// reason than the lack of one. A dead connection that was to be replaced does not
+// count.
 func connected(ctx context.Context, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -139,8 +138,8 @@ func connected(ctx context.Context, got bool, err error) bool {
 	return got || ctx.Err() != nil
 }
 
-// unreachableText is why no connection could be made, without what differs
-// from one time to the next.
+// connectFailureReason describes why a connection failed, without details that vary
+// between failures.
 func connectFailureReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
@@ -155,8 +154,7 @@ func connectFailureReason(err error) string {
 	return err.Error()
 }
 
-// request builds the message byte for byte: net/url would write some paths in
-// an encoding of its own.
+// request builds the message byte for byte: net/url would reencode some paths.
 func (p *pool) request(ctx context.Context, call Call) *http.Request {
 	path, err := url.PathUnescape(call.Path)
 	if err != nil {
@@ -176,9 +174,8 @@ func (p *pool) request(ctx context.Context, call Call) *http.Request {
 		r.Header["User-Agent"] = []string{""} // none of net/http's own
 	}
 	if len(call.Content) > 0 {
-		// With GetBody the transport can change from a connection that died
-		// while idle to a fresh one; that it never sends twice is for the
-		// guard to see to.
+		// GetBody lets the transport replace a connection that died while idle;
+		// the guard prevents that it sends twice.
 		r.ContentLength = int64(len(call.Content))
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Content)), nil }
 		r.Body = io.NopCloser(bytes.NewReader(call.Content))

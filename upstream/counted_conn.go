@@ -8,7 +8,7 @@ import (
 	"sync"
 )
 
-// countedConn is a connection that is counted as long as it is open.
+// countedConn is a connection that a gauge counts while it is open.
 type countedConn struct {
 	net.Conn
 	series *addressMetrics
@@ -20,7 +20,6 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// countedDial dials an address.
 func countedDial(dialer *net.Dialer, of *addressMetrics) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
@@ -32,7 +31,7 @@ func countedDial(dialer *net.Dialer, of *addressMetrics) func(ctx context.Contex
 	}
 }
 
-// count counts the connection that a request got.
+// countConnection counts the connection that a request got.
 func countConnection(info httptrace.GotConnInfo) {
 	conn := info.Conn
 	secured, ok := conn.(*tls.Conn)

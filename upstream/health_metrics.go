@@ -8,8 +8,7 @@ import (
 	"portico/regions/health"
 )
 
-// healthCollector shows how the addresses of the map fare. Nothing is left of
-// those that have gone from it.
+// healthCollector exports the health of the addresses of the current map.
 type healthCollector struct {
 	client                                                       *Client
 	up, circuit, ejected, opened, ejections, probes, outstanding *prometheus.Desc
@@ -63,7 +62,8 @@ func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
 	}
 }
 
-// placeOf is what the labels of all other metrics say of an address.
+// endpointLabel returns the endpoint label that all other metrics use for an
+// address.
 func endpointLabel(a *health.Address) string {
 	u, err := url.Parse(a.Name)
 	if err != nil {

@@ -19,8 +19,8 @@ import (
 	"portico/tracing"
 )
 
-// metrics are labelled by the map's regions and addresses, and by words from
-// lists. Without a registry they count, and nobody sees it.
+// metrics are labelled by regions and addresses of the map, and by words from fixed
+// lists.
 type metrics struct {
 	retries, refused                      *prometheus.CounterVec
 	requests, errors, connections         *prometheus.CounterVec
@@ -78,8 +78,8 @@ func (m *metrics) retried(region string, sent bool) {
 	m.retries.WithLabelValues(region, outcome).Inc()
 }
 
-// series are the metrics of one address. Those that count errors are there from
-// the start: the first error is to show as one, not as the beginning of a series.
+// addressMetrics are the metrics of one address. Error counters exist from the
+// start, so that the first error shows as an increase.
 type addressMetrics struct {
 	address        string
 	requests       *prometheus.CounterVec
@@ -88,22 +88,21 @@ type addressMetrics struct {
 	inFlight, open prometheus.Gauge
 	opened, reused prometheus.Counter
 
-	mu      sync.Mutex // guards expiry: what has gone from the page does not come back
+	mu      sync.Mutex // guards expiry: a removed series must not return
 	expiry  *prometheus.GaugeVec
-	removed atomic.Bool // the address has left the map
+	removed atomic.Bool // the address is no longer in the map
 }
 
-// failed counts a request, or an answer's body, that came to nothing.
+// failed counts a request, or the body of an answer, that failed.
 func (s *addressMetrics) failed(err error) { s.errors[ErrorKind(err)].Inc() }
 
-// answered counts an answer.
 func (s *addressMetrics) answered(method string, status int) {
 	if !s.removed.Load() {
 		s.requests.WithLabelValues(method, meter.Code(status)).Inc()
 	}
 }
 
-// showed notes when the certificate ends that the address shows.
+// recordCertificate records the expiry of the address's certificate.
 func (s *addressMetrics) recordCertificate(state tls.ConnectionState) {
 	if len(state.PeerCertificates) == 0 {
 		return
@@ -115,8 +114,7 @@ func (s *addressMetrics) recordCertificate(state tls.ConnectionState) {
 	}
 }
 
-// addressOf is host and port of a URL, which is what a label says and a
-// connection is dialled by.
+// addressOf returns host and port of a URL, as dialled and as used for labels.
 func addressOf(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
@@ -148,8 +146,8 @@ func (m *metrics) forAddress(region, address string) *addressMetrics {
 	}
 }
 
-// forget takes what is shown of an address from the page, for good: calls of it
-// that are under way show no more.
+// forget deletes the series of an address. Calls still in flight do not recreate
+// them.
 func (m *metrics) forget(region string, s *addressMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -160,7 +158,7 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-// send makes one attempt, measured.
+// send makes one attempt and measures it.
 func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
 	s := p.series
 	timing := timingOf(r.Context())
@@ -189,8 +187,8 @@ func correlationOf(h http.Header) string {
 	return ""
 }
 
-// measuredBody counts the time that reading it takes as the provider's, and its
-// end, where that is no proper one, as an error.
+// measuredBody counts time spent reading as the provider's, and a failed read as an
+// error.
 type measuredBody struct {
 	body   io.ReadCloser
 	series *addressMetrics
@@ -215,12 +213,12 @@ func (b *measuredBody) Read(p []byte) (int, error) {
 
 func (b *measuredBody) Close() error { return b.body.Close() }
 
-// kinds are the words of [KindOf].
+// errorKinds lists the results of [ErrorKind].
 func errorKinds() []string {
 	return []string{"dns", "connect", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
 }
 
-// KindOf names what went wrong with a call, in one word from a list.
+// ErrorKind classifies the error of a call as one word from a fixed list.
 func ErrorKind(err error) string {
 	var (
 		dns         *net.DNSError
@@ -249,7 +247,7 @@ func ErrorKind(err error) string {
 	return "broken"
 }
 
-// refuse counts a call that is not made. It returns err.
+// countRefusal counts a call that is not made, and returns err.
 func (c *Client) countRefusal(err error) error {
 	var down *health.Down
 	if errors.As(err, &down) {

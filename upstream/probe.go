@@ -18,25 +18,24 @@ import (
 	"portico/regions/health"
 )
 
-// Health is how addresses are judged and probed.
+// Health configures how addresses are assessed and probed.
 type Health struct {
 	health.Settings
 	Probing
 }
 
-// Probing is how each address is asked whether it is well, by a connection of
-// its own every time.
+// Probing configures probes. Each uses a new connection.
 type Probing struct {
-	// Path is what a GET asks for; an answer below 400 is good. Without a path a
-	// connection is made, and TLS begun where that is spoken.
+	// Path is requested by GET; a status below 400 is success. Without a path the
+	// probe only connects, with a TLS handshake for https.
 	Path     string
 	Interval time.Duration // between two probes of an address; 0: none
-	// Suspect is the interval where something is amiss, if that is shorter.
+	// Suspect is the interval while something is wrong, if it is shorter.
 	Suspect time.Duration
 	Timeout time.Duration // of one probe
 }
 
-// probeAnswer bounds how much of the answer to a probe is read.
+// maxProbeAnswer bounds how much of a probe's answer is read.
 const maxProbeAnswer = 64 << 10
 
 // prober probes one address until it is stopped.
@@ -44,12 +43,12 @@ type prober struct {
 	client  *Client
 	pool    *pool
 	address *health.Address
-	wake    chan struct{} // the next probe is due at once
+	wake    chan struct{} // makes the next probe due
 	stop    context.CancelFunc
 }
 
-// Run probes the addresses of the map that the client was told to watch, each by
-// a goroutine of its own, until ctx ends; then all have ended.
+// Run probes the addresses of the current map, each in a goroutine, until ctx ends;
+// it returns when all goroutines have.
 func (c *Client) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
@@ -63,7 +62,7 @@ func (c *Client) Run(ctx context.Context) {
 	}
 }
 
-// staff gives each address of the map a prober, and ends those of all others.
+// reconcileProbers starts missing probers and stops superfluous ones.
 func (c *Client) reconcileProbers(ctx context.Context, running *sync.WaitGroup) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -83,7 +82,7 @@ func (c *Client) reconcileProbers(ctx context.Context, running *sync.WaitGroup) 
 	}
 	for a, pool := range wanted {
 		if p := c.probers[a]; p != nil {
-			p.probeNow() // the interval may be another one
+			p.probeNow() // the interval may have changed
 			continue
 		}
 		probing, stop := context.WithCancel(ctx)
@@ -93,7 +92,6 @@ func (c *Client) reconcileProbers(ctx context.Context, running *sync.WaitGroup) 
 	}
 }
 
-// soon has the address probed at once.
 func (p *prober) probeNow() {
 	select {
 	case p.wake <- struct{}{}:
@@ -104,7 +102,7 @@ func (p *prober) probeNow() {
 func (p *prober) run(ctx context.Context) {
 	p.address.SetProbed(true)
 	defer p.address.SetProbed(false)
-	// Many addresses are not to be probed at the same instant.
+	// Spread the first probes of many addresses.
 	pause := rand.N(p.client.probing.Load().Interval + 1) //nolint:gosec // jitter needs no secrecy
 	for p.wait(ctx, pause) {
 		settings := p.client.probing.Load()
@@ -122,7 +120,7 @@ func (p *prober) run(ctx context.Context) {
 	}
 }
 
-// wait returns false when the time of the prober is over.
+// wait returns false once ctx has ended.
 func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -135,7 +133,6 @@ func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
 	return ctx.Err() == nil
 }
 
-// probe asks once.
 func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.ProbeOutcome, detail string) {
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
@@ -148,7 +145,7 @@ func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.P
 		return health.ProbeUnreachable, connectFailureReason(err)
 	}
 	if settings.Path == "" {
-		_ = conn.Close() // it has shown what it had to
+		_ = conn.Close() // connecting was the probe
 		return health.ProbeSucceeded, ""
 	}
 	status, err := p.get(ctx, conn, settings.Path)
@@ -163,7 +160,7 @@ func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.P
 	return health.ProbeSucceeded, ""
 }
 
-// connect makes a connection as a call would, for one of these protocols.
+// connect makes a connection as a call would, offering these protocols.
 func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error) {
 	host, port := p.pool.base.Hostname(), p.pool.base.Port()
 	secured := p.pool.base.Scheme == "https"
@@ -188,14 +185,13 @@ func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error)
 	settings.NextProtos = speaks
 	conn, err := (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if secured, ok := conn.(*tls.Conn); ok {
-		// Calls may go on for long over connections that were made before the
-		// certificate was renewed.
+		// Calls may long use connections made before the certificate was renewed.
 		p.pool.series.recordCertificate(secured.ConnectionState())
 	}
 	return conn, err
 }
 
-// ask sends a GET over a connection, and closes it.
+// get sends a GET over a connection, and closes it.
 func (p *prober) get(ctx context.Context, conn net.Conn, path string) (status int, err error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxResponseHeader,
@@ -225,8 +221,8 @@ func (p *prober) get(ctx context.Context, conn net.Conn, path string) (status in
 	return response.StatusCode, err
 }
 
-// changed logs a step of an address. A circuit that calls opened is for the next
-// probe to confirm.
+// logHealthChange logs a change of an address. If calls opened its circuit it
+// triggers a probe to confirm.
 func (c *Client) logHealthChange(change health.Change) {
 	a := change.Address
 	level := c.log.Info

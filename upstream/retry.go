@@ -17,14 +17,14 @@ const (
 	readRetries   = 3
 	minRetryWait  = 50 * time.Millisecond
 	maxRetryWait  = time.Second
-	maxRetryAfter = 5 * time.Second // a longer Retry-After is the caller's affair
+	maxRetryAfter = 5 * time.Second // a longer Retry-After is left to the caller
 )
 
-// ErrOverBudget tells that a repetition was not sent: too many of the
-// endpoint's requests are repetitions already.
+// ErrOverBudget is returned if a retry was not sent because too many of the
+// endpoint's requests are retries already.
 var ErrOverBudget = errors.New("the budget of retries is used up")
 
-// retrying returns the policy of one read.
+// retryClient returns a client with the retry policy of one read.
 func (a *attempts) retryClient() *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
@@ -36,7 +36,7 @@ func (a *attempts) retryClient() *retryablehttp.Client {
 		RetryWaitMax: maxRetryWait,
 		CheckRetry:   a.checkRetry,
 		Backoff:      retryBackoff,
-		// The last answer is better than the news that retries are over.
+		// Prefer the last answer to an error about retries.
 		ErrorHandler: func(response *http.Response, err error, _ int) (*http.Response, error) {
 			if response != nil {
 				return response, nil
@@ -46,7 +46,7 @@ func (a *attempts) retryClient() *retryablehttp.Client {
 	}
 }
 
-// begin counts the call, and reports whether it may be made.
+// admit counts the call and reports whether it may be made.
 func (a *attempts) admit() bool {
 	if a.call.IsRetry {
 		return a.takeRetry()
@@ -55,7 +55,7 @@ func (a *attempts) admit() bool {
 	return true
 }
 
-// budgeted takes a retry from the endpoint's budget.
+// takeRetry takes a retry from the endpoint's budget.
 func (a *attempts) takeRetry() bool {
 	allowed := a.target.retries.Retry(time.Now())
 	a.client.metrics.retried(a.call.Endpoint.Region, allowed)
@@ -68,7 +68,7 @@ func (a *attempts) checkRetry(ctx context.Context, response *http.Response, err 
 		return false, ended
 	}
 	if a.tries++; a.tries > readRetries {
-		return true, nil // for the policy to refuse: nothing will be sent
+		return true, nil // the policy refuses it: nothing will be sent
 	}
 	return a.takeRetry(), nil
 }
@@ -76,7 +76,7 @@ func (a *attempts) checkRetry(ctx context.Context, response *http.Response, err 
 func retryRead(ctx context.Context, response *http.Response, err error) (bool, error) {
 	switch {
 	case queued(err):
-		return false, err // it has waited for its turn already
+		return false, err // it already waited in the queue
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	}
@@ -102,7 +102,7 @@ func retryBackoff(_, _ time.Duration, attempt int, response *http.Response) time
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
 }
 
-// retryAfter returns the pause that an answer asks for, 0 when it asks for none.
+// retryAfter returns the pause that an answer asks for; 0 if none.
 func retryAfter(response *http.Response) time.Duration {
 	if response == nil {
 		return 0

@@ -14,14 +14,13 @@ import (
 	"portico/regions/health"
 )
 
-// target is an endpoint as calls see it: its addresses with what is known of
-// them, and what limits the calls of it.
+// target is an endpoint with its addresses, their connections and its limits.
 type target struct {
 	addresses *health.Set
-	pools     []*pool             // by their index
+	pools     []*pool             // by index of the address
 	readers   *limits.Concurrency // by [Client.Read]
-	// Calls by [Client.Do]. An answer may be open while a question is asked by
-	// Read: so those have slots of their own.
+	// Calls by [Client.Do]. They have slots of their own, since a call may be open
+	// while Read is called on its behalf.
 	reads, writes *limits.Concurrency
 	retries       limits.RetryBudget
 	reading       prometheus.Gauge
@@ -34,7 +33,7 @@ type pool struct {
 	transports atomic.Pointer[transports]
 }
 
-// lines are the connections that were made by one configuration of TLS.
+// transports are the connections made with one TLS configuration.
 type transports struct {
 	writes, reads *http.Transport
 }
@@ -43,16 +42,15 @@ func (c *Client) newTransports(of *addressMetrics) *transports {
 	return &transports{writes: c.transport(true, of), reads: c.transport(false, of)}
 }
 
-// rest drops the connections that are idle. Those that are in use are dropped
-// when they no longer are, unless the lines are called upon again.
+// closeIdle closes idle connections. Those in use are closed when they become idle,
+// unless the transports are used again.
 func (l *transports) closeIdle() {
 	l.writes.CloseIdleConnections()
 	l.reads.CloseIdleConnections()
 }
 
-// UseTLS has connections that are made from now on follow another
-// configuration, nil for the system's defaults. Those that were made before are
-// dropped, in use ones once they no longer are.
+// UseTLS sets the TLS configuration of new connections; nil for the system's
+// defaults. Existing connections are closed, those in use when they become idle.
 func (c *Client) UseTLS(config *tls.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -64,10 +62,10 @@ func (c *Client) UseTLS(config *tls.Config) {
 	}
 }
 
-// target returns the one target of an endpoint, whichever map it is of.
+// target returns the target of an endpoint. Endpoints of several maps share it.
 func (c *Client) target(e *regions.Endpoint) *target {
 	if t, ok := c.targets.Load(e); ok {
-		return t.(*target) // nothing else is stored
+		return t.(*target) // the only type stored
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +74,7 @@ func (c *Client) target(e *regions.Endpoint) *target {
 	return t
 }
 
-// resolve is target under the lock.
+// resolve is target with c.mu held.
 func (c *Client) resolve(e *regions.Endpoint) *target {
 	name := e.Region + " " + e.String()
 	if t := c.byName[name]; t != nil {
@@ -103,9 +101,8 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	return t
 }
 
-// Watch makes the endpoints of a map those that are probed and shown, and
-// judges them by h from now on. What is known of addresses that stay is kept;
-// the others are forgotten. Calls to those go on.
+// UseMap probes and exports the endpoints of a map, and applies h. It keeps the
+// state of addresses that stay, and drops the others; calls to those continue.
 func (c *Client) UseMap(m *regions.Map, h Health) {
 	endpoints := m.Endpoints()
 	c.mu.Lock()
@@ -127,7 +124,7 @@ func (c *Client) UseMap(m *regions.Map, h Health) {
 		}
 	}
 	c.targets.Range(func(e, _ any) bool {
-		if !staying[e.(*regions.Endpoint)] { // nothing else is stored
+		if !staying[e.(*regions.Endpoint)] { // the only type stored
 			c.targets.Delete(e)
 		}
 		return true
@@ -141,12 +138,12 @@ func (c *Client) UseMap(m *regions.Map, h Health) {
 	c.forget()
 	select {
 	case c.probersDue <- struct{}{}:
-	default: // it is due already
+	default: // already pending
 	}
 }
 
-// forget drops the connections to addresses that are not of the map any more, and
-// what is shown of them.
+// forget closes the connections to addresses that are no longer in the map, and
+// deletes their metrics.
 func (c *Client) forget() {
 	used := map[*health.Address]bool{}
 	for _, a := range c.registry.Addresses() {
@@ -163,7 +160,7 @@ func (c *Client) forget() {
 	}
 	for a, p := range gone {
 		p.transports.Load().closeIdle()
-		if !stays[a.Region+" "+p.series.address] { // the same by another scheme
+		if !stays[a.Region+" "+p.series.address] { // the same address may remain with another scheme
 			c.metrics.forget(a.Region, p.series)
 		}
 	}

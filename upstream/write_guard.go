@@ -14,18 +14,18 @@ import (
 	"portico/failpoint"
 )
 
-// send is what one request may put on the wire, and whether it has. The
-// transport may try several connections; the connection that carries the first
-// byte is the only one that ever will.
+// writeGuard controls which bytes of one request may be written, and records whether
+// any was. The transport may try several connections; only the one that took the
+// first byte may take more.
 type writeGuard struct {
 	mu              sync.Mutex
 	carrier         *guardedConn // the connection that took the first byte
-	reused          bool         // the connection at hand has carried others before
-	stale           bool         // it had, and was dead before it took a byte
+	reused          bool         // the current connection has carried other requests
+	stale           bool         // a reused connection was dead before it took a byte
 	started         time.Time
 	firstByteWithin time.Duration // bounds the first byte; 0: no bound
 	lastByteWithin  time.Duration // bounds every byte; 0: no bound
-	lateErr         error         // why a byte was refused for the time
+	lateErr         error         // why a byte was refused after a deadline
 }
 
 var (
@@ -34,14 +34,14 @@ var (
 	errSecondSend = errors.New("the request was sent before")
 )
 
-// arm notes which kind of connection the request got.
+// attach records whether the connection that the request got was reused.
 func (s *writeGuard) attach(reused bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reused, s.stale = reused, false
 }
 
-// begin allows or refuses bytes of the request on connection c, and reports
+// allowBytes returns nil if connection c may write bytes of the request, and reports
 // whether they are its first.
 func (s *writeGuard) allowBytes(c *guardedConn) (first bool, err error) {
 	s.mu.Lock()
@@ -62,7 +62,7 @@ func (s *writeGuard) allowBytes(c *guardedConn) (first bool, err error) {
 	return false, s.lateErr
 }
 
-// withdraw takes the first begin back: no byte has left after all.
+// undoFirstByte reverts the first allowBytes: no byte has left after all.
 func (s *writeGuard) undoFirstByte() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,7 +72,7 @@ func (s *writeGuard) undoFirstByte() {
 	}
 }
 
-// again reports, once, that the request may go out on another connection.
+// retryStale reports, once, that the request may be sent on another connection.
 func (s *writeGuard) retryStale() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -88,8 +88,8 @@ func (s *writeGuard) sent() bool {
 	return s.carrier != nil
 }
 
-// because adds to an error what the transport may have hidden behind a closed
-// connection of its own making: that the bytes were refused for the time.
+// withDeadlineError adds the deadline error to err if bytes were refused for it: the
+// transport may report only the connection that it closed then.
 func (s *writeGuard) withDeadlineError(err error) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -99,14 +99,14 @@ func (s *writeGuard) withDeadlineError(err error) error {
 	return err
 }
 
-// elapsed is the larger of what the monotonic and the wall clock say: a
-// suspended machine stops the one, a set clock moves the other.
+// elapsed returns the larger of the monotonic and the wall-clock difference:
+// suspending the machine stops the one, setting the clock moves the other.
 func elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// trace arms each connection that the transport chooses for the request, and
-// tells made of it.
+// trace attaches the guard to each connection that the transport chooses for the
+// request, and calls made.
 func (s *writeGuard) trace(ctx context.Context, made func(httptrace.GotConnInfo)) context.Context {
 	t := &httptrace.ClientTrace{
 		GotConn: func(info httptrace.GotConnInfo) {
@@ -122,28 +122,28 @@ func (s *writeGuard) trace(ctx context.Context, made func(httptrace.GotConnInfo)
 		},
 	}
 	if failpoint.Enabled {
-		t.GotFirstResponseByte = func() { s.sent() } // waits for left
+		t.GotFirstResponseByte = func() { s.sent() } // waits for afterSend
 	}
 	return httptrace.WithClientTrace(ctx, t)
 }
 
-// guardedConn is a connection that asks the request it carries before bytes
-// leave. It carries one request at a time: HTTP/1.1 without pipelining.
+// guardedConn is a connection that consults its request's guard before it writes. It
+// carries one request at a time: HTTP/1.1 without pipelining.
 type guardedConn struct {
 	net.Conn
-	socket syscall.RawConn // of Conn; nil: it is none, or its system call is unknown
+	socket syscall.RawConn // of Conn; nil if it has none or the platform is unsupported
 	guard  atomic.Pointer[writeGuard]
 }
 
-// pieceBytes bounds what is written without the request being asked again.
+// maxPiece bounds what is written without consulting the guard again.
 const maxPiece = 64 << 10
 
-// Write refuses bytes that the request may not send. Before any request has
-// the connection (a TLS handshake) everything passes. A connection that took
-// no byte, having died while it was idle, leaves the request to another one.
+// Write refuses bytes that the guard does not allow. Without a request (a TLS
+// handshake) everything passes. If the connection died while idle and took no byte,
+// the request may use another one.
 //
-// One large write may wait for its reader again and again, and the process may
-// be stopped meanwhile, so the request is asked before each piece of it.
+// A large write may block repeatedly, and the process may be stopped meanwhile, so
+// the guard is consulted before each piece.
 func (c *guardedConn) Write(p []byte) (n int, err error) {
 	s := c.guard.Load()
 	if s == nil {
@@ -169,9 +169,9 @@ func (c *guardedConn) Write(p []byte) (n int, err error) {
 	return n, err
 }
 
-// writePiece writes a part of p, if that is allowed. What waits in
-// [net.Conn.Write] for its reader goes on without being asked once the
-// connection takes bytes again; of a socket each system call is asked about.
+// writePiece writes a part of p, if allowed. On a socket each system call is
+// checked; [net.Conn.Write] checks only once, and a blocked write continues
+// unchecked.
 func (c *guardedConn) writePiece(p []byte, allow func() error) (int, error) {
 	if c.socket != nil {
 		return writeSocket(c.socket, p, allow)
@@ -182,8 +182,8 @@ func (c *guardedConn) writePiece(p []byte, allow func() error) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// left is the point at which bytes of the request have left. Nothing of the answer
-// is read before it is passed: see trace.
+// afterSend is the point at which bytes of the request have left. No answer is read
+// before it returns: see trace.
 func (s *writeGuard) afterSend() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
