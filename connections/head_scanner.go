@@ -6,43 +6,43 @@ import (
 	"sync/atomic"
 )
 
-// heads looks at the heads of the requests of an HTTP/1.x connection while they are
-// read. net/http tells a handler of a Content-Length or of chunks, never of both. It
-// keeps none of what it sees.
+// headScanner scans the request heads of an HTTP/1.x connection as they are read,
+// because net/http shows a handler either Content-Length or chunks, never both. It
+// keeps no bytes.
 //
-// What net/http refuses ends the connection, so it does not matter how that would go
-// on. The same is true of what stands behind a request with a Transfer-Encoding: its
-// answer must be the connection's last.
+// A request that net/http refuses ends the connection, so parsing after it does not
+// matter. The same holds after a request with Transfer-Encoding: the answer to it
+// must be the connection's last.
 type headScanner struct {
 	state   scanState
-	target  string // what the name of the line may still be
-	matched int    // of its bytes
-	left    int64  // of the content
+	target  string // the header name that the line may have
+	matched int    // bytes of target
+	left    int64  // content bytes to skip
 
-	// Of the head at hand.
-	hasTransferEncoding bool  // it has a Transfer-Encoding
-	hasContentLength    bool  // it has a Content-Length
-	ambiguousLength     bool  // which another reader could take for another number
-	length              int64 // the number
-	digitSeen           bool  // some of it have been seen
-	numberEnded         bool  // and spaces behind them
-	lastWasLength       bool  // the line before is a Content-Length
+	// Of the current head.
+	hasTransferEncoding bool
+	hasContentLength    bool
+	ambiguousLength     bool  // another parser could read another number
+	length              int64 // value of Content-Length
+	digitSeen           bool
+	numberEnded         bool // whitespace followed the digits
+	lastWasLength       bool // the previous line is a Content-Length
 
-	count     int64        // heads that have been read
-	ambiguous atomic.Int64 // which of them is; 0 is none
+	count     int64        // heads read
+	ambiguous atomic.Int64 // number of the ambiguous head; 0: none
 }
 
-// state is where in a head the next byte stands.
+// scanState is the position of the next byte.
 type scanState int
 
 const (
 	betweenRequests scanState = iota // before a request line
-	ignoredLine                      // in a line that does not matter
-	lineStart                        // behind a line of a head
-	emptyLine                        // behind the CR of an empty line
-	headerName                       // in a name that may matter
+	ignoredLine                      // in a line without meaning here
+	lineStart                        // at the start of a header line
+	emptyLine                        // after the CR of an empty line
+	headerName                       // in a name that may match target
 	lengthValue                      // in a Content-Length
-	contentBytes                     // behind a head
+	contentBytes                     // after a head
 	stopped                          // the connection ends with the answer
 )
 
@@ -51,7 +51,7 @@ const (
 	codingName = "transfer-encoding"
 )
 
-// scan looks at the next bytes of the connection.
+// scan processes the next bytes of the connection.
 func (h *headScanner) scan(p []byte) {
 	for len(p) > 0 && h.state != stopped {
 		switch h.state {
@@ -75,11 +75,10 @@ func (h *headScanner) scan(p []byte) {
 	}
 }
 
-// step takes a byte.
 func (h *headScanner) step(b byte) {
 	switch h.state {
 	case betweenRequests:
-		if b != '\r' && b != '\n' { // net/http skips a few behind a POST, and refuses them elsewhere
+		if b != '\r' && b != '\n' { // net/http skips a few after a POST, and refuses them elsewhere
 			h.state = ignoredLine
 		}
 	case lineStart:

@@ -6,14 +6,15 @@ import (
 	"net"
 )
 
-// scanned is a connection of HTTP/1.x whose heads are looked at while they are read.
+// scannedConn is an HTTP/1.x connection whose request heads are scanned as they are
+// read.
 type scannedConn struct {
 	net.Conn
 	heads    headScanner
-	requests int64 // requests that the handler has been given
+	requests int64 // handled so far
 }
 
-// NetConn is the connection below.
+// NetConn returns the underlying connection.
 func (s *scannedConn) NetConn() net.Conn { return s.Conn }
 
 // Read implements [net.Conn].
@@ -23,27 +24,27 @@ func (s *scannedConn) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// CloseWrite has a client that still sends read the answer before the connection
-// goes.
+// CloseWrite lets a client that still sends read the answer before the connection is
+// closed.
 func (s *scannedConn) CloseWrite() error { return closeWrite(s.Conn) }
 
 func (s *scannedConn) scanner() *scannedConn { return s }
 
-// secured is a scanned connection over TLS. From ConnectionState net/http has what
-// it tells handlers of that.
+// scannedTLSConn is a scannedConn over TLS. net/http calls ConnectionState for the
+// TLS field of requests.
 type scannedTLSConn struct {
 	*scannedConn
 	session *tls.Conn
 }
 
-// ConnectionState is what was negotiated.
+// ConnectionState returns the state of the TLS session.
 func (s scannedTLSConn) ConnectionState() tls.ConnectionState { return s.session.ConnectionState() }
 
 type scannerKey struct{}
 
-// Ambiguous reports whether the head of a request has both a Content-Length and a
-// Transfer-Encoding, or a Content-Length that goes on in another line. It must be
-// asked once for each request, in their order.
+// Ambiguous reports whether the head of a request has both Content-Length and
+// Transfer-Encoding, or a Content-Length that another parser could read differently.
+// It must be called once per request, in order.
 func Ambiguous(ctx context.Context) bool {
 	s, ok := ctx.Value(scannerKey{}).(*scannedConn)
 	if !ok {

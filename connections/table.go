@@ -7,30 +7,30 @@ import (
 	"time"
 )
 
-// Reasons for which a connection was refused or closed.
+// Reasons for refusing or closing a connection.
 const (
-	ReasonFull            = "all"             // and nobody has more than the newcomer
-	ReasonAddressFull     = "address"         // that it comes from
-	ReasonDisplaced       = "displaced"       // by one from an address with fewer
-	ReasonUnauthenticated = "unauthenticated" // idle, or silent from the start
-	ReasonHandshake       = "handshake"       // of TLS, which failed
+	ReasonFull            = "all"             // the table is full, and no address has more connections
+	ReasonAddressFull     = "address"         // its address has too many
+	ReasonDisplaced       = "displaced"       // evicted for an address with fewer
+	ReasonUnauthenticated = "unauthenticated" // idle, or without a first request
+	ReasonHandshake       = "handshake"       // the TLS handshake failed
 )
 
-// Reasons are all of them.
+// Reasons returns all reasons.
 func Reasons() []string {
 	return []string{ReasonFull, ReasonAddressFull, ReasonDisplaced, ReasonUnauthenticated, ReasonHandshake}
 }
 
-// Options of a [Table].
+// Options configure a [Table].
 type Options struct {
 	MaxConnections int // connections at a time
-	MaxPerAddress  int // of them, from one address; IPv6 addresses count by their /64
-	// IdleUnauthenticated is how long a connection stays that waits for a request
-	// while none over it was authenticated.
+	MaxPerAddress  int // from one address; IPv6 addresses count by their /64
+	// IdleUnauthenticated bounds how long a connection without an authenticated
+	// request waits for the next one.
 	IdleUnauthenticated time.Duration
 	// Trusted reports whether an address is that of a trusted proxy.
 	Trusted func(netip.Addr) bool
-	// Refused is told why a connection was refused or closed.
+	// OnRefused is called when a connection is refused or closed.
 	OnRefused func(reason string)
 }
 
@@ -41,23 +41,22 @@ type Table struct {
 	mu        sync.Mutex
 	count     int
 	addresses map[netip.Prefix]*address
-	ranks     map[int]map[*address]struct{} // addresses that may have to give way, by their connections
-	maxRank   int                           // the highest rank
+	ranks     map[int]map[*address]struct{} // untrusted addresses, by number of connections
+	maxRank   int                           // the highest rank in use
 }
 
-// address is where connections come from.
+// address holds the connections of one client address or prefix.
 type address struct {
 	prefix  netip.Prefix
 	trusted bool
-	open    []*conn // the newest last
+	open    []*conn // oldest first
 }
 
-// New makes a table.
 func New(o Options) *Table {
 	return &Table{options: o, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
 }
 
-// Listen returns a listener of HTTP/1.x whose connections the table bounds.
+// Listen returns an HTTP/1.x listener whose connections the table bounds.
 func (t *Table) Listen(l net.Listener) net.Listener { return &listener{l, t} }
 
 type listener struct {
@@ -74,7 +73,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	return &scannedConn{Conn: c}, nil
 }
 
-// admitted accepts a connection. Those that are refused are closed at once.
+// acceptAdmitted accepts a connection. It closes refused ones at once.
 func (l *listener) acceptAdmitted() (*conn, error) {
 	for {
 		c, err := l.Listener.Accept()
@@ -88,14 +87,14 @@ func (l *listener) acceptAdmitted() (*conn, error) {
 	}
 }
 
-// Count is how many connections are open.
+// Count returns the number of open connections.
 func (t *Table) Count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.count
 }
 
-// admit takes a connection in, or returns nil.
+// admit adds a connection to the table, or returns nil.
 func (t *Table) admit(c net.Conn) *conn {
 	admitted, displaced, reason := t.insert(c)
 	if displaced != nil {
@@ -130,7 +129,7 @@ func (t *Table) insert(c net.Conn) (admitted, displaced *conn, reason string) {
 	return admitted, displaced, reason
 }
 
-// origin is what the connections of a remote address count for.
+// origin returns the prefix to which a remote address counts.
 func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -139,18 +138,18 @@ func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
 	bits := ip.BitLen()
 	if trusted = t.options.Trusted(ip); !trusted && ip.Is6() {
-		bits = 64 // what a single client is given
+		bits = 64 // the network of a single client
 	}
 	prefix, _ = ip.Prefix(bits)
 	return prefix, trusted
 }
 
-// givesWay finds the connection that makes room for one from an address; nil
-// where none has more connections than that would have then.
+// evictionCandidate finds the connection to evict for a new one from an address; nil
+// if no address has more connections than that one would have.
 func (t *Table) evictionCandidate(to *address) *conn {
 	has := len(to.open) + 1
 	if to.trusted {
-		has = 1 // they are those of many
+		has = 1 // a proxy carries many clients
 	}
 	if t.maxRank <= has {
 		return nil
@@ -161,7 +160,7 @@ func (t *Table) evictionCandidate(to *address) *conn {
 	return nil
 }
 
-// newest is the connection that an address loses first.
+// firstToEvict returns the newest unauthenticated connection, else the newest.
 func (a *address) firstToEvict() *conn {
 	for i := len(a.open) - 1; i >= 0; i-- {
 		if !a.open[i].authenticated.Load() {
@@ -178,7 +177,7 @@ func (t *Table) add(c *conn) {
 	t.updateRank(a, func() { a.open = append(a.open, c) })
 }
 
-// remove takes a connection out of the table, if it is still in it.
+// remove takes a connection out of the table and reports whether it was in it.
 func (t *Table) remove(c *conn) bool {
 	if !c.open {
 		return false
@@ -201,7 +200,8 @@ func (t *Table) remove(c *conn) bool {
 	return true
 }
 
-// rank keeps the ranks true while an address gets or loses a connection.
+// updateRank keeps the ranks consistent while change adds or removes a connection of
+// an address.
 func (t *Table) updateRank(a *address, change func()) {
 	if a.trusted {
 		change()

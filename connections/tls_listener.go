@@ -10,18 +10,18 @@ import (
 	"time"
 )
 
-// Handshakes are how connections of a listener begin that speaks TLS.
+// TLSOptions configure a TLS listener.
 type TLSOptions struct {
 	Config  *tls.Config
-	Timeout time.Duration // for one of them
-	// Failed is told of each that failed, but for those that the table has ended.
+	Timeout time.Duration // of one handshake
+	// OnFailed is called for each failed handshake, except if the table closed its
+	// connection.
 	OnFailed func(from net.Addr, err error)
 }
 
-// ListenTLS is Listen for a listener that speaks TLS. It makes the handshakes, each
-// in a goroutine of its own: net/http must be handed a bare [*tls.Conn] where HTTP/2
-// was negotiated, and one whose heads are looked at where it was not. What it has not
-// handed on when it is closed is closed as well.
+// ListenTLS is Listen for TLS. It makes each handshake in a goroutine: net/http
+// needs a bare [*tls.Conn] for HTTP/2, and must get a scanned connection otherwise.
+// Close closes connections that were not yet accepted.
 func (t *Table) ListenTLS(l net.Listener, h TLSOptions) net.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	s := &tlsListener{
@@ -62,8 +62,8 @@ func (l *tlsListener) Close() error {
 	return err
 }
 
-// run accepts connections until the listener is closed. While nobody asks for what
-// failed, it waits.
+// run accepts connections until the listener is closed. After an error it waits
+// until Accept has returned it.
 func (l *tlsListener) run(ctx context.Context) {
 	for {
 		c, err := l.acceptAdmitted()
@@ -79,7 +79,7 @@ func (l *tlsListener) run(ctx context.Context) {
 	}
 }
 
-// handOn makes a connection's handshake and hands it to who accepts.
+// handshake makes a connection's handshake and passes it to Accept.
 func (l *tlsListener) handshake(ctx context.Context, c *conn) {
 	c.table.startIdleTimer(c)
 	session := tls.Server(c, l.handshakes.Config)
@@ -104,11 +104,11 @@ func (l *tlsListener) handshake(ctx context.Context, c *conn) {
 	select {
 	case l.accepted <- spoken:
 	case <-ctx.Done():
-		_ = c.Close() // without a word of TLS, which a client need not take
+		_ = c.Close() // without a TLS alert, which could block
 	}
 }
 
-// sayPlain answers a client that speaks HTTP without TLS, as net/http would.
+// answerPlainHTTP answers a client that speaks HTTP without TLS, as net/http does.
 func answerPlainHTTP(err error) {
 	var header tls.RecordHeaderError
 	if !errors.As(err, &header) || header.Conn == nil {

@@ -5,8 +5,8 @@ import (
 	"sync/atomic"
 )
 
-// Each works on the things from 0 to n-1, at most atOnce at a time, and returns
-// when all is done. Where work panics, so does Each in the end, with a *[Panic].
+// ForEach calls work with 0 to n-1, at most atOnce concurrently, and returns when
+// all calls have. If one panics, ForEach panics in the end with a *[Panic].
 func ForEach(atOnce, n int, work func(i int)) {
 	var wait sync.WaitGroup
 	var failure atomic.Pointer[Panic]

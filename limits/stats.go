@@ -2,16 +2,15 @@ package limits
 
 import "sync/atomic"
 
-// Tally counts what becomes of those who ask for a part of a budget, or of several
-// budgets of one kind. The zero value is ready for use.
+// Stats counts waits and refusals of a budget, or of several of one kind. The zero
+// value is ready for use.
 type Stats struct{ waiting, refusedShare, refusedAll atomic.Int64 }
 
-// Waiting is how many wait.
+// Waiting returns the number of current waits.
 func (t *Stats) Waiting() int64 { return t.waiting.Load() }
 
-// RefusedForShare is how many were refused because their caller's share was used up.
+// RefusedForShare counts refusals because the caller's share was used up.
 func (t *Stats) RefusedForShare() int64 { return t.refusedShare.Load() }
 
-// RefusedForAll is how many were refused because all callers together held all that
-// there is.
+// RefusedForAll counts refusals because the whole budget was used up.
 func (t *Stats) RefusedForAll() int64 { return t.refusedAll.Load() }

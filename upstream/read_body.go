@@ -9,7 +9,7 @@ import (
 )
 
 // ReadAll reads and decompresses the body of an answer. It returns [ErrTooLarge] if
-// the body exceeds limit before or after decompression.
+// the decompressed body exceeds limit.
 func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	plain, _, err := decompressed(h, body)
 	if err != nil {
