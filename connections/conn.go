@@ -139,8 +139,8 @@ func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 		return ctx
 	}
 	ctx = context.WithValue(ctx, connKey{}, own)
-	if over, ok := c.(interface{ messages() *scannedConn }); ok {
-		ctx = context.WithValue(ctx, scannerKey{}, over.messages())
+	if scanned, ok := c.(interface{ scanner() *scannedConn }); ok {
+		ctx = context.WithValue(ctx, scannerKey{}, scanned.scanner())
 	}
 	return ctx
 }

@@ -52,6 +52,7 @@ type address struct {
 	open    []*conn // oldest first
 }
 
+// New returns an empty table.
 func New(o Options) *Table {
 	return &Table{options: o, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
 }

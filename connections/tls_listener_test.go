@@ -63,7 +63,7 @@ func (s *secureServer) dial(t *testing.T) net.Conn {
 }
 
 // Handlers see the same of TLS by either protocol, and the table's connection.
-func TestTLSIsSeen(t *testing.T) {
+func TestHandlersSeeTheTLSState(t *testing.T) {
 	s := startSecure(t, time.Hour, time.Minute, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if r.TLS == nil || !r.TLS.HandshakeComplete || r.Context().Value(connKey{}) == nil || Ambiguous(r.Context()) {
 			w.WriteHeader(http.StatusTeapot)

@@ -31,7 +31,7 @@ func readAllPages(c Collection) (string, error) {
 	return b.String(), err
 }
 
-func TestEachPage(t *testing.T) {
+func TestEachVisitsEveryPage(t *testing.T) {
 	s := (&scriptedReader{}).
 		respond("west", query, 200, `{"value":[{"id":"\/a"}],"nextLink":"?t=2"}`).
 		respond("west", "t=2", 200, `{"value":[],"nextLink":"?t=3"}`).
@@ -50,7 +50,7 @@ func TestEachPage(t *testing.T) {
 }
 
 // A list is whole or an error.
-func TestEachPageFails(t *testing.T) {
+func TestEachReturnsTheProvidersFault(t *testing.T) {
 	for name, second := range map[string]func(*scriptedReader){
 		"status": func(s *scriptedReader) { s.respond("west", "t=2", 500, "") },
 		"404 later": func(s *scriptedReader) {
@@ -127,7 +127,7 @@ func TestPagesThatNeverEnd(t *testing.T) {
 }
 
 // A circle of any length is noticed before it was walked three times.
-func TestCirclesAreNoticed(t *testing.T) {
+func TestCircularPagesFail(t *testing.T) {
 	for lead := range 20 {
 		for length := 1; length < 40; length++ {
 			r, turns := regionCursor{}, 0

@@ -37,6 +37,7 @@ type Lister struct {
 	metrics *metrics
 }
 
+// NewLister returns a lister with metrics of its own.
 func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
 
 // WithOptions returns a lister that replaces l. It keeps the metrics of l and its
@@ -58,6 +59,7 @@ func (l *Lister) timeShare(of float64) time.Duration {
 	return time.Duration(of * float64(l.options.Timeout))
 }
 
+// Request describes one page of a list that a client asks for.
 type Request struct {
 	Namespace  string
 	Path       arm.Path

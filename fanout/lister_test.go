@@ -59,7 +59,7 @@ func TestEachIDIsShownOnce(t *testing.T) {
 }
 
 // Members of the envelope are kept where all agree on them.
-func TestEnvelope(t *testing.T) {
+func TestOnlyCommonEnvelopeMembersAreKept(t *testing.T) {
 	s := (&scriptedReader{}).
 		respond("a", query, 200, `{"value":[],"k\u0069nd":"x","count":1,"twice":1,"twice":1,"own":{"a":[1]},"unreachable":["a"]}`).
 		respond("b", query, 200, `{"own":{"a":[1]},"count":2,"unreachable":["a"],"value":[1],"kind":"x","twice":1}`).
@@ -69,7 +69,7 @@ func TestEnvelope(t *testing.T) {
 	}
 }
 
-func TestNothingAnywhere(t *testing.T) {
+func TestEmptyRegionsGiveAnEmptyList(t *testing.T) {
 	s := (&scriptedReader{}).
 		respond("east", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`).
 		respond("west", query, 200, `{"value":[]}`)
@@ -197,7 +197,7 @@ func TestFailuresAreSummedUp(t *testing.T) {
 }
 
 // A region that recovers is asked again when the others have answered.
-func TestRetriedLast(t *testing.T) {
+func TestFailedRegionsAreRetriedLast(t *testing.T) {
 	s := (&scriptedReader{}).respond("b", query, 200, `{"value":[2]}`)
 	var mu sync.Mutex
 	tries := 0
@@ -236,7 +236,7 @@ func (r readerFunc) Read(ctx context.Context, call upstream.Call) (upstream.Answ
 
 // A walk of which a region was given up stays without it, and says so to its
 // end.
-func TestPartialWalk(t *testing.T) {
+func TestPartialListNamesMissingRegions(t *testing.T) {
 	s := (&scriptedReader{}).
 		respond("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).respond("a", "t=2", 200, `{"value":[2],"nextLink":"?t=3"}`).respond("a", "t=3", 200, `{"value":[3]}`).
 		respond("b", query, 500, "").
@@ -258,7 +258,7 @@ func TestPartialWalk(t *testing.T) {
 }
 
 // The client's word counts for more than the setting, on every page.
-func TestWhoDecidesOnPartial(t *testing.T) {
+func TestClientModeOverridesConfigMode(t *testing.T) {
 	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).respond("a", "t=2", 500, "").respond("b", query, 500, "")
 	l := newList(t, s, Options{}, "a", "b")
 	for _, c := range []struct {

@@ -138,7 +138,7 @@ func (l *listClient) with(parameter string) *listClient {
 
 // $top is the size of a page, made of one region after the other; a page that a
 // provider makes larger passes whole.
-func TestTop(t *testing.T) {
+func TestTopBoundsThePage(t *testing.T) {
 	e := &randomProvider{size: 4}
 	want := e.fill(eight, 10, 0)
 	for top, pages := range map[int][]int{
@@ -170,7 +170,7 @@ func TestTop(t *testing.T) {
 
 // Of a page of a given size, a region that fails is put off until the others
 // have nothing left.
-func TestTopPutsOffWhatFails(t *testing.T) {
+func TestTopPostponesFailedRegions(t *testing.T) {
 	e := &randomProvider{size: 4}
 	want := e.fill([]string{"a", "b", "c"}, 4, 0)
 	down := true
@@ -193,7 +193,7 @@ func TestTopPutsOffWhatFails(t *testing.T) {
 
 // What a list holds is bounded, however much there is: regions whose pages do not
 // fit wait for a later page, and are not asked in vain again.
-func TestMemoryOfOneList(t *testing.T) {
+func TestListStaysWithinItsMemory(t *testing.T) {
 	e := &randomProvider{size: 10}
 	want := e.fill(eight, 30, 1<<10) // pages of 10 KiB and 800 bytes for their elements
 	const page = 10<<10 + 1000
@@ -212,7 +212,7 @@ func TestMemoryOfOneList(t *testing.T) {
 }
 
 // Lists that are walked at the same time share one budget, and all of them end.
-func TestMemoryOfAllLists(t *testing.T) {
+func TestListsStayWithinTheSharedMemory(t *testing.T) {
 	e := &randomProvider{size: 10}
 	want := e.fill(eight, 20, 1<<10)
 	const page = 10<<10 + 1000
@@ -250,7 +250,7 @@ func TestPanicWhileARegionIsAsked(t *testing.T) {
 	}
 }
 
-func TestNoMemoryAtAll(t *testing.T) {
+func TestListWithoutMemoryIsBusy(t *testing.T) {
 	e := &randomProvider{size: 10}
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(1<<20, 1<<20, nil)
@@ -271,7 +271,7 @@ func TestNoMemoryAtAll(t *testing.T) {
 
 // A caller whose other lists hold its share is told so; the list of another caller,
 // for which there is room, is answered.
-func TestShareOfListsUsedUp(t *testing.T) {
+func TestCallerAtItsShareIsThrottled(t *testing.T) {
 	e := &randomProvider{size: 10}
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(4<<20, 1<<20, nil)
@@ -326,7 +326,7 @@ func TestTokenIsBounded(t *testing.T) {
 	}
 }
 
-func TestLinkThatNoTokenHolds(t *testing.T) {
+func TestTooLongLinkFailsItsRegion(t *testing.T) {
 	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1]}`).
 		respond("b", query, 200, `{"value":[2],"nextLink":"?t=`+noisy(0, 12000)+`"}`)
 	l := newList(t, s, Options{}, "a", "b")
@@ -340,7 +340,7 @@ func TestLinkThatNoTokenHolds(t *testing.T) {
 
 // A region for whose query there is no room in the token beside those of others
 // is begun when they have ended.
-func TestTokenHoldsOneAfterTheOther(t *testing.T) {
+func TestTokenLimitDefersRegions(t *testing.T) {
 	next := func(region string, n int) string { return query + "&t=" + noisy(int(region[0])*1000, n) }
 	s := &scriptedReader{}
 	for region, n := range map[string]int{"a": 4150, "b": 5200, "c": 1450} {
@@ -397,7 +397,7 @@ func noisy(seed, n int) string {
 // However elements are spread over regions and pages, whatever $top is asked
 // for, whichever regions fail and heal, through whichever replica: a list is the
 // union, each id once on a page, byte for byte; or it is an error.
-func TestAnyList(t *testing.T) {
+func TestAnyListIsReadCompletely(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		values := rapid.SliceOfN(rapid.SampledFrom([]string{
 			`1e400`, `-0.0`, `12345678901234567890`, `"\u003c<\/é"`, `{"z":1,"a":[ 1 , 2]}`, `null`, `"nextLink"`, `{"value":[1]}`,

@@ -6,7 +6,7 @@ import (
 	"portico/routing"
 )
 
-func TestPlacesAreOfTheirList(t *testing.T) {
+func TestPositionIsValidForItsListOnly(t *testing.T) {
 	at := func(path, query string) Request {
 		r := Request{Query: routing.Query{Raw: query}}
 		if err := r.Path.Parse(path); err != nil {

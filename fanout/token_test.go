@@ -90,7 +90,7 @@ func TestTokenIsForItsListAlone(t *testing.T) {
 	}
 }
 
-func TestTokenBits(t *testing.T) {
+func TestChangedTokenIsRefused(t *testing.T) {
 	l, s := twoPages(t, Options{})
 	token, _ := l.Query.Get(skipToken)
 	raw, err := base64.RawURLEncoding.DecodeString(token)
@@ -127,7 +127,7 @@ func TestTokenLifetime(t *testing.T) {
 	}
 }
 
-func TestRegionThatLeftTheMap(t *testing.T) {
+func TestTokenOfARemovedRegionExpires(t *testing.T) {
 	l, s := twoPages(t, Options{})
 	there := l.Endpoint
 	l.Endpoint = func(region string) *regions.Endpoint {
@@ -214,7 +214,7 @@ func drawCursor(t *rapid.T) (*cursor, ownQuery) {
 
 // What a walk is written as says the same again, up to how the parameters are
 // spelled that are the request's own.
-func TestWalksAreKept(t *testing.T) {
+func TestCursorSurvivesEncoding(t *testing.T) {
 	keys := keysOf(t, "k")
 	rapid.Check(t, func(t *rapid.T) {
 		w, own := drawCursor(t)

@@ -36,7 +36,7 @@ type batchRun struct {
 	apart func(ctx context.Context, q *batchedRequest) (context.Context, context.CancelFunc)
 }
 
-// memoryShare is a [limits.MemoryShare].
+// memoryReservation is a [limits.Reservation].
 type memoryReservation interface {
 	Grow(ctx context.Context, n int64) error
 	Shrink(n int64)

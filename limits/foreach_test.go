@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-func TestEach(t *testing.T) {
+func TestForEach(t *testing.T) {
 	var inside, most atomic.Int64
 	done := make([]bool, 20)
 	ForEach(3, len(done), func(i int) {
@@ -29,12 +29,12 @@ func TestEach(t *testing.T) {
 }
 
 // What panics takes its caller along, when the others have ended, and no more.
-func TestEachPanics(t *testing.T) {
+func TestForEachPanics(t *testing.T) {
 	broken := errors.New("broken")
 	var ended atomic.Int64
 	defer func() {
 		err, ok := recover().(error)
-		if !ok || !errors.Is(err, broken) || !strings.Contains(err.Error(), "TestEachPanics") {
+		if !ok || !errors.Is(err, broken) || !strings.Contains(err.Error(), "TestForEachPanics") {
 			t.Errorf("it ended with %v", err)
 		}
 		if ended.Load() != 9 {

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-func TestMemoryOfOne(t *testing.T) {
+func TestReservationStaysWithinItsLimit(t *testing.T) {
 	b := NewMemory(1000, 1000, nil)
 	s := b.Reservation("one", 300)
 	ctx := context.Background()
@@ -32,7 +32,7 @@ func TestMemoryOfOne(t *testing.T) {
 
 // Who holds something does not wait; who holds nothing does, and his others go
 // without once he has got something.
-func TestWhoWaitsForMemory(t *testing.T) {
+func TestOnlyEmptyReservationsWait(t *testing.T) {
 	b := NewMemory(1000, 1000, nil)
 	b.budget.free = 1000
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)

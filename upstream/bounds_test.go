@@ -55,7 +55,7 @@ func TestRetriesAreBudgeted(t *testing.T) {
 }
 
 // Reads of one endpoint are so many at a time, until their answers are read.
-func TestReadsAtATime(t *testing.T) {
+func TestConcurrentReadsAreBounded(t *testing.T) {
 	var open, most atomic.Int64
 	p := newPeer(t, func(_ int, conn net.Conn) bool {
 		n := open.Add(1)
@@ -112,7 +112,7 @@ func TestReadThatWaitsForItsTurn(t *testing.T) {
 
 // Room is asked for before it is made: all at once where the length is known,
 // as the answer grows where it is not.
-func TestRoomIsReserved(t *testing.T) {
+func TestReadReservesMemory(t *testing.T) {
 	body := strings.Repeat("x", 100_000)
 	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	known := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)

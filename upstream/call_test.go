@@ -200,7 +200,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-func TestCallerWhoGoes(t *testing.T) {
+func TestCancelledCallEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	p := newPeer(t, func(int, net.Conn) bool { cancel(); return true })

@@ -164,7 +164,7 @@ func TestRegionThatIsDown(t *testing.T) {
 
 // That callers go, or come too late, or that answers are refusals, says nothing
 // of an address.
-func TestWhatSaysNothing(t *testing.T) {
+func TestInconclusiveResultsDoNotAffectHealth(t *testing.T) {
 	block := make(chan struct{})
 	var wait sync.WaitGroup
 	slow := newPeer(t, func(int, net.Conn) bool { <-block; return false })
@@ -295,7 +295,7 @@ func TestProbeWithoutTLS(t *testing.T) {
 
 // A new map keeps what is known of the addresses that stay, and their
 // connections; the others are forgotten.
-func TestWatchedMapChanges(t *testing.T) {
+func TestMapChangesReplaceProbers(t *testing.T) {
 	stays, goes, comes := newPeer(t, reply(empty200)), newPeer(t, reply(empty200)), newPeer(t, reply(empty200))
 	registry := prometheus.NewRegistry()
 	client := newClient(t, Options{Metrics: registry})
@@ -337,7 +337,7 @@ func TestWatchedMapChanges(t *testing.T) {
 }
 
 // Calls that share a connection do not share the fate of a caller who goes.
-func TestACallerWhoGoesTakesNobodyAlong(t *testing.T) {
+func TestCancelledCallLeavesOthersAlone(t *testing.T) {
 	release := make(chan struct{})
 	var entered, connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

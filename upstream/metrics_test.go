@@ -20,7 +20,7 @@ import (
 	"portico/regions"
 )
 
-func TestKindOf(t *testing.T) {
+func TestErrorKind(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for kind, err := range map[string]error{
 		"dns": fmt.Errorf("wrapped: %w", &net.OpError{Op: "dial", Err: &net.DNSError{}}), "connect": dial, "cancelled": errors.Join(dial, context.Canceled),

@@ -97,6 +97,7 @@ type State struct {
 	Counts      Counts
 }
 
+// State advances the address to now and returns a snapshot.
 func (a *Address) State(now time.Duration) State {
 	a.Advance(now)
 	a.mu.Lock()

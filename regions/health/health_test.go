@@ -24,7 +24,7 @@ func sample() Settings {
 // world is a set with a clock, and what was told of it.
 type world struct {
 	t     testing.TB
-	board *Registry
+	registry *Registry
 	set   *Set
 	now   time.Duration
 	dice  uint64
@@ -34,12 +34,12 @@ type world struct {
 
 func newWorld(t testing.TB, s Settings, n int) *world {
 	w := &world{t: t, now: time.Hour, dice: 1, tried: map[trialOf]int{}}
-	w.board = New(s, func(c Change) { w.told = append(w.told, c) })
+	w.registry = New(s, func(c Change) { w.told = append(w.told, c) })
 	var names []string
 	for i := range n {
 		names = append(names, fmt.Sprintf("https://%c", 'a'+i))
 	}
-	w.set = w.board.Set("westus", names...)
+	w.set = w.registry.Set("westus", names...)
 	return w
 }
 
@@ -168,7 +168,7 @@ func TestCircuitOfOneAddress(t *testing.T) {
 	w.down() // the trial under way is another one's
 }
 
-func TestProbesHaveTheirSay(t *testing.T) {
+func TestFailingProbesTakeAnAddressOut(t *testing.T) {
 	w := newWorld(t, sample(), 1)
 	w.address(0).SetProbed(true)
 	w.probe(0, 1, ProbeSucceeded)
@@ -212,7 +212,7 @@ func TestProbesHaveTheirSay(t *testing.T) {
 	w.down()
 }
 
-func TestCallsGoToWhatIsSound(t *testing.T) {
+func TestCallsGoToHealthyAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 4)
 	w.address(1).SetProbed(true)
 	w.probe(1, 3, ProbeFailed)
@@ -225,7 +225,7 @@ func TestCallsGoToWhatIsSound(t *testing.T) {
 	if counts := w.calls(100, w.fine); counts[1] != 100 { // unwell, but it connects
 		t.Errorf("%v", counts)
 	}
-	// Where nobody probes, a call is the trial, also beside sound ones.
+	// Where nobody probes, a call is the trial, also beside healthy ones.
 	w.address(1).SetProbed(false)
 	w.now += time.Second
 	if counts := w.calls(200, w.fine); slices.Contains(counts, 0) {
@@ -236,7 +236,7 @@ func TestCallsGoToWhatIsSound(t *testing.T) {
 	}
 }
 
-func TestUntried(t *testing.T) {
+func TestChoiceAvoidsTriedAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 3)
 	seen := Tried(0)
 	for range 3 {
@@ -254,7 +254,7 @@ func TestUntried(t *testing.T) {
 	}
 }
 
-func TestTheLessBusyIsTaken(t *testing.T) {
+func TestLessBusyAddressIsChosen(t *testing.T) {
 	w := newWorld(t, sample(), 3)
 	var held []Choice
 	for range 300 {
@@ -281,8 +281,8 @@ func TestTheLessBusyIsTaken(t *testing.T) {
 // than its share by what another one saw.
 func TestEndpointsShareAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 4)
-	alone, pair := w.board.Set("westus", "https://a"), w.board.Set("westus", "https://a", "https://b")
-	elsewhere := w.board.Set("eastus", "https://a")
+	alone, pair := w.registry.Set("westus", "https://a"), w.registry.Set("westus", "https://a", "https://b")
+	elsewhere := w.registry.Set("eastus", "https://a")
 	w.address(0).eject(w.now, ReasonErrors, "as told")
 	w.now++
 	w.address(1).eject(w.now, ReasonErrors, "as told")
@@ -301,16 +301,16 @@ func TestEndpointsShareAddresses(t *testing.T) {
 	if alone.Check(w.now) == nil || elsewhere.Check(w.now) != nil {
 		t.Error("an address is one in its region, and another in the next")
 	}
-	if w.board.Set("westus", "https://a") != alone || len(w.board.Addresses()) != 5 {
+	if w.registry.Set("westus", "https://a") != alone || len(w.registry.Addresses()) != 5 {
 		t.Error("what is known is not made twice")
 	}
-	w.board.Retain([]*Set{alone})
-	if all := w.board.Addresses(); len(all) != 1 || all[0] != alone.Addresses()[0] || w.board.Set("westus", "https://a") != alone {
+	w.registry.Retain([]*Set{alone})
+	if all := w.registry.Addresses(); len(all) != 1 || all[0] != alone.Addresses()[0] || w.registry.Set("westus", "https://a") != alone {
 		t.Errorf("%v", all)
 	}
 }
 
-func TestChangesAreTold(t *testing.T) {
+func TestChangesAreNotified(t *testing.T) {
 	w := newWorld(t, sample(), 1)
 	w.refuse(0, 3)
 	w.now += time.Second
@@ -347,7 +347,7 @@ func TestChangesAreTold(t *testing.T) {
 }
 
 // Without settings nothing is judged: calls go round, whatever they come to.
-func TestNothingIsJudgedByDefault(t *testing.T) {
+func TestZeroSettingsDisableTheirRules(t *testing.T) {
 	w := newWorld(t, Settings{}, 2)
 	counts := w.calls(400, func(c Choice) {
 		c.Unreachable(w.now, "refused")

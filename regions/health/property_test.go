@@ -30,9 +30,9 @@ func drawn(t *rapid.T) Settings {
 }
 
 // Whatever happens in whatever order: no more than the share is ejected, no set
-// is down without cause, there is one trial at a time, and what is sound from
+// is down without cause, there is one trial at a time, and what is healthy from
 // then on comes back.
-func TestWhateverHappens(t *testing.T) {
+func TestInvariantsHoldForAnySequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		settings, n := drawn(t), rapid.IntRange(1, 6).Draw(t, "addresses")
 		w := newWorld(quiet{t: t}, settings, n)
@@ -109,7 +109,7 @@ func (w *world) doubled(held []Choice, c Choice) bool {
 
 // consistent holds at any time.
 func (w *world) consistent(held []Choice) error {
-	s := w.board.settings.Load()
+	s := w.registry.settings.Load()
 	w.set.current(w.now)
 	ejected, reachable := 0, false
 	outstanding := make([]int64, len(w.set.members))
@@ -152,7 +152,7 @@ func (w *world) consistent(held []Choice) error {
 // recovers lets all be well: by as many probes as it takes, or by calls, every
 // address is in full use again.
 func (w *world) recovers(t *rapid.T, watched bool) {
-	s := w.board.settings.Load()
+	s := w.registry.settings.Load()
 	if watched {
 		for i := range w.set.members {
 			w.probe(i, max(2, s.Healthy), ProbeSucceeded)
@@ -166,7 +166,7 @@ func (w *world) recovers(t *rapid.T, watched bool) {
 	w.now += s.MaxEject
 	for i, m := range w.set.members {
 		if state := m.State(w.now); !state.Up {
-			t.Fatalf("%s is sound and still out: %+v", w.address(i).Name, state)
+			t.Fatalf("%s is healthy and still out: %+v", w.address(i).Name, state)
 		}
 	}
 	w.now += s.SlowStart
@@ -186,9 +186,9 @@ func (q quiet) Fatal(args ...any)         { q.t.Fatal(args...) }
 func (q quiet) Fatalf(f string, a ...any) { q.t.Fatalf(f, a...) }
 
 // All at once, for the race detector.
-func TestAllAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	w := newWorld(t, sample(), 4)
-	w.board.notify = nil
+	w.registry.notify = nil
 	start := time.Now()
 	var wait sync.WaitGroup
 	for g := range 8 {
