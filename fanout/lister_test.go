@@ -215,7 +215,7 @@ func TestFailedRegionsAreRetriedLast(t *testing.T) {
 	if s.calls[0].IsRetry || s.calls[1].IsRetry || !s.calls[2].IsRetry || s.calls[2].Endpoint.Region != "a" {
 		t.Errorf("got %+v", s.calls)
 	}
-	// Where the budget of retries is used up, what was known is told.
+	// If the retry budget is used up, the first fault is returned.
 	s.fails("a", query, &upstream.Fault{Err: errors.New("down")})
 	l := newList(t, readerFunc(func(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
 		if call.IsRetry {
@@ -309,7 +309,7 @@ func TestPageEndsWithItsClient(t *testing.T) {
 	}
 }
 
-// A region that hangs is given up in time for the client to be told.
+// A region that hangs is given up while time remains to write an error.
 func TestPageHasTimeLeft(t *testing.T) {
 	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[]}`)
 	s.answers("b", query, func(ctx context.Context) (upstream.Answer, error) {

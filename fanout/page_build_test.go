@@ -20,7 +20,7 @@ import (
 	"portico/upstream"
 )
 
-// estate is what regions hold, page by page; it answers as a provider does whose
+// randomProvider is what regions hold, page by page; it answers as a provider does whose
 // skip token is the place of the next element.
 type randomProvider struct {
 	size  int                 // of a page; $top makes it smaller
@@ -108,7 +108,7 @@ func pageOf(t rapid.TB, text string) []string {
 	return all
 }
 
-// walk reads a list to its end and returns the sizes of its pages.
+// readAll reads a list to its end and returns the sizes of its pages.
 func (l *listClient) readAll(want []string) (sizes []int) {
 	l.t.Helper()
 	var all []string
@@ -320,7 +320,7 @@ func TestTokenIsBounded(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
-	// All at once do not fit: the walk is longer than the four pages of a region.
+	// All at once do not fit: the list is longer than the four pages of a region.
 	if !slices.Equal(all, want) || pages < 8 || e.calls > 32*4+32+2*pages {
 		t.Errorf("%d elements on %d pages with %d calls", len(all), pages, e.calls)
 	}

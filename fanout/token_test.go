@@ -141,7 +141,7 @@ func TestTokenOfARemovedRegionExpires(t *testing.T) {
 	}
 }
 
-// Keys are changed under a walk: the new one is known first, then seals, then is
+// Keys are changed under a list: the new one is known first, then seals, then is
 // the only one.
 func TestKeysRotate(t *testing.T) {
 	s := &scriptedReader{}
@@ -249,7 +249,7 @@ func TestCursorSurvivesEncoding(t *testing.T) {
 	})
 }
 
-// Whatever stands in a token: it opens to a walk, or it is refused.
+// Whatever stands in a token: it opens to a cursor, or it is refused.
 func FuzzToken(f *testing.F) {
 	keys := keysOf(f, "k")
 	path, q := arm.Path{}, routing.Query{Raw: query}

@@ -121,7 +121,7 @@ func TestTiming(t *testing.T) {
 	none.end(at(1))
 }
 
-// Calls of durable work are told of, and no others.
+// The auditor receives calls of durable work, and no others.
 func TestAudit(t *testing.T) {
 	p := newPeer(t, statuses("", 202))
 	client := newClient(t, Options{})

@@ -124,7 +124,7 @@ func TestIdleConnectionsThatEnd(t *testing.T) {
 	}
 }
 
-// failing is a connection whose writes fail once it is told so.
+// failingConn is a connection whose writes fail once it is switched to failing.
 type failingConn struct {
 	net.Conn
 	taken *atomic.Int64 // bytes of the next write that go through; negative: all
