@@ -5,7 +5,7 @@
 // own reads: it retries what is safe to retry, through hashicorp/go-retryablehttp and
 // within a budget per endpoint, and buffers the whole answer, bounded.
 //
-// Both take one of a limited number of slots of the endpoint, of which one caller has
+// Both take one of a limited number of slots of the endpoint; one caller has
 // at most a share. Waiting callers are served in turn, for a bounded time.
 //
 // Both choose an address by package health, which learns from calls and from the

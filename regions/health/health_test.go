@@ -21,7 +21,7 @@ func sample() Settings {
 	}
 }
 
-// world is a set with a clock, and what was told of it.
+// world is a set with a clock, and its notifications.
 type world struct {
 	t     testing.TB
 	registry *Registry
@@ -203,7 +203,7 @@ func TestFailingProbesTakeAnAddressOut(t *testing.T) {
 	w.probe(0, 2, ProbeSucceeded)
 	w.want(0, true, Closed)
 
-	// When nobody probes any more the circuit decides alone.
+	// Without probes the circuit decides alone.
 	w.refuse(0, 3)
 	if w.set.Check(w.now) != nil {
 		t.Error("the probe was good")
