@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// conn is a connection of a table.
+// conn is a connection in a table.
 type conn struct {
 	net.Conn
 	table         *Table
@@ -20,7 +20,7 @@ type conn struct {
 	idle *time.Timer
 }
 
-// Close closes the connection, and makes room for another.
+// Close closes the connection and frees its place in the table.
 func (c *conn) Close() error {
 	c.table.mu.Lock()
 	c.table.remove(c)
@@ -28,8 +28,8 @@ func (c *conn) Close() error {
 	return c.Conn.Close()
 }
 
-// CloseWrite has a client that still sends read the answer before the connection
-// goes.
+// CloseWrite lets a client that still sends read the answer before the connection is
+// closed.
 func (c *conn) CloseWrite() error { return closeWrite(c.Conn) }
 
 func closeWrite(c net.Conn) error {
@@ -39,22 +39,23 @@ func closeWrite(c net.Conn) error {
 	return nil
 }
 
-// end closes the connection for a reason, unless that has been done.
-func (c *conn) end(reason string) bool {
+// closeFor closes the connection and reports the reason, unless it is closed
+// already.
+func (c *conn) closeFor(reason string) bool {
 	c.table.mu.Lock()
 	open := c.table.remove(c)
 	c.table.mu.Unlock()
 	_ = c.Conn.Close()
 	if open {
-		c.table.options.Refused(reason)
+		c.table.options.OnRefused(reason)
 	}
 	return open
 }
 
-// arm has the connection closed after a time, unless that is put off. The table is
+// setIdleTimer closes the connection after a time unless cleared. The table is
 // locked.
-func (c *conn) arm(after time.Duration) {
-	c.disarm()
+func (c *conn) setIdleTimer(after time.Duration) {
+	c.clearIdleTimer()
 	if !c.open {
 		return
 	}
@@ -63,15 +64,14 @@ func (c *conn) arm(after time.Duration) {
 	c.idle = timer
 }
 
-func (c *conn) disarm() {
+func (c *conn) clearIdleTimer() {
 	if c.idle != nil {
 		c.idle.Stop()
 		c.idle = nil
 	}
 }
 
-// expire closes the connection if the timer that has run out is the one that
-// counts.
+// expire closes the connection if the timer that fired is still the current one.
 func (c *conn) expire(timer **time.Timer) {
 	t := c.table
 	t.mu.Lock()
@@ -79,11 +79,11 @@ func (c *conn) expire(timer **time.Timer) {
 	t.mu.Unlock()
 	if expired {
 		_ = c.Conn.Close()
-		t.options.Refused(Unauthenticated)
+		t.options.OnRefused(ReasonUnauthenticated)
 	}
 }
 
-// connOf finds the table's connection, also below others.
+// connOf finds the table's connection below wrappers.
 func connOf(c net.Conn) (*conn, bool) {
 	for {
 		if own, ok := c.(*conn); ok {
@@ -97,58 +97,58 @@ func connOf(c net.Conn) (*conn, bool) {
 	}
 }
 
-// State is the hook ConnState of an [http.Server].
-func (t *Table) State(c net.Conn, state http.ConnState) {
+// ConnState is the ConnState hook of an [http.Server].
+func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	own, ok := connOf(c)
 	if !ok {
 		return
 	}
 	switch state {
 	case http.StateNew:
-		t.waits(own)
+		t.startIdleTimer(own)
 	case http.StateIdle:
-		t.goesOn(own)
-		t.waits(own)
+		t.stopIdleTimer(own)
+		t.startIdleTimer(own)
 	default:
-		t.goesOn(own)
+		t.stopIdleTimer(own)
 	}
 }
 
-// waits has a connection closed if it waits for its next request too long and nobody
-// was authenticated over it. Where it waits already, that goes on.
-func (t *Table) waits(c *conn) {
+// startIdleTimer starts the idle timer of an unauthenticated connection. A running
+// timer continues.
+func (t *Table) startIdleTimer(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if c.idle == nil && !c.authenticated.Load() {
-		c.arm(t.options.IdleUnauthenticated)
+		c.setIdleTimer(t.options.IdleUnauthenticated)
 	}
 }
 
-func (t *Table) goesOn(c *conn) {
+func (t *Table) stopIdleTimer(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	c.disarm()
+	c.clearIdleTimer()
 }
 
-type key struct{}
+type connKey struct{}
 
-// Context is the hook ConnContext of an [http.Server].
-func (t *Table) Context(ctx context.Context, c net.Conn) context.Context {
+// ConnContext is the ConnContext hook of an [http.Server].
+func (t *Table) ConnContext(ctx context.Context, c net.Conn) context.Context {
 	own, ok := connOf(c)
 	if !ok {
 		return ctx
 	}
-	ctx = context.WithValue(ctx, key{}, own)
-	if over, ok := c.(interface{ messages() *scanned }); ok {
-		ctx = context.WithValue(ctx, messages{}, over.messages())
+	ctx = context.WithValue(ctx, connKey{}, own)
+	if scanned, ok := c.(interface{ scanner() *scannedConn }); ok {
+		ctx = context.WithValue(ctx, scannerKey{}, scanned.scanner())
 	}
 	return ctx
 }
 
-// Authenticated notes that a request with this context has shown who sends it: its
-// connection stays idle for as long as those of clients do.
+// Authenticated records that the request with this context was authenticated: the
+// idle bound no longer applies to its connection.
 func Authenticated(ctx context.Context) {
-	if c, ok := ctx.Value(key{}).(*conn); ok {
+	if c, ok := ctx.Value(connKey{}).(*conn); ok {
 		c.authenticated.Store(true)
 	}
 }

@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Reasons for which a connection was refused or closed.
+// Reasons for refusing or closing a connection.
 const (
-	TooMany         = "all"             // and nobody has more than the newcomer
-	TooManyOfOne    = "address"         // that it comes from
-	Displaced       = "displaced"       // by one from an address with fewer
-	Unauthenticated = "unauthenticated" // idle, or silent from the start
-	Handshake       = "handshake"       // of TLS, which failed
+	ReasonFull            = "all"             // the table is full, and no address has more connections
+	ReasonAddressFull     = "address"         // its address has too many
+	ReasonDisplaced       = "displaced"       // evicted for an address with fewer
+	ReasonUnauthenticated = "unauthenticated" // idle, or without a first request
+	ReasonHandshake       = "handshake"       // the TLS handshake failed
 )
 
-// Reasons are all of them.
+// Reasons returns all reasons.
 func Reasons() []string {
-	return []string{TooMany, TooManyOfOne, Displaced, Unauthenticated, Handshake}
+	return []string{ReasonFull, ReasonAddressFull, ReasonDisplaced, ReasonUnauthenticated, ReasonHandshake}
 }
 
-// Options of a [Table].
+// Options configure a [Table].
 type Options struct {
-	All        int // connections at a time
-	PerAddress int // of them, from one address; IPv6 addresses count by their /64
-	// IdleUnauthenticated is how long a connection stays that waits for a request
-	// while none over it was authenticated.
+	MaxConnections int // connections at a time
+	MaxPerAddress  int // from one address; IPv6 addresses count by their /64
+	// IdleUnauthenticated bounds how long a connection without an authenticated
+	// request waits for the next one.
 	IdleUnauthenticated time.Duration
 	// Trusted reports whether an address is that of a trusted proxy.
 	Trusted func(netip.Addr) bool
-	// Refused is told why a connection was refused or closed.
-	Refused func(reason string)
+	// OnRefused is called when a connection is refused or closed.
+	OnRefused func(reason string)
 }
 
 // Table holds the connections of a listener. It is safe for concurrent use.
@@ -41,23 +41,23 @@ type Table struct {
 	mu        sync.Mutex
 	count     int
 	addresses map[netip.Prefix]*address
-	ranks     map[int]map[*address]struct{} // addresses that may have to give way, by their connections
-	most      int                           // the highest rank
+	ranks     map[int]map[*address]struct{} // untrusted addresses, by number of connections
+	maxRank   int                           // the highest rank in use
 }
 
-// address is where connections come from.
+// address holds the connections of one client address or prefix.
 type address struct {
 	prefix  netip.Prefix
 	trusted bool
-	open    []*conn // the newest last
+	open    []*conn // oldest first
 }
 
-// New makes a table.
+// New returns an empty table.
 func New(o Options) *Table {
 	return &Table{options: o, addresses: map[netip.Prefix]*address{}, ranks: map[int]map[*address]struct{}{}}
 }
 
-// Listen returns a listener of HTTP/1.x whose connections the table bounds.
+// Listen returns an HTTP/1.x listener whose connections the table bounds.
 func (t *Table) Listen(l net.Listener) net.Listener { return &listener{l, t} }
 
 type listener struct {
@@ -67,15 +67,15 @@ type listener struct {
 
 // Accept implements [net.Listener].
 func (l *listener) Accept() (net.Conn, error) {
-	c, err := l.admitted()
+	c, err := l.acceptAdmitted()
 	if err != nil {
 		return nil, err
 	}
-	return &scanned{Conn: c}, nil
+	return &scannedConn{Conn: c}, nil
 }
 
-// admitted accepts a connection. Those that are refused are closed at once.
-func (l *listener) admitted() (*conn, error) {
+// acceptAdmitted accepts a connection. It closes refused ones at once.
+func (l *listener) acceptAdmitted() (*conn, error) {
 	for {
 		c, err := l.Listener.Accept()
 		if err != nil {
@@ -88,26 +88,26 @@ func (l *listener) admitted() (*conn, error) {
 	}
 }
 
-// Count is how many connections are open.
+// Count returns the number of open connections.
 func (t *Table) Count() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.count
 }
 
-// admit takes a connection in, or returns nil.
+// admit adds a connection to the table, or returns nil.
 func (t *Table) admit(c net.Conn) *conn {
-	admitted, displaced, reason := t.enter(c)
+	admitted, displaced, reason := t.insert(c)
 	if displaced != nil {
 		_ = displaced.Conn.Close() // it has left the table
 	}
 	if reason != "" {
-		t.options.Refused(reason)
+		t.options.OnRefused(reason)
 	}
 	return admitted
 }
 
-func (t *Table) enter(c net.Conn) (admitted, displaced *conn, reason string) {
+func (t *Table) insert(c net.Conn) (admitted, displaced *conn, reason string) {
 	prefix, trusted := t.origin(c.RemoteAddr())
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -115,22 +115,22 @@ func (t *Table) enter(c net.Conn) (admitted, displaced *conn, reason string) {
 	if a == nil {
 		a = &address{prefix: prefix, trusted: trusted}
 	}
-	if !a.trusted && len(a.open) >= t.options.PerAddress {
-		return nil, nil, TooManyOfOne
+	if !a.trusted && len(a.open) >= t.options.MaxPerAddress {
+		return nil, nil, ReasonAddressFull
 	}
-	if t.count >= t.options.All {
-		if displaced = t.givesWay(a); displaced == nil {
-			return nil, nil, TooMany
+	if t.count >= t.options.MaxConnections {
+		if displaced = t.evictionCandidate(a); displaced == nil {
+			return nil, nil, ReasonFull
 		}
 		t.remove(displaced)
-		reason = Displaced
+		reason = ReasonDisplaced
 	}
 	admitted = &conn{Conn: c, table: t, from: a, open: true}
 	t.add(admitted)
 	return admitted, displaced, reason
 }
 
-// origin is what the connections of a remote address count for.
+// origin returns the prefix to which a remote address counts.
 func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 	tcp, ok := remote.(*net.TCPAddr)
 	if !ok {
@@ -139,30 +139,30 @@ func (t *Table) origin(remote net.Addr) (prefix netip.Prefix, trusted bool) {
 	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
 	bits := ip.BitLen()
 	if trusted = t.options.Trusted(ip); !trusted && ip.Is6() {
-		bits = 64 // what a single client is given
+		bits = 64 // the network of a single client
 	}
 	prefix, _ = ip.Prefix(bits)
 	return prefix, trusted
 }
 
-// givesWay finds the connection that makes room for one from an address; nil
-// where none has more connections than that would have then.
-func (t *Table) givesWay(to *address) *conn {
+// evictionCandidate finds the connection to evict for a new one from an address; nil
+// if no address has more connections than that one would have.
+func (t *Table) evictionCandidate(to *address) *conn {
 	has := len(to.open) + 1
 	if to.trusted {
-		has = 1 // they are those of many
+		has = 1 // a proxy carries many clients
 	}
-	if t.most <= has {
+	if t.maxRank <= has {
 		return nil
 	}
-	for from := range t.ranks[t.most] {
-		return from.newest()
+	for from := range t.ranks[t.maxRank] {
+		return from.firstToEvict()
 	}
 	return nil
 }
 
-// newest is the connection that an address loses first.
-func (a *address) newest() *conn {
+// firstToEvict returns the newest unauthenticated connection, else the newest.
+func (a *address) firstToEvict() *conn {
 	for i := len(a.open) - 1; i >= 0; i-- {
 		if !a.open[i].authenticated.Load() {
 			return a.open[i]
@@ -175,19 +175,19 @@ func (t *Table) add(c *conn) {
 	t.count++
 	a := c.from
 	t.addresses[a.prefix] = a
-	t.rank(a, func() { a.open = append(a.open, c) })
+	t.updateRank(a, func() { a.open = append(a.open, c) })
 }
 
-// remove takes a connection out of the table, if it is still in it.
+// remove takes a connection out of the table and reports whether it was in it.
 func (t *Table) remove(c *conn) bool {
 	if !c.open {
 		return false
 	}
 	c.open = false
-	c.disarm()
+	c.clearIdleTimer()
 	t.count--
 	a := c.from
-	t.rank(a, func() {
+	t.updateRank(a, func() {
 		for i, other := range a.open {
 			if other == c {
 				a.open = append(a.open[:i], a.open[i+1:]...)
@@ -201,8 +201,9 @@ func (t *Table) remove(c *conn) bool {
 	return true
 }
 
-// rank keeps the ranks true while an address gets or loses a connection.
-func (t *Table) rank(a *address, change func()) {
+// updateRank keeps the ranks consistent while change adds or removes a connection of
+// an address.
+func (t *Table) updateRank(a *address, change func()) {
 	if a.trusted {
 		change()
 		return
@@ -219,9 +220,9 @@ func (t *Table) rank(a *address, change func()) {
 			t.ranks[n] = map[*address]struct{}{}
 		}
 		t.ranks[n][a] = struct{}{}
-		t.most = max(t.most, n)
+		t.maxRank = max(t.maxRank, n)
 	}
-	for t.most > 0 && t.ranks[t.most] == nil {
-		t.most--
+	for t.maxRank > 0 && t.ranks[t.maxRank] == nil {
+		t.maxRank--
 	}
 }

@@ -27,7 +27,7 @@ func trusted(a netip.Addr) bool { return a == netip.MustParseAddr("192.0.2.9") }
 func TestTable(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const all, perAddress = 7, 4
-		table := New(Options{All: all, PerAddress: perAddress, IdleUnauthenticated: time.Hour, Trusted: trusted, Refused: func(string) {}})
+		table := New(Options{MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: time.Hour, Trusted: trusted, OnRefused: func(string) {}})
 		var open []*conn
 		held := func(prefix netip.Prefix) (n int) {
 			for _, c := range open {
@@ -68,7 +68,7 @@ func TestTable(t *testing.T) {
 				t.Fatalf("%s was refused, of %d open with %d", from, before, had)
 			}
 			if c != nil {
-				table.State(c, http.StateNew)
+				table.ConnState(c, http.StateNew)
 				open = append(open, c)
 			}
 			if len(open) > all || !proxy && held(prefix) > perAddress || table.Count() != len(open) {
@@ -78,7 +78,7 @@ func TestTable(t *testing.T) {
 		for _, c := range open {
 			_ = c.Close()
 		}
-		if table.Count() != 0 || len(table.addresses) > 0 || len(table.ranks) > 0 || table.most != 0 {
+		if table.Count() != 0 || len(table.addresses) > 0 || len(table.ranks) > 0 || table.maxRank != 0 {
 			t.Fatalf("left: %+v", table)
 		}
 	})
@@ -88,17 +88,17 @@ func TestTable(t *testing.T) {
 // being idle; one that waits for a request is, one that has a request is not.
 func TestIdle(t *testing.T) {
 	refused := make(chan string, 10)
-	table := New(Options{All: 10, PerAddress: 10, IdleUnauthenticated: time.Millisecond, Trusted: trusted, Refused: func(reason string) { refused <- reason }})
+	table := New(Options{MaxConnections: 10, MaxPerAddress: 10, IdleUnauthenticated: time.Millisecond, Trusted: trusted, OnRefused: func(reason string) { refused <- reason }})
 	silent, busy, known := table.admit(&wire{from: "192.0.2.1:1"}), table.admit(&wire{from: "192.0.2.1:2"}), table.admit(&wire{from: "192.0.2.1:3"})
-	Authenticated(table.Context(t.Context(), known))
+	Authenticated(table.ConnContext(t.Context(), known))
 	Authenticated(t.Context()) // of no connection of a table
-	table.State(busy, http.StateActive)
-	table.State(known, http.StateIdle)
-	table.State(silent, http.StateNew)
-	if reason := <-refused; reason != Unauthenticated || table.Count() != 2 {
+	table.ConnState(busy, http.StateActive)
+	table.ConnState(known, http.StateIdle)
+	table.ConnState(silent, http.StateNew)
+	if reason := <-refused; reason != ReasonUnauthenticated || table.Count() != 2 {
 		t.Errorf("%s, %d open", reason, table.Count())
 	}
-	table.State(silent, http.StateIdle) // late, of a connection that has gone
+	table.ConnState(silent, http.StateIdle) // late, of a connection that has gone
 	if silent.idle != nil || busy.idle != nil || known.idle != nil {
 		t.Error("a connection waits to be closed that must not")
 	}

@@ -40,8 +40,8 @@ func BenchmarkPages(b *testing.B) {
 		b.SetBytes(size)
 		b.ReportAllocs()
 		for b.Loop() {
-			m := &Merged{}
-			m.merge(pages)
+			m := &MergedPage{}
+			m.build(pages)
 		}
 	})
 }

@@ -13,30 +13,30 @@ import (
 	"portico/upstream"
 )
 
-// Reader reads one page; *upstream.Client is one.
+// Reader reads one page. *upstream.Client implements it.
 type Reader interface {
 	Read(context.Context, upstream.Call) (upstream.Answer, error)
 }
 
-// Collection is a list as one region has it.
+// Collection is the part of a list that one region holds.
 type Collection struct {
 	Reader    Reader
 	Endpoint  *regions.Endpoint
 	Namespace string
 	Public    *url.URL
 	Path      arm.Path
-	Query     string      // of the first page
-	Header    http.Header // of each call; not changed
+	Query     string      // for the first page
+	Header    http.Header // sent with each call; not modified
 	Caller    string      // as in [upstream.Call]
 }
 
-// Each reads the collection to its end and hands over page after page; one is
-// held at a time. The error is an *arm.Error for what the provider did wrong, or
-// what visit returned. A provider that does not know the scope has none.
+// Each reads the collection to its end and calls visit with each page; it holds one
+// page at a time. The error is an *arm.Error if the provider misbehaved, else what
+// visit returned. If the provider does not know the scope, the collection is empty.
 func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
-	r := region{name: c.Endpoint.Region, query: c.Query}
-	for r.state != done {
-		turned, reply, err := c.step(ctx, r, call{})
+	r := regionCursor{name: c.Endpoint.Region, query: c.Query}
+	for r.state != exhausted {
+		turned, reply, err := c.fetchPage(ctx, r, pageOptions{})
 		if err != nil {
 			return err
 		}
@@ -48,63 +48,62 @@ func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 	return nil
 }
 
-// call is what one call for a page has of its own.
-type call struct {
+// pageOptions are the parameters that differ between calls for a page.
+type pageOptions struct {
 	reserve func(ctx context.Context, n int64) error
-	repeats bool
+	retry   bool
 }
 
-// longestRequestID bounds the ids of providers' answers that clients are told.
-const longestRequestID = 128
+// maxRequestID bounds the provider request ids that are passed on to clients.
+const maxRequestID = 128
 
-// reply is a page that a region gave.
-type reply struct {
+type pageReply struct {
 	page      Page
 	requestID string // the provider's
 }
 
-// step asks a region for the page that it has come to, and returns the region as
-// it is behind that page.
-func (c Collection) step(ctx context.Context, r region, as call) (region, reply, error) {
+// fetchPage reads the current page of a region and returns the cursor of the page
+// after it.
+func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOptions) (regionCursor, pageReply, error) {
 	answer, err := c.Reader.Read(ctx, upstream.Call{
 		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller,
-		Reserve: as.reserve, Repeats: as.repeats,
+		Reserve: as.reserve, IsRetry: as.retry,
 	})
 	if err != nil {
-		return r, reply{}, c.unread(err)
+		return r, pageReply{}, c.readError(err)
 	}
-	got := reply{requestID: answer.Header.Get(tracing.RequestHeader)}
-	if len(got.requestID) > longestRequestID { // those of all regions go into one header
+	got := pageReply{requestID: answer.Header.Get(tracing.RequestHeader)}
+	if len(got.requestID) > maxRequestID { // one header carries the ids of all regions
 		got.requestID = ""
 	}
 	switch {
-	case answer.Status == http.StatusNotFound && r.state == todo && unknownScope(answer.Body):
-		r.state = done
+	case answer.Status == http.StatusNotFound && r.state == notStarted && unknownScope(answer.Body):
+		r.state = exhausted
 		return r, got, nil
 	case answer.Status != http.StatusOK:
-		return r, got, c.refused(answer)
+		return r, got, c.statusError(answer)
 	}
 	if got.page, err = ParsePage(answer.Body); err != nil {
 		return r, got, c.invalid(err.Error())
 	}
-	links := Links{Public: c.Public, Endpoint: c.Endpoint, Path: c.Path.String()}
+	links := NextLinks{Public: c.Public, Endpoint: c.Endpoint, Path: c.Path.String()}
 	next, err := links.Query(got.page.NextLink)
 	switch {
 	case err != nil:
 		return r, got, c.invalid(err.Error())
 	case next == "":
-		r.state = done
+		r.state = exhausted
 		return r, got, nil
 	}
-	asked := markOf(r.query)
-	if mark := markOf(next); mark == asked || mark == markOf(c.Query) || !r.turn(next, len(got.page.Elements) == 0) {
+	asked := queryHash(r.query)
+	if mark := queryHash(next); mark == asked || mark == queryHash(c.Query) || !r.advance(next, len(got.page.Elements) == 0) {
 		return r, got, c.invalid("its pages never end")
 	}
 	return r, got, nil
 }
 
-// unread tells why there is no answer. What reserve said passes.
-func (c Collection) unread(err error) error {
+// readError classifies a failed read. Errors of reserve are returned unchanged.
+func (c Collection) readError(err error) error {
 	switch {
 	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):
 		return err

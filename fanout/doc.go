@@ -1,26 +1,25 @@
-// Package fanout lists one collection that lies in several regions and merges
-// what they answer (resource reference, Get Resource: "ARM will query each
+// Package fanout lists one collection that is spread over several regions and
+// merges the regions' answers (resource reference, Get Resource: "ARM will query each
 // regional endpoint that has at least one resource for the subscription and
 // aggregate the responses").
 //
-// A [Lister] makes one merged page per request. It asks all regions at once that
-// still hold something (or, where a page has a size, one after the other), holds
-// a page of each whole, and lets nothing out before all have answered; so every
-// failure is a proper error. Elements leave as the bytes they came in. To
-// clients absence means deleted: one region that fails, also when it is asked
-// once more at the end, fails the list, unless its caller would rather have what
-// there is and be told what it lacks.
+// A [Lister] builds one merged page per request. It calls all unfinished regions
+// concurrently (or sequentially, if the client asked for a page size), buffers one
+// page of each, and writes nothing before all have answered, so every failure
+// becomes a proper error. Elements are passed on byte for byte. Clients read absence
+// as deletion: if a region still fails after one retry the whole list fails, unless
+// the caller prefers a partial list that names the missing regions.
 //
-// Between two pages the list is a walk: per region, whether it is yet to be
-// begun, at which query of its provider's it goes on, or that it was given up.
-// The walk is sealed into the skip token, for this list alone, and nowhere else:
-// any replica with the same keys goes on with it.
+// A cursor holds the state between two pages: whether each region is not yet
+// started, continues with a query of its provider, or was given up. It is sealed into
+// the skip token, bound to this list, and stored nowhere else: any replica with the
+// same keys can continue the list.
 //
-// What is held is taken from a budget, per list and for all lists. A region
-// whose page does not fit stays where it was for the next page, as does one
-// whose query would make the token too long.
+// Buffered pages are charged to a memory budget, per list and for all lists. A
+// region keeps its position for a later page if its page does not fit the memory or
+// its query does not fit the token.
 //
-// A provider's nextLink is never dialled: its host and path are checked, and
-// only its query is replayed on the configured endpoint. Pages that lead round
-// in a circle, or nowhere, are found out and fail their region.
+// Portico never dials a provider's nextLink: it checks host and path, and replays
+// only the query on the configured endpoint. Circular or endless pages are detected
+// and fail their region.
 package fanout

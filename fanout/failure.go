@@ -12,10 +12,11 @@ import (
 	"portico/upstream"
 )
 
-// longestPause may be asked of clients: they give up when it is longer.
-const longestPause = 60 * time.Second
+// maxRetryAfter bounds the Retry-After that is passed on: clients give up when it is
+// longer.
+const maxRetryAfter = 60 * time.Second
 
-// readFault is the fault of a call that brought no answer.
+// readFault returns the client's error for a call without an answer.
 func readFault(err error, namespace string) *arm.Error {
 	var fault *upstream.Fault
 	switch {
@@ -27,22 +28,22 @@ func readFault(err error, namespace string) *arm.Error {
 	return arm.NewError(arm.BadGatewayConnection, namespace).Because(err)
 }
 
-// refused carries a region's own code and words, where its answer has the form
-// of an ARM error.
-func (c Collection) refused(answer upstream.Answer) *arm.Error {
+// statusError returns the error for an unexpected status, with the region's own code
+// and message if its answer is an ARM error.
+func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 	fault := c.invalid(fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
 	if code, message := errorOf(answer.Body); code != "" {
 		fault = fault.Shown(code, message)
 	}
 	if pause, ok := upstream.RetryAfter(answer.Header, time.Now()); ok {
-		fault.RetryAfter = min(pause, longestPause)
+		fault.RetryAfter = min(pause, maxRetryAfter)
 	}
 	return fault
 }
 
-// unknownScope holds for a 404 by which a provider says, as an ARM error, that it
-// does not know the subscription, the group or the parent, so that it has
-// nothing there. Another one may be anybody's, and says nothing.
+// unknownScope reports whether a 404 is an ARM error by which the provider says that
+// it does not know the subscription, the group or the parent, and so has no
+// elements. Any other 404 may come from an intermediary and proves nothing.
 func unknownScope(body []byte) bool {
 	code, _ := errorOf(body)
 	switch code {
@@ -52,7 +53,8 @@ func unknownScope(body []byte) bool {
 	return strings.HasSuffix(code, "NotFound") || strings.HasPrefix(code, "Subscription")
 }
 
-// errorOf reads code and message of an ARM error body, "" where it is none.
+// errorOf reads code and message of an ARM error body; both are "" for any other
+// body.
 func errorOf(body []byte) (code, message string) {
 	err := jsonscan.Object(body, func(m jsonscan.Member) error {
 		if string(m.Key) != "error" {
@@ -75,16 +77,15 @@ func errorOf(body []byte) (code, message string) {
 	return code, message
 }
 
-// regionFault is what went wrong in one region.
-type regionFault struct {
+type failedRegion struct {
 	region string
 	fault  *arm.Error
 }
 
-// failure is the fault of a list of which these regions failed, of so many that
-// were asked: 429 if all that failed were throttled, 504 if all timed out, else
-// 503. A request that every region calls a bad one is one.
-func failure(faults []regionFault, asked int, namespace string) *arm.Error {
+// listFault returns the error of a list in which these of the called regions failed:
+// 429 if all of them were throttled, 504 if all timed out, else 503. If every region
+// answered 400, so does the list.
+func listFault(faults []failedRegion, asked int, namespace string) *arm.Error {
 	all := func(status int) bool {
 		for _, f := range faults {
 			if f.fault.Status != status {
@@ -115,17 +116,17 @@ func failure(faults []regionFault, asked int, namespace string) *arm.Error {
 	return list.Saying("The list could not be completed: %d of %d regions of '%s' did not answer as they should. Please see details.", len(faults), asked, namespace)
 }
 
-// final holds for faults that asking once more would not mend.
-func final(fault *arm.Error) bool {
+// permanent reports whether a retry cannot help.
+func permanent(fault *arm.Error) bool {
 	var call *upstream.Fault
 	if errors.As(fault.Cause, &call) && call.Queued() {
-		return true // it has waited for its turn
+		return true // it already waited in the queue
 	}
 	return denied(fault) || fault.Status == http.StatusBadRequest || fault.Code == arm.ClientClosedRequest
 }
 
-// denied holds for a region that will not show the caller what it has: no list
-// without it is one that the caller may take for whole.
+// denied reports whether the region refused the caller. A partial list must not hide
+// that.
 func denied(fault *arm.Error) bool {
 	return fault.Status == http.StatusUnauthorized || fault.Status == http.StatusForbidden
 }

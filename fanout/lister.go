@@ -15,78 +15,77 @@ import (
 	"portico/routing"
 )
 
-// Options are what a [Lister] is made of.
+// Options configure a [Lister].
 type Options struct {
 	Reader Reader
 	Keys   *Keys
-	Public *url.URL // scheme and host under which clients know the front door
-	// Budget is for all lists together, Memory for one of them, PageSize for one
-	// page of a provider, in bytes; none is less than the next.
+	Public *url.URL // scheme and host of the front door as clients see them
+	// Budget bounds all lists together, Memory one list, PageSize one page of a
+	// provider, in bytes; none is less than the next.
 	Budget           *limits.Memory
 	Memory, PageSize int64
 	TokenLifetime    time.Duration
-	// Timeout is what a client waits for an answer. Regions get less of it, so
-	// that there is time to say what went wrong.
+	// Timeout bounds the whole request. Regions get a part of it, so that time
+	// remains to write an error.
 	Timeout time.Duration
 	Metrics prometheus.Registerer
 }
 
-// Lister answers pages of lists over several regions. It is safe for concurrent
-// use.
+// Lister builds pages of lists over several regions. It is safe for concurrent use.
 type Lister struct {
 	options Options
 	metrics *metrics
 }
 
-// NewLister returns a lister.
+// NewLister returns a lister with metrics of its own.
 func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
 
-// Succeed returns a lister that takes the place of l, with its metrics and the
-// budget of memory that both draw on until the last list of l has ended.
-func (l *Lister) Succeed(o Options) *Lister {
+// WithOptions returns a lister that replaces l. It keeps the metrics of l and its
+// memory budget, which both use until the last list of l has ended.
+func (l *Lister) WithOptions(o Options) *Lister {
 	o.Budget = l.options.Budget
 	return &Lister{o, l.metrics}
 }
 
-// How the time of a list is divided, as shares of it.
+// Shares of the time of a list.
 const (
-	orderShare = 0.3  // regions are asked one after the other until then
-	firstShare = 0.6  // regions have to answer by then, or are asked once more
-	wholeShare = 0.85 // no answer is waited for any longer: an error has to be written
-	waitShare  = 0.1  // memory is waited for so long
+	sequentialShare   = 0.3  // no further region is called sequentially after it
+	firstAttemptShare = 0.6  // ends first attempts; those that fail are retried
+	totalShare        = 0.85 // ends all calls, so that an error can still be written
+	memoryWaitShare   = 0.1  // bounds the wait for memory
 )
 
-func (l *Lister) share(of float64) time.Duration {
+func (l *Lister) timeShare(of float64) time.Duration {
 	return time.Duration(of * float64(l.options.Timeout))
 }
 
-// Request asks for one page.
+// Request describes one page of a list that a client asks for.
 type Request struct {
-	Namespace string
-	Path      arm.Path
-	Query     routing.Query
-	Header    http.Header // of each call; not changed
-	Caller    string      // whose share of memory and of calls it uses
-	Began     time.Time   // when the request came in
-	// Endpoints are those of the regions, one each, in the order of the regions'
-	// names. They count on a first page; a token names its own.
+	Namespace  string
+	Path       arm.Path
+	Query      routing.Query
+	Header     http.Header // of each call; not changed
+	Caller     string      // is charged for memory and calls
+	ReceivedAt time.Time   // when the request arrived
+	// Endpoints has one endpoint per region, sorted by region name. It is used for
+	// a first page; a token names its own regions.
 	Endpoints []*regions.Endpoint
-	// Endpoint returns what serves a region that a token names, or nil.
+	// Endpoint returns the endpoint of a region that a token names, or nil.
 	Endpoint func(region string) *regions.Endpoint
-	// Asked is what the client asked for when a region fails, Inherit when it did
-	// not say; Setting is what holds then.
-	Asked, Setting regions.RegionFailure
+	// ClientMode is what the client asked for if a region fails. Inherit means that
+	// it did not say; ConfigMode applies then.
+	ClientMode, ConfigMode regions.RegionFailure
 }
 
-// Continues reports whether a query asks for a further page.
-func Continues(q routing.Query) bool {
+// HasSkipToken reports whether a query continues a list.
+func HasSkipToken(q routing.Query) bool {
 	token, _ := q.Get(skipToken)
 	return token != ""
 }
 
-// Sealed reports whether the request's skip token is one that this front door
-// made for this very list.
-func (l *Lister) Sealed(r Request) bool {
+// OwnsToken reports whether this front door issued the request's skip token for this
+// list.
+func (l *Lister) OwnsToken(r Request) bool {
 	token, _ := r.Query.Get(skipToken)
 	if token == "" {
 		return false
@@ -95,39 +94,38 @@ func (l *Lister) Sealed(r Request) bool {
 	return ok
 }
 
-// Page returns a page, which the caller must release, or an error: an *arm.Error
-// or the end of ctx. Nothing of a page is shown before all its regions have
-// answered.
-func (l *Lister) Page(ctx context.Context, r Request) (*Merged, error) {
+// Page returns a page, which the caller must release, or an error: an *arm.Error or
+// that of ctx.
+func (l *Lister) Page(ctx context.Context, r Request) (*MergedPage, error) {
 	begun := time.Now()
 	merged, err := l.page(ctx, r)
-	l.metrics.page(merged, err, time.Since(begun))
+	l.metrics.countPage(merged, err, time.Since(begun))
 	return merged, err
 }
 
-func (l *Lister) page(ctx context.Context, r Request) (merged *Merged, err error) {
+func (l *Lister) page(ctx context.Context, r Request) (merged *MergedPage, err error) {
 	top, fault := topOf(r.Query)
 	if fault != nil {
 		return nil, fault
 	}
 	own := ownQueryOf(r.Query)
-	w, fault := l.walk(r, own)
+	w, fault := l.newCursor(r, own)
 	if fault != nil {
 		return nil, fault
 	}
-	p := &pass{
-		lister: l, request: r, own: own, walk: w, top: top,
-		share: l.options.Budget.Share(r.Caller, l.options.Memory),
+	p := &pageBuild{
+		lister: l, request: r, query: own, cursor: w, top: top,
+		memory: l.options.Budget.Reservation(r.Caller, l.options.Memory),
 	}
 	defer func() {
-		if merged == nil { // also where it panicked
-			p.share.Close()
+		if merged == nil { // also after a panic
+			p.memory.Close()
 		}
 	}()
 	return p.run(ctx)
 }
 
-// topOf reads $top, 0 where it is absent.
+// topOf reads $top; 0 if absent.
 func topOf(q routing.Query) (int, *arm.Error) {
 	text, ok := q.Get(pageSize)
 	if !ok {
@@ -140,25 +138,25 @@ func topOf(q routing.Query) (int, *arm.Error) {
 	return top, nil
 }
 
-// walk begins a list or takes up the one of the request's token.
-func (l *Lister) walk(r Request, own ownQuery) (*walk, *arm.Error) {
-	if Continues(r.Query) {
-		return l.resume(r, own)
+// newCursor starts a list or continues the one of the request's token.
+func (l *Lister) newCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
+	if HasSkipToken(r.Query) {
+		return l.resumeCursor(r, own)
 	}
-	w := &walk{}
+	w := &cursor{}
 	for _, e := range r.Endpoints {
-		w.regions = append(w.regions, &region{name: e.Region})
+		w.regions = append(w.regions, &regionCursor{name: e.Region})
 	}
 	return w, nil
 }
 
-func (l *Lister) resume(r Request, own ownQuery) (*walk, *arm.Error) {
+func (l *Lister) resumeCursor(r Request, own ownQuery) (*cursor, *arm.Error) {
 	token, _ := r.Query.Get(skipToken)
 	text, ok := l.options.Keys.open(token, own.digest(r.Path))
 	if !ok {
 		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
 	}
-	w, ok := decodeWalk(text, own)
+	w, ok := decodeCursor(text, own)
 	if !ok {
 		return nil, arm.NewError(arm.InvalidSkipToken).About(skipToken)
 	}
@@ -173,13 +171,13 @@ func (l *Lister) resume(r Request, own ownQuery) (*walk, *arm.Error) {
 	return w, nil
 }
 
-// partial reports whether a list that lacks regions is better than none.
-func (r Request) partial(w *walk) bool {
+// wantsPartial reports whether a failed region may be left out of the list.
+func (r Request) wantsPartial(w *cursor) bool {
 	switch {
-	case r.Asked != regions.Inherit:
-		return r.Asked == regions.Partial
+	case r.ClientMode != regions.Inherit:
+		return r.ClientMode == regions.Partial
 	case w.partial:
 		return true
 	}
-	return r.Setting == regions.Partial
+	return r.ConfigMode == regions.Partial
 }

@@ -17,18 +17,18 @@ import (
 )
 
 func TestPagesAreTheUnion(t *testing.T) {
-	s := (&scripted{}).
-		says("east", query, 200, `{"value":[ {"id":"/E1","n":12345678901234567890,"e":1e400} , {"z":1,"a":"<\u003c\/"}],"nextLink":"https://east.example/subscriptions/s/resourceGroups/My%20(g)/providers/n.s/THINGS?t=2"}`, tracing.RequestHeader, "e-1").
-		says("east", "t=2", 200, `{"value":[],"nextLink":"?t=3"}`, tracing.RequestHeader, "e-2"). // a page may be empty
-		says("east", "t=3", 200, `{"value":[{"id":"/e2"}],"nextLink":""}`).
-		says("west", query, 200, `{"nextLink":null,"value":[{"id":"/w1"},"no object",7,null,{"id":7},{"id":null}]}`, tracing.RequestHeader, "w-1")
+	s := (&scriptedReader{}).
+		respond("east", query, 200, `{"value":[ {"id":"/E1","n":12345678901234567890,"e":1e400} , {"z":1,"a":"<\u003c\/"}],"nextLink":"https://east.example/subscriptions/s/resourceGroups/My%20(g)/providers/n.s/THINGS?t=2"}`, tracing.RequestHeader, "e-1").
+		respond("east", "t=2", 200, `{"value":[],"nextLink":"?t=3"}`, tracing.RequestHeader, "e-2"). // a page may be empty
+		respond("east", "t=3", 200, `{"value":[{"id":"/e2"}],"nextLink":""}`).
+		respond("west", query, 200, `{"nextLink":null,"value":[{"id":"/w1"},"no object",7,null,{"id":7},{"id":null}]}`, tracing.RequestHeader, "w-1")
 	l := newList(t, s, Options{}, "east", "west")
-	text, page := l.must()
+	text, page := l.mustNext()
 	const link = `,"nextLink":"https://public.example/subscriptions/S/resourceGroups/My%20(g)/providers/N.S/things?api-version=v&$skipToken=`
 	if !strings.HasPrefix(text, `{"value":[{"id":"/E1","n":12345678901234567890,"e":1e400} , {"z":1,"a":"<\u003c\/"},{"id":"/w1"},"no object",7,null,{"id":7},{"id":null}]`+link) {
 		t.Errorf("got %s", text)
 	}
-	if page.Count != 8 || page.Strays != 0 || !page.Completed || page.Unreachable != nil || strings.Join(page.RequestIDs, ";") != "e-1;w-1" {
+	if page.Count != 8 || page.Strays != 0 || !page.Complete || page.Unreachable != nil || strings.Join(page.RequestIDs, ";") != "e-1;w-1" {
 		t.Errorf("got %+v", page)
 	}
 	for _, call := range s.calls {
@@ -38,7 +38,7 @@ func TestPagesAreTheUnion(t *testing.T) {
 	}
 	s.asked()
 	// The empty page is passed over; the region that is done is not asked again.
-	text, page = l.must()
+	text, page = l.mustNext()
 	if text != `{"value":[{"id":"/e2"}]}` || page.NextLink != "" || strings.Join(page.RequestIDs, ";") != "e-2" {
 		t.Errorf("got %s %+v", text, page)
 	}
@@ -48,10 +48,10 @@ func TestPagesAreTheUnion(t *testing.T) {
 }
 
 func TestEachIDIsShownOnce(t *testing.T) {
-	s := (&scripted{}).
-		says("east", query, 200, `{"value":[{"id":"/A","from":"east"},{"id":"/b"},{"id":"/É"},{"id":"/B","again":true},{"id":""},{"id":""}]}`).
-		says("west", query, 200, `{"value":[{"id":"/x"},{"x":{"id":"/c"},"\u0069d":"\/a","from":"west"},{"id":"/é"},{"id":"/c"} ,{"id":"/d"}]}`)
-	text, page := newList(t, s, Options{}, "east", "west").must()
+	s := (&scriptedReader{}).
+		respond("east", query, 200, `{"value":[{"id":"/A","from":"east"},{"id":"/b"},{"id":"/É"},{"id":"/B","again":true},{"id":""},{"id":""}]}`).
+		respond("west", query, 200, `{"value":[{"id":"/x"},{"x":{"id":"/c"},"\u0069d":"\/a","from":"west"},{"id":"/é"},{"id":"/c"} ,{"id":"/d"}]}`)
+	text, page := newList(t, s, Options{}, "east", "west").mustNext()
 	want := `{"value":[{"id":"/A","from":"east"},{"id":"/b"},{"id":"/É"},{"id":""},{"id":""},{"id":"/x"},{"id":"/c"} ,{"id":"/d"}]}`
 	if text != want || page.Strays != 2 || page.Count != 8 {
 		t.Errorf("got %s, %d strays, %d elements", text, page.Strays, page.Count)
@@ -59,21 +59,21 @@ func TestEachIDIsShownOnce(t *testing.T) {
 }
 
 // Members of the envelope are kept where all agree on them.
-func TestEnvelope(t *testing.T) {
-	s := (&scripted{}).
-		says("a", query, 200, `{"value":[],"k\u0069nd":"x","count":1,"twice":1,"twice":1,"own":{"a":[1]},"unreachable":["a"]}`).
-		says("b", query, 200, `{"own":{"a":[1]},"count":2,"unreachable":["a"],"value":[1],"kind":"x","twice":1}`).
-		says("c", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`)
-	if text, _ := newList(t, s, Options{}, "a", "b", "c").must(); text != `{"value":[1],"kind":"x","own":{"a":[1]}}` {
+func TestOnlyCommonEnvelopeMembersAreKept(t *testing.T) {
+	s := (&scriptedReader{}).
+		respond("a", query, 200, `{"value":[],"k\u0069nd":"x","count":1,"twice":1,"twice":1,"own":{"a":[1]},"unreachable":["a"]}`).
+		respond("b", query, 200, `{"own":{"a":[1]},"count":2,"unreachable":["a"],"value":[1],"kind":"x","twice":1}`).
+		respond("c", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`)
+	if text, _ := newList(t, s, Options{}, "a", "b", "c").mustNext(); text != `{"value":[1],"kind":"x","own":{"a":[1]}}` {
 		t.Errorf("got %s", text)
 	}
 }
 
-func TestNothingAnywhere(t *testing.T) {
-	s := (&scripted{}).
-		says("east", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`).
-		says("west", query, 200, `{"value":[]}`)
-	if text, page := newList(t, s, Options{}, "east", "west").must(); text != `{"value":[]}` || !page.Completed {
+func TestEmptyRegionsGiveAnEmptyList(t *testing.T) {
+	s := (&scriptedReader{}).
+		respond("east", query, 404, `{"error":{"code":"SubscriptionNotFound","message":"m"}}`).
+		respond("west", query, 200, `{"value":[]}`)
+	if text, page := newList(t, s, Options{}, "east", "west").mustNext(); text != `{"value":[]}` || !page.Complete {
 		t.Errorf("got %s %+v", text, page)
 	}
 }
@@ -83,14 +83,14 @@ func TestNothingAnywhere(t *testing.T) {
 // unless a region will not show the caller what it has.
 func TestOneRegionFails(t *testing.T) {
 	const ok = `{"value":[{"id":"/a"}]}`
-	text := func(status int, body string, header ...string) func(*scripted) {
-		return func(s *scripted) { s.says("west", query, status, body, header...) }
+	text := func(status int, body string, header ...string) func(*scriptedReader) {
+		return func(s *scriptedReader) { s.respond("west", query, status, body, header...) }
 	}
-	fault := func(err error) func(*scripted) { return func(s *scripted) { s.fails("west", query, err) } }
+	fault := func(err error) func(*scriptedReader) { return func(s *scriptedReader) { s.fails("west", query, err) } }
 	const unavailable, gone = arm.ServiceUnavailable, arm.InvalidProviderResponse
 	for _, c := range []struct {
 		name    string
-		west    func(*scripted)
+		west    func(*scriptedReader)
 		status  int
 		code    arm.Code
 		detail  arm.Code
@@ -121,13 +121,13 @@ func TestOneRegionFails(t *testing.T) {
 		{"cut off", text(200, `{"value":[{"id":"/b"},{"id":`), 503, unavailable, gone, "Unexpected end", 0, 2, false},
 		{"no value", text(200, `{}`), 503, unavailable, gone, "'value'", 0, 2, false},
 		{"value no array", text(200, `{"value":{}}`), 503, unavailable, gone, "'value'", 0, 2, false},
-		{"too many elements", text(200, `{"value":[`+strings.Repeat("1,", mostElements)+`1]}`), 503, unavailable, gone, "100000", 0, 2, false},
+		{"too many elements", text(200, `{"value":[`+strings.Repeat("1,", maxElements)+`1]}`), 503, unavailable, gone, "100000", 0, 2, false},
 		{"two links", text(200, `{"value":[],"nextLink":"?t=2","NextLink":"?t=3"}`), 503, unavailable, gone, "twice", 0, 2, false},
 		{"foreign link", text(200, `{"value":[],"nextLink":"https://evil.example/x?t=2"}`), 503, unavailable, gone, "another host", 0, 2, false},
 		{"loop to the beginning", text(200, `{"value":[],"nextLink":"?`+query+`"}`), 503, unavailable, gone, "never end", 0, 2, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			s := (&scripted{}).says("east", query, 200, ok)
+			s := (&scriptedReader{}).respond("east", query, 200, ok)
 			c.west(s)
 			l := newList(t, s, Options{}, "east", "west")
 			fault := l.fault()
@@ -144,13 +144,13 @@ func TestOneRegionFails(t *testing.T) {
 				t.Errorf("asked %s", asked)
 			}
 
-			l.Asked = regions.Partial
+			l.ClientMode = regions.Partial
 			text, page, fault := l.next()
 			switch {
 			case c.never && (fault == nil || fault.Status != c.status):
 				t.Errorf("a list without what is forbidden: %s, %v", text, fault)
 			case c.never:
-			case fault != nil || text != `{"value":[{"id":"/a"}],"unreachable":["west"]}` || page.Completed || strings.Join(page.Unreachable, " ") != "west":
+			case fault != nil || text != `{"value":[{"id":"/a"}],"unreachable":["west"]}` || page.Complete || strings.Join(page.Unreachable, " ") != "west":
 				t.Errorf("got %s %+v %v", text, page, fault)
 			}
 			if held := l.options.Budget.Free(); held != 256<<20 {
@@ -165,22 +165,22 @@ func TestFailuresAreSummedUp(t *testing.T) {
 	late := &upstream.Fault{Sent: true, Err: context.DeadlineExceeded}
 	for _, c := range []struct {
 		name    string
-		script  *scripted
+		script  *scriptedReader
 		status  int
 		after   time.Duration
 		targets string
 	}{
-		{"all throttled", (&scripted{}).says("a", query, 429, "", "Retry-After", "3").says("b", query, 429, "", "Retry-After", "9").says("c", query, 429, ""), 429, 9 * time.Second, "a b c"},
-		{"throttled for long", (&scripted{}).says("a", query, 429, "", "Retry-After", "61").says("b", query, 200, body).says("c", query, 429, "", "Retry-After", "99999999"), 429, time.Minute, "a c"},
-		{"all late", (&scripted{}).fails("a", query, late).fails("b", query, late).says("c", query, 504, ""), 504, 0, "a b c"},
-		{"throttled and late", (&scripted{}).says("a", query, 429, "", "Retry-After", "3").fails("b", query, late).says("c", query, 200, body), 503, 3 * time.Second, "a b"},
-		{"mixed", (&scripted{}).says("a", query, 200, body).says("b", query, 403, "").fails("c", query, late), 503, 0, "b c"},
-		{"the client's fault", (&scripted{}).says("a", query, 400, `{"error":{"code":"BadFilter","message":"m"}}`).says("b", query, 400, "").says("c", query, 400, ""), 400, 0, "a b c"},
+		{"all throttled", (&scriptedReader{}).respond("a", query, 429, "", "Retry-After", "3").respond("b", query, 429, "", "Retry-After", "9").respond("c", query, 429, ""), 429, 9 * time.Second, "a b c"},
+		{"throttled for long", (&scriptedReader{}).respond("a", query, 429, "", "Retry-After", "61").respond("b", query, 200, body).respond("c", query, 429, "", "Retry-After", "99999999"), 429, time.Minute, "a c"},
+		{"all late", (&scriptedReader{}).fails("a", query, late).fails("b", query, late).respond("c", query, 504, ""), 504, 0, "a b c"},
+		{"throttled and late", (&scriptedReader{}).respond("a", query, 429, "", "Retry-After", "3").fails("b", query, late).respond("c", query, 200, body), 503, 3 * time.Second, "a b"},
+		{"mixed", (&scriptedReader{}).respond("a", query, 200, body).respond("b", query, 403, "").fails("c", query, late), 503, 0, "b c"},
+		{"the client's fault", (&scriptedReader{}).respond("a", query, 400, `{"error":{"code":"BadFilter","message":"m"}}`).respond("b", query, 400, "").respond("c", query, 400, ""), 400, 0, "a b c"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			l := newList(t, c.script, Options{}, "a", "b", "c")
-			for _, l.Asked = range []regions.RegionFailure{regions.Fail, regions.Partial} {
-				if l.Asked == regions.Partial && !strings.Contains(c.targets, "a b c") {
+			for _, l.ClientMode = range []regions.RegionFailure{regions.Fail, regions.Partial} {
+				if l.ClientMode == regions.Partial && !strings.Contains(c.targets, "a b c") {
 					continue // there is something to be shown
 				}
 				fault := l.fault()
@@ -197,11 +197,11 @@ func TestFailuresAreSummedUp(t *testing.T) {
 }
 
 // A region that recovers is asked again when the others have answered.
-func TestRetriedLast(t *testing.T) {
-	s := (&scripted{}).says("b", query, 200, `{"value":[2]}`)
+func TestFailedRegionsAreRetriedLast(t *testing.T) {
+	s := (&scriptedReader{}).respond("b", query, 200, `{"value":[2]}`)
 	var mu sync.Mutex
 	tries := 0
-	s.on("a", query, func(context.Context) (upstream.Answer, error) {
+	s.answers("a", query, func(context.Context) (upstream.Answer, error) {
 		mu.Lock()
 		defer mu.Unlock()
 		if tries++; tries == 1 {
@@ -209,16 +209,16 @@ func TestRetriedLast(t *testing.T) {
 		}
 		return upstream.Answer{Status: 200, Body: []byte(`{"value":[1]}`)}, nil
 	})
-	if text, _ := newList(t, s, Options{}, "a", "b").must(); text != `{"value":[1,2]}` {
+	if text, _ := newList(t, s, Options{}, "a", "b").mustNext(); text != `{"value":[1,2]}` {
 		t.Errorf("got %s", text)
 	}
-	if s.calls[0].Repeats || s.calls[1].Repeats || !s.calls[2].Repeats || s.calls[2].Endpoint.Region != "a" {
+	if s.calls[0].IsRetry || s.calls[1].IsRetry || !s.calls[2].IsRetry || s.calls[2].Endpoint.Region != "a" {
 		t.Errorf("got %+v", s.calls)
 	}
-	// Where the budget of retries is used up, what was known is told.
+	// If the retry budget is used up, the first fault is returned.
 	s.fails("a", query, &upstream.Fault{Err: errors.New("down")})
 	l := newList(t, readerFunc(func(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
-		if call.Repeats {
+		if call.IsRetry {
 			return upstream.Answer{}, &upstream.Fault{Err: upstream.ErrOverBudget}
 		}
 		return s.Read(ctx, call)
@@ -236,30 +236,30 @@ func (r readerFunc) Read(ctx context.Context, call upstream.Call) (upstream.Answ
 
 // A walk of which a region was given up stays without it, and says so to its
 // end.
-func TestPartialWalk(t *testing.T) {
-	s := (&scripted{}).
-		says("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).says("a", "t=2", 200, `{"value":[2],"nextLink":"?t=3"}`).says("a", "t=3", 200, `{"value":[3]}`).
-		says("b", query, 500, "").
-		says("c", query, 200, `{"value":[],"nextLink":"?t=2"}`).says("c", "t=2", 500, "")
+func TestPartialListNamesMissingRegions(t *testing.T) {
+	s := (&scriptedReader{}).
+		respond("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).respond("a", "t=2", 200, `{"value":[2],"nextLink":"?t=3"}`).respond("a", "t=3", 200, `{"value":[3]}`).
+		respond("b", query, 500, "").
+		respond("c", query, 200, `{"value":[],"nextLink":"?t=2"}`).respond("c", "t=2", 500, "")
 	l := newList(t, s, Options{}, "a", "b", "c")
-	l.Setting = regions.Partial
-	text, page := l.must()
-	if !strings.HasPrefix(text, `{"value":[1],"nextLink"`) || page.Completed || page.Unreachable != nil {
+	l.ConfigMode = regions.Partial
+	text, page := l.mustNext()
+	if !strings.HasPrefix(text, `{"value":[1],"nextLink"`) || page.Complete || page.Unreachable != nil {
 		t.Errorf("got %s %+v", text, page)
 	}
-	l.Setting = regions.Fail // the walk goes on as it began
-	if text, page = l.must(); !strings.HasPrefix(text, `{"value":[2],"nextLink"`) || page.Completed {
+	l.ConfigMode = regions.Fail // the walk goes on as it began
+	if text, page = l.mustNext(); !strings.HasPrefix(text, `{"value":[2],"nextLink"`) || page.Complete {
 		t.Errorf("got %s %+v", text, page)
 	}
 	s.asked()
-	if text, page = l.must(); text != `{"value":[3],"unreachable":["b","c"]}` || page.Completed || s.asked() != "a?t=3" {
+	if text, page = l.mustNext(); text != `{"value":[3],"unreachable":["b","c"]}` || page.Complete || s.asked() != "a?t=3" {
 		t.Errorf("got %s %+v", text, page)
 	}
 }
 
 // The client's word counts for more than the setting, on every page.
-func TestWhoDecidesOnPartial(t *testing.T) {
-	s := (&scripted{}).says("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).says("a", "t=2", 500, "").says("b", query, 500, "")
+func TestClientModeOverridesConfigMode(t *testing.T) {
+	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).respond("a", "t=2", 500, "").respond("b", query, 500, "")
 	l := newList(t, s, Options{}, "a", "b")
 	for _, c := range []struct {
 		asked, setting regions.RegionFailure
@@ -268,16 +268,16 @@ func TestWhoDecidesOnPartial(t *testing.T) {
 		{regions.Inherit, regions.Fail, false}, {regions.Inherit, regions.Partial, true},
 		{regions.Fail, regions.Partial, false}, {regions.Partial, regions.Fail, true},
 	} {
-		l.Asked, l.Setting = c.asked, c.setting
+		l.ClientMode, l.ConfigMode = c.asked, c.setting
 		again := l.Query
 		if text, _, fault := l.next(); (fault == nil) != c.partial {
 			t.Errorf("%v: %s, %v", c, text, fault)
 		}
 		l.Query = again
 	}
-	l.Asked = regions.Partial
-	l.must()
-	l.Asked = regions.Fail
+	l.ClientMode = regions.Partial
+	l.mustNext()
+	l.ClientMode = regions.Fail
 	if fault := l.fault(); fault.Status != 503 || len(fault.Details) != 1 || fault.Details[0].Target != "a" {
 		t.Errorf("got %+v", fault)
 	}
@@ -287,12 +287,12 @@ func TestWhoDecidesOnPartial(t *testing.T) {
 func TestPageEndsWithItsClient(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
-	s := &scripted{}
+	s := &scriptedReader{}
 	var asked sync.WaitGroup
 	names := []string{"a", "b", "c"}
 	asked.Add(len(names))
 	for _, name := range names {
-		s.on(name, query, func(ctx context.Context) (upstream.Answer, error) {
+		s.answers(name, query, func(ctx context.Context) (upstream.Answer, error) {
 			asked.Done()
 			<-ctx.Done()
 			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
@@ -303,16 +303,16 @@ func TestPageEndsWithItsClient(t *testing.T) {
 		cancel()
 	}()
 	l := newList(t, s, Options{}, names...)
-	l.Began = time.Now()
+	l.ReceivedAt = time.Now()
 	if _, err := l.Page(ctx, l.Request); !errors.Is(err, context.Canceled) {
 		t.Errorf("got %v", err)
 	}
 }
 
-// A region that hangs is given up in time for the client to be told.
+// A region that hangs is given up while time remains to write an error.
 func TestPageHasTimeLeft(t *testing.T) {
-	s := (&scripted{}).says("a", query, 200, `{"value":[]}`)
-	s.on("b", query, func(ctx context.Context) (upstream.Answer, error) {
+	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[]}`)
+	s.answers("b", query, func(ctx context.Context) (upstream.Answer, error) {
 		<-ctx.Done()
 		return upstream.Answer{}, &upstream.Fault{Sent: true, Err: ctx.Err()}
 	})
@@ -324,14 +324,14 @@ func TestPageHasTimeLeft(t *testing.T) {
 
 // More regions than are asked at once are all asked.
 func TestManyRegions(t *testing.T) {
-	s := &scripted{}
+	s := &scriptedReader{}
 	var names []string
-	for i := range 3 * regionsAtOnce {
+	for i := range 3 * maxConcurrentRegions {
 		name := fmt.Sprintf("r%03d", i)
 		names = append(names, name)
-		s.says(name, query, 200, `{"value":[{"id":"/`+name+`"}]}`)
+		s.respond(name, query, 200, `{"value":[{"id":"/`+name+`"}]}`)
 	}
-	if text, page := newList(t, s, Options{}, names...).must(); page.Count != len(names) || !strings.HasSuffix(text, `{"id":"/r095"}]}`) {
+	if text, page := newList(t, s, Options{}, names...).mustNext(); page.Count != len(names) || !strings.HasSuffix(text, `{"id":"/r095"}]}`) {
 		t.Errorf("got %d elements: %s", page.Count, text)
 	}
 }

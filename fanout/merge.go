@@ -12,38 +12,37 @@ import (
 	"portico/limits"
 )
 
-// Merged is a page of a list over several regions. What it holds of the budget
-// is held until Release.
-type Merged struct {
-	// NextLink leads to the next page; "" at the end.
+// MergedPage is a page of a list over several regions. It holds memory of the budget
+// until Release.
+type MergedPage struct {
+	// NextLink is the URI of the next page; "" on the last one.
 	NextLink string
-	// Completed tells that no region was given up so far; Unreachable names, on
-	// the last page, those that were.
-	Completed   bool
+	// Complete reports whether no region was given up so far. Unreachable lists, on
+	// the last page, the regions that were.
+	Complete    bool
 	Unreachable []string
-	// RequestIDs are the providers' ids of the calls, in the order of the regions.
+	// RequestIDs are the providers' request ids, in the order of the regions.
 	RequestIDs []string
-	// Count is the number of elements. Strays are those of them that a second
-	// region returned as well: they are shown once.
+	// Count is the number of elements. Strays counts those that a second region
+	// returned as well; they are written once.
 	Count, Strays int
 
-	parts [][]byte // of the message, in order: parts of the providers' pages mostly
-	size  int64
-	share *limits.MemoryShare
+	parts  [][]byte // of the message, in order: parts of the providers' pages mostly
+	size   int64
+	memory *limits.Reservation
 }
 
-// Release gives back what the page holds. It must not be written afterwards.
-func (m *Merged) Release() {
+// Release frees the page's memory. The page must not be written afterwards.
+func (m *MergedPage) Release() {
 	m.parts = nil
-	m.share.Close()
+	m.memory.Close()
 }
 
-// Size is the length of the message in bytes.
-func (m *Merged) Size() int64 { return m.size }
+// Size returns the length of the message in bytes.
+func (m *MergedPage) Size() int64 { return m.size }
 
-// WriteTo writes the message. Elements leave as the bytes that they came in,
-// without being copied on the way.
-func (m *Merged) WriteTo(w io.Writer) (int64, error) {
+// WriteTo writes the message. Elements are not copied.
+func (m *MergedPage) WriteTo(w io.Writer) (int64, error) {
 	var written int64
 	for _, part := range m.parts {
 		n, err := w.Write(part)
@@ -55,16 +54,16 @@ func (m *Merged) WriteTo(w io.Writer) (int64, error) {
 	return written, nil
 }
 
-// merge makes the message of pages, which are in the order of their regions.
-// Each id is in it once, as it came first.
-func (m *Merged) merge(pages []Page) {
+// build assembles the message from pages in the order of their regions. The first
+// element with an id wins.
+func (m *MergedPage) build(pages []Page) {
 	m.add([]byte(`{"value":[`))
-	seen := newIDs(pages)
+	seen := newIDSet(pages)
 	for i, page := range pages {
-		m.elements(i, page, seen)
+		m.addElements(i, page, seen)
 	}
 	m.add([]byte(`]`))
-	for _, member := range agreed(pages) {
+	for _, member := range commonMembers(pages) {
 		m.add([]byte("," + quoted(member.Key) + ":"))
 		m.add(member.Value)
 	}
@@ -81,13 +80,13 @@ func (m *Merged) merge(pages []Page) {
 	m.add([]byte(`}`))
 }
 
-func (m *Merged) add(part []byte) {
+func (m *MergedPage) add(part []byte) {
 	m.parts = append(m.parts, part)
 	m.size += int64(len(part))
 }
 
-// elements adds those of a page that were not seen yet, in runs of neighbours.
-func (m *Merged) elements(i int, page Page, seen *ids) {
+// addElements adds the elements of a page that are new, in runs of neighbours.
+func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 	begin, end := -1, 0
 	flush := func() {
 		if begin < 0 {
@@ -101,7 +100,7 @@ func (m *Merged) elements(i int, page Page, seen *ids) {
 	}
 	run := 0
 	for j, e := range page.Elements {
-		if again, elsewhere := seen.met(i, j); again {
+		if again, elsewhere := seen.add(i, j); again {
 			if elsewhere {
 				m.Strays++
 			}
@@ -120,25 +119,25 @@ func (m *Merged) elements(i int, page Page, seen *ids) {
 	m.Count += run
 }
 
-// ids knows the elements of pages by their folded ids.
-type ids struct {
+// idSet holds the case-folded ids of the elements of pages.
+type idSet struct {
 	pages  []Page
 	seed   maphash.Seed
 	first  map[uint64][2]int // page and element, by the hash of the id
-	folded []byte            // room to fold in
+	folded []byte            // scratch buffer
 }
 
-func newIDs(pages []Page) *ids {
+func newIDSet(pages []Page) *idSet {
 	n := 0
 	for _, page := range pages {
 		n += len(page.Elements)
 	}
-	return &ids{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
+	return &idSet{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
 }
 
-// met notes element j of page i, and reports whether its id was met before, and
-// whether that was in another page.
-func (k *ids) met(i, j int) (again, elsewhere bool) {
+// add records element j of page i. It reports whether the id is known already, and
+// whether from another page.
+func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	page, e := k.pages[i], k.pages[i].Elements[j]
 	if e.idEnd-e.id <= len(`""`) {
 		return false, false
@@ -150,7 +149,7 @@ func (k *ids) met(i, j int) (again, elsewhere bool) {
 		k.first[hash] = [2]int{i, j}
 		return false, false
 	}
-	// Two ids can have one hash; then both are shown.
+	// On a hash collision both elements are written.
 	other := k.pages[at[0]]
 	if !arm.EqualFold(other.ID(other.Elements[at[1]]), page.ID(e)) {
 		return false, false
@@ -158,27 +157,27 @@ func (k *ids) met(i, j int) (again, elsewhere bool) {
 	return true, at[0] != i
 }
 
-// foldID appends the folded id of an element: without a detour where it is
-// plain ASCII, as ids are.
+// foldID appends the case-folded id of an element. Plain ASCII, the usual case,
+// takes a fast path.
 func foldID(to []byte, page Page, e Element) []byte {
 	begin := len(to)
 	to = append(to, page.Text[e.id+1:e.idEnd-1]...)
-	if bytes.IndexByte(to[begin:], '\\') >= 0 || !lower(to[begin:]) {
+	if bytes.IndexByte(to[begin:], '\\') >= 0 || !lowerASCII(to[begin:]) {
 		return arm.AppendFold(to[:begin], page.ID(e))
 	}
 	return to
 }
 
-// lower makes ASCII letters small, eight at a time. It returns false where
-// there is anything but ASCII.
-func lower(text []byte) bool {
+// lowerASCII lowers ASCII letters in place, eight at a time. It returns false if the
+// text has other bytes.
+func lowerASCII(text []byte) bool {
 	const ones, tops = 0x0101010101010101, 0x8080808080808080
 	for len(text) >= 8 {
 		v := binary.LittleEndian.Uint64(text)
 		if v&tops != 0 {
 			return false
 		}
-		// A top bit is set in the one sum from A on, in the other beyond Z.
+		// The first sum sets the top bit of bytes from A on, the second of bytes beyond Z.
 		capitals := ((v + (0x80-'A')*ones) ^ (v + (0x7f-'Z')*ones)) & tops
 		binary.LittleEndian.PutUint64(text, v|capitals>>2)
 		text = text[8:]
@@ -194,18 +193,18 @@ func lower(text []byte) bool {
 	return true
 }
 
-// agreed returns the members of the envelope that every page has, once and with
+// commonMembers returns the envelope members that every page has exactly once with
 // the same value.
-func agreed(pages []Page) []Member {
+func commonMembers(pages []Page) []Member {
 	if len(pages) == 0 {
 		return nil
 	}
 	var all []Member
-	for _, candidate := range pages[0].Others {
+	for _, candidate := range pages[0].OtherMembers {
 		common := !strings.EqualFold(candidate.Key, "unreachable")
 		for _, page := range pages {
 			same := 0
-			for _, other := range page.Others {
+			for _, other := range page.OtherMembers {
 				if strings.EqualFold(other.Key, candidate.Key) {
 					same++
 					common = common && other.Key == candidate.Key && bytes.Equal(other.Value, candidate.Value)
@@ -220,7 +219,7 @@ func agreed(pages []Page) []Member {
 	return all
 }
 
-// quoted is text as JSON.
+// quoted returns text as a JSON string.
 func quoted(text string) string {
 	var b strings.Builder
 	encoder := json.NewEncoder(&b)

@@ -10,10 +10,10 @@ import (
 	"portico/meter"
 )
 
-// metrics count merged pages. Regions are those of the map, outcomes of a fixed
-// list.
+// metrics count merged pages. Regions come from the region map and outcomes from a
+// fixed list, so labels are bounded.
 type metrics struct {
-	asked   *prometheus.CounterVec
+	regions *prometheus.CounterVec
 	pages   *prometheus.CounterVec
 	seconds prometheus.Histogram
 	strays  prometheus.Counter
@@ -22,7 +22,7 @@ type metrics struct {
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
-		asked: prometheus.NewCounterVec(prometheus.CounterOpts{
+		regions: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_fanout_regions_total", Help: "Regions asked for a page of a merged list, by what came of it: answered, failed, deferred (no room in memory or token), busy (no memory at all), postponed (failed, to be asked last).",
 		}, []string{"region", "outcome"}),
 		pages: prometheus.NewCounterVec(prometheus.CounterOpts{
@@ -35,25 +35,25 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 		}),
 	}
 	if registry != nil {
-		registry.MustRegister(m.asked, m.pages, m.seconds, m.strays, m.size)
+		registry.MustRegister(m.regions, m.pages, m.seconds, m.strays, m.size)
 	}
 	return m
 }
 
-func (m *metrics) regions(results []*result) {
+func (m *metrics) countRegions(results []*regionResult) {
 	for _, r := range results {
-		m.asked.WithLabelValues(r.region.name, outcomes[r.outcome]).Inc()
+		m.regions.WithLabelValues(r.region.name, outcomeLabels[r.outcome]).Inc()
 	}
 }
 
-func (m *metrics) page(merged *Merged, err error, took time.Duration) {
+func (m *metrics) countPage(merged *MergedPage, err error, took time.Duration) {
 	outcome := "complete"
 	switch {
 	case errors.Is(err, context.Canceled):
 		outcome = "abandoned"
 	case err != nil:
 		outcome = "failed"
-	case !merged.Completed:
+	case !merged.Complete:
 		outcome = "partial"
 	}
 	m.pages.WithLabelValues(outcome).Inc()

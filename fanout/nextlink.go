@@ -10,19 +10,18 @@ import (
 	"portico/regions"
 )
 
-// Links judges the links in a provider's pages: they must lead back to where
-// the page came from, by way of the front door.
-type Links struct {
-	Public   *url.URL // scheme and host under which clients know the front door
+// NextLinks checks the links in a provider's pages: they must point to the listed
+// path, on the front door or on the endpoint.
+type NextLinks struct {
+	Public   *url.URL // scheme and host of the front door as clients see them
 	Endpoint *regions.Endpoint
 	Path     string // of the request, canonical and decoded
 }
 
-// Query returns the raw query of a nextLink, "" at the end of the list. link is
-// the member's JSON value, nil when it is absent; null and "" count as absent.
-// A link to anywhere but the request's own path, on the front door or on the
-// endpoint itself, is an error.
-func (l Links) Query(link []byte) (string, error) {
+// Query returns the raw query of a nextLink, "" at the end of the list. link is the
+// member's JSON value, nil if absent; null and "" count as absent. A link to any
+// other path or host is an error.
+func (l NextLinks) Query(link []byte) (string, error) {
 	if jsonscan.Null(link) {
 		return "", nil
 	}
@@ -37,7 +36,7 @@ func (l Links) Query(link []byte) (string, error) {
 	if err != nil {
 		return "", fmt.Errorf("its nextLink is no URL")
 	}
-	if !l.known(target) {
+	if !l.allowed(target) {
 		return "", fmt.Errorf("its nextLink leads to another host")
 	}
 	var path arm.Path
@@ -49,12 +48,12 @@ func (l Links) Query(link []byte) (string, error) {
 	if target.RawQuery == "" {
 		return "", fmt.Errorf("its nextLink has no query")
 	}
-	return onTheWire(target.RawQuery), nil
+	return escapeInvalid(target.RawQuery), nil
 }
 
-// onTheWire encodes what cannot stand in a request line: providers are seen to
-// send links with bare spaces.
-func onTheWire(query string) string {
+// escapeInvalid percent-encodes bytes that a request line cannot carry: some
+// providers send links with bare spaces.
+func escapeInvalid(query string) string {
 	var b strings.Builder
 	for i := 0; i < len(query); i++ {
 		if c := query[i]; c <= ' ' || c >= 0x7f {
@@ -66,7 +65,7 @@ func onTheWire(query string) string {
 	return b.String()
 }
 
-func (l Links) known(target *url.URL) bool {
+func (l NextLinks) allowed(target *url.URL) bool {
 	if target.Opaque != "" || target.User != nil {
 		return false
 	}
@@ -84,7 +83,7 @@ func (l Links) known(target *url.URL) bool {
 	return false
 }
 
-// sameOrigin compares scheme, host and port; the scheme may be left out.
+// sameOrigin compares scheme, host and port; a may lack the scheme.
 func sameOrigin(a, b *url.URL) bool {
 	if a.Scheme != "" && !strings.EqualFold(a.Scheme, b.Scheme) {
 		return false
@@ -102,8 +101,8 @@ func port(u *url.URL, scheme string) string {
 	return "80"
 }
 
-// PublicLink returns the URI by which a client reaches a path on the front door,
-// with a raw query or, where that is empty, without.
+// PublicLink returns the front door's URI of a path, with a raw query unless that is
+// empty.
 func PublicLink(public *url.URL, escapedPath, query string) string {
 	uri := public.Scheme + "://" + public.Host + escapedPath
 	if query != "" {
@@ -112,5 +111,5 @@ func PublicLink(public *url.URL, escapedPath, query string) string {
 	return uri
 }
 
-// SameOrigin reports whether u, absolute, is on the origin of other.
+// SameOrigin reports whether the absolute URL u has the origin of other.
 func SameOrigin(u, other *url.URL) bool { return u.Scheme != "" && sameOrigin(u, other) }

@@ -21,7 +21,7 @@ const listPath = "/subscriptions/S/resourceGroups/My (g)/providers/N.S/things"
 
 func TestNextLinks(t *testing.T) {
 	const path = "/subscriptions/S/resourceGroups/My%20(g)/providers/N.S/things"
-	links := Links{
+	links := NextLinks{
 		Public: parseURL(t, "https://Public.example"),
 		Endpoint: &regions.Endpoint{Region: "westus", URLs: []*url.URL{
 			parseURL(t, "http://10.0.0.1:8443"), parseURL(t, "https://backup.example:8443"),

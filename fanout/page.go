@@ -8,17 +8,17 @@ import (
 	"portico/jsonscan"
 )
 
-// Page is a provider's page, held whole: the text as it came, and where in it
-// the members lie that the front door cares about.
+// Page is a buffered provider page: its text, and the positions of the members that
+// the front door uses.
 type Page struct {
-	Text     []byte
-	Elements []Element
-	NextLink []byte   // a part of Text, nil when absent
-	NextAt   int      // where in Text it begins
-	Others   []Member // beside value and nextLink
+	Text           []byte
+	Elements       []Element
+	NextLink       []byte   // a slice of Text; nil if absent
+	NextLinkOffset int      // in Text
+	OtherMembers   []Member // all but value and nextLink
 }
 
-// Element is an element of value, by where it lies in the page's text.
+// Element is an element of value, by its offsets in the page's text.
 type Element struct{ begin, end, id, idEnd int }
 
 // Member is a member of the page's envelope.
@@ -27,17 +27,17 @@ type Member struct {
 	Value []byte
 }
 
-// ID returns what the element's id says, "" where it has none.
+// ID returns the element's id, "" if it has none.
 func (p Page) ID(e Element) string {
 	id, _ := jsonscan.Text(p.Text[e.id:e.idEnd])
 	return id
 }
 
-// Bounds of one page: what is kept of it beside its text stays small.
+// Bounds of what is kept of one page besides its text.
 const (
-	mostElements = 100_000
-	usualElement = 1 << 10 // bytes
-	mostOthers   = 64
+	maxElements     = 100_000
+	typicalElement  = 1 << 10 // bytes
+	maxOtherMembers = 64
 )
 
 var (
@@ -45,15 +45,14 @@ var (
 	errTooMany = errors.New("it has more than 100000 elements")
 )
 
-// ErrAmbiguous tells that two readers of a page could see different elements or
-// links in it.
+// ErrAmbiguous is returned if two JSON parsers could see different elements or links
+// in a page.
 var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or in another casing")
 
-// ParsePage checks that text is a well-formed page and finds its elements, in
-// one pass. A page of which two readers could see different elements or links
-// is refused.
+// ParsePage checks that text is a well-formed, unambiguous page and finds its
+// elements, in one pass.
 func ParsePage(text []byte) (Page, error) {
-	page := Page{Text: text, Elements: make([]Element, 0, len(text)/usualElement)}
+	page := Page{Text: text, Elements: make([]Element, 0, len(text)/typicalElement)}
 	var value []byte
 	err := jsonscan.Elements(text, "value", "id", func(m jsonscan.Member) error {
 		switch {
@@ -62,11 +61,11 @@ func ParsePage(text []byte) (Page, error) {
 		case strings.EqualFold(string(m.Key), "value"):
 			return ErrAmbiguous
 		default:
-			return page.other(m)
+			return page.addMember(m)
 		}
 		return nil
 	}, func(e jsonscan.Element) error {
-		if len(page.Elements) == mostElements {
+		if len(page.Elements) == maxElements {
 			return errTooMany
 		}
 		element := Element{begin: e.Offset, end: e.Offset + len(e.Text)}
@@ -82,43 +81,43 @@ func ParsePage(text []byte) (Page, error) {
 	return page, err
 }
 
-// ParseLink checks that text is a well-formed JSON object and finds the link in
-// it, whatever else it holds. Its elements are not looked for.
+// ParseLink checks that text is a well-formed JSON object and finds only its
+// nextLink.
 func ParseLink(text []byte) (Page, error) {
 	page := Page{Text: text}
-	err := jsonscan.Object(text, page.link)
+	err := jsonscan.Object(text, page.addLink)
 	return page, err
 }
 
-func (p *Page) other(m jsonscan.Member) error {
+func (p *Page) addMember(m jsonscan.Member) error {
 	if key := string(m.Key); !strings.EqualFold(key, "nextLink") {
-		if len(p.Others) < mostOthers {
-			p.Others = append(p.Others, Member{key, m.Value})
+		if len(p.OtherMembers) < maxOtherMembers {
+			p.OtherMembers = append(p.OtherMembers, Member{key, m.Value})
 		}
 		return nil
 	}
-	return p.link(m)
+	return p.addLink(m)
 }
 
-// link notes the link, and passes over every other member.
-func (p *Page) link(m jsonscan.Member) error {
+// addLink records the link and ignores every other member.
+func (p *Page) addLink(m jsonscan.Member) error {
 	switch key := string(m.Key); {
 	case key == "nextLink" && p.NextLink == nil:
-		p.NextLink, p.NextAt = m.Value, m.Offset
+		p.NextLink, p.NextLinkOffset = m.Value, m.Offset
 	case strings.EqualFold(key, "nextLink"):
 		return ErrAmbiguous
 	}
 	return nil
 }
 
-// WithNextLink returns the page's text with link, a JSON value, in place of its
-// nextLink; nothing else changes. A page without one stays as it is.
+// WithNextLink returns the page's text with its nextLink replaced by link, a JSON
+// value. A page without a nextLink is returned unchanged.
 func (p Page) WithNextLink(link []byte) []byte {
 	if p.NextLink == nil || bytes.Equal(p.NextLink, link) {
 		return p.Text
 	}
 	text := make([]byte, 0, len(p.Text)+len(link))
-	text = append(text, p.Text[:p.NextAt]...)
+	text = append(text, p.Text[:p.NextLinkOffset]...)
 	text = append(text, link...)
-	return append(text, p.Text[p.NextAt+len(p.NextLink):]...)
+	return append(text, p.Text[p.NextLinkOffset+len(p.NextLink):]...)
 }

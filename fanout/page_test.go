@@ -25,8 +25,8 @@ func TestParsePage(t *testing.T) {
 		if got := string(bytes.Join(elements, []byte("|"))); err != nil || got != c.elements || string(page.NextLink) != c.link || string(page.Text) != c.text {
 			t.Errorf("%s: got %s, %s, %v", c.text, got, page.NextLink, err)
 		}
-		if page.NextLink != nil && !strings.HasPrefix(c.text[page.NextAt:], c.link) {
-			t.Errorf("%s: the link is not at %d", c.text, page.NextAt)
+		if page.NextLink != nil && !strings.HasPrefix(c.text[page.NextLinkOffset:], c.link) {
+			t.Errorf("%s: the link is not at %d", c.text, page.NextLinkOffset)
 		}
 	}
 	for _, text := range []string{
@@ -50,7 +50,7 @@ func TestParseLink(t *testing.T) {
 		{`{"nextLink":null}`, "null"},
 	} {
 		page, err := ParseLink([]byte(c.text))
-		if err != nil || string(page.NextLink) != c.link || string(page.Text) != c.text || page.NextLink != nil && !strings.HasPrefix(c.text[page.NextAt:], c.link) {
+		if err != nil || string(page.NextLink) != c.link || string(page.Text) != c.text || page.NextLink != nil && !strings.HasPrefix(c.text[page.NextLinkOffset:], c.link) {
 			t.Errorf("%s: got %+v, %v", c.text, page, err)
 		}
 	}

@@ -12,20 +12,20 @@ import (
 	"portico/routing"
 )
 
-// Parameters that are the front door's affair on a merged list.
+// Parameters that the front door interprets on a merged list.
 const (
 	skipToken = "$skipToken"
 	pageSize  = "$top"
 )
 
-// ownQuery is the request's own query: what stays the same from page to page,
-// however a client spells and orders it anew.
+// ownQuery is the client's query without paging: it is equal on all pages of a list,
+// whatever the spelling and order of parameters.
 type ownQuery struct {
 	raw        string // without the skip token
 	parameters []parameter
 }
 
-// parameter is a parameter of the request's own, in the spelling of the moment.
+// parameter is a parameter of the client's query; raw is its present spelling.
 type parameter struct{ name, value, raw string }
 
 func ownQueryOf(q routing.Query) ownQuery {
@@ -44,8 +44,8 @@ func ownQueryOf(q routing.Query) ownQuery {
 	return own
 }
 
-// parameterOf reads one parameter: its name folded, both parts decoded. What
-// cannot be decoded stands for itself.
+// parameterOf parses one parameter: it folds the name's case and decodes both parts.
+// Text that cannot be decoded is kept.
 func parameterOf(raw string) parameter {
 	decoded := func(s string) string {
 		if d, err := url.QueryUnescape(s); err == nil {
@@ -61,15 +61,15 @@ func parameterOf(raw string) parameter {
 	return p
 }
 
-// digest tells requests apart that list different things: other paths, or other
-// parameters than $top and $skipToken.
+// digest identifies the list: its path and its parameters except $top and
+// $skipToken.
 func (o ownQuery) digest(path arm.Path) [32]byte {
 	var text []byte
 	add := func(s string) {
 		text = binary.AppendUvarint(text, uint64(len(s)))
 		text = append(text, s...)
 	}
-	add(arm.Fold(path.String())) // the subscription is a part of it
+	add(arm.Fold(path.String())) // includes the subscription
 	for _, p := range o.parameters {
 		add(p.name)
 		add(p.value)
@@ -77,19 +77,19 @@ func (o ownQuery) digest(path arm.Path) [32]byte {
 	return sha256.Sum256(text)
 }
 
-// Codes of a parameter in a query that a token carries: any text; a skip token
-// in one of its spellings; from ownFrom on, a parameter of the request's own.
+// Codes of a parameter of a query within a token: any text; a skip token in one of
+// its spellings; from codeOwn on, a parameter of the client's own query.
 const (
-	anyText = 0
-	ownFrom = 5
+	codeText = 0
+	codeOwn  = 5
 )
 
-func spellings() [ownFrom]string {
-	return [ownFrom]string{"", "$skipToken=", "%24skipToken=", "$skiptoken=", "%24skiptoken="}
+func skipTokenSpellings() [codeOwn]string {
+	return [codeOwn]string{"", "$skipToken=", "%24skipToken=", "$skiptoken=", "%24skiptoken="}
 }
 
-// appendQuery writes a provider's query: only what the request's own query does
-// not say is written out.
+// appendQuery encodes a provider's query. Parameters of the client's query are
+// written as references.
 func (o ownQuery) appendQuery(to []byte, query string) []byte {
 	pairs := strings.Split(query, "&")
 	used := make([]bool, len(o.parameters))
@@ -105,12 +105,12 @@ func (o ownQuery) appendParameter(to []byte, raw string, used []bool) []byte {
 	for i, own := range o.parameters {
 		if !used[i] && own.name == p.name && own.value == p.value {
 			used[i] = true
-			return binary.AppendUvarint(to, uint64(ownFrom+i))
+			return binary.AppendUvarint(to, uint64(codeOwn+i))
 		}
 	}
-	code, text := anyText, raw
-	for c, spelling := range spellings() {
-		if rest, found := strings.CutPrefix(raw, spelling); found && c != anyText {
+	code, text := codeText, raw
+	for c, spelling := range skipTokenSpellings() {
+		if rest, found := strings.CutPrefix(raw, spelling); found && c != codeText {
 			code, text = c, rest
 		}
 	}
@@ -119,21 +119,21 @@ func (o ownQuery) appendParameter(to []byte, raw string, used []bool) []byte {
 	return append(to, text...)
 }
 
-// query reads what appendQuery wrote.
-func (o ownQuery) query(r *reader) string {
+// decodeQuery reads the output of appendQuery.
+func (o ownQuery) decodeQuery(r *decoder) string {
 	var b strings.Builder
 	for i := range r.count() {
 		if i > 0 {
 			b.WriteByte('&')
 		}
 		code := r.number()
-		if code < ownFrom {
-			b.WriteString(spellings()[code])
+		if code < codeOwn {
+			b.WriteString(skipTokenSpellings()[code])
 			b.WriteString(r.text())
 			continue
 		}
-		if code -= ownFrom; code >= uint64(len(o.parameters)) {
-			r.broken = true
+		if code -= codeOwn; code >= uint64(len(o.parameters)) {
+			r.invalid = true
 			return ""
 		}
 		b.WriteString(o.parameters[code].raw)
@@ -141,7 +141,7 @@ func (o ownQuery) query(r *reader) string {
 	return b.String()
 }
 
-// withTop returns a query whose $top, where it has one, is n.
+// withTop returns a query with its $top, if it has one, set to n.
 func withTop(query string, n int) string {
 	pairs := strings.Split(query, "&")
 	for i, raw := range pairs {
@@ -153,9 +153,8 @@ func withTop(query string, n int) string {
 	return strings.Join(pairs, "&")
 }
 
-// markOf is what is remembered of a provider's query to know it again; the size
-// of the page that was asked for does not count.
-func markOf(query string) uint64 {
+// queryHash identifies a provider's query, without its page size, to detect circles.
+func queryHash(query string) uint64 {
 	sum := sha256.Sum256([]byte(routing.Query{Raw: query}.Without(pageSize)))
 	return binary.BigEndian.Uint64(sum[:])
 }

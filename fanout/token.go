@@ -13,18 +13,18 @@ import (
 	"sync"
 )
 
-// A token is base64url(version | key | sealed), where key is the first bytes of
-// a hash over the key's id and the key, and sealed is an encoded walk under
-// AES-256-GCM with a random nonce in front. What the list is of is not a part of
-// it, but of what was sealed with it: a token opens for its own list alone.
+// A token is base64url(version | key | sealed): key is the first bytes of a hash over
+// the key's id and the key, sealed is an encoded cursor under AES-256-GCM with a
+// random nonce in front. The list's digest is additional authenticated data, so a
+// token is valid only for its own list.
 const (
 	tokenVersion = 1
-	keyMark      = 4 // bytes that name a key
-	longestToken = 6 << 10
-	// longestWalk bounds what a token is inflated to.
-	longestWalk = 64 << 10
-	// worthPacking is from where on packing is tried.
-	worthPacking = 1 << 10
+	keyHashLen   = 4 // bytes that identify a key
+	maxToken     = 6 << 10
+	// maxCursor bounds the decompressed cursor.
+	maxCursor = 64 << 10
+	// compressFrom is the length from which compression is tried.
+	compressFrom = 1 << 10
 )
 
 // Key is a key for skip tokens.
@@ -35,21 +35,21 @@ type Key struct {
 
 // Keys seal and open skip tokens. They are safe for concurrent use.
 type Keys struct {
-	ring    []sealing // the first one seals
-	packers sync.Pool
+	tokenKeys   []tokenKey // the first seals, all open
+	compressors sync.Pool
 }
 
-type sealing struct {
-	mark [keyMark]byte
-	aead cipher.AEAD
+type tokenKey struct {
+	keyHash [keyHashLen]byte
+	aead    cipher.AEAD
 }
 
-// NewKeys returns keys of which the first seals and all open.
+// NewKeys returns keys: the first seals tokens, each opens them.
 func NewKeys(keys ...Key) (*Keys, error) {
 	if len(keys) == 0 {
 		return nil, errors.New("fanout: no key for skip tokens")
 	}
-	k := &Keys{packers: sync.Pool{New: func() any {
+	k := &Keys{compressors: sync.Pool{New: func() any {
 		w, err := flate.NewWriter(io.Discard, flate.BestSpeed)
 		if err != nil { // the level is a legal one
 			panic(err)
@@ -66,13 +66,13 @@ func NewKeys(keys ...Key) (*Keys, error) {
 			return nil, err
 		}
 		sum := sha256.Sum256(append([]byte(key.ID+"\x00"), key.Key[:]...))
-		k.ring = append(k.ring, sealing{[keyMark]byte(sum[:]), aead})
+		k.tokenKeys = append(k.tokenKeys, tokenKey{[keyHashLen]byte(sum[:]), aead})
 	}
 	return k, nil
 }
 
-// NewOwnKeys returns one random key.
-func NewOwnKeys() *Keys {
+// NewRandomKeys returns one random key.
+func NewRandomKeys() *Keys {
 	var key Key
 	rand.Read(key.Key[:]) // never fails
 	k, err := NewKeys(key)
@@ -82,65 +82,65 @@ func NewOwnKeys() *Keys {
 	return k
 }
 
-// seal makes a token of an encoded walk, for the list that digest tells.
-func (k *Keys) seal(walk []byte, digest [32]byte) string {
-	first := k.ring[0]
-	head := append([]byte{tokenVersion}, first.mark[:]...)
-	sealed := first.aead.Seal(bytes.Clone(head), nil, k.pack(walk), append(head, digest[:]...))
+// seal returns the token of an encoded cursor for the list with this digest.
+func (k *Keys) seal(cursor []byte, digest [32]byte) string {
+	first := k.tokenKeys[0]
+	head := append([]byte{tokenVersion}, first.keyHash[:]...)
+	sealed := first.aead.Seal(bytes.Clone(head), nil, k.compress(cursor), append(head, digest[:]...))
 	return base64.RawURLEncoding.EncodeToString(sealed)
 }
 
-// open returns the encoded walk in a token; false for whatever is no token of
-// that list under one of the keys.
+// open returns the encoded cursor of a token. It returns false if no key sealed the
+// token for this list.
 func (k *Keys) open(token string, digest [32]byte) ([]byte, bool) {
-	if len(token) > 2*longestToken {
+	if len(token) > 2*maxToken {
 		return nil, false
 	}
 	text, err := base64.RawURLEncoding.Strict().DecodeString(token)
-	if err != nil || len(text) < 1+keyMark || text[0] != tokenVersion {
+	if err != nil || len(text) < 1+keyHashLen || text[0] != tokenVersion {
 		return nil, false
 	}
-	head, sealed := text[:1+keyMark], text[1+keyMark:]
-	for _, key := range k.ring {
-		if !bytes.Equal(head[1:], key.mark[:]) {
+	head, sealed := text[:1+keyHashLen], text[1+keyHashLen:]
+	for _, key := range k.tokenKeys {
+		if !bytes.Equal(head[1:], key.keyHash[:]) {
 			continue
 		}
 		packed, err := key.aead.Open(nil, nil, sealed, append(bytes.Clone(head), digest[:]...))
 		if err != nil {
 			continue
 		}
-		return unpack(packed)
+		return decompress(packed)
 	}
 	return nil, false
 }
 
-// The first byte of what is sealed.
+// The first byte of a sealed cursor.
 const (
-	plain  = 0
-	packed = 1
+	encodingPlain   = 0
+	encodingDeflate = 1
 )
 
-// pack makes a long walk shorter where that can be done.
-func (k *Keys) pack(walk []byte) []byte {
-	if len(walk) >= worthPacking {
+// compress shortens a long cursor if possible.
+func (k *Keys) compress(cursor []byte) []byte {
+	if len(cursor) >= compressFrom {
 		var b bytes.Buffer
-		b.WriteByte(packed)
-		w, _ := k.packers.Get().(*flate.Writer)
+		b.WriteByte(encodingDeflate)
+		w, _ := k.compressors.Get().(*flate.Writer)
 		w.Reset(&b)
-		_, err := w.Write(walk)
+		_, err := w.Write(cursor)
 		err = errors.Join(err, w.Close())
-		k.packers.Put(w)
-		if err == nil && b.Len() <= len(walk) {
+		k.compressors.Put(w)
+		if err == nil && b.Len() <= len(cursor) {
 			return b.Bytes()
 		}
 	}
-	return append([]byte{plain}, walk...)
+	return append([]byte{encodingPlain}, cursor...)
 }
 
-func unpack(text []byte) ([]byte, bool) {
-	if len(text) == 0 || text[0] != packed {
-		return bytes.TrimPrefix(text, []byte{plain}), len(text) > 0 && text[0] == plain
+func decompress(text []byte) ([]byte, bool) {
+	if len(text) == 0 || text[0] != encodingDeflate {
+		return bytes.TrimPrefix(text, []byte{encodingPlain}), len(text) > 0 && text[0] == encodingPlain
 	}
-	walk, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), longestWalk+1))
-	return walk, err == nil && len(walk) <= longestWalk
+	cursor, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(text[1:])), maxCursor+1))
+	return cursor, err == nil && len(cursor) <= maxCursor
 }

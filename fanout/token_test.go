@@ -33,13 +33,13 @@ func keysOf(t testing.TB, names ...string) *Keys {
 }
 
 // twoPages is a list of which the second page is to be asked for.
-func twoPages(t testing.TB, o Options) (*walking, *scripted) {
+func twoPages(t testing.TB, o Options) (*listClient, *scriptedReader) {
 	t.Helper()
-	s := (&scripted{}).says("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).says("a", "t=2", 200, `{"value":[2]}`).
-		says("b", query, 200, `{"value":[3],"nextLink":"?`+query+`&$skipToken=abc"}`).says("b", query+"&$skipToken=abc", 200, `{"value":[4]}`).
-		says("b", "API-Version=%56&$skipToken=abc", 200, `{"value":[4]}`) // as the client spells it by then
+	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1],"nextLink":"?t=2"}`).respond("a", "t=2", 200, `{"value":[2]}`).
+		respond("b", query, 200, `{"value":[3],"nextLink":"?`+query+`&$skipToken=abc"}`).respond("b", query+"&$skipToken=abc", 200, `{"value":[4]}`).
+		respond("b", "API-Version=%56&$skipToken=abc", 200, `{"value":[4]}`) // as the client spells it by then
 	l := newList(t, s, o, "a", "b")
-	l.must()
+	l.mustNext()
 	s.asked()
 	return l, s
 }
@@ -78,7 +78,7 @@ func TestTokenIsForItsListAlone(t *testing.T) {
 			} else {
 				link = strings.Replace(link, change.from, change.to, 1)
 			}
-			l.at(link)
+			l.open(link)
 			text, _, fault := l.next()
 			switch {
 			case !change.good && (fault == nil || fault.Status != 400 || fault.Code != arm.InvalidSkipToken || s.asked() != ""):
@@ -90,7 +90,7 @@ func TestTokenIsForItsListAlone(t *testing.T) {
 	}
 }
 
-func TestTokenBits(t *testing.T) {
+func TestChangedTokenIsRefused(t *testing.T) {
 	l, s := twoPages(t, Options{})
 	token, _ := l.Query.Get(skipToken)
 	raw, err := base64.RawURLEncoding.DecodeString(token)
@@ -127,7 +127,7 @@ func TestTokenLifetime(t *testing.T) {
 	}
 }
 
-func TestRegionThatLeftTheMap(t *testing.T) {
+func TestTokenOfARemovedRegionExpires(t *testing.T) {
 	l, s := twoPages(t, Options{})
 	there := l.Endpoint
 	l.Endpoint = func(region string) *regions.Endpoint {
@@ -141,16 +141,16 @@ func TestRegionThatLeftTheMap(t *testing.T) {
 	}
 }
 
-// Keys are changed under a walk: the new one is known first, then seals, then is
+// Keys are changed under a list: the new one is known first, then seals, then is
 // the only one.
 func TestKeysRotate(t *testing.T) {
-	s := &scripted{}
-	s.says("a", query, 200, `{"value":[0],"nextLink":"?t=0"}`)
+	s := &scriptedReader{}
+	s.respond("a", query, 200, `{"value":[0],"nextLink":"?t=0"}`)
 	for i := range 9 {
-		s.says("a", fmt.Sprintf("t=%d", i), 200, fmt.Sprintf(`{"value":[%d],"nextLink":"?t=%d"}`, i, i+1))
+		s.respond("a", fmt.Sprintf("t=%d", i), 200, fmt.Sprintf(`{"value":[%d],"nextLink":"?t=%d"}`, i, i+1))
 	}
 	l := newList(t, s, Options{Keys: keysOf(t, "old")}, "a")
-	l.must()
+	l.mustNext()
 	replica := func(names ...string) {
 		o := l.options
 		o.Keys = keysOf(t, names...)
@@ -158,7 +158,7 @@ func TestKeysRotate(t *testing.T) {
 	}
 	for _, ring := range [][]string{{"old", "new"}, {"new", "old"}, {"new"}} {
 		replica(ring...)
-		l.must()
+		l.mustNext()
 	}
 	replica("old", "older")
 	if fault := l.fault(); fault.Status != 400 || fault.Code != arm.InvalidSkipToken {
@@ -182,30 +182,30 @@ func TestKeysRotate(t *testing.T) {
 func TestTokenIsShort(t *testing.T) {
 	q := routing.Query{Raw: "api-version=2024-01-01&$filter=" + url.QueryEscape(strings.Repeat("name eq 'x' or ", 60)) + "&$top=10"}
 	own := ownQueryOf(q)
-	w := &walk{issued: time.Unix(1<<31, 0)}
+	w := &cursor{issued: time.Unix(1<<31, 0)}
 	for i := range 32 {
-		w.regions = append(w.regions, &region{name: fmt.Sprintf("region%d", i), state: at, pages: 1, query: q.Raw + "&%24skiptoken=" + fmt.Sprintf("%040x", i*i*i*7919)})
+		w.regions = append(w.regions, &regionCursor{name: fmt.Sprintf("region%d", i), state: inProgress, pagesRead: 1, query: q.Raw + "&%24skiptoken=" + fmt.Sprintf("%040x", i*i*i*7919)})
 	}
-	if token := NewOwnKeys().seal(w.encode(own), own.digest(arm.Path{})); len(token) > 4<<10 {
+	if token := NewRandomKeys().seal(w.encode(own), own.digest(arm.Path{})); len(token) > 4<<10 {
 		t.Errorf("%d bytes", len(token))
 	}
 }
 
-func drawWalk(t *rapid.T) (*walk, ownQuery) {
+func drawCursor(t *rapid.T) (*cursor, ownQuery) {
 	part := rapid.SampledFrom([]string{"api-version=v", "$filter=a%20eq%20'b'", "%24filter=a+eq+'b'", "$top=3", "$skipToken=x%2f", "%24skiptoken=", "x", "x=1", "x=1", "", "é=ü", "a;b"})
 	query := func(label string) string {
 		return strings.Join(rapid.SliceOfN(part, 0, 6).Draw(t, label), "&")
 	}
 	own := ownQueryOf(routing.Query{Raw: query("own")})
-	w := &walk{
+	w := &cursor{
 		issued: time.Unix(rapid.Int64Range(0, 1<<40).Draw(t, "issued"), 0), partial: rapid.Bool().Draw(t, "partial"),
-		answered: rapid.Bool().Draw(t, "answered"), width: rapid.IntRange(0, 100).Draw(t, "width"),
+		anyAnswered: rapid.Bool().Draw(t, "answered"), width: rapid.IntRange(0, 100).Draw(t, "width"),
 	}
 	for i := range rapid.IntRange(1, 40).Draw(t, "regions") {
-		r := &region{name: fmt.Sprintf("r%d", i), state: rapid.SampledFrom([]state{todo, at, failed}).Draw(t, "state")}
-		if r.state == at {
-			r.pages, r.idle = rapid.IntRange(0, mostPages).Draw(t, "pages"), rapid.IntRange(0, mostIdle).Draw(t, "idle")
-			r.mark, r.query = rapid.Uint64().Draw(t, "mark"), query("query")
+		r := &regionCursor{name: fmt.Sprintf("r%d", i), state: rapid.SampledFrom([]regionState{notStarted, inProgress, givenUp}).Draw(t, "state")}
+		if r.state == inProgress {
+			r.pagesRead, r.emptyPages = rapid.IntRange(0, maxRegionPages).Draw(t, "pages"), rapid.IntRange(0, maxEmptyPages).Draw(t, "idle")
+			r.queryHash, r.query = rapid.Uint64().Draw(t, "mark"), query("query")
 		}
 		w.regions = append(w.regions, r)
 	}
@@ -214,16 +214,16 @@ func drawWalk(t *rapid.T) (*walk, ownQuery) {
 
 // What a walk is written as says the same again, up to how the parameters are
 // spelled that are the request's own.
-func TestWalksAreKept(t *testing.T) {
+func TestCursorSurvivesEncoding(t *testing.T) {
 	keys := keysOf(t, "k")
 	rapid.Check(t, func(t *rapid.T) {
-		w, own := drawWalk(t)
+		w, own := drawCursor(t)
 		digest := own.digest(arm.Path{})
 		text, ok := keys.open(keys.seal(w.encode(own), digest), digest)
 		if !ok {
 			t.Fatal("a token does not open")
 		}
-		again, ok := decodeWalk(text, own)
+		again, ok := decodeCursor(text, own)
 		if !ok {
 			t.Fatalf("%q does not decode", text)
 		}
@@ -249,34 +249,34 @@ func TestWalksAreKept(t *testing.T) {
 	})
 }
 
-// Whatever stands in a token: it opens to a walk, or it is refused.
+// Whatever stands in a token: it opens to a cursor, or it is refused.
 func FuzzToken(f *testing.F) {
 	keys := keysOf(f, "k")
 	path, q := arm.Path{}, routing.Query{Raw: query}
 	own := ownQueryOf(q)
 	digest := own.digest(path)
-	w := &walk{issued: time.Unix(1, 0), width: 3, regions: []*region{
-		{name: "a"}, {name: "b", state: failed}, {name: "c", state: at, pages: 2, query: query + "&$skipToken=xyz&t=2"},
+	w := &cursor{issued: time.Unix(1, 0), width: 3, regions: []*regionCursor{
+		{name: "a"}, {name: "b", state: givenUp}, {name: "c", state: inProgress, pagesRead: 2, query: query + "&$skipToken=xyz&t=2"},
 	}}
 	f.Add(w.encode(own), []byte(keys.seal(w.encode(own), digest)))
 	f.Add([]byte{}, []byte("AQAA"))
 	f.Add([]byte{1, 0, 0, 1, 1, 'a', 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 9}, []byte("$"))
 	f.Fuzz(func(t *testing.T, text, token []byte) {
 		if opened, ok := keys.open(string(token), digest); ok {
-			if _, ok := decodeWalk(opened, own); !ok {
+			if _, ok := decodeCursor(opened, own); !ok {
 				t.Fatalf("%q opens to %q", token, opened)
 			}
 		}
-		w, ok := decodeWalk(text, own)
+		w, ok := decodeCursor(text, own)
 		if !ok {
 			return
 		}
 		// What is the request's own takes on its spelling, once.
-		once, ok := decodeWalk(w.encode(own), own)
+		once, ok := decodeCursor(w.encode(own), own)
 		if !ok || len(once.regions) != len(w.regions) {
 			t.Fatalf("%q is %+v, then %+v", text, w, once)
 		}
-		if twice, ok := decodeWalk(once.encode(own), own); !ok || !reflect.DeepEqual(once, twice) {
+		if twice, ok := decodeCursor(once.encode(own), own); !ok || !reflect.DeepEqual(once, twice) {
 			t.Fatalf("%q is %+v, then %+v", text, once, twice)
 		}
 		opened, ok := keys.open(keys.seal(text, digest), digest)

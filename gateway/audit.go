@@ -105,7 +105,7 @@ func auditCall(log *zap.Logger, c upstream.Call, began time.Time, status int, er
 		zap.String("outcome", outcomeOf(status, err != nil)),
 	}
 	if err != nil {
-		fields = append(fields, zap.String("failure", upstream.KindOf(err)))
+		fields = append(fields, zap.String("failure", upstream.ErrorKind(err)))
 	} else {
 		fields = append(fields, zap.Int("status", status))
 	}

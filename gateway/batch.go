@@ -31,7 +31,7 @@ func (g *Gateway) batch(w http.ResponseWriter, r *http.Request, x *exchange, c o
 		return g.acceptBatch(w, r, x, caller, c.content)
 	}
 	answers := make([][]byte, len(requests))
-	share := g.batchMemory.Share(x.caller(), g.config.Batch.Memory)
+	share := g.batchMemory.Reservation(x.caller(), g.config.Batch.Memory)
 	defer share.Close() // when all is sent
 	run := batchRun{
 		gateway: g, caller: caller, requests: requests, share: share, keeps: true,

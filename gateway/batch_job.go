@@ -75,7 +75,7 @@ func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdi
 		return operations.Verdict{Recorded: true}, errors.Join(err, b.end(ctx, h.Job, inventory.JobFailed, ""))
 	}
 	run := b.runOf(ctx, h.Job, caller, requests)
-	share := b.batchMemory.Share(caller.name(), b.config.Batch.Memory)
+	share := b.batchMemory.Reservation(caller.name(), b.config.Batch.Memory)
 	defer share.Close()
 	run.share = share
 	unknown, err := b.sort(run, h.Job, batch)

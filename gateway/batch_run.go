@@ -17,7 +17,7 @@ type batchRun struct {
 	caller   *batchCaller
 	requests []batchedRequest
 	todo     []int // of the requests
-	share    memoryShare
+	share    memoryReservation
 	// keeps: answers stay in memory until the share is closed; else room is what
 	// those that end may take elsewhere.
 	keeps bool
@@ -36,10 +36,10 @@ type batchRun struct {
 	apart func(ctx context.Context, q *batchedRequest) (context.Context, context.CancelFunc)
 }
 
-// memoryShare is a [limits.MemoryShare].
-type memoryShare interface {
-	Take(ctx context.Context, n int64) error
-	Give(n int64)
+// memoryReservation is a [limits.Reservation].
+type memoryReservation interface {
+	Grow(ctx context.Context, n int64) error
+	Shrink(n int64)
 }
 
 // memoryWait is how long a batch waits for memory before its first request.
@@ -66,9 +66,9 @@ func (b *batchRun) carry(ctx context.Context) error {
 		}
 		b.room += most - c.size
 		if b.keeps {
-			b.share.Give(most - min(c.size, most))
+			b.share.Shrink(most - min(c.size, most))
 		} else {
-			b.share.Give(most)
+			b.share.Shrink(most)
 		}
 	}
 	for _, i := range b.todo {
@@ -110,8 +110,8 @@ func (b *batchRun) reserve(ctx context.Context, most int64) *arm.Error {
 	}
 	waiting, cancel := context.WithTimeout(ctx, max(memoryWait, b.patience))
 	defer cancel()
-	switch err := b.share.Take(waiting, most); {
-	case errors.Is(err, limits.ErrShare):
+	switch err := b.share.Grow(waiting, most); {
+	case errors.Is(err, limits.ErrCallerShare):
 		return unsent(arm.TooManyRequests, "the answers in other batches of this caller hold all the memory that one caller may have for them; it was not sent")
 	case err != nil:
 		return unsent(arm.ServerBusy, full)
@@ -121,7 +121,7 @@ func (b *batchRun) reserve(ctx context.Context, most int64) *arm.Error {
 }
 
 func (b *batchRun) unreserve(most int64) {
-	b.share.Give(most)
+	b.share.Shrink(most)
 	b.room += most
 }
 
@@ -133,7 +133,7 @@ func unsent(code arm.Code, why string) *arm.Error {
 
 // one carries one request. A panic in it is an error of the batch.
 func (b *batchRun) one(ctx context.Context, i int) (c carried) {
-	if p := limits.Contain(func() { c = b.send(ctx, i) }); p != nil {
+	if p := limits.CatchPanic(func() { c = b.send(ctx, i) }); p != nil {
 		return carried{err: p}
 	}
 	return c

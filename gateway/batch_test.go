@@ -369,7 +369,7 @@ func TestSizeInBatch(t *testing.T) {
 func TestPanicInABatch(t *testing.T) {
 	s := newSite(t, setup{})
 	memory := limits.NewMemory(s.config.Batch.TotalMemory, s.config.Batch.TotalMemory, nil)
-	share := memory.Share("", s.config.Batch.TotalMemory)
+	share := memory.Reservation("", s.config.Batch.TotalMemory)
 	run := batchRun{
 		gateway: s.gateway, caller: &batchCaller{Correlation: subscription}, requests: []batchedRequest{{Method: "GET", URL: "/subscriptions" + own}},
 		todo: []int{0}, share: share, keeps: true, end: func(int, []byte) error { panic("inner details") },
@@ -378,7 +378,7 @@ func TestPanicInABatch(t *testing.T) {
 	if err := run.carry(t.Context()); !errors.As(err, &p) || p.Value != "inner details" {
 		t.Errorf("it ended with %v", err)
 	}
-	if held := share.Holds(); held != 0 {
+	if held := share.Size(); held != 0 {
 		t.Errorf("%d bytes are held", held)
 	}
 }

@@ -72,7 +72,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	}
 	x := of(r)
 	if callerOf(r.Context()) == nil { // else it is a part of the batch's, which has its share
-		x.memory = g.contentMemory.Share(x.caller(), limit)
+		x.memory = g.contentMemory.Reservation(x.caller(), limit)
 	}
 	text, err := readWhole(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
 	var over *http.MaxBytesError
@@ -81,7 +81,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 		return nil, tooLarge
 	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):
 		fault := arm.NewError(arm.ServerBusy, "the contents of other requests hold all the memory that there is for them")
-		if errors.Is(err, limits.ErrShare) {
+		if errors.Is(err, limits.ErrCallerShare) {
 			fault = arm.NewError(arm.TooManyRequests, "the contents of this caller's other requests hold all the memory that one caller may have for them")
 		}
 		fault.RetryAfter = contentRetry
@@ -96,7 +96,7 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 
 // readWhole reads content of the declared size, less than 0 where none was, which
 // is not above the limit. The memory that it has is the share's, where there is one.
-func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *limits.MemoryShare) ([]byte, error) {
+func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *limits.Reservation) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentWait)
 	defer cancel()
 	var text []byte
@@ -104,7 +104,7 @@ func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *li
 		if has := int64(cap(text)); int64(len(text)) == has {
 			room := moreMemory(has, size, limit)
 			if share != nil {
-				if err := share.Take(ctx, room-has); err != nil {
+				if err := share.Grow(ctx, room-has); err != nil {
 					return nil, err
 				}
 			}

@@ -114,8 +114,8 @@ func TestContentsShareMemory(t *testing.T) {
 func TestContentWaitsForMemory(t *testing.T) {
 	s := newSite(t, setup{limits: "requestBody: 64KiB, contentMemory: 64KiB, callerShare: 100%"})
 	s.group("g")
-	all := s.gateway.contentMemory.Share("another", contentAtMost)
-	if err := all.Take(t.Context(), contentAtMost+limits.MemorySlack); err != nil {
+	all := s.gateway.contentMemory.Reservation("another", contentAtMost)
+	if err := all.Grow(t.Context(), contentAtMost+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
 	s.want(503, "ServerBusy", "PUT", machinePath("g", "m")+api, westus)

@@ -158,7 +158,7 @@ func (g *Gateway) guardPage(ctx context.Context, x *exchange, p proxied, answer 
 // list. That of an operation's result leads to where its provider says, since
 // what was polled is no list.
 func (g *Gateway) nextLink(ctx context.Context, x *exchange, p proxied, link []byte) (string, error) {
-	links := fanout.Links{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
+	links := fanout.NextLinks{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
 	path, bare := x.request.Path.Escaped(), false
 	if text, ok := jsonscan.Text(link); ok && x.request.Class == routing.Poll {
 		if to, own := g.resultPath(p, text); own {

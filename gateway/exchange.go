@@ -30,7 +30,7 @@ type exchange struct {
 	// job: it is no client's request, but stands for one in the work of a job.
 	job bool
 	// memory is what its content holds, nil for nothing.
-	memory *limits.MemoryShare
+	memory *limits.Reservation
 
 	// What became of it, for the log and the metrics.
 	calls    *upstream.Timing // of providers, also those of an exchange within it

@@ -154,7 +154,7 @@ func (f *finder) ask(ctx context.Context, sought routing.Sought) ([]inventory.Si
 		fault *arm.Error
 	}
 	words := make([]word, len(sought.Endpoints))
-	limits.Each(regionsAtOnce, len(words), func(i int) {
+	limits.ForEach(regionsAtOnce, len(words), func(i int) {
 		words[i].seen, words[i].fault = f.gateway.sight(ctx, x, sought, sought.Endpoints[i])
 	})
 	var seen []inventory.Sighting

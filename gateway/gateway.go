@@ -86,7 +86,7 @@ type Gateway struct {
 // New assembles a gateway.
 func New(o Options) *Gateway {
 	if o.Keys == nil {
-		o.Keys = fanout.NewOwnKeys()
+		o.Keys = fanout.NewRandomKeys()
 	}
 	measures := o.Metrics != nil
 	if !measures {
@@ -131,7 +131,7 @@ func New(o Options) *Gateway {
 // sharedMemory returns a memory of so many bytes, as a setting has it, of which each
 // caller may hold a share.
 func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
-	tally := &limits.Tally{}
+	tally := &limits.Stats{}
 	meter.ShowBudget(o.Metrics, setting, tally)
 	return limits.NewMemory(bytes, o.Config.Limits.ShareOf(bytes), tally)
 }
@@ -145,7 +145,7 @@ func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, 
 		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, counts: g.counts, draining: g.draining,
 		current: g.current,
 	}
-	next.lister = g.lister.Succeed(listing(g, c, keys))
+	next.lister = g.lister.WithOptions(listing(g, c, keys))
 	next.configure(c, authenticator)
 	next.kinds = next.nextKinds(g.kinds)
 	return next

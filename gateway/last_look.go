@@ -80,7 +80,7 @@ func (g *Gateway) lookAgain(ctx context.Context, x *exchange, c ownCall, at *unl
 	ctx, cancel := context.WithTimeout(ctx, g.config.Upstream.CallTimeout)
 	defer cancel()
 	l := looking{gateway: g, exchange: x, call: c}
-	limits.Each(askedAtOnce, len(places), func(i int) { l.at(ctx, places[i]) })
+	limits.ForEach(askedAtOnce, len(places), func(i int) { l.at(ctx, places[i]) })
 	if len(l.silent) > 0 {
 		return lastLook{}, unsaid(fmt.Sprintf("anything is left in the resource group '%s'", at.group.Name), x.request.Path.String(), l.silent)
 	}

@@ -73,9 +73,9 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 	}
 	return fanout.Request{
 		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
-		Header: h, Caller: x.caller(), Began: x.started,
+		Header: h, Caller: x.caller(), ReceivedAt: x.started,
 		Endpoints: p.Endpoints, Endpoint: x.request.Type.Endpoint,
-		Asked: asked, Setting: setting,
+		ClientMode: asked, ConfigMode: setting,
 	}, nil
 }
 
@@ -83,8 +83,8 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 // regions that it began with, also where fewer serve or hold any by now.
 func (g *Gateway) sealed(x *exchange) bool {
 	q := x.request
-	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.Continues(q.Query) &&
-		g.lister.Sealed(fanout.Request{Path: q.Path, Query: q.Query})
+	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.HasSkipToken(q.Query) &&
+		g.lister.OwnsToken(fanout.Request{Path: q.Path, Query: q.Query})
 }
 
 // emptyList answers a collection that no region can hold any of.
@@ -93,7 +93,7 @@ func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
 	if _, err := x.regionFailure(); err != nil {
 		return err
 	}
-	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.Continues(q.Query) {
+	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.HasSkipToken(q.Query) {
 		return arm.NewError(arm.InvalidSkipToken).About("$skipToken")
 	}
 	h := w.Header()
@@ -118,7 +118,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 	}
 	defer merged.Release()
 	h := w.Header()
-	h[completedHeader] = []string{strconv.FormatBool(merged.Completed)}
+	h[completedHeader] = []string{strconv.FormatBool(merged.Complete)}
 	if len(merged.RequestIDs) > 0 {
 		h[originalRequestsIDs] = []string{strings.Join(merged.RequestIDs, ";")}
 	}

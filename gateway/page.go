@@ -35,7 +35,7 @@ func (g *Gateway) pageOf(q *routing.Request) (page, error) {
 		p.top = min(n, largestPage)
 	}
 	var known bool
-	if p.after, known = g.lister.OpenPlace(listed(q)); !known {
+	if p.after, known = g.lister.OpenPosition(listed(q)); !known {
 		return p, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
 	}
 	return p, nil
@@ -113,7 +113,7 @@ func listOf[T any](g *Gateway, x *exchange, elements []T, rest string, show func
 	if query != "" {
 		query += "&"
 	}
-	query += "%24skipToken=" + g.lister.SealPlace(listed(x.request), rest)
+	query += "%24skipToken=" + g.lister.SealPosition(listed(x.request), rest)
 	l.NextLink = fanout.PublicLink(g.public, x.request.Path.Escaped(), query)
 	return l
 }

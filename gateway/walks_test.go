@@ -82,7 +82,7 @@ func endpointsOf(s *site) string {
 // A walk goes on through another gateway, and one whose map serves the type in
 // one region only; there, what is nobody's token of ours is the provider's.
 func TestWalkOverReplicas(t *testing.T) {
-	keys := fanout.NewOwnKeys()
+	keys := fanout.NewRandomKeys()
 	s := newSite(t, setup{keys: keys})
 	s.group("g")
 	for i := range 4 {

@@ -9,57 +9,56 @@ import (
 )
 
 var (
-	// ErrNoRoom says that something does not fit beside what is held already.
+	// ErrNoRoom is returned if a request does not fit and must not wait.
 	ErrNoRoom = errors.New("there is no room for it at present")
-	// ErrBusy says that nothing is held, and that there was no room for all the
-	// waiting.
+	// ErrBusy is returned if a wait for room was in vain.
 	ErrBusy = errors.New("others hold all that there is")
-	// ErrShare says, together with one of the others, that the caller's own share is
-	// used up.
-	ErrShare = errors.New("the caller's share is used up")
+	// ErrCallerShare is joined to one of the others if the caller's own share is used
+	// up.
+	ErrCallerShare = errors.New("the caller's share is used up")
 
-	errShareNoRoom = fmt.Errorf("%w: %w", ErrShare, ErrNoRoom)
-	errShareBusy   = fmt.Errorf("%w: it was waited for in vain: %w", ErrShare, ErrBusy)
+	errShareNoRoom = fmt.Errorf("%w: %w", ErrCallerShare, ErrNoRoom)
+	errShareBusy   = fmt.Errorf("%w: it was waited for in vain: %w", ErrCallerShare, ErrBusy)
 )
 
-// budget is an amount of something that callers share.
+// budget is an amount that callers share.
 type budget struct {
-	tally *Tally // never nil
+	stats *Stats // never nil
 
-	mu       sync.Mutex
-	free     int64
-	most     int64               // of one caller
-	accounts map[string]*account // of callers that hold or wait
-	turns    list.List           // of *account, those that wait, the next one first
+	mu           sync.Mutex
+	free         int64
+	maxPerCaller int64               // of one caller
+	accounts     map[string]*account // of callers that hold or wait
+	ready        list.List           // of *account with waits, the next to be served first
 }
 
-// account is what a budget knows of one caller.
+// account is one caller's use of a budget.
 type account struct {
 	caller  string
 	held    int64
-	waiting list.List     // of *waiter, the longest waiting first
-	turn    *list.Element // among the turns; nil: the caller does not wait
+	waiting list.List     // of *waiter, the oldest first
+	turn    *list.Element // in budget.ready; nil: the caller does not wait
 }
 
-// waiter is one wait of a caller. It ends when it is granted or dismissed.
+// waiter is one wait of a caller. It ends when it is granted or cancelled.
 type waiter struct {
-	account *account
-	place   *list.Element // in account.waiting
-	share   *MemoryShare  // that it is for; nil for none
-	n       int64
-	granted bool
-	ended   chan struct{}
+	account     *account
+	place       *list.Element // in account.waiting
+	reservation *Reservation  // to be credited; may be nil
+	n           int64
+	granted     bool
+	ended       chan struct{}
 }
 
-func (b *budget) init(total, most int64, tally *Tally) {
+func (b *budget) init(total, most int64, tally *Stats) {
 	if tally == nil {
-		tally = &Tally{}
+		tally = &Stats{}
 	}
-	b.free, b.most, b.tally = total, most, tally
+	b.free, b.maxPerCaller, b.stats = total, most, tally
 	b.accounts = map[string]*account{}
 }
 
-// account returns that of a caller. The lock is held.
+// account returns the account of a caller. The lock is held.
 func (b *budget) account(caller string) *account {
 	a := b.accounts[caller]
 	if a == nil {
@@ -69,14 +68,14 @@ func (b *budget) account(caller string) *account {
 	return a
 }
 
-// forget drops an account of which nothing is left. The lock is held.
+// forget drops an unused account. The lock is held.
 func (b *budget) forget(a *account) {
 	if a.held == 0 && a.waiting.Len() == 0 {
 		delete(b.accounts, a.caller)
 	}
 }
 
-// add changes what a caller holds, whether there is room or not. The lock is held.
+// add changes what a caller holds, whether it fits or not. The lock is held.
 func (b *budget) add(caller string, n int64) {
 	a := b.account(caller)
 	a.held += n
@@ -87,16 +86,16 @@ func (b *budget) add(caller string, n int64) {
 	b.forget(a)
 }
 
-// takeNow takes n for a caller that must not wait. The lock is held.
-func (b *budget) takeNow(caller string, n int64) error {
+// tryTake takes n for a caller that must not wait. The lock is held.
+func (b *budget) tryTake(caller string, n int64) error {
 	a := b.account(caller)
 	defer b.forget(a)
 	switch {
-	case a.held+n > b.most:
-		b.tally.share.Add(1)
+	case a.held+n > b.maxPerCaller:
+		b.stats.refusedShare.Add(1)
 		return errShareNoRoom
 	case n > b.free:
-		b.tally.full.Add(1)
+		b.stats.refusedAll.Add(1)
 		return ErrNoRoom
 	}
 	a.held += n
@@ -104,30 +103,30 @@ func (b *budget) takeNow(caller string, n int64) error {
 	return nil
 }
 
-// queue puts a wait behind the others of its caller, and serves it if it is its turn
-// already. The lock is held.
-func (b *budget) queue(caller string, n int64, share *MemoryShare) *waiter {
+// queue adds a wait behind the others of its caller, and serves it if it is next.
+// The lock is held.
+func (b *budget) queue(caller string, n int64, share *Reservation) *waiter {
 	a := b.account(caller)
-	w := &waiter{account: a, share: share, n: n, ended: make(chan struct{})}
+	w := &waiter{account: a, reservation: share, n: n, ended: make(chan struct{})}
 	w.place = a.waiting.PushBack(w)
 	if a.turn == nil {
-		a.turn = b.turns.PushBack(a)
+		a.turn = b.ready.PushBack(a)
 	}
 	b.grant()
 	return w
 }
 
-// wait waits until w has ended, as long as ctx lasts.
+// wait returns when w has ended, or ctx.
 func (b *budget) wait(ctx context.Context, w *waiter) error {
 	select {
 	case <-w.ended:
 	default:
-		b.tally.waiting.Add(1)
-		defer b.tally.waiting.Add(-1)
+		b.stats.waiting.Add(1)
+		defer b.stats.waiting.Add(-1)
 		select {
 		case <-w.ended:
 		case <-ctx.Done():
-			return b.leave(ctx, w)
+			return b.cancelWait(ctx, w)
 		}
 	}
 	if !w.granted {
@@ -136,8 +135,8 @@ func (b *budget) wait(ctx context.Context, w *waiter) error {
 	return nil
 }
 
-// leave ends a wait for which there is no more time, unless it has just ended.
-func (b *budget) leave(ctx context.Context, w *waiter) error {
+// cancelWait ends a wait whose ctx has ended, unless it has just been served.
+func (b *budget) cancelWait(ctx context.Context, w *waiter) error {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	select {
@@ -148,15 +147,15 @@ func (b *budget) leave(ctx context.Context, w *waiter) error {
 		return ErrNoRoom
 	default:
 	}
-	err, counter := ErrBusy, &b.tally.full
-	if w.account.held+w.n > b.most {
-		err, counter = errShareBusy, &b.tally.share
+	err, counter := ErrBusy, &b.stats.refusedAll
+	if w.account.held+w.n > b.maxPerCaller {
+		err, counter = errShareBusy, &b.stats.refusedShare
 	}
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // else nobody wants it any more
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) { // else the caller has gone
 		counter.Add(1)
 	}
 	b.remove(w)
-	b.grant() // it may have stood in the way of one that wants less
+	b.grant() // it may have blocked a smaller wait
 	b.forget(w.account)
 	return err
 }
@@ -166,50 +165,50 @@ func (b *budget) remove(w *waiter) {
 	a := w.account
 	a.waiting.Remove(w.place)
 	if a.waiting.Len() == 0 {
-		b.turns.Remove(a.turn)
+		b.ready.Remove(a.turn)
 		a.turn = nil
 	}
 }
 
-// grant serves those who wait, one wait of each caller in turn, as far as there is
-// room. Nobody overtakes one who waits for room, lest much be never granted; callers
-// that wait for their own share stand in nobody's way. The lock is held.
+// grant serves waiting callers in turn, one wait of each, as far as there is room.
+// No wait overtakes one that lacks room, else large waits might starve; a caller at
+// its own limit is skipped. The lock is held.
 func (b *budget) grant() {
-	for place := b.turns.Front(); place != nil; {
+	for place := b.ready.Front(); place != nil; {
 		a, _ := place.Value.(*account)
 		w, _ := a.waiting.Front().Value.(*waiter)
 		switch {
-		case a.held+w.n > b.most:
+		case a.held+w.n > b.maxPerCaller:
 			place = place.Next()
 			continue
 		case w.n > b.free:
 			return
 		}
-		b.turns.MoveToBack(a.turn)
+		b.ready.MoveToBack(a.turn)
 		b.serve(w)
-		place = b.turns.Front()
+		place = b.ready.Front()
 	}
 }
 
-// serve gives a wait what it waits for. The lock is held.
+// serve grants a wait. The lock is held.
 func (b *budget) serve(w *waiter) {
 	b.remove(w)
 	w.account.held += w.n
 	b.free -= w.n
 	w.granted = true
 	close(w.ended)
-	if w.share != nil {
-		w.share.held += w.n
-		b.dismiss(w.account, w.share)
+	if w.reservation != nil {
+		w.reservation.held += w.n
+		b.endWaits(w.account, w.reservation)
 	}
 }
 
-// dismiss sends away whatever else waits for a share that holds something now. The
-// lock is held.
-func (b *budget) dismiss(a *account, s *MemoryShare) {
+// endWaits ends, ungranted, the other waits for a reservation that now holds
+// something. The lock is held.
+func (b *budget) endWaits(a *account, s *Reservation) {
 	for place := a.waiting.Front(); place != nil; {
 		next := place.Next()
-		if w, _ := place.Value.(*waiter); w.share == s {
+		if w, _ := place.Value.(*waiter); w.reservation == s {
 			b.remove(w)
 			close(w.ended)
 		}

@@ -14,7 +14,7 @@ import (
 )
 
 // granted reports whether a wait has got what it waited for.
-func (w *waiter) over() bool {
+func (w *waiter) hasEnded() bool {
 	select {
 	case <-w.ended:
 		return true
@@ -27,8 +27,8 @@ func (w *waiter) over() bool {
 func (b *budget) check(t *rapid.T, total int64) {
 	held, waiting := int64(0), 0
 	for caller, a := range b.accounts {
-		if a.held > b.most || a.held < 0 {
-			t.Fatalf("%s holds %d of at most %d", caller, a.held, b.most)
+		if a.held > b.maxPerCaller || a.held < 0 {
+			t.Fatalf("%s holds %d of at most %d", caller, a.held, b.maxPerCaller)
 		}
 		if a.held == 0 && a.waiting.Len() == 0 {
 			t.Fatalf("%s is remembered for nothing", caller)
@@ -43,13 +43,13 @@ func (b *budget) check(t *rapid.T, total int64) {
 		t.Fatalf("%d held and %d free of %d", held, b.free, total)
 	}
 	// No wakeup is lost: the first that does not wait for its own share does not fit.
-	for place := b.turns.Front(); place != nil; place = place.Next() {
+	for place := b.ready.Front(); place != nil; place = place.Next() {
 		a := place.Value.(*account)
 		w := a.waiting.Front().Value.(*waiter)
-		if w.over() {
+		if w.hasEnded() {
 			t.Fatalf("%s waits for what it has", a.caller)
 		}
-		if a.held+w.n > b.most {
+		if a.held+w.n > b.maxPerCaller {
 			continue
 		}
 		if w.n <= b.free {
@@ -77,7 +77,7 @@ func TestBudget(t *testing.T) {
 		collect := func() {
 			left := waits[:0]
 			for _, w := range waits {
-				if w.over() {
+				if w.hasEnded() {
 					holds = append(holds, held{w.account.caller, w.n})
 				} else {
 					left = append(left, w)
@@ -96,7 +96,7 @@ func TestBudget(t *testing.T) {
 		leave := func(i int) {
 			w := waits[i]
 			waits = append(waits[:i], waits[i+1:]...)
-			if err := b.leave(gone, w); !errors.Is(err, ErrBusy) {
+			if err := b.cancelWait(gone, w); !errors.Is(err, ErrBusy) {
 				t.Fatalf("got %v", err)
 			}
 		}
@@ -110,10 +110,10 @@ func TestBudget(t *testing.T) {
 				if a := b.accounts[c]; a != nil {
 					mine = a.held
 				}
-				switch err := b.takeNow(c, n); {
+				switch err := b.tryTake(c, n); {
 				case err == nil:
 					holds = append(holds, held{c, n})
-				case !errors.Is(err, ErrNoRoom) || errors.Is(err, ErrShare) != (mine+n > most):
+				case !errors.Is(err, ErrNoRoom) || errors.Is(err, ErrCallerShare) != (mine+n > most):
 					t.Fatalf("got %v", err)
 				}
 			},
@@ -141,7 +141,7 @@ func TestBudget(t *testing.T) {
 		for len(holds) > 0 {
 			drop(0)
 		}
-		if b.free != total || len(b.accounts) != 0 || b.turns.Len() != 0 {
+		if b.free != total || len(b.accounts) != 0 || b.ready.Len() != 0 {
 			t.Fatalf("%d of %d free, %d remembered", b.free, total, len(b.accounts))
 		}
 	})
@@ -155,7 +155,7 @@ func TestTurnsGoRound(t *testing.T) {
 		b := &budget{}
 		b.init(total, total, nil)
 		for range total {
-			if err := b.takeNow("first", 1); err != nil {
+			if err := b.tryTake("first", 1); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -170,7 +170,7 @@ func TestTurnsGoRound(t *testing.T) {
 			b.add(holder, -1)
 			served := -1
 			for c, queue := range queues {
-				if len(queue) > 0 && queue[0].over() {
+				if len(queue) > 0 && queue[0].hasEnded() {
 					if served >= 0 {
 						t.Fatal("two were served with one slot")
 					}
@@ -198,7 +198,7 @@ func TestTurnsGoRound(t *testing.T) {
 // the time is served, and all is given back.
 func TestConcurrencyOfManyCallers(t *testing.T) {
 	const slots, share, callers = 6, 2, 5
-	var tally Tally
+	var tally Stats
 	c := NewConcurrency(slots, share, &tally)
 	var inside atomic.Int64
 	var of [callers]atomic.Int64
@@ -247,7 +247,7 @@ func TestConcurrencyOfManyCallers(t *testing.T) {
 // One caller that holds a share and waits for more leaves what is free to others, and
 // is told which of the two it lacked.
 func TestShareOfConcurrency(t *testing.T) {
-	var tally Tally
+	var tally Stats
 	c := NewConcurrency(4, 2, &tally)
 	ctx := context.Background()
 	take := func(caller string) error {
@@ -260,7 +260,7 @@ func TestShareOfConcurrency(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if err := take("alice"); !errors.Is(err, ErrShare) || !errors.Is(err, context.DeadlineExceeded) {
+	if err := take("alice"); !errors.Is(err, ErrCallerShare) || !errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 	long, cancel := context.WithCancel(ctx)
@@ -269,13 +269,13 @@ func TestShareOfConcurrency(t *testing.T) {
 	for tally.Waiting() == 0 {
 		time.Sleep(time.Millisecond)
 	}
-	if !c.Try("bob") || c.Try("alice") {
+	if !c.TryAcquire("bob") || c.TryAcquire("alice") {
 		t.Error("a waiting caller stands in the way of another, or passes itself")
 	}
 	if err := take(""); err != nil {
 		t.Error(err)
 	}
-	if err := take("carol"); !errors.Is(err, ErrBusy) || errors.Is(err, ErrShare) {
+	if err := take("carol"); !errors.Is(err, ErrBusy) || errors.Is(err, ErrCallerShare) {
 		t.Errorf("got %v", err)
 	}
 	cancel()
@@ -296,20 +296,20 @@ func TestShareOfMemory(t *testing.T) {
 	m := NewMemory(1<<20, 1<<18, nil)
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Millisecond)
 	defer cancel()
-	first, second, other := m.Share("alice", 1<<20), m.Share("alice", 1<<20), m.Share("bob", 1<<20)
-	if err := first.Take(ctx, 1<<18); err != nil {
+	first, second, other := m.Reservation("alice", 1<<20), m.Reservation("alice", 1<<20), m.Reservation("bob", 1<<20)
+	if err := first.Grow(ctx, 1<<18); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Take(ctx, MemorySlack+1); !errors.Is(err, ErrShare) || !errors.Is(err, ErrNoRoom) {
+	if err := first.Grow(ctx, MemorySlack+1); !errors.Is(err, ErrCallerShare) || !errors.Is(err, ErrNoRoom) {
 		t.Errorf("got %v", err)
 	}
-	if err := second.Take(ctx, MemorySlack+1); !errors.Is(err, ErrShare) || !errors.Is(err, ErrBusy) {
+	if err := second.Grow(ctx, MemorySlack+1); !errors.Is(err, ErrCallerShare) || !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
 	}
-	if err := other.Take(context.Background(), 1<<18); err != nil {
+	if err := other.Grow(context.Background(), 1<<18); err != nil {
 		t.Error(err)
 	}
-	for _, s := range []*MemoryShare{first, second, other} {
+	for _, s := range []*Reservation{first, second, other} {
 		s.Close()
 	}
 	if m.Free() != 1<<20 || len(m.budget.accounts) != 0 {

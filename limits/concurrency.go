@@ -5,25 +5,23 @@ import (
 	"errors"
 )
 
-// Concurrency lets a number of holders in at a time, and of each caller's at most a
-// share of them. It is safe for concurrent use.
+// Concurrency is a semaphore with a limit per caller. It is safe for concurrent use.
 type Concurrency struct{ budget budget }
 
-// NewConcurrency returns a limit of n holders, of which one caller has at most so
-// many; numbers below 1 count as 1. tally may be nil.
-func NewConcurrency(n, perCaller int, tally *Tally) *Concurrency {
+// NewConcurrency returns a limit of n slots, perCaller of them for one caller;
+// numbers below 1 count as 1. stats may be nil.
+func NewConcurrency(n, perCaller int, stats *Stats) *Concurrency {
 	n = max(1, n)
 	c := &Concurrency{}
-	c.budget.init(int64(n), int64(max(1, min(perCaller, n))), tally)
+	c.budget.init(int64(n), int64(max(1, min(perCaller, n))), stats)
 	return c
 }
 
-// Acquire waits for a slot, as long as ctx lasts. Without an error the caller owes a
-// Release. The error is that of ctx and, where there was a wait, [ErrShare] or
-// [ErrBusy] beside it.
+// Acquire waits for a slot until ctx ends. On success the caller must call Release.
+// The error is that of ctx, joined with [ErrCallerShare] or [ErrBusy] after a wait.
 func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 	if err := ctx.Err(); err != nil {
-		return err // also where a slot is free
+		return err // even if a slot is free
 	}
 	c.budget.mu.Lock()
 	w := c.budget.queue(caller, 1, nil)
@@ -34,9 +32,9 @@ func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 	return nil
 }
 
-// Try takes a slot if there is one for the caller, and nobody waits for it. If so the
-// caller owes a Release.
-func (c *Concurrency) Try(caller string) bool {
+// TryAcquire takes a slot if one is free for the caller and no call waits for it. On
+// success the caller must call Release.
+func (c *Concurrency) TryAcquire(caller string) bool {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
 	w := c.budget.queue(caller, 1, nil)
@@ -47,7 +45,7 @@ func (c *Concurrency) Try(caller string) bool {
 	return w.granted
 }
 
-// Release gives a slot back that the caller has.
+// Release returns a slot of the caller.
 func (c *Concurrency) Release(caller string) {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()

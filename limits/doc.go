@@ -1,13 +1,13 @@
-// Package limits bounds what one busy or failing endpoint, and one greedy caller,
-// can do to the rest: how many calls are under way to an endpoint, how many of them
-// are repetitions, and how much memory answers and contents take that are held.
+// Package limits bounds how much one busy or failing endpoint, and one greedy caller,
+// can take from the rest: calls in flight to an endpoint, retries among them, and
+// memory for buffered answers and contents.
 //
-// What callers share, [Memory] and [Concurrency], has a largest share for each of
-// them, so that one who takes all that they can leaves room for the others. Callers
-// that wait are served in turn, one wait of each, however many waits each has. A
-// caller is whatever name the user of this package tells callers apart by; nothing is
-// kept of a caller that neither holds nor waits.
+// [Memory] and [Concurrency] are shared by callers, and limit the share of each, so
+// that a caller at its limit leaves room for others. Waiting callers are served in
+// turn, one wait of each, however many waits each has. A caller is any name by which
+// the user of this package tells callers apart; nothing is kept of a caller that
+// neither holds nor waits.
 //
-// The package holds no clocks, and what [Each] starts has ended when it returns:
-// whoever asks says what time it is.
+// The package reads no clock: callers pass the time. Goroutines of [ForEach] have
+// ended when it returns.
 package limits

@@ -77,7 +77,7 @@ func TestRetriesAreAShareOfRequests(t *testing.T) {
 		t.Errorf("%d retries of %d requests", retries, requests)
 	}
 	// The memory of it lasts as long as the window, and no longer.
-	later := start.Add(60*time.Second + window*time.Second)
+	later := start.Add(60*time.Second + retryWindow*time.Second)
 	allowed := 0
 	for range 100 {
 		if b.Retry(later) {
@@ -96,7 +96,7 @@ func TestRetryBudgetSlides(t *testing.T) {
 		requests, retries := map[int64]int{}, map[int64]int{}
 		now := rapid.Int64Range(-30, 30).Draw(t, "start")
 		inWindow := func(of map[int64]int) (n int) {
-			for second := now - window + 1; second <= now; second++ {
+			for second := now - retryWindow + 1; second <= now; second++ {
 				n += of[second]
 			}
 			return n

@@ -2,100 +2,101 @@ package limits
 
 import "context"
 
-// MemorySlack is what there is beyond every number of bytes: room for the byte
-// by which an answer is known to be too long.
+// MemorySlack is added to every bound: room for the byte that shows an answer to be
+// too long.
 const MemorySlack = 64 << 10
 
-// Memory is what many answers, or contents, together may hold, in bytes, and of it
-// what one caller's may. What holds nothing may wait for some; what holds something
-// takes what there is or goes without, so that nobody waits for a waiting one. It is
-// safe for concurrent use.
+// Memory bounds the bytes that buffered answers or contents hold, together and per
+// caller. Only a reservation that holds nothing may wait; one that holds something
+// is refused at once, so that waiters never wait for each other. It is safe for
+// concurrent use.
 type Memory struct{ budget budget }
 
-// NewMemory returns a memory of so many bytes, of which one caller has at most so
-// many. tally may be nil.
-func NewMemory(bytes, perCaller int64, tally *Tally) *Memory {
+// NewMemory returns a memory of so many bytes, perCaller of them for one caller.
+// stats may be nil.
+func NewMemory(bytes, perCaller int64, stats *Stats) *Memory {
 	m := &Memory{}
-	m.budget.init(bytes+MemorySlack, perCaller+MemorySlack, tally)
+	m.budget.init(bytes+MemorySlack, perCaller+MemorySlack, stats)
 	return m
 }
 
-// MemoryShare is what one holder has of a memory, on its caller's account. It must be
+// Reservation is what one holder has of a memory, charged to its caller. It must be
 // closed.
-type MemoryShare struct {
+type Reservation struct {
 	memory      *Memory
 	caller      string
 	limit, held int64 // guarded by memory.budget.mu
 }
 
-// Share returns an empty share of a caller's that never holds more than limit.
-func (m *Memory) Share(caller string, limit int64) *MemoryShare {
-	return &MemoryShare{memory: m, caller: caller, limit: limit + MemorySlack}
+// Reservation returns an empty reservation of a caller that never holds more than
+// limit.
+func (m *Memory) Reservation(caller string, limit int64) *Reservation {
+	return &Reservation{memory: m, caller: caller, limit: limit + MemorySlack}
 }
 
-// Free is how much nobody holds.
+// Free returns how many bytes are free.
 func (m *Memory) Free() int64 {
 	m.budget.mu.Lock()
 	defer m.budget.mu.Unlock()
 	return m.budget.free - MemorySlack
 }
 
-// Take adds n bytes to what is held. It waits, as long as ctx lasts, only where
-// nothing is held. The error is [ErrNoRoom] or [ErrBusy], and [ErrShare] as well
-// where it is the caller's own share that is used up.
-func (s *MemoryShare) Take(ctx context.Context, n int64) error {
-	b := &s.memory.budget
+// Grow adds n bytes. It waits, until ctx ends, only if nothing is held. The error is
+// [ErrNoRoom] or [ErrBusy], with [ErrCallerShare] if the caller's own share is used
+// up.
+func (r *Reservation) Grow(ctx context.Context, n int64) error {
+	b := &r.memory.budget
 	b.mu.Lock()
-	if s.held+n > s.limit {
+	if r.held+n > r.limit {
 		b.mu.Unlock()
 		return ErrNoRoom
 	}
-	// Shares that hold nothing queue up; the others may pass them, for only with
-	// what they give back the queue moves on.
-	if s.held > 0 {
+	// Empty reservations queue. The others may overtake them, since the queue moves
+	// only when they release memory.
+	if r.held > 0 {
 		defer b.mu.Unlock()
-		err := b.takeNow(s.caller, n)
+		err := b.tryTake(r.caller, n)
 		if err == nil {
-			s.held += n
+			r.held += n
 		}
 		return err
 	}
-	w := b.queue(s.caller, n, s)
+	w := b.queue(r.caller, n, r)
 	b.mu.Unlock()
 	return b.wait(ctx, w)
 }
 
-// Force adds n bytes to what is held, whether there is room or not: for the
-// little that cannot be foreseen.
-func (s *MemoryShare) Force(n int64) {
-	s.memory.budget.mu.Lock()
-	defer s.memory.budget.mu.Unlock()
-	s.held += n
-	s.memory.budget.add(s.caller, n)
+// ForceGrow adds n bytes even if they do not fit, for small amounts that cannot be
+// foreseen.
+func (r *Reservation) ForceGrow(n int64) {
+	r.memory.budget.mu.Lock()
+	defer r.memory.budget.mu.Unlock()
+	r.held += n
+	r.memory.budget.add(r.caller, n)
 }
 
-// Give returns n bytes of what is held.
-func (s *MemoryShare) Give(n int64) {
-	s.memory.budget.mu.Lock()
-	defer s.memory.budget.mu.Unlock()
-	s.give(n)
+// Shrink returns n bytes.
+func (r *Reservation) Shrink(n int64) {
+	r.memory.budget.mu.Lock()
+	defer r.memory.budget.mu.Unlock()
+	r.shrink(n)
 }
 
-// Close returns all that is held.
-func (s *MemoryShare) Close() {
-	s.memory.budget.mu.Lock()
-	defer s.memory.budget.mu.Unlock()
-	s.give(s.held)
+// Close returns all bytes held.
+func (r *Reservation) Close() {
+	r.memory.budget.mu.Lock()
+	defer r.memory.budget.mu.Unlock()
+	r.shrink(r.held)
 }
 
-func (s *MemoryShare) give(n int64) {
-	s.held -= n
-	s.memory.budget.add(s.caller, -n)
+func (r *Reservation) shrink(n int64) {
+	r.held -= n
+	r.memory.budget.add(r.caller, -n)
 }
 
-// Holds is how much is held.
-func (s *MemoryShare) Holds() int64 {
-	s.memory.budget.mu.Lock()
-	defer s.memory.budget.mu.Unlock()
-	return s.held
+// Size returns the number of bytes held.
+func (r *Reservation) Size() int64 {
+	r.memory.budget.mu.Lock()
+	defer r.memory.budget.mu.Unlock()
+	return r.held
 }

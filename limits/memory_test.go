@@ -9,44 +9,44 @@ import (
 	"time"
 )
 
-func TestMemoryOfOne(t *testing.T) {
+func TestReservationStaysWithinItsLimit(t *testing.T) {
 	b := NewMemory(1000, 1000, nil)
-	s := b.Share("one", 300)
+	s := b.Reservation("one", 300)
 	ctx := context.Background()
-	if err := s.Take(ctx, 300); err != nil {
+	if err := s.Grow(ctx, 300); err != nil {
 		t.Error(err)
 	}
-	if err := s.Take(ctx, MemorySlack+1); !errors.Is(err, ErrNoRoom) || s.Holds() != 300 {
+	if err := s.Grow(ctx, MemorySlack+1); !errors.Is(err, ErrNoRoom) || s.Size() != 300 {
 		t.Errorf("beyond its own bound: %v", err)
 	}
-	s.Give(100)
-	s.Force(5)
-	if s.Holds() != 205 || b.budget.free != 1000+MemorySlack-205 {
-		t.Errorf("%d held, %d free", s.Holds(), b.budget.free)
+	s.Shrink(100)
+	s.ForceGrow(5)
+	if s.Size() != 205 || b.budget.free != 1000+MemorySlack-205 {
+		t.Errorf("%d held, %d free", s.Size(), b.budget.free)
 	}
 	s.Close()
-	if s.Holds() != 0 || b.budget.free != 1000+MemorySlack {
-		t.Errorf("%d held, %d free", s.Holds(), b.budget.free)
+	if s.Size() != 0 || b.budget.free != 1000+MemorySlack {
+		t.Errorf("%d held, %d free", s.Size(), b.budget.free)
 	}
 }
 
 // Who holds something does not wait; who holds nothing does, and his others go
 // without once he has got something.
-func TestWhoWaitsForMemory(t *testing.T) {
+func TestOnlyEmptyReservationsWait(t *testing.T) {
 	b := NewMemory(1000, 1000, nil)
 	b.budget.free = 1000
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	first, second, third := b.Share("one", 1000), b.Share("one", 1000), b.Share("one", 1000)
-	if err := first.Take(ctx, 900); err != nil {
+	first, second, third := b.Reservation("one", 1000), b.Reservation("one", 1000), b.Reservation("one", 1000)
+	if err := first.Grow(ctx, 900); err != nil {
 		t.Fatal(err)
 	}
-	if err := first.Take(ctx, 200); !errors.Is(err, ErrNoRoom) {
+	if err := first.Grow(ctx, 200); !errors.Is(err, ErrNoRoom) {
 		t.Errorf("got %v", err)
 	}
 	results := make(chan error, 2)
 	for range 2 {
-		go func() { results <- second.Take(ctx, 600) }()
+		go func() { results <- second.Grow(ctx, 600) }()
 	}
 	waiting := func(n int) {
 		t.Helper()
@@ -68,11 +68,11 @@ func TestWhoWaitsForMemory(t *testing.T) {
 	waiting(2)
 	// Nobody overtakes but who holds something.
 	late, stop := context.WithTimeout(ctx, 20*time.Millisecond)
-	if err := third.Take(late, 1); !errors.Is(err, ErrBusy) {
+	if err := third.Grow(late, 1); !errors.Is(err, ErrBusy) {
 		t.Errorf("got %v", err)
 	}
 	stop()
-	if err := first.Take(ctx, 50); err != nil {
+	if err := first.Grow(ctx, 50); err != nil {
 		t.Errorf("got %v", err)
 	}
 	first.Close()
@@ -84,10 +84,10 @@ func TestWhoWaitsForMemory(t *testing.T) {
 			t.Errorf("got %v", err)
 		}
 	}
-	if granted != 1 || second.Holds() != 600 {
-		t.Errorf("%d granted, %d held", granted, second.Holds())
+	if granted != 1 || second.Size() != 600 {
+		t.Errorf("%d granted, %d held", granted, second.Size())
 	}
-	if err := third.Take(ctx, 400); err != nil {
+	if err := third.Grow(ctx, 400); err != nil {
 		t.Errorf("got %v", err)
 	}
 	second.Close()
@@ -108,12 +108,12 @@ func TestMemoryNeverLocksUp(t *testing.T) {
 	for range 16 {
 		holders.Go(func() {
 			for range 50 {
-				s := b.Share("one", 100)
+				s := b.Reservation("one", 100)
 				var parts sync.WaitGroup
 				for range 4 {
 					parts.Go(func() {
 						for range 3 {
-							if err := s.Take(ctx, 1+rand.Int64N(60)); errors.Is(err, ErrBusy) {
+							if err := s.Grow(ctx, 1+rand.Int64N(60)); errors.Is(err, ErrBusy) {
 								t.Error("waited in vain")
 							}
 						}

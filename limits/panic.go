@@ -5,16 +5,16 @@ import (
 	"runtime/debug"
 )
 
-// Panic is what work panicked with, and where.
+// Panic is the value and the stack of a panic.
 type Panic struct {
 	Value any
 	Stack []byte
 }
 
-// Contain does work and returns what it panicked with, nil where it did not. A
-// goroutine needs it that a piece of work has of its own: one that panics by
-// itself ends the process, past whoever keeps its caller from doing so.
-func Contain(work func()) (p *Panic) {
+// CatchPanic calls work and returns its panic, nil if there was none. Use it in
+// goroutines: a panic there ends the process, past any recover of the goroutine's
+// creator.
+func CatchPanic(work func()) (p *Panic) {
 	defer func() {
 		if value := recover(); value != nil {
 			p = &Panic{value, debug.Stack()}
@@ -26,7 +26,7 @@ func Contain(work func()) (p *Panic) {
 
 func (p *Panic) Error() string { return fmt.Sprintf("%v\n%s", p.Value, p.Stack) }
 
-// Unwrap is the value, where that is an error.
+// Unwrap returns the value if it is an error.
 func (p *Panic) Unwrap() error {
 	err, _ := p.Value.(error)
 	return err

@@ -5,30 +5,30 @@ import (
 	"time"
 )
 
-// The retry budget: of the requests of a sliding window, retries may be a
-// share, and a few however little is asked.
+// The retry budget permits a share of the requests of a sliding window, and a few
+// retries however small the traffic.
 const (
-	window     = 10 // slots, a second each
-	retryShare = 5  // one retry per so many requests
-	retryFloor = 10 // retries in a window that are allowed in any case
+	retryWindow = 10 // slots, a second each
+	retryShare  = 5  // one retry per so many requests
+	retryFloor  = 10 // retries in a window that are allowed in any case
 )
 
-// RetryBudget bounds the retries towards one endpoint to a fifth of its
-// requests over the last ten seconds, and to ten where it gets few: an endpoint
-// that fails for all is asked little more often than one that is well. The zero
-// value is ready for use, by any number of goroutines.
+// RetryBudget bounds the retries to one endpoint to a fifth of its requests in the
+// last ten seconds, or to ten if that is more: an endpoint that fails for all gets
+// little more traffic than a healthy one. The zero value is ready for use. It is
+// safe for concurrent use.
 type RetryBudget struct {
 	mu    sync.Mutex
-	slots [window]slot
+	slots [retryWindow]slot
 }
 
-// slot counts what happened in one second.
+// slot counts the requests of one second.
 type slot struct {
 	second            int64
 	requests, retries int
 }
 
-// Request counts a request that is no retry.
+// Request counts a request that is not a retry.
 func (b *RetryBudget) Request(now time.Time) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -42,7 +42,7 @@ func (b *RetryBudget) Retry(now time.Time) bool {
 	current := b.at(now)
 	requests, retries := 0, 0
 	for _, s := range b.slots {
-		if age := current.second - s.second; age >= 0 && age < window {
+		if age := current.second - s.second; age >= 0 && age < retryWindow {
 			requests += s.requests
 			retries += s.retries
 		}
@@ -54,10 +54,10 @@ func (b *RetryBudget) Retry(now time.Time) bool {
 	return true
 }
 
-// at returns the slot of now, emptied of what an earlier second left in it.
+// at returns the slot of now, cleared if it holds an earlier second.
 func (b *RetryBudget) at(now time.Time) *slot {
 	second := now.Unix()
-	s := &b.slots[((second%window)+window)%window]
+	s := &b.slots[((second%retryWindow)+retryWindow)%retryWindow]
 	if s.second != second {
 		*s = slot{second: second}
 	}

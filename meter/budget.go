@@ -11,7 +11,7 @@ import (
 	"portico/limits"
 )
 
-// budgets shows who waits for what callers share, and who was refused it.
+// budgets exports the waits and refusals of budgets that callers share.
 type budgets struct {
 	waiting, refusals *prometheus.Desc
 
@@ -21,12 +21,12 @@ type budgets struct {
 
 type budget struct {
 	name  string
-	tally *limits.Tally
+	stats *limits.Stats
 }
 
-// ShowBudget shows what a tally counts under a name, which is that of the setting
-// that bounds the budget.
-func ShowBudget(registry prometheus.Registerer, name string, tally *limits.Tally) {
+// ShowBudget exports the statistics of a budget under a name, which is that of the
+// setting that bounds the budget.
+func ShowBudget(registry prometheus.Registerer, name string, stats *limits.Stats) {
 	b := &budgets{
 		waiting: prometheus.NewDesc("portico_budget_waiting",
 			"Requests and calls that wait for their part of a budget that callers share, by the setting that bounds the budget.", []string{"budget"}, nil),
@@ -42,7 +42,7 @@ func ShowBudget(registry prometheus.Registerer, name string, tally *limits.Tally
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	b.shown = append(b.shown, budget{name, tally})
+	b.shown = append(b.shown, budget{name, stats})
 	slices.SortFunc(b.shown, func(a, b budget) int { return cmp.Compare(a.name, b.name) })
 }
 
@@ -60,8 +60,8 @@ func (b *budgets) Collect(to chan<- prometheus.Metric) {
 		refused := func(reason string, n int64) {
 			to <- prometheus.MustNewConstMetric(b.refusals, prometheus.CounterValue, float64(n), shown.name, reason)
 		}
-		to <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(shown.tally.Waiting()), shown.name)
-		refused("share", shown.tally.RefusedForShare())
-		refused("full", shown.tally.RefusedForAll())
+		to <- prometheus.MustNewConstMetric(b.waiting, prometheus.GaugeValue, float64(shown.stats.Waiting()), shown.name)
+		refused("share", shown.stats.RefusedForShare())
+		refused("full", shown.stats.RefusedForAll())
 	}
 }

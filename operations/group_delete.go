@@ -225,7 +225,7 @@ func (w *deletionWork) launch(ctx, calling context.Context, m *member) {
 	stray, isStray := w.strays[key]
 	w.calls.Go(func() {
 		var a answer
-		p := limits.Contain(func() {
+		p := limits.CatchPanic(func() {
 			if isStray {
 				a = w.callStray(ctx, calling, stray)
 			} else {

@@ -44,7 +44,7 @@ func (w *moveWork) carryOut(ctx context.Context, tasks []moveTask) error {
 	do := func(work func() heard) {
 		at.Go(func() {
 			var tell heard
-			p := limits.Contain(func() { tell = work() })
+			p := limits.CatchPanic(func() { tell = work() })
 			mu.Lock()
 			defer mu.Unlock()
 			if p != nil { // what was sent is as after a crash
@@ -344,7 +344,7 @@ func (w *moveWork) ask(ctx context.Context, c *MovingCall) heard {
 	asked, members := w.now(), c.open()
 	sights := make([]moveSight, len(members))
 	twins := make([]*inventory.Sighting, len(members))
-	limits.Each(asksAtOnce, len(members), func(i int) {
+	limits.ForEach(asksAtOnce, len(members), func(i int) {
 		sights[i], twins[i] = w.look(ctx, c, members[i], asked)
 	})
 	return func(now time.Time) {

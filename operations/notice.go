@@ -228,7 +228,7 @@ func (k *Noticing) send(ctx context.Context, h *Held, known inventory.Announceme
 // free takes one of an endpoint's calls if there is one.
 func (s *endpointSlots) free(to *regions.Endpoint) (release func(), free bool) {
 	slots := s.of(to)
-	if !slots.Try("") {
+	if !slots.TryAcquire("") {
 		return nil, false
 	}
 	return func() { slots.Release("") }, true

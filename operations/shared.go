@@ -39,7 +39,7 @@ func (k Shared) Run(ctx context.Context, h *Held) (Verdict, error) {
 	if err != nil {
 		return k.Kind.Run(ctx, h)
 	}
-	if !k.Shares.slots.Try(caller) {
+	if !k.Shares.slots.TryAcquire(caller) {
 		return Verdict{Again: k.Pause}, nil
 	}
 	defer k.Shares.slots.Release(caller)

@@ -197,7 +197,7 @@ func (c *crew) do(ctx context.Context, slots chan struct{}, piece func() error) 
 	c.work.Go(func() {
 		defer func() { <-slots }()
 		var err error
-		if p := limits.Contain(func() { err = piece() }); p != nil {
+		if p := limits.CatchPanic(func() { err = piece() }); p != nil {
 			err = p
 		}
 		if err != nil {

@@ -16,21 +16,20 @@ import (
 	"portico/regions/health"
 )
 
-// mostAddresses bounds the addresses that one attempt goes through.
-const mostAddresses = 3
+// maxAddresses bounds the addresses that one attempt tries.
+const maxAddresses = 3
 
-// errSwitched: no call asks for another protocol. errNoStatus: net/http reads
-// statuses below 100, and panics where one is passed on.
+// No call asks to switch protocols. net/http accepts statuses below 100 from a
+// server, and panics when a handler writes one.
 var (
-	errSwitched = errors.New("the provider switched to another protocol")
-	errNoStatus = errors.New("the provider answered with what is no status")
+	errProtocolSwitch = errors.New("the provider switched to another protocol")
+	errInvalidStatus  = errors.New("the provider answered with what is no status")
 )
 
-// attempt sends a call to the address that is fittest. As long as no connection
-// can be made it goes on to others: nothing has been sent then. tried, which
-// may be nil, are addresses to be avoided where there are others; those that
-// are called are added: what they answer may be worth another attempt. An
-// answer counts as under way until its body is closed.
+// attempt sends a call to an address. If it cannot connect it tries others: nothing
+// has been sent then. It avoids the addresses in tried, which may be nil, while
+// there are others, and adds those that it calls. An answer counts as in flight
+// until its body is closed.
 func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) (response *http.Response, sent bool, err error) {
 	var own health.Tried
 	if tried == nil {
@@ -42,7 +41,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 		choice, _, err = t.addresses.Choose(c.now(), rand.Uint64(), 0) //nolint:gosec // as above
 	}
 	if err != nil {
-		return nil, false, c.refuse(err)
+		return nil, false, c.countRefusal(err)
 	}
 	for n := 1; ; n++ {
 		r := c.send(ctx, t, choice, call)
@@ -51,7 +50,7 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 		if r.err == nil {
 			return r.response, sent, nil
 		}
-		if r.connected || n == mostAddresses || ctx.Err() != nil {
+		if r.connected || n == maxAddresses || ctx.Err() != nil {
 			return nil, sent, r.err
 		}
 		if choice, ok, err = t.addresses.Choose(c.now(), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
@@ -60,77 +59,77 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 	}
 }
 
-// sending is what came of a call at one address.
-type sending struct {
+// attemptResult is the result of a call to one address.
+type attemptResult struct {
 	response  *http.Response
 	sent      bool // a byte of the request may have left
-	connected bool // or there is no telling
+	connected bool // or this is unknown
 	err       error
 }
 
-// send sends a call to a chosen address, and tells its health what came of it.
-func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call Call) sending {
+// send calls a chosen address and records the result in its health.
+func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call Call) attemptResult {
 	began := c.now()
-	r := c.exchange(ctx, t.pools[choice.Index], choice, call)
+	r := c.roundTrip(ctx, t.pools[choice.Index], choice, call)
 	now := c.now()
 	switch {
 	case r.err == nil:
 		choice.Answered(now, now-began, r.response.StatusCode)
-		r.response.Body = &releasing{r.response.Body, choice.Release}
-		if status := r.response.StatusCode; status < http.StatusOK { // interim ones never come here
+		r.response.Body = &releaseOnClose{r.response.Body, choice.Release}
+		if status := r.response.StatusCode; status < http.StatusOK { // the transport consumes other interim answers
 			_ = r.response.Body.Close()
-			if r.response, r.err = nil, errSwitched; status != http.StatusSwitchingProtocols {
-				r.err = errNoStatus
+			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
+				r.err = errInvalidStatus
 			}
 		}
 		return r
 	case !r.connected:
-		choice.Unreachable(now, unreachableText(r.err))
-	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errBrokenOff):
-		// The caller's affair: it says nothing of the address.
+		choice.Unreachable(now, connectFailureReason(r.err))
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errCutOff):
+		// The caller ended it: this proves nothing about the address.
 	case r.sent:
-		choice.Broke(now)
+		choice.Failed(now)
 	}
 	choice.Release()
 	return r
 }
 
-// exchange is send without the telling, but of new connections.
-func (c *Client) exchange(ctx context.Context, p *pool, choice health.Choice, call Call) sending {
+// roundTrip sends a call and, of its health, records only new connections.
+func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
 	var got atomic.Bool
 	made := func(info httptrace.GotConnInfo) {
 		got.Store(true)
-		count(info)
+		countConnection(info)
 		if !info.Reused {
 			choice.Connected(c.now())
 		}
 	}
 	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.send(p.lines.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller has it
-		return sending{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
+		response, err := p.send(p.transports.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller closes it
+		return attemptResult{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
 	}
 	if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-		return sending{nil, false, true, err}
+		return attemptResult{nil, false, true, err}
 	}
-	s := &send{started: call.Since, within: call.SendWithin, ends: call.EndWithin}
+	s := &writeGuard{started: call.Since, firstByteWithin: call.SendWithin, lastByteWithin: call.EndWithin}
 	ctx = s.trace(ctx, made)
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err := p.send(p.lines.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
+		response, err := p.send(p.transports.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
 		if err == nil {
-			return sending{response, s.sent(), true, nil}
+			return attemptResult{response, s.sent(), true, nil}
 		}
-		if !s.again() {
-			err = s.because(err)
-			return sending{nil, s.sent(), s.sent() || errors.Is(err, errTooLate) || connected(ctx, got.Load(), err), err}
+		if !s.retryStale() {
+			err = s.withDeadlineError(err)
+			return attemptResult{nil, s.sent(), s.sent() || errors.Is(err, errTooLate) || connected(ctx, got.Load(), err), err}
 		}
 	}
 }
 
-// connected reports whether a call that failed had a connection, or failed for
-// something else than the want of one. A dead connection that was to be
-// replaced is none.
+// connected reports whether a failed call had a connection, or failed for another
+// reason than the lack of one. A dead connection that was to be replaced does not
+// count.
 func connected(ctx context.Context, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
@@ -139,9 +138,9 @@ func connected(ctx context.Context, got bool, err error) bool {
 	return got || ctx.Err() != nil
 }
 
-// unreachableText is why no connection could be made, without what differs
-// from one time to the next.
-func unreachableText(err error) string {
+// connectFailureReason describes why a connection failed, without details that vary
+// between failures.
+func connectFailureReason(err error) string {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
@@ -155,8 +154,7 @@ func unreachableText(err error) string {
 	return err.Error()
 }
 
-// request builds the message byte for byte: net/url would write some paths in
-// an encoding of its own.
+// request builds the message byte for byte: net/url would reencode some paths.
 func (p *pool) request(ctx context.Context, call Call) *http.Request {
 	path, err := url.PathUnescape(call.Path)
 	if err != nil {
@@ -176,9 +174,8 @@ func (p *pool) request(ctx context.Context, call Call) *http.Request {
 		r.Header["User-Agent"] = []string{""} // none of net/http's own
 	}
 	if len(call.Content) > 0 {
-		// With GetBody the transport can change from a connection that died
-		// while idle to a fresh one; that it never sends twice is for the
-		// guard to see to.
+		// GetBody lets the transport replace a connection that died while idle;
+		// the guard prevents that it sends twice.
 		r.ContentLength = int64(len(call.Content))
 		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Content)), nil }
 		r.Body = io.NopCloser(bytes.NewReader(call.Content))

@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// Auditor is told of a call that durable work made: when it began, and the status
-// of its answer or why there was none. It must not keep the call.
+// Auditor receives each call that durable work made: when it began, and the status
+// of its answer or its error. It must not keep the call.
 type Auditor func(call Call, began time.Time, status int, err error)
 
-// Audit has a be told of all calls with a Job from now on.
+// Audit sets the auditor of calls with a Job.
 func (c *Client) Audit(a Auditor) { c.audit.Store(&a) }
 
-func (c *Client) tell(call Call, began time.Time, response *http.Response, err error) {
+func (c *Client) auditCall(call Call, began time.Time, response *http.Response, err error) {
 	auditor := c.audit.Load()
 	if auditor == nil {
 		return

@@ -44,18 +44,18 @@ func TestRetriesAreBudgeted(t *testing.T) {
 		t.Errorf("%v counted, %d sent", sent, retries)
 	}
 	// What its caller calls a repetition takes from the same budget.
-	if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/", Repeats: true}); !errors.Is(err, ErrOverBudget) {
+	if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/", IsRetry: true}); !errors.Is(err, ErrOverBudget) {
 		t.Errorf("got %v", err)
 	}
 	// Another endpoint has a budget of its own.
 	other := newPeer(t, statuses("", 503, 200))
-	if answer, err := client.Read(context.Background(), Call{Endpoint: other.endpoint(), Path: "/", Repeats: true}); err != nil || answer.Status != 200 {
+	if answer, err := client.Read(context.Background(), Call{Endpoint: other.endpoint(), Path: "/", IsRetry: true}); err != nil || answer.Status != 200 {
 		t.Errorf("got %+v, %v", answer, err)
 	}
 }
 
 // Reads of one endpoint are so many at a time, until their answers are read.
-func TestReadsAtATime(t *testing.T) {
+func TestConcurrentReadsAreBounded(t *testing.T) {
 	var open, most atomic.Int64
 	p := newPeer(t, func(_ int, conn net.Conn) bool {
 		n := open.Add(1)
@@ -112,7 +112,7 @@ func TestReadThatWaitsForItsTurn(t *testing.T) {
 
 // Room is asked for before it is made: all at once where the length is known,
 // as the answer grows where it is not.
-func TestRoomIsReserved(t *testing.T) {
+func TestReadReservesMemory(t *testing.T) {
 	body := strings.Repeat("x", 100_000)
 	chunked := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
 	known := fmt.Sprintf("HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%s", len(body), body)

@@ -140,7 +140,7 @@ func TestSwitchOfProtocols(t *testing.T) {
 		}
 	}
 	_, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"})
-	if fault := faultOf(t, err); !fault.Sent || !errors.Is(fault, errSwitched) {
+	if fault := faultOf(t, err); !fault.Sent || !errors.Is(fault, errProtocolSwitch) {
 		t.Errorf("read: got %+v", fault)
 	}
 }
@@ -152,11 +152,11 @@ func TestAnswerWithoutAStatus(t *testing.T) {
 		client := newClient(t, Options{})
 		for _, method := range []string{"GET", "PUT"} {
 			_, _, err := do(client, Call{Endpoint: p.endpoint(), Method: method, Path: "/"})
-			if fault := faultOf(t, err); !fault.Sent || fault.ARM("N").Code != arm.BadGatewayConnection || !errors.Is(fault, errNoStatus) {
+			if fault := faultOf(t, err); !fault.Sent || fault.ARM("N").Code != arm.BadGatewayConnection || !errors.Is(fault, errInvalidStatus) {
 				t.Errorf("%s %s: got %+v", method, status, fault)
 			}
 		}
-		if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"}); !errors.Is(err, errNoStatus) {
+		if _, err := client.Read(context.Background(), Call{Endpoint: p.endpoint(), Path: "/"}); !errors.Is(err, errInvalidStatus) {
 			t.Errorf("read %s: got %v", status, err)
 		}
 	}
@@ -200,7 +200,7 @@ func TestTimeouts(t *testing.T) {
 	}
 }
 
-func TestCallerWhoGoes(t *testing.T) {
+func TestCancelledCallEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	p := newPeer(t, func(int, net.Conn) bool { cancel(); return true })
@@ -224,7 +224,7 @@ func noNames() *net.Dialer {
 func TestNameThatDoesNotResolve(t *testing.T) {
 	client := newClient(t, Options{})
 	endpoint := endpointOf(&url.URL{Scheme: "http", Host: "westus.provider.example"})
-	pool := client.target(endpoint).pools[0].lines.Load()
+	pool := client.target(endpoint).pools[0].transports.Load()
 	pool.reads.DialContext, pool.writes.DialContext = noNames().DialContext, guardedDial(noNames().DialContext)
 	check := func(err error) {
 		t.Helper()

@@ -23,17 +23,16 @@ import (
 type Options struct {
 	CallTimeout time.Duration // from the first dial to the last byte of an answer
 	MaxAnswer   int64         // bytes of one answer, after decompression
-	Readers     int           // reads by [Client.Read] under way to one endpoint; 0: 64
-	Calls       int           // reads, and writes, by [Client.Do] under way to one endpoint; 0: 512
-	// ReadersPerCaller and CallsPerCaller are how many of these one caller may have
-	// under way; 0: all.
+	Readers     int           // reads by [Client.Read] in flight to one endpoint; 0: 64
+	Calls       int           // reads, and writes, by [Client.Do] in flight to one endpoint; 0: 512
+	// ReadersPerCaller and CallsPerCaller bound those of one caller; 0: all.
 	ReadersPerCaller, CallsPerCaller int
 	TLS                              *tls.Config // for https endpoints; nil for the system's defaults
-	// Health is how addresses are judged and probed; zero: not at all.
+	// Health configures ejection and probes; zero: none.
 	Health Health
 	// Metrics may be nil.
 	Metrics prometheus.Registerer
-	// Log tells of changes in the health of addresses; nil for none.
+	// Log receives changes in the health of addresses; may be nil.
 	Log *zap.Logger
 }
 
@@ -51,32 +50,31 @@ const (
 	maxResponseHeader = 64 << 10
 )
 
-// Client calls regional endpoints. Each address has its own connections, so
-// that a slow region cannot take those of another. It is safe for concurrent
-// use.
+// Client calls regional endpoints. Each address has its own connections, so that a
+// slow region cannot use up those of another. It is safe for concurrent use.
 type Client struct {
-	options Options
-	metrics *metrics
-	log     *zap.Logger
-	epoch   time.Time // the health of addresses counts from here
-	board   *health.Board
-	probing atomic.Pointer[Probing]
-	tls     atomic.Pointer[tls.Config]
-	rewatch chan struct{} // there is another map, or another way of probing
-	audit   atomic.Pointer[Auditor]
-	reading limits.Tally // of what waits for Options.Readers
-	calling limits.Tally // and for Options.Calls
+	options    Options
+	metrics    *metrics
+	log        *zap.Logger
+	epoch      time.Time // times of package health count from it
+	registry   *health.Registry
+	probing    atomic.Pointer[Probing]
+	tls        atomic.Pointer[tls.Config]
+	probersDue chan struct{} // the map or the probing has changed
+	audit      atomic.Pointer[Auditor]
+	reading    limits.Stats // for Options.Readers
+	calling    limits.Stats // for Options.Calls
 
 	targets sync.Map // of *regions.Endpoint: *target
 
-	mu      sync.Mutex
-	watched []*target // of the map
-	byName  map[string]*target
-	pools   map[*health.Address]*pool
-	probers map[*health.Address]*prober
+	mu         sync.Mutex
+	mapTargets []*target // of the current map
+	byName     map[string]*target
+	pools      map[*health.Address]*pool
+	probers    map[*health.Address]*prober
 }
 
-// New returns a client. [Client.Close] ends its idle connections.
+// New returns a client. [Client.Close] closes its idle connections.
 func New(o Options) *Client {
 	if o.Readers == 0 {
 		o.Readers = defaultReaders
@@ -91,7 +89,7 @@ func New(o Options) *Client {
 		o.CallsPerCaller = o.Calls
 	}
 	c := &Client{
-		options: o, log: o.Log, epoch: time.Now(), rewatch: make(chan struct{}, 1),
+		options: o, log: o.Log, epoch: time.Now(), probersDue: make(chan struct{}, 1),
 		byName: map[string]*target{}, pools: map[*health.Address]*pool{}, probers: map[*health.Address]*prober{},
 	}
 	if c.log == nil {
@@ -99,35 +97,35 @@ func New(o Options) *Client {
 	}
 	c.probing.Store(&o.Health.Probing)
 	c.tls.Store(o.TLS)
-	c.board = health.New(o.Health.Settings, c.changed)
+	c.registry = health.New(o.Health.Settings, c.logHealthChange)
 	c.metrics = newMetrics(o.Metrics, c)
 	return c
 }
 
-// Close drops the connections that are idle.
+// Close closes idle connections.
 func (c *Client) Close() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	for _, p := range c.pools {
-		p.lines.Load().rest()
+		p.transports.Load().closeIdle()
 	}
 }
 
-// now is the time as the health of addresses is told it.
+// now returns the time as package health counts it.
 func (c *Client) now() time.Duration { return time.Since(c.epoch) }
 
-func (c *Client) transport(forWrites bool, of *series) *http.Transport {
+func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 	dial := countedDial(&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, of)
 	t := &http.Transport{
-		Proxy:                  nil, // a front door does not go by its environment
+		Proxy:                  nil, // ignore the environment
 		DialContext:            dial,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
 		MaxIdleConnsPerHost:    maxIdle,
-		MaxConnsPerHost:        mostConnections(c.options),
+		MaxConnsPerHost:        maxConnections(c.options),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
-		DisableCompression:     true, // bodies pass as they are
+		DisableCompression:     true, // bodies are passed on unchanged
 		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
 		Protocols:              new(http.Protocols),
 	}
@@ -137,17 +135,16 @@ func (c *Client) transport(forWrites bool, of *series) *http.Transport {
 	t.Protocols.SetHTTP1(true)
 	t.Protocols.SetHTTP2(!forWrites)
 	if forWrites {
-		// Whether a byte of a write has left can be told from a connection of
-		// its own only.
+		// Only a connection that carries one request at a time shows whether a
+		// byte of a write has left.
 		t.DialContext = guardedDial(dial)
 	}
 	return t
 }
 
-// mostConnections bounds the connections of one kind to one address. Calls are
-// bounded before they ask for one, and wait there in an order that is fair; this is
-// for connections that outlive their calls.
-func mostConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
+// maxConnections bounds the connections of one kind to one address. Slots bound
+// calls first, in a fair order; this covers connections that outlive their calls.
+func maxConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
 
 // Call is one request to an endpoint.
 type Call struct {
@@ -157,37 +154,35 @@ type Call struct {
 	Query    string      // raw
 	Header   http.Header // Do may change it
 	Content  []byte
-	// Caller names whose share of the endpoint's calls this one uses; empty for work
-	// of Portico's own.
+	// Caller is charged for the slot; empty for Portico's own work.
 	Caller string
-	// Since and SendWithin bound when the first byte of a write may leave; it
-	// stays unsent when the time is over. EndWithin bounds every byte: a write
-	// that is under way then is broken off, and may have taken effect. 0 is no
-	// such bound.
+	// SendWithin, counted from Since, bounds when the first byte of a write may
+	// leave; later it stays unsent. EndWithin bounds every byte: a write still being
+	// sent then is cut off, and may have taken effect. 0 is no bound.
 	Since                 time.Time
 	SendWithin, EndWithin time.Duration
-	// Reserve, of a Read, is asked for room before it is made for n bytes more
-	// of an answer; its error ends the call. It may be nil.
+	// Reserve is called by Read before it allocates n more bytes for an answer; an
+	// error ends the call. It may be nil.
 	Reserve func(ctx context.Context, n int64) error
-	// Repeats, of a Read: the call repeats one that failed, and takes from the
-	// endpoint's budget of retries.
-	Repeats bool
-	// Job names the durable work that makes the call on its own account; what
-	// [Client.Audit] was given is told of such calls.
+	// IsRetry marks a Read that repeats a failed one. It is charged to the endpoint's
+	// retry budget.
+	IsRetry bool
+	// Job names the durable work that makes the call; the auditor receives such
+	// calls.
 	Job string
 }
 
-// Do makes one attempt and returns the answer, whose body the caller must
-// close; reading it fails once the call's time is up, and with [ErrTooLarge]
-// past the bound on answers. Where no connection could be made, and so nothing
-// was sent, the attempt goes on to another address. The error is a *[Fault].
+// Do makes one attempt and returns the answer, whose body the caller must close.
+// Reading it fails once the call's time is up, and with [ErrTooLarge] beyond the
+// bound on answers. If it cannot connect, and so has sent nothing, the attempt moves
+// on to another address. The error is a *[Fault].
 func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	t := c.target(call.Endpoint)
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	began := time.Now()
-	response, sent, release, err := c.inTurn(ctx, t, call)
+	response, sent, release, err := c.attemptInSlot(ctx, t, call)
 	if call.Job != "" {
-		c.tell(call, began, response, err)
+		c.auditCall(call, began, response, err)
 	}
 	if err != nil {
 		if cause := ctx.Err(); cause != nil {
@@ -200,8 +195,8 @@ func (c *Client) Do(ctx context.Context, call Call) (*http.Response, error) {
 	return response, nil
 }
 
-// inTurn makes an attempt once there is a slot for it, which release gives back.
-func (c *Client) inTurn(ctx context.Context, t *target, call Call) (response *http.Response, sent bool, release func(), err error) {
+// attemptInSlot makes an attempt once a slot is free; release returns the slot.
+func (c *Client) attemptInSlot(ctx context.Context, t *target, call Call) (response *http.Response, sent bool, release func(), err error) {
 	slots := t.slots(call.Method)
 	if err := acquire(ctx, slots, call.Caller); err != nil {
 		return nil, false, nil, err
@@ -213,16 +208,16 @@ func (c *Client) inTurn(ctx context.Context, t *target, call Call) (response *ht
 	return response, sent, release, err
 }
 
-// ErrTooLarge tells that an answer is longer than the bound.
+// ErrTooLarge is returned if an answer is longer than the bound.
 var ErrTooLarge = errors.New("the answer exceeds the bound")
 
-// answerBody bounds an answer and ends its call when it is closed. The call's slot is
-// free once the answer has been read.
+// answerBody bounds an answer and ends its call on Close. It releases the call's
+// slot once the answer has been read.
 type answerBody struct {
 	body    io.ReadCloser
 	left    int64
 	cancel  context.CancelFunc
-	release func() // nil: none to release
+	release func() // may be nil
 }
 
 func (b *answerBody) Read(p []byte) (int, error) {

@@ -1,19 +1,17 @@
-// Package upstream talks HTTP to the regional endpoints of resource providers.
+// Package upstream calls the regional endpoints of resource providers over HTTP.
 //
-// There are two ways to call. [Client.Do] makes exactly one attempt and hands
-// the answer out as it comes: it carries the calls of clients, whose writes
-// must never be sent twice. [Client.Read] is for Portico's own reads: it
-// retries what is safe to retry, through hashicorp/go-retryablehttp and within
-// a budget per endpoint, and holds the whole answer, bounded.
+// [Client.Do] makes exactly one attempt and streams the answer: it forwards the calls
+// of clients, whose writes must never be sent twice. [Client.Read] is for Portico's
+// own reads: it retries what is safe to retry, through hashicorp/go-retryablehttp and
+// within a budget per endpoint, and buffers the whole answer, bounded.
 //
-// Calls of either way have so many slots of an endpoint, of which one caller has at
-// most a share; callers that wait are served in turn, and not for ever.
+// Both take one of a limited number of slots of the endpoint; one caller has
+// at most a share. Waiting callers are served in turn, for a bounded time.
 //
-// Either goes to an address of the endpoint that the package health below regions
-// holds to be fit, by what calls came to and by the probes of [Client.Run], and
-// on to another one as long as nothing was sent.
+// Both choose an address by package health, which learns from calls and from the
+// probes of [Client.Run], and move on to another one as long as nothing was sent.
 //
-// Redirects are never followed, compression is never undone behind the
-// caller's back, and no URL out of an answer is ever dialled: a call names an
-// endpoint of the region map and gives path and query.
+// The client never follows redirects, never decompresses an answer that its caller
+// streams, and never dials a URL out of an answer: a call names an endpoint of the
+// region map and gives path and query.
 package upstream

@@ -10,12 +10,11 @@ import (
 	"portico/regions/health"
 )
 
-// Fault is a call that brought no answer.
+// Fault is the error of a call without an answer.
 type Fault struct {
-	// Sent tells whether a byte of the request may have left. A write that was
-	// not sent has changed nothing; of any other that is unknown.
-	Sent bool
-	// Region is whose endpoint was called.
+	// Sent reports whether a byte of the request may have left. A write that was not
+	// sent has changed nothing; the effect of any other is unknown.
+	Sent   bool
 	Region string
 	Err    error
 }
@@ -24,17 +23,17 @@ func (f *Fault) Error() string { return "the provider gave no answer: " + f.Err.
 
 func (f *Fault) Unwrap() error { return f.Err }
 
-// Timeout reports whether the time ran out.
+// Timeout reports whether the call ran out of time.
 func (f *Fault) Timeout() bool {
 	var timeout net.Error
-	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errBrokenOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
+	return errors.Is(f.Err, context.DeadlineExceeded) || errors.Is(f.Err, errCutOff) || errors.As(f.Err, &timeout) && timeout.Timeout()
 }
 
-// TooLate reports that a write stayed unsent because the time in which it could
-// be sent was over.
+// TooLate reports whether a write stayed unsent because SendWithin or EndWithin had
+// passed.
 func (f *Fault) TooLate() bool { return !f.Sent && errors.Is(f.Err, errTooLate) }
 
-// ARM returns the fault as clients see it, for a call to namespace.
+// ARM returns the client's error for a call to namespace.
 func (f *Fault) ARM(namespace string) *arm.Error {
 	var dns *net.DNSError
 	var down *health.Down
@@ -45,7 +44,7 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 		return queueFault(f, namespace)
 	case errors.As(f.Err, &down):
 		fault := arm.Unreachable(namespace, f.Region).WithStatus(http.StatusServiceUnavailable).Because(f)
-		fault.RetryAfter = down.After
+		fault.RetryAfter = down.RetryAfter
 		return fault
 	case errors.As(f.Err, &dns):
 		return arm.NewError(arm.InvalidGatewayHost, namespace).About(f.Region).Because(f)
@@ -55,8 +54,7 @@ func (f *Fault) ARM(namespace string) *arm.Error {
 	return arm.Unreachable(namespace, f.Region).Because(f)
 }
 
-// statusIsTransient holds for answers that a later attempt of a read may not
-// get.
+// statusIsTransient reports whether a read with this status is worth a retry.
 func statusIsTransient(status int) bool {
 	return status == http.StatusBadGateway || status == http.StatusServiceUnavailable || status == http.StatusGatewayTimeout
 }

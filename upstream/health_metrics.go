@@ -8,8 +8,7 @@ import (
 	"portico/regions/health"
 )
 
-// healthCollector shows how the addresses of the map fare. Nothing is left of
-// those that have gone from it.
+// healthCollector exports the health of the addresses of the current map.
 type healthCollector struct {
 	client                                                       *Client
 	up, circuit, ejected, opened, ejections, probes, outstanding *prometheus.Desc
@@ -41,30 +40,31 @@ func (h *healthCollector) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (h *healthCollector) Collect(to chan<- prometheus.Metric) {
 	now := h.client.now()
-	for _, a := range h.client.board.Addresses() {
-		s, at := a.State(now), placeOf(a)
+	for _, a := range h.client.registry.Addresses() {
+		s, at := a.State(now), endpointLabel(a)
 		gauge := func(d *prometheus.Desc, v float64) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, a.Region, at)
 		}
 		counter := func(d *prometheus.Desc, v uint64, labels ...string) {
 			to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(v), append([]string{a.Region, at}, labels...)...)
 		}
-		gauge(h.up, truth(s.Up))
+		gauge(h.up, gaugeValue(s.Up))
 		gauge(h.circuit, float64(s.Circuit))
-		gauge(h.ejected, truth(s.Ejected))
+		gauge(h.ejected, gaugeValue(s.Ejected))
 		gauge(h.outstanding, float64(s.Outstanding))
-		counter(h.opened, s.Counts.Opened)
+		counter(h.opened, s.Counts.CircuitOpenings)
 		for _, reason := range []string{health.ReasonErrors, health.ReasonSlow} {
 			counter(h.ejections, s.Counts.Ejections[reason], reason)
 		}
-		for _, outcome := range []health.Probe{health.ProbeGood, health.ProbeUnwell, health.ProbeUnreachable} {
+		for _, outcome := range []health.ProbeOutcome{health.ProbeSucceeded, health.ProbeFailed, health.ProbeUnreachable} {
 			counter(h.probes, s.Counts.Probes[outcome], outcome.String())
 		}
 	}
 }
 
-// placeOf is what the labels of all other metrics say of an address.
-func placeOf(a *health.Address) string {
+// endpointLabel returns the endpoint label that all other metrics use for an
+// address.
+func endpointLabel(a *health.Address) string {
 	u, err := url.Parse(a.Name)
 	if err != nil {
 		return a.Name
@@ -72,7 +72,7 @@ func placeOf(a *health.Address) string {
 	return addressOf(u)
 }
 
-func truth(b bool) float64 {
+func gaugeValue(b bool) float64 {
 	if b {
 		return 1
 	}

@@ -30,8 +30,8 @@ import (
 func quick(probes time.Duration) Health {
 	return Health{
 		health.Settings{
-			Failures: 3, Open: 50 * time.Millisecond, LongestOpen: 100 * time.Millisecond, Unhealthy: 2, Healthy: 2,
-			ErrorRatio: 0.5, Calls: 10, Window: 10 * time.Second, Eject: time.Minute, LongestEject: time.Minute, Most: 0.5,
+			Failures: 3, Open: 50 * time.Millisecond, MaxOpen: 100 * time.Millisecond, Unhealthy: 2, Healthy: 2,
+			ErrorRatio: 0.5, Calls: 10, Window: 10 * time.Second, Eject: time.Minute, MaxEject: time.Minute, MaxEjectedShare: 0.5,
 		},
 		Probing{Interval: probes, Suspect: probes, Timeout: 2 * time.Second},
 	}
@@ -69,7 +69,7 @@ func within(t *testing.T, what string, holds func() bool) {
 }
 
 func (c *Client) stateOf(u *url.URL) health.State {
-	for _, a := range c.board.Addresses() {
+	for _, a := range c.registry.Addresses() {
 		if a.Name == u.String() {
 			return a.State(c.now())
 		}
@@ -164,7 +164,7 @@ func TestRegionThatIsDown(t *testing.T) {
 
 // That callers go, or come too late, or that answers are refusals, says nothing
 // of an address.
-func TestWhatSaysNothing(t *testing.T) {
+func TestInconclusiveResultsDoNotAffectHealth(t *testing.T) {
 	block := make(chan struct{})
 	var wait sync.WaitGroup
 	slow := newPeer(t, func(int, net.Conn) bool { <-block; return false })
@@ -250,16 +250,16 @@ func TestProbes(t *testing.T) {
 			client := newClient(t, Options{TLS: settings, Metrics: registry})
 			h := quick(10 * time.Millisecond)
 			h.Path = "/healthz?deep=1"
-			client.Watch(mapOf(at), h)
+			client.UseMap(mapOf(at), h)
 			running(t, client)
 			up := func() bool { return client.stateOf(at).Up }
-			within(t, "a good probe", func() bool { return client.stateOf(at).Counts.Probes[health.ProbeGood] > 1 })
+			within(t, "a good probe", func() bool { return client.stateOf(at).Counts.Probes[health.ProbeSucceeded] > 1 })
 			if r := asked.Load(); !up() || r.Method != "GET" || r.URL.String() != "/healthz?deep=1" || r.Host != at.Host || r.UserAgent() != "portico-probe" {
 				t.Errorf("%+v", r)
 			}
 			status.Store(404)
 			within(t, "its failing", func() bool { return client.stateOf(at).Failing })
-			if err := client.target(endpointOf(at)).addresses.Down(client.now()); err != nil {
+			if err := client.target(endpointOf(at)).addresses.Check(client.now()); err != nil {
 				t.Error("what connects is not down")
 			}
 			status.Store(204)
@@ -284,7 +284,7 @@ func TestProbeWithoutTLS(t *testing.T) {
 	p := newPeer(t, reply(empty200))
 	client := newClient(t, Options{})
 	at := &url.URL{Scheme: "https", Host: p.url().Host}
-	client.Watch(mapOf(at), quick(10*time.Millisecond))
+	client.UseMap(mapOf(at), quick(10*time.Millisecond))
 	running(t, client)
 	within(t, "its end", func() bool { return client.stateOf(at).Circuit == health.Open })
 	_, _, err := do(client, Call{Endpoint: endpointOf(at), Method: http.MethodPut, Path: "/"})
@@ -295,22 +295,22 @@ func TestProbeWithoutTLS(t *testing.T) {
 
 // A new map keeps what is known of the addresses that stay, and their
 // connections; the others are forgotten.
-func TestWatchedMapChanges(t *testing.T) {
+func TestMapChangesReplaceProbers(t *testing.T) {
 	stays, goes, comes := newPeer(t, reply(empty200)), newPeer(t, reply(empty200)), newPeer(t, reply(empty200))
 	registry := prometheus.NewRegistry()
 	client := newClient(t, Options{Metrics: registry})
 	gone := refusing(t)
 	first := mapOf(stays.url(), goes.url(), gone)
 	h := quick(10 * time.Millisecond)
-	client.Watch(first, h)
+	client.UseMap(first, h)
 	running(t, client)
 	within(t, "the end of one", func() bool { return client.stateOf(gone).Circuit == health.Open })
-	opened := client.stateOf(gone).Counts.Opened
+	opened := client.stateOf(gone).Counts.CircuitOpenings
 	pool := client.target(theEndpoint(first)).pools[0]
 
 	second := mapOf(comes.url(), gone, stays.url())
-	client.Watch(second, h)
-	if s := client.stateOf(gone); s.Circuit == health.Closed || s.Counts.Opened < opened {
+	client.UseMap(second, h)
+	if s := client.stateOf(gone); s.Circuit == health.Closed || s.Counts.CircuitOpenings < opened {
 		t.Errorf("what was known is lost: %+v", s)
 	}
 	if client.target(theEndpoint(second)).pools[2] != pool {
@@ -320,15 +320,15 @@ func TestWatchedMapChanges(t *testing.T) {
 		mustDo(t, client, Call{Endpoint: theEndpoint(second), Method: http.MethodPut, Path: "/"})
 		mustDo(t, client, Call{Endpoint: theEndpoint(first), Method: http.MethodPut, Path: "/"}) // of a request under way
 	}
-	client.Watch(second, h)
+	client.UseMap(second, h)
 	if n, err := testutil.GatherAndCount(registry, "portico_endpoint_up"); err != nil || n != 3 {
 		t.Errorf("%d addresses are shown, %v", n, err)
 	}
-	within(t, "the probes of the new one", func() bool { return client.stateOf(comes.url()).Counts.Probes[health.ProbeGood] > 1 })
+	within(t, "the probes of the new one", func() bool { return client.stateOf(comes.url()).Counts.Probes[health.ProbeSucceeded] > 1 })
 
 	// Without an interval nobody probes any more.
 	h.Interval = 0
-	client.Watch(second, h)
+	client.UseMap(second, h)
 	within(t, "the end of the probes", func() bool {
 		client.mu.Lock()
 		defer client.mu.Unlock()
@@ -337,7 +337,7 @@ func TestWatchedMapChanges(t *testing.T) {
 }
 
 // Calls that share a connection do not share the fate of a caller who goes.
-func TestACallerWhoGoesTakesNobodyAlong(t *testing.T) {
+func TestCancelledCallLeavesOthersAlone(t *testing.T) {
 	release := make(chan struct{})
 	var entered, connections atomic.Int64
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {

@@ -22,7 +22,7 @@ import (
 // endNow lets the time of the request be over whose bytes a connection carries.
 func endNow(t *testing.T, c *guardedConn, back func(time.Time) time.Time) {
 	t.Helper()
-	s := c.send.Load()
+	s := c.guard.Load()
 	if s == nil {
 		t.Fatal("the connection carries no request")
 	}
@@ -37,9 +37,9 @@ func hourAgoByWall(since time.Time) time.Time { return since.Round(0).Add(-time.
 func TestLaterBytesAreHeldToTheEnd(t *testing.T) {
 	for name, back := range map[string]func(time.Time) time.Time{"monotonic clock": hourAgo, "wall clock": hourAgoByWall} {
 		t.Run(name, func(t *testing.T) {
-			s := &send{started: time.Now(), within: time.Minute, ends: 30 * time.Minute}
-			conn := &guardedConn{Conn: discarding{}}
-			conn.send.Store(s)
+			s := &writeGuard{started: time.Now(), firstByteWithin: time.Minute, lastByteWithin: 30 * time.Minute}
+			conn := &guardedConn{Conn: discardingConn{}}
+			conn.guard.Store(s)
 			if n, err := conn.Write([]byte("abc")); n != 3 || err != nil {
 				t.Fatalf("the first bytes: %d, %v", n, err)
 			}
@@ -48,7 +48,7 @@ func TestLaterBytesAreHeldToTheEnd(t *testing.T) {
 				t.Fatalf("past the time for the first byte alone: %d, %v", n, err)
 			}
 			endNow(t, conn, back)
-			if n, err := conn.Write([]byte("abc")); n != 0 || !errors.Is(err, errBrokenOff) || !s.sent() || s.again() {
+			if n, err := conn.Write([]byte("abc")); n != 0 || !errors.Is(err, errCutOff) || !s.sent() || s.retryStale() {
 				t.Errorf("past the end: %d, %v", n, err)
 			}
 		})
@@ -63,7 +63,7 @@ func guardedPair(t *testing.T) (conn *guardedConn, reader net.Conn) {
 		t.Fatal(err)
 	}
 	defer listener.Close()
-	dial := guardedDial(countedDial(&net.Dialer{}, newClient(t, Options{}).metrics.of("westus", "")))
+	dial := guardedDial(countedDial(&net.Dialer{}, newClient(t, Options{}).metrics.forAddress("westus", "")))
 	dialled, err := dial(context.Background(), "tcp", listener.Addr().String())
 	if err != nil {
 		t.Fatal(err)
@@ -80,8 +80,8 @@ func guardedPair(t *testing.T) (conn *guardedConn, reader net.Conn) {
 // time was over, even though the connection takes bytes again.
 func TestLargeWriteIsBrokenOff(t *testing.T) {
 	conn, reader := guardedPair(t)
-	s := &send{started: time.Now(), ends: 30 * time.Minute}
-	conn.send.Store(s)
+	s := &writeGuard{started: time.Now(), lastByteWithin: 30 * time.Minute}
+	conn.guard.Store(s)
 	content := make([]byte, 64<<20)
 	var wrote int
 	var failed error
@@ -94,7 +94,7 @@ func TestLargeWriteIsBrokenOff(t *testing.T) {
 	endNow(t, conn, hourAgo)
 	arrived, err := io.Copy(io.Discard, reader)
 	writing.Wait()
-	if err != nil || int64(wrote) != arrived || wrote == len(content) || !errors.Is(s.because(failed), s.late) || s.late == nil {
+	if err != nil || int64(wrote) != arrived || wrote == len(content) || !errors.Is(s.withDeadlineError(failed), s.lateErr) || s.lateErr == nil {
 		t.Errorf("%d of %d bytes written, %d arrived: %v, %v", wrote, len(content), arrived, failed, err)
 	}
 }
@@ -103,8 +103,8 @@ func TestLargeWriteIsBrokenOff(t *testing.T) {
 func TestWriteThatWaitsIsRefused(t *testing.T) {
 	conn, reader := guardedPair(t)
 	filled := fill(t, conn.Conn)
-	s := &send{started: time.Now(), ends: 30 * time.Minute}
-	conn.send.Store(s)
+	s := &writeGuard{started: time.Now(), lastByteWithin: 30 * time.Minute}
+	conn.guard.Store(s)
 	var wrote int
 	var failed error
 	var writing sync.WaitGroup
@@ -116,7 +116,7 @@ func TestWriteThatWaitsIsRefused(t *testing.T) {
 	endNow(t, conn, hourAgo)
 	arrived, err := io.Copy(io.Discard, reader)
 	writing.Wait()
-	if err != nil || wrote != 0 || arrived != filled || failed == nil || s.sent() || !(&Fault{Err: s.because(failed)}).TooLate() {
+	if err != nil || wrote != 0 || arrived != filled || failed == nil || s.sent() || !(&Fault{Err: s.withDeadlineError(failed)}).TooLate() {
 		t.Errorf("%d bytes written, %d arrived after %d: %v, %v", wrote, arrived-filled, filled, failed, err)
 	}
 }
@@ -185,7 +185,7 @@ func TestContentIsBrokenOffAtTheEnd(t *testing.T) {
 			}
 			client := newClient(t, Options{TLS: &tls.Config{RootCAs: trusted, MinVersion: tls.VersionTLS12}})
 			endpoint := endpointOf(at(t, server.Server))
-			transport := client.target(endpoint).pools[0].lines.Load().writes
+			transport := client.target(endpoint).pools[0].transports.Load().writes
 			dial, dialled := transport.DialContext, make(chan *guardedConn, 8)
 			transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
 				conn, err := dial(ctx, network, address)
@@ -206,7 +206,7 @@ func TestContentIsBrokenOffAtTheEnd(t *testing.T) {
 			endNow(t, <-dialled, hourAgo)
 			close(server.goOn)
 			calling.Wait()
-			if fault := faultOf(t, err); !fault.Sent || fault.TooLate() || fault.ARM("N").Code != arm.GatewayTimeout || KindOf(fault) != "timeout" {
+			if fault := faultOf(t, err); !fault.Sent || fault.TooLate() || fault.ARM("N").Code != arm.GatewayTimeout || ErrorKind(fault) != "timeout" {
 				t.Errorf("got %+v", fault)
 			}
 			mustDo(t, client, Call{Endpoint: endpoint, Method: http.MethodPut, Path: "/next", Content: []byte("x"), Since: time.Now(), SendWithin: time.Minute, EndWithin: time.Minute})

@@ -19,8 +19,8 @@ import (
 	"portico/tracing"
 )
 
-// metrics are labelled by the map's regions and addresses, and by words from
-// lists. Without a registry they count, and nobody sees it.
+// metrics are labelled by regions and addresses of the map, and by words from fixed
+// lists.
 type metrics struct {
 	retries, refused                      *prometheus.CounterVec
 	requests, errors, connections         *prometheus.CounterVec
@@ -78,9 +78,9 @@ func (m *metrics) retried(region string, sent bool) {
 	m.retries.WithLabelValues(region, outcome).Inc()
 }
 
-// series are the metrics of one address. Those that count errors are there from
-// the start: the first error is to show as one, not as the beginning of a series.
-type series struct {
+// addressMetrics are the metrics of one address. Error counters exist from the
+// start, so that the first error shows as an increase.
+type addressMetrics struct {
 	address        string
 	requests       *prometheus.CounterVec
 	errors         map[string]prometheus.Counter // by kind
@@ -88,35 +88,33 @@ type series struct {
 	inFlight, open prometheus.Gauge
 	opened, reused prometheus.Counter
 
-	mu     sync.Mutex // guards expiry: what has gone from the page does not come back
-	expiry *prometheus.GaugeVec
-	gone   atomic.Bool // the address has left the map
+	mu      sync.Mutex // guards expiry: a removed series must not return
+	expiry  *prometheus.GaugeVec
+	removed atomic.Bool // the address is no longer in the map
 }
 
-// failed counts a request, or an answer's body, that came to nothing.
-func (s *series) failed(err error) { s.errors[KindOf(err)].Inc() }
+// failed counts a request, or the body of an answer, that failed.
+func (s *addressMetrics) failed(err error) { s.errors[ErrorKind(err)].Inc() }
 
-// answered counts an answer.
-func (s *series) answered(method string, status int) {
-	if !s.gone.Load() {
+func (s *addressMetrics) answered(method string, status int) {
+	if !s.removed.Load() {
 		s.requests.WithLabelValues(method, meter.Code(status)).Inc()
 	}
 }
 
-// showed notes when the certificate ends that the address shows.
-func (s *series) showed(state tls.ConnectionState) {
+// recordCertificate records the expiry of the address's certificate.
+func (s *addressMetrics) recordCertificate(state tls.ConnectionState) {
 	if len(state.PeerCertificates) == 0 {
 		return
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if !s.gone.Load() {
+	if !s.removed.Load() {
 		s.expiry.With(prometheus.Labels{}).Set(float64(state.PeerCertificates[0].NotAfter.Unix()))
 	}
 }
 
-// addressOf is host and port of a URL, which is what a label says and a
-// connection is dialled by.
+// addressOf returns host and port of a URL, as dialled and as used for labels.
 func addressOf(u *url.URL) string {
 	if u.Port() != "" {
 		return u.Host
@@ -128,14 +126,14 @@ func addressOf(u *url.URL) string {
 	return net.JoinHostPort(u.Hostname(), port)
 }
 
-func (m *metrics) of(region, address string) *series {
+func (m *metrics) forAddress(region, address string) *addressMetrics {
 	labels := prometheus.Labels{"region": region, "endpoint": address}
 	connections, failures := m.connections.MustCurryWith(labels), map[string]prometheus.Counter{}
-	for _, kind := range kinds() {
+	for _, kind := range errorKinds() {
 		failures[kind] = m.errors.WithLabelValues(region, address, kind)
 	}
 	m.refused.WithLabelValues(region)
-	return &series{
+	return &addressMetrics{
 		address:  address,
 		requests: m.requests.MustCurryWith(labels),
 		errors:   failures,
@@ -148,19 +146,19 @@ func (m *metrics) of(region, address string) *series {
 	}
 }
 
-// forget takes what is shown of an address from the page, for good: calls of it
-// that are under way show no more.
-func (m *metrics) forget(region string, s *series) {
+// forget deletes the series of an address. Calls still in flight do not recreate
+// them.
+func (m *metrics) forget(region string, s *addressMetrics) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gone.Store(true)
+	s.removed.Store(true)
 	place := prometheus.Labels{"region": region, "endpoint": s.address}
 	for _, shown := range []interface{ DeletePartialMatch(prometheus.Labels) int }{m.requests, m.errors, m.seconds, m.inFlight, m.open, m.connections, m.certificates} {
 		shown.DeletePartialMatch(place)
 	}
 }
 
-// send makes one attempt, measured.
+// send makes one attempt and measures it.
 func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
 	s := p.series
 	timing := timingOf(r.Context())
@@ -189,11 +187,11 @@ func correlationOf(h http.Header) string {
 	return ""
 }
 
-// measuredBody counts the time that reading it takes as the provider's, and its
-// end, where that is no proper one, as an error.
+// measuredBody counts time spent reading as the provider's, and a failed read as an
+// error.
 type measuredBody struct {
 	body   io.ReadCloser
-	series *series
+	series *addressMetrics
 	timing *Timing
 	failed bool
 }
@@ -215,13 +213,13 @@ func (b *measuredBody) Read(p []byte) (int, error) {
 
 func (b *measuredBody) Close() error { return b.body.Close() }
 
-// kinds are the words of [KindOf].
-func kinds() []string {
+// errorKinds lists the results of [ErrorKind].
+func errorKinds() []string {
 	return []string{"dns", "connect", "tls", "timeout", "cancelled", "unsent", "too_large", "broken"}
 }
 
-// KindOf names what went wrong with a call, in one word from a list.
-func KindOf(err error) string {
+// ErrorKind classifies the error of a call as one word from a fixed list.
+func ErrorKind(err error) string {
 	var (
 		dns         *net.DNSError
 		operation   *net.OpError
@@ -241,7 +239,7 @@ func KindOf(err error) string {
 		return "connect"
 	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return "tls"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errBrokenOff), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errCutOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):
 		return "too_large"
@@ -249,8 +247,8 @@ func KindOf(err error) string {
 	return "broken"
 }
 
-// refuse counts a call that is not made. It returns err.
-func (c *Client) refuse(err error) error {
+// countRefusal counts a call that is not made, and returns err.
+func (c *Client) countRefusal(err error) error {
 	var down *health.Down
 	if errors.As(err, &down) {
 		c.metrics.refused.WithLabelValues(down.Region).Inc()

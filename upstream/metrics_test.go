@@ -20,14 +20,14 @@ import (
 	"portico/regions"
 )
 
-func TestKindOf(t *testing.T) {
+func TestErrorKind(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for kind, err := range map[string]error{
 		"dns": fmt.Errorf("wrapped: %w", &net.OpError{Op: "dial", Err: &net.DNSError{}}), "connect": dial, "cancelled": errors.Join(dial, context.Canceled),
 		"timeout": context.DeadlineExceeded, "tls": &tls.CertificateVerificationError{Err: errors.New("unknown")}, "unsent": errors.Join(errTooLate, dial),
 		"too_large": ErrTooLarge, "broken": io.ErrUnexpectedEOF,
 	} {
-		if got := KindOf(err); got != kind || !slices.Contains(kinds(), kind) {
+		if got := ErrorKind(err); got != kind || !slices.Contains(errorKinds(), kind) {
 			t.Errorf("%v: %s, want %s", err, got, kind)
 		}
 	}
@@ -121,7 +121,7 @@ func TestTiming(t *testing.T) {
 	none.end(at(1))
 }
 
-// Calls of durable work are told of, and no others.
+// The auditor receives calls of durable work, and no others.
 func TestAudit(t *testing.T) {
 	p := newPeer(t, statuses("", 202))
 	client := newClient(t, Options{})

@@ -18,58 +18,57 @@ import (
 	"portico/regions/health"
 )
 
-// Health is how addresses are judged and probed.
+// Health configures how addresses are assessed and probed.
 type Health struct {
 	health.Settings
 	Probing
 }
 
-// Probing is how each address is asked whether it is well, by a connection of
-// its own every time.
+// Probing configures probes. Each uses a new connection.
 type Probing struct {
-	// Path is what a GET asks for; an answer below 400 is good. Without a path a
-	// connection is made, and TLS begun where that is spoken.
+	// Path is requested by GET; a status below 400 is success. Without a path the
+	// probe only connects, with a TLS handshake for https.
 	Path     string
 	Interval time.Duration // between two probes of an address; 0: none
-	// Suspect is the interval where something is amiss, if that is shorter.
+	// Suspect is the interval while something is wrong, if it is shorter.
 	Suspect time.Duration
 	Timeout time.Duration // of one probe
 }
 
-// probeAnswer bounds how much of the answer to a probe is read.
-const probeAnswer = 64 << 10
+// maxProbeAnswer bounds how much of a probe's answer is read.
+const maxProbeAnswer = 64 << 10
 
 // prober probes one address until it is stopped.
 type prober struct {
-	client *Client
-	pool   *pool
-	subj   *health.Address
-	hurry  chan struct{} // the next probe is due at once
-	stop   context.CancelFunc
+	client  *Client
+	pool    *pool
+	address *health.Address
+	wake    chan struct{} // makes the next probe due
+	stop    context.CancelFunc
 }
 
-// Run probes the addresses of the map that the client was told to watch, each by
-// a goroutine of its own, until ctx ends; then all have ended.
+// Run probes the addresses of the current map, each in a goroutine, until ctx ends;
+// it returns when all goroutines have.
 func (c *Client) Run(ctx context.Context) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	for {
-		c.staff(ctx, &running)
+		c.reconcileProbers(ctx, &running)
 		select {
 		case <-ctx.Done():
 			return
-		case <-c.rewatch:
+		case <-c.probersDue:
 		}
 	}
 }
 
-// staff gives each address of the map a prober, and ends those of all others.
-func (c *Client) staff(ctx context.Context, running *sync.WaitGroup) {
+// reconcileProbers starts missing probers and stops superfluous ones.
+func (c *Client) reconcileProbers(ctx context.Context, running *sync.WaitGroup) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wanted := map[*health.Address]*pool{}
 	if c.probing.Load().Interval > 0 {
-		for _, t := range c.watched {
+		for _, t := range c.mapTargets {
 			for i, a := range t.addresses.Addresses() {
 				wanted[a] = t.pools[i]
 			}
@@ -83,28 +82,27 @@ func (c *Client) staff(ctx context.Context, running *sync.WaitGroup) {
 	}
 	for a, pool := range wanted {
 		if p := c.probers[a]; p != nil {
-			p.soon() // the interval may be another one
+			p.probeNow() // the interval may have changed
 			continue
 		}
 		probing, stop := context.WithCancel(ctx)
-		p := &prober{client: c, pool: pool, subj: a, hurry: make(chan struct{}, 1), stop: stop}
+		p := &prober{client: c, pool: pool, address: a, wake: make(chan struct{}, 1), stop: stop}
 		c.probers[a] = p
 		running.Go(func() { p.run(probing) })
 	}
 }
 
-// soon has the address probed at once.
-func (p *prober) soon() {
+func (p *prober) probeNow() {
 	select {
-	case p.hurry <- struct{}{}:
+	case p.wake <- struct{}{}:
 	default: // it is due already
 	}
 }
 
 func (p *prober) run(ctx context.Context) {
-	p.subj.Watch(true)
-	defer p.subj.Watch(false)
-	// Many addresses are not to be probed at the same instant.
+	p.address.SetProbed(true)
+	defer p.address.SetProbed(false)
+	// Spread the first probes of many addresses.
 	pause := rand.N(p.client.probing.Load().Interval + 1) //nolint:gosec // jitter needs no secrecy
 	for p.wait(ctx, pause) {
 		settings := p.client.probing.Load()
@@ -112,17 +110,17 @@ func (p *prober) run(ctx context.Context) {
 		if ctx.Err() != nil {
 			return
 		}
-		p.subj.Advance(p.client.now())
-		p.subj.Probed(p.client.now(), outcome, detail)
+		p.address.Advance(p.client.now())
+		p.address.RecordProbe(p.client.now(), outcome, detail)
 		pause = settings.Interval
-		if p.subj.Suspect() && settings.Suspect > 0 {
+		if p.address.NeedsProbe() && settings.Suspect > 0 {
 			pause = min(pause, settings.Suspect)
 		}
 		pause = pause*9/10 + rand.N(pause/5+1) //nolint:gosec // as above
 	}
 }
 
-// wait returns false when the time of the prober is over.
+// wait returns false once ctx has ended.
 func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
 	timer := time.NewTimer(pause)
 	defer timer.Stop()
@@ -130,13 +128,12 @@ func (p *prober) wait(ctx context.Context, pause time.Duration) bool {
 	case <-ctx.Done():
 		return false
 	case <-timer.C:
-	case <-p.hurry:
+	case <-p.wake:
 	}
 	return ctx.Err() == nil
 }
 
-// probe asks once.
-func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.Probe, detail string) {
+func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.ProbeOutcome, detail string) {
 	ctx, cancel := context.WithTimeout(ctx, settings.Timeout)
 	defer cancel()
 	speaks := []string{"h2", "http/1.1"} // as reads do
@@ -145,25 +142,25 @@ func (p *prober) probe(ctx context.Context, settings *Probing) (outcome health.P
 	}
 	conn, err := p.connect(ctx, speaks)
 	if err != nil {
-		return health.ProbeUnreachable, unreachableText(err)
+		return health.ProbeUnreachable, connectFailureReason(err)
 	}
 	if settings.Path == "" {
-		_ = conn.Close() // it has shown what it had to
-		return health.ProbeGood, ""
+		_ = conn.Close() // connecting was the probe
+		return health.ProbeSucceeded, ""
 	}
-	status, err := p.ask(ctx, conn, settings.Path)
+	status, err := p.get(ctx, conn, settings.Path)
 	switch {
 	case err != nil && ctx.Err() != nil:
-		return health.ProbeUnwell, fmt.Sprintf("no answer within %v", settings.Timeout)
+		return health.ProbeFailed, fmt.Sprintf("no answer within %v", settings.Timeout)
 	case err != nil:
-		return health.ProbeUnwell, "it broke off: " + unreachableText(err)
+		return health.ProbeFailed, "it broke off: " + connectFailureReason(err)
 	case status >= http.StatusBadRequest:
-		return health.ProbeUnwell, fmt.Sprintf("it answered %d", status)
+		return health.ProbeFailed, fmt.Sprintf("it answered %d", status)
 	}
-	return health.ProbeGood, ""
+	return health.ProbeSucceeded, ""
 }
 
-// connect makes a connection as a call would, for one of these protocols.
+// connect makes a connection as a call would, offering these protocols.
 func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error) {
 	host, port := p.pool.base.Hostname(), p.pool.base.Port()
 	secured := p.pool.base.Scheme == "https"
@@ -188,15 +185,14 @@ func (p *prober) connect(ctx context.Context, speaks []string) (net.Conn, error)
 	settings.NextProtos = speaks
 	conn, err := (&tls.Dialer{NetDialer: dialer, Config: settings}).DialContext(ctx, "tcp", net.JoinHostPort(host, port))
 	if secured, ok := conn.(*tls.Conn); ok {
-		// Calls may go on for long over connections that were made before the
-		// certificate was renewed.
-		p.pool.series.showed(secured.ConnectionState())
+		// Calls may long use connections made before the certificate was renewed.
+		p.pool.series.recordCertificate(secured.ConnectionState())
 	}
 	return conn, err
 }
 
-// ask sends a GET over a connection, and closes it.
-func (p *prober) ask(ctx context.Context, conn net.Conn, path string) (status int, err error) {
+// get sends a GET over a connection, and closes it.
+func (p *prober) get(ctx context.Context, conn net.Conn, path string) (status int, err error) {
 	transport := &http.Transport{
 		DisableKeepAlives: true, DisableCompression: true, MaxResponseHeaderBytes: maxResponseHeader,
 		DialContext:    func(context.Context, string, string) (net.Conn, error) { return conn, nil },
@@ -218,16 +214,16 @@ func (p *prober) ask(ctx context.Context, conn net.Conn, path string) (status in
 		return 0, err
 	}
 	defer response.Body.Close()
-	_, err = io.CopyN(io.Discard, response.Body, probeAnswer)
+	_, err = io.CopyN(io.Discard, response.Body, maxProbeAnswer)
 	if errors.Is(err, io.EOF) {
 		err = nil
 	}
 	return response.StatusCode, err
 }
 
-// changed logs a step of an address. A circuit that calls opened is for the next
-// probe to confirm.
-func (c *Client) changed(change health.Change) {
+// logHealthChange logs a change of an address. If calls opened its circuit it
+// triggers a probe to confirm.
+func (c *Client) logHealthChange(change health.Change) {
 	a := change.Address
 	level := c.log.Info
 	switch {
@@ -245,6 +241,6 @@ func (c *Client) changed(change health.Change) {
 	p := c.probers[a]
 	c.mu.Unlock()
 	if p != nil {
-		p.soon()
+		p.probeNow()
 	}
 }

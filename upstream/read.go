@@ -12,47 +12,46 @@ import (
 	"portico/regions/health"
 )
 
-// Answer is an answer held whole.
+// Answer is a buffered answer.
 type Answer struct {
 	Status int
 	Header http.Header
 	Body   []byte // decompressed
 }
 
-// Read sends a GET and returns the whole answer, after up to three retries of
-// connection faults and of 502, 503 and 504, with full jitter or by the
-// provider's Retry-After, as far as the endpoint's budget of retries goes;
-// whatever status came last is the answer. The error is a *[Fault]; ErrTooLarge
-// is behind it when the answer exceeds the bound, ErrOverBudget when a call that
-// is a repetition was not made, and what call.Reserve returned.
+// Read sends a GET and returns the whole answer. It retries connection faults and
+// 502, 503 and 504 up to three times, with full jitter or after the provider's
+// Retry-After, within the endpoint's retry budget; the last status is returned,
+// whatever it is. The error is a *[Fault], which wraps [ErrTooLarge],
+// [ErrOverBudget] if a call with IsRetry was not made, or the error of call.Reserve.
 func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	call.Method, call.Content = http.MethodGet, nil
 	call.Header = call.Header.Clone()
 	if call.Header == nil {
 		call.Header = http.Header{}
 	}
-	// The answer will be looked into: it should come uncompressed.
+	// The answer will be parsed: ask for it uncompressed.
 	call.Header.Del("Accept-Encoding")
 
 	ctx, cancel := context.WithTimeout(ctx, c.options.CallTimeout)
 	defer cancel()
 	attempt := &attempts{client: c, target: c.target(call.Endpoint), call: call}
-	if err := attempt.target.addresses.Down(c.now()); err != nil {
-		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.refuse(err)} // no retry is worth it
+	if err := attempt.target.addresses.Check(c.now()); err != nil {
+		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: c.countRefusal(err)} // no retry is worth it
 	}
-	if !attempt.begin() {
+	if !attempt.admit() {
 		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: ErrOverBudget}
 	}
-	// What is sent is for each attempt to say: only context and method count.
+	// Each attempt builds its own request: only context and method count here.
 	request, err := retryablehttp.NewRequestWithContext(ctx, call.Method, call.Endpoint.URLs[0].String(), nil)
 	if err != nil {
 		return Answer{}, &Fault{Region: call.Endpoint.Region, Err: err}
 	}
-	response, err := attempt.retrying().Do(request)
+	response, err := attempt.retryClient().Do(request)
 	if err != nil {
 		var wrapped *url.Error
 		if errors.As(err, &wrapped) {
-			err = wrapped.Err // its address is not that of the attempt
+			err = wrapped.Err // its URL is not that of the attempt
 		}
 		if cause := ctx.Err(); cause != nil {
 			err = errors.Join(cause, err)
@@ -61,7 +60,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	}
 	response.Body = &answerBody{body: response.Body, left: c.options.MaxAnswer, cancel: cancel}
 	defer response.Body.Close()
-	body, err := readWhole(response, c.options.MaxAnswer, func(n int64) error {
+	body, err := readBody(response, c.options.MaxAnswer, func(n int64) error {
 		if call.Reserve == nil {
 			return nil
 		}
@@ -73,8 +72,8 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 	return Answer{response.StatusCode, response.Header, body}, nil
 }
 
-// attempts sends the attempts of one read, each to another address than the one
-// before where there are others.
+// attempts sends the attempts of one read, each to an address not yet tried if there
+// is one.
 type attempts struct {
 	client *Client
 	target *target
@@ -84,8 +83,7 @@ type attempts struct {
 	tries  int
 }
 
-// RoundTrip makes one attempt. It counts among those that are under way until
-// its answer's body is closed.
+// RoundTrip makes one attempt. It holds a slot until its answer's body is closed.
 func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := acquire(r.Context(), a.target.readers, a.call.Caller); err != nil {
 		return nil, err
@@ -97,7 +95,7 @@ func (a *attempts) RoundTrip(r *http.Request) (*http.Response, error) {
 		a.release()
 		return nil, err
 	}
-	response.Body = &releasing{response.Body, a.release}
+	response.Body = &releaseOnClose{response.Body, a.release}
 	return response, nil
 }
 
@@ -106,13 +104,13 @@ func (a *attempts) release() {
 	a.target.readers.Release(a.call.Caller)
 }
 
-// releasing is a body whose first Close gives something back.
-type releasing struct {
+// releaseOnClose is a body that calls release on its first Close.
+type releaseOnClose struct {
 	io.ReadCloser
 	release func()
 }
 
-func (r *releasing) Close() error {
+func (r *releaseOnClose) Close() error {
 	if r.release != nil {
 		r.release()
 		r.release = nil

@@ -85,7 +85,7 @@ func TestReadRetries(t *testing.T) {
 func TestPauses(t *testing.T) {
 	asking := func(value string) http.Header { return http.Header{"Retry-After": {value}} }
 	pause := func(attempt int, h http.Header) time.Duration {
-		return wait(0, 0, attempt, &http.Response{StatusCode: 503, Header: h})
+		return retryBackoff(0, 0, attempt, &http.Response{StatusCode: 503, Header: h})
 	}
 	again := func(value string) bool {
 		again, err := retryRead(context.Background(), &http.Response{StatusCode: 503, Header: asking(value)}, nil)
@@ -101,12 +101,12 @@ func TestPauses(t *testing.T) {
 	}
 	for attempt := range 10 {
 		for _, h := range []http.Header{{}, asking(""), asking("0"), asking("-5"), asking("soon")} {
-			if got := pause(attempt, h); got < 0 || got > longestWait || got > shortestWait<<attempt {
+			if got := pause(attempt, h); got < 0 || got > maxRetryWait || got > minRetryWait<<attempt {
 				t.Errorf("attempt %d: %v", attempt, got)
 			}
 		}
 	}
-	if got := wait(0, 0, 0, nil); got < 0 || got > shortestWait { // after a fault
+	if got := retryBackoff(0, 0, 0, nil); got < 0 || got > minRetryWait { // after a fault
 		t.Errorf("got %v", got)
 	}
 }

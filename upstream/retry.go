@@ -14,29 +14,29 @@ import (
 
 // Bounds of the retries of reads.
 const (
-	readRetries  = 3
-	shortestWait = 50 * time.Millisecond
-	longestWait  = time.Second
-	longestAsked = 5 * time.Second // a longer Retry-After is the caller's affair
+	readRetries   = 3
+	minRetryWait  = 50 * time.Millisecond
+	maxRetryWait  = time.Second
+	maxRetryAfter = 5 * time.Second // a longer Retry-After is left to the caller
 )
 
-// ErrOverBudget tells that a repetition was not sent: too many of the
-// endpoint's requests are repetitions already.
+// ErrOverBudget is returned if a retry was not sent because too many of the
+// endpoint's requests are retries already.
 var ErrOverBudget = errors.New("the budget of retries is used up")
 
-// retrying returns the policy of one read.
-func (a *attempts) retrying() *retryablehttp.Client {
+// retryClient returns a client with the retry policy of one read.
+func (a *attempts) retryClient() *retryablehttp.Client {
 	return &retryablehttp.Client{
 		HTTPClient: &http.Client{
 			Transport:     a,
 			CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 		},
 		RetryMax:     readRetries,
-		RetryWaitMin: shortestWait,
-		RetryWaitMax: longestWait,
-		CheckRetry:   a.again,
-		Backoff:      wait,
-		// The last answer is better than the news that retries are over.
+		RetryWaitMin: minRetryWait,
+		RetryWaitMax: maxRetryWait,
+		CheckRetry:   a.checkRetry,
+		Backoff:      retryBackoff,
+		// Prefer the last answer to an error about retries.
 		ErrorHandler: func(response *http.Response, err error, _ int) (*http.Response, error) {
 			if response != nil {
 				return response, nil
@@ -46,37 +46,37 @@ func (a *attempts) retrying() *retryablehttp.Client {
 	}
 }
 
-// begin counts the call, and reports whether it may be made.
-func (a *attempts) begin() bool {
-	if a.call.Repeats {
-		return a.budgeted()
+// admit counts the call and reports whether it may be made.
+func (a *attempts) admit() bool {
+	if a.call.IsRetry {
+		return a.takeRetry()
 	}
 	a.target.retries.Request(time.Now())
 	return true
 }
 
-// budgeted takes a retry from the endpoint's budget.
-func (a *attempts) budgeted() bool {
+// takeRetry takes a retry from the endpoint's budget.
+func (a *attempts) takeRetry() bool {
 	allowed := a.target.retries.Retry(time.Now())
 	a.client.metrics.retried(a.call.Endpoint.Region, allowed)
 	return allowed
 }
 
-func (a *attempts) again(ctx context.Context, response *http.Response, err error) (bool, error) {
+func (a *attempts) checkRetry(ctx context.Context, response *http.Response, err error) (bool, error) {
 	again, ended := retryRead(ctx, response, err)
 	if !again || ended != nil {
 		return false, ended
 	}
 	if a.tries++; a.tries > readRetries {
-		return true, nil // for the policy to refuse: nothing will be sent
+		return true, nil // the policy refuses it: nothing will be sent
 	}
-	return a.budgeted(), nil
+	return a.takeRetry(), nil
 }
 
 func retryRead(ctx context.Context, response *http.Response, err error) (bool, error) {
 	switch {
 	case queued(err):
-		return false, err // it has waited for its turn already
+		return false, err // it already waited in the queue
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	}
@@ -91,18 +91,18 @@ func retryRead(ctx context.Context, response *http.Response, err error) (bool, e
 	if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < asked {
 		return false, nil // the answer at hand is better than none
 	}
-	return asked <= longestAsked, nil
+	return asked <= maxRetryAfter, nil
 }
 
-func wait(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
+func retryBackoff(_, _ time.Duration, attempt int, response *http.Response) time.Duration {
 	if asked := retryAfter(response); asked > 0 {
 		return asked
 	}
-	ceiling := min(longestWait, shortestWait<<attempt)
+	ceiling := min(maxRetryWait, minRetryWait<<attempt)
 	return rand.N(ceiling) //nolint:gosec // jitter needs no secrecy
 }
 
-// retryAfter returns the pause that an answer asks for, 0 when it asks for none.
+// retryAfter returns the pause that an answer asks for; 0 if none.
 func retryAfter(response *http.Response) time.Duration {
 	if response == nil {
 		return 0

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	// queueWait is how long a caller's call waits for others to end.
+	// queueWait bounds how long a client's call waits for a slot.
 	queueWait = 5 * time.Second
-	// queueRetry is when a caller may come again whose call was not made.
+	// queueRetry is the Retry-After of a call that got no slot.
 	queueRetry = 5 * time.Second
 )
 
@@ -22,7 +22,7 @@ var (
 	errEndpointBusy = errors.New("as many calls of the endpoint are under way as there may be")
 )
 
-// slots are those that calls of a method take.
+// slots returns the slots for calls with this method.
 func (t *target) slots(method string) *limits.Concurrency {
 	if method == http.MethodGet || method == http.MethodHead {
 		return t.reads
@@ -30,10 +30,10 @@ func (t *target) slots(method string) *limits.Concurrency {
 	return t.writes
 }
 
-// acquire waits for a slot. Portico's own work waits as long as its time lasts.
+// acquire waits for a slot. Portico's own work waits as long as ctx lasts.
 func acquire(ctx context.Context, slots *limits.Concurrency, caller string) error {
-	if ctx.Err() == nil && slots.Try(caller) {
-		return nil // nearly always, and without a timer
+	if ctx.Err() == nil && slots.TryAcquire(caller) {
+		return nil // the usual case, without a timer
 	}
 	waiting, cancel := ctx, context.CancelFunc(func() {})
 	if caller != "" {
@@ -42,7 +42,7 @@ func acquire(ctx context.Context, slots *limits.Concurrency, caller string) erro
 	defer cancel()
 	err := slots.Acquire(waiting, caller)
 	switch {
-	case errors.Is(err, limits.ErrShare):
+	case errors.Is(err, limits.ErrCallerShare):
 		return errors.Join(waiting.Err(), errCallerBusy)
 	case errors.Is(err, limits.ErrBusy):
 		return errors.Join(waiting.Err(), errEndpointBusy)
@@ -50,15 +50,14 @@ func acquire(ctx context.Context, slots *limits.Concurrency, caller string) erro
 	return err
 }
 
-// Queued reports whether the call was not made because as many as there may be, of the
-// caller's or of all, were under way.
+// Queued reports whether the call was not made because it got no slot in time.
 func (f *Fault) Queued() bool { return queued(f.Err) }
 
 func queued(err error) bool {
 	return errors.Is(err, errCallerBusy) || errors.Is(err, errEndpointBusy)
 }
 
-// queueFault is the fault of such a call.
+// queueFault returns the client's error for such a call.
 func queueFault(f *Fault, namespace string) *arm.Error {
 	fault := arm.NewError(arm.ServerBusy, "as many calls of '"+namespace+"' are under way in '"+f.Region+"' as there may be")
 	if errors.Is(f.Err, errCallerBusy) {

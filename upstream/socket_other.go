@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// socketOf returns none: how to write to a socket is unknown here. A piece that
-// waits for its reader can then leave late.
+// socketOf returns nil: raw socket writes are not supported here. A piece that
+// blocks may then leave late.
 func socketOf(net.Conn) syscall.RawConn { return nil }
 
 func writeSocket(syscall.RawConn, []byte, func() error) (int, error) {

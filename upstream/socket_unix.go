@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// socketOf returns the socket of a connection, nil where it has none.
+// socketOf returns the socket of a connection; nil if it has none.
 func socketOf(conn net.Conn) syscall.RawConn {
 	if counted, ok := conn.(*countedConn); ok {
 		conn = counted.Conn
@@ -22,8 +22,8 @@ func socketOf(conn net.Conn) syscall.RawConn {
 	return nil
 }
 
-// writeSocket writes a part of p, as much as the socket takes at once, and waits
-// where it takes nothing. Whoever wakes from the wait asks again.
+// writeSocket writes as much of p as the socket takes at once, and waits while it
+// takes nothing. It calls allow again after each wait.
 func writeSocket(socket syscall.RawConn, p []byte, allow func() error) (n int, err error) {
 	closed := socket.Write(func(fd uintptr) bool {
 		for {

@@ -14,14 +14,13 @@ import (
 	"portico/regions/health"
 )
 
-// target is an endpoint as calls see it: its addresses with what is known of
-// them, and what limits the calls of it.
+// target is an endpoint with its addresses, their connections and its limits.
 type target struct {
 	addresses *health.Set
-	pools     []*pool             // by their index
+	pools     []*pool             // by index of the address
 	readers   *limits.Concurrency // by [Client.Read]
-	// Calls by [Client.Do]. An answer may be open while a question is asked by
-	// Read: so those have slots of their own.
+	// Calls by [Client.Do]. They have slots of their own, since a call may be open
+	// while Read is called on its behalf.
 	reads, writes *limits.Concurrency
 	retries       limits.RetryBudget
 	reading       prometheus.Gauge
@@ -29,45 +28,44 @@ type target struct {
 
 // pool holds the connections to one address.
 type pool struct {
-	base   *url.URL
-	series *series
-	lines  atomic.Pointer[lines]
+	base       *url.URL
+	series     *addressMetrics
+	transports atomic.Pointer[transports]
 }
 
-// lines are the connections that were made by one configuration of TLS.
-type lines struct {
+// transports are the connections made with one TLS configuration.
+type transports struct {
 	writes, reads *http.Transport
 }
 
-func (c *Client) newLines(of *series) *lines {
-	return &lines{writes: c.transport(true, of), reads: c.transport(false, of)}
+func (c *Client) newTransports(of *addressMetrics) *transports {
+	return &transports{writes: c.transport(true, of), reads: c.transport(false, of)}
 }
 
-// rest drops the connections that are idle. Those that are in use are dropped
-// when they no longer are, unless the lines are called upon again.
-func (l *lines) rest() {
+// closeIdle closes idle connections. Those in use are closed when they become idle,
+// unless the transports are used again.
+func (l *transports) closeIdle() {
 	l.writes.CloseIdleConnections()
 	l.reads.CloseIdleConnections()
 }
 
-// UseTLS has connections that are made from now on follow another
-// configuration, nil for the system's defaults. Those that were made before are
-// dropped, in use ones once they no longer are.
+// UseTLS sets the TLS configuration of new connections; nil for the system's
+// defaults. Existing connections are closed, those in use when they become idle.
 func (c *Client) UseTLS(config *tls.Config) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.tls.Store(config)
 	for _, p := range c.pools {
 		if p.base.Scheme == "https" {
-			p.lines.Swap(c.newLines(p.series)).rest()
+			p.transports.Swap(c.newTransports(p.series)).closeIdle()
 		}
 	}
 }
 
-// target returns the one target of an endpoint, whichever map it is of.
+// target returns the target of an endpoint. Endpoints of several maps share it.
 func (c *Client) target(e *regions.Endpoint) *target {
 	if t, ok := c.targets.Load(e); ok {
-		return t.(*target) // nothing else is stored
+		return t.(*target) // the only type stored
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -76,7 +74,7 @@ func (c *Client) target(e *regions.Endpoint) *target {
 	return t
 }
 
-// resolve is target under the lock.
+// resolve is target with c.mu held.
 func (c *Client) resolve(e *regions.Endpoint) *target {
 	name := e.Region + " " + e.String()
 	if t := c.byName[name]; t != nil {
@@ -84,7 +82,7 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	}
 	names := strings.Split(e.String(), ",")
 	t := &target{
-		addresses: c.board.Set(e.Region, names...),
+		addresses: c.registry.Set(e.Region, names...),
 		readers:   limits.NewConcurrency(c.options.Readers, c.options.ReadersPerCaller, &c.reading),
 		reads:     limits.NewConcurrency(c.options.Calls, c.options.CallsPerCaller, &c.calling),
 		writes:    limits.NewConcurrency(c.options.Calls, c.options.CallsPerCaller, &c.calling),
@@ -93,8 +91,8 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	for i, a := range t.addresses.Addresses() {
 		p := c.pools[a]
 		if p == nil {
-			p = &pool{base: e.URLs[i], series: c.metrics.of(e.Region, addressOf(e.URLs[i]))}
-			p.lines.Store(c.newLines(p.series))
+			p = &pool{base: e.URLs[i], series: c.metrics.forAddress(e.Region, addressOf(e.URLs[i]))}
+			p.transports.Store(c.newTransports(p.series))
 			c.pools[a] = p
 		}
 		t.pools = append(t.pools, p)
@@ -103,16 +101,15 @@ func (c *Client) resolve(e *regions.Endpoint) *target {
 	return t
 }
 
-// Watch makes the endpoints of a map those that are probed and shown, and
-// judges them by h from now on. What is known of addresses that stay is kept;
-// the others are forgotten. Calls to those go on.
-func (c *Client) Watch(m *regions.Map, h Health) {
+// UseMap probes and exports the endpoints of a map, and applies h. It keeps the
+// state of addresses that stay, and drops the others; calls to those continue.
+func (c *Client) UseMap(m *regions.Map, h Health) {
 	endpoints := m.Endpoints()
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.board.Configure(h.Settings)
+	c.registry.Configure(h.Settings)
 	c.probing.Store(&h.Probing)
-	c.watched = nil
+	c.mapTargets = nil
 	staying := map[*regions.Endpoint]bool{}
 	kept := map[*target]bool{}
 	var sets []*health.Set
@@ -122,12 +119,12 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 		staying[e] = true
 		if !kept[t] {
 			kept[t] = true
-			c.watched = append(c.watched, t)
+			c.mapTargets = append(c.mapTargets, t)
 			sets = append(sets, t.addresses)
 		}
 	}
 	c.targets.Range(func(e, _ any) bool {
-		if !staying[e.(*regions.Endpoint)] { // nothing else is stored
+		if !staying[e.(*regions.Endpoint)] { // the only type stored
 			c.targets.Delete(e)
 		}
 		return true
@@ -137,19 +134,19 @@ func (c *Client) Watch(m *regions.Map, h Health) {
 			delete(c.byName, name)
 		}
 	}
-	c.board.Keep(sets)
+	c.registry.Retain(sets)
 	c.forget()
 	select {
-	case c.rewatch <- struct{}{}:
-	default: // it is due already
+	case c.probersDue <- struct{}{}:
+	default: // already pending
 	}
 }
 
-// forget drops the connections to addresses that are not of the map any more, and
-// what is shown of them.
+// forget closes the connections to addresses that are no longer in the map, and
+// deletes their metrics.
 func (c *Client) forget() {
 	used := map[*health.Address]bool{}
-	for _, a := range c.board.Addresses() {
+	for _, a := range c.registry.Addresses() {
 		used[a] = true
 	}
 	gone, stays := map[*health.Address]*pool{}, map[string]bool{} // by region and label
@@ -162,8 +159,8 @@ func (c *Client) forget() {
 		delete(c.pools, a)
 	}
 	for a, p := range gone {
-		p.lines.Load().rest()
-		if !stays[a.Region+" "+p.series.address] { // the same by another scheme
+		p.transports.Load().closeIdle()
+		if !stays[a.Region+" "+p.series.address] { // the same address may remain with another scheme
 			c.metrics.forget(a.Region, p.series)
 		}
 	}

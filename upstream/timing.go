@@ -6,11 +6,11 @@ import (
 	"time"
 )
 
-// Timing tells how long a request waited for providers: the time during which
-// at least one of its calls was under way. The zero value is ready for use, by
-// any number of goroutines.
+// Timing measures how long a request waited for providers: the time during which at
+// least one of its calls was in flight. The zero value is ready for use. It is safe
+// for concurrent use.
 type Timing struct {
-	outer *Timing // of the request that this one is part of
+	outer *Timing // of the enclosing request
 
 	mu      sync.Mutex
 	calls   int
@@ -22,8 +22,8 @@ type Timing struct {
 
 type timingKey struct{}
 
-// WithTiming has t count the calls that are made by the context, and that of a
-// surrounding one with it.
+// WithTiming makes t, and the timing of an enclosing request, measure the calls made
+// with the returned context.
 func WithTiming(ctx context.Context, t *Timing) context.Context {
 	t.outer = timingOf(ctx)
 	return context.WithValue(ctx, timingKey{}, t)
@@ -34,8 +34,8 @@ func timingOf(ctx context.Context) *Timing {
 	return t
 }
 
-// Total is the time until now, Calls how many calls there were, and Address the
-// host and port that the latest went to.
+// Total returns the time so far, the number of calls, and host and port of the
+// latest.
 func (t *Timing) Total() (total time.Duration, calls int, address string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -46,7 +46,6 @@ func (t *Timing) Total() (total time.Duration, calls int, address string) {
 	return total, t.calls, t.address
 }
 
-// call counts a call.
 func (t *Timing) call(address string) {
 	for ; t != nil; t = t.outer {
 		t.mu.Lock()

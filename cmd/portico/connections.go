@@ -55,9 +55,9 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 			refused.WithLabelValues(listener, reason)
 		}
 		return connections.New(connections.Options{
-			All: all, PerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
-			Trusted: func(a netip.Addr) bool { return within(trusted(), a) },
-			Refused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
+			MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
+			Trusted:   func(a netip.Addr) bool { return within(trusted(), a) },
+			OnRefused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})
 	}
 	all := tables{table("public", c.All, c.PerAddress), table("admin", adminConnections, adminConnectionsPerAddress)}

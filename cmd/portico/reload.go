@@ -85,7 +85,7 @@ func (s *service) take(ctx context.Context, next *config.Config) (gateway.Reload
 		s.upstream.UseTLS(m.towards.config)
 	}
 	s.live.Replace(before.Succeed(m.config, m.authenticator, m.keys))
-	s.upstream.Watch(m.config.Map, healthOf(m.config.Health))
+	s.upstream.UseMap(m.config.Map, healthOf(m.config.Health))
 	s.config.Store(m.config)
 	s.towards = m.towards.hash
 	s.generation++

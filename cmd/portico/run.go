@@ -31,9 +31,9 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	if s.certificate.now.Load() != nil {
 		servers[0].TLSConfig = s.certificate.server()
 		failures := failedHandshakes{log: s.log}
-		public = tables[0].ListenTLS(public, connections.Handshakes{
-			Config: servers[0].TLSConfig, Limit: headerTime,
-			Failed: func(from net.Addr, err error) { failures.failed(from, err, time.Now()) },
+		public = tables[0].ListenTLS(public, connections.TLSOptions{
+			Config: servers[0].TLSConfig, Timeout: headerTime,
+			OnFailed: func(from net.Addr, err error) { failures.failed(from, err, time.Now()) },
 		})
 	} else {
 		public = tables[0].Listen(public)
@@ -93,7 +93,7 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 func (s *service) server(h http.Handler, t *connections.Table) *http.Server {
 	return &http.Server{
 		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.Load().Server.Connections.Idle, MaxHeaderBytes: headerBytes,
-		ConnState: t.State, ConnContext: t.Context, HTTP2: http2Bounds(),
+		ConnState: t.ConnState, ConnContext: t.ConnContext, HTTP2: http2Bounds(),
 		DisableGeneralOptionsHandler: true, ErrorLog: newServerLog(s.log),
 	}
 }

@@ -83,7 +83,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 		Calls: cfg.Upstream.CallsPerEndpoint, CallsPerCaller: int(cfg.Limits.ShareOf(int64(cfg.Upstream.CallsPerEndpoint))),
 		Health: healthOf(cfg.Health), Metrics: registry, Log: log,
 	})
-	s.upstream.Watch(cfg.Map, healthOf(cfg.Health))
+	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Audit: audit, Metrics: registry, Keys: m.keys,
 		Reload: func(ctx context.Context) (gateway.Reloaded, error) { return s.reload(ctx, "the admin listener") },

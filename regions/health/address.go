@@ -7,48 +7,46 @@ import (
 	"time"
 )
 
-// Address is what is known of one address in one region. It is safe for
-// concurrent use.
+// Address is the health of one address in one region. It is safe for concurrent use.
 type Address struct {
 	Region string
 	Name   string // such as https://host:port
 
-	board       *Board
+	registry    *Registry
 	outstanding atomic.Int64
 
-	mu       sync.Mutex
-	circuit  circuit
-	probes   probes
-	ejection ejection
-	window   window
-	judged   time.Duration // when its slowness was looked at last
-	returned time.Duration // when it came back into use
-	ramping  bool          // since then it gets less than its part
-	trials   uint64        // begun so far
-	counts   Counts
-	pending  []Change // to tell when mu is free
+	mu            sync.Mutex
+	circuit       circuit
+	probes        probes
+	ejection      ejection
+	window        window
+	slowCheckedAt time.Duration
+	returnedAt    time.Duration
+	ramping       bool   // slow start: it gets a reduced part of the calls
+	trials        uint64 // started so far
+	counts        Counts
+	pending       []Change // for notify once mu is unlocked
 }
 
-// probes are what the probes of an address came to.
+// probes are the results of an address's probes.
 type probes struct {
-	made        bool // there are any
-	good, bad   int  // in a row
-	failing     bool
-	unreachable bool // the last one could not connect
+	enabled             bool
+	successes, failures int // in a row
+	failing             bool
+	unreachable         bool // the last probe could not connect
 }
 
-// ejection is for what calls came to.
 type ejection struct {
 	since, until time.Duration
-	times        int // that followed one another soon
+	times        int // in short succession
 	on           bool
 }
 
 // Counts are totals since the address became known.
 type Counts struct {
-	Ejections map[string]uint64 // by reason: ReasonErrors, ReasonSlow
-	Opened    uint64            // circuits
-	Probes    map[Probe]uint64  // by outcome
+	Ejections       map[string]uint64       // by reason: ReasonErrors, ReasonSlow
+	CircuitOpenings uint64                  // circuits
+	Probes          map[ProbeOutcome]uint64 // by outcome
 }
 
 // The reasons of ejections.
@@ -57,57 +55,57 @@ const (
 	ReasonSlow   = "slow"
 )
 
-// Probe is what a probe came to.
-type Probe uint8
+// ProbeOutcome is the result of a probe.
+type ProbeOutcome uint8
 
 // The outcomes of probes.
 const (
-	ProbeGood        Probe = iota
-	ProbeUnwell            // it connected, and was told otherwise than it should
-	ProbeUnreachable       // no connection
+	ProbeSucceeded   ProbeOutcome = iota
+	ProbeFailed                   // it connected and got no good answer
+	ProbeUnreachable              // no connection
 )
 
-func (p Probe) String() string {
+func (p ProbeOutcome) String() string {
 	switch p {
-	case ProbeUnwell:
+	case ProbeFailed:
 		return "unwell"
 	case ProbeUnreachable:
 		return "unreachable"
-	case ProbeGood:
+	case ProbeSucceeded:
 	}
 	return "good"
 }
 
-// Change is a step of an address from one state to another.
+// Change is a transition in an address's health.
 type Change struct {
 	Address *Address
-	Up      bool // it is in use
+	Up      bool // it is healthy
 	Circuit Circuit
 	Reason  string
-	// Trial: it is a step between two trials of a circuit that is not closed, of
-	// which there are many as long as nothing connects.
+	// Trial marks transitions between trials of a circuit that stays unclosed. They
+	// are frequent as long as nothing connects.
 	Trial bool
 }
 
-// State is how an address stands.
+// State is a snapshot of an address's health.
 type State struct {
-	Up          bool // in use; where nothing else is, others are called too
+	Up          bool // healthy; unhealthy addresses are called only if none is
 	Circuit     Circuit
-	Failing     bool // by its probes
+	Failing     bool // its probes fail
 	Ejected     bool
-	Outstanding int64 // calls under way
+	Outstanding int64 // calls in flight
 	Counts      Counts
 }
 
-// State returns how the address stands.
+// State advances the address to now and returns a snapshot.
 func (a *Address) State(now time.Duration) State {
 	a.Advance(now)
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	s := State{
-		Up: a.sound(), Circuit: a.circuit.state, Failing: a.probes.failing, Ejected: a.ejection.on,
+		Up: a.healthy(), Circuit: a.circuit.state, Failing: a.probes.failing, Ejected: a.ejection.on,
 		Outstanding: a.outstanding.Load(),
-		Counts:      Counts{Opened: a.counts.Opened, Ejections: map[string]uint64{}, Probes: map[Probe]uint64{}},
+		Counts:      Counts{CircuitOpenings: a.counts.CircuitOpenings, Ejections: map[string]uint64{}, Probes: map[ProbeOutcome]uint64{}},
 	}
 	for reason, n := range a.counts.Ejections {
 		s.Counts.Ejections[reason] = n
@@ -118,116 +116,116 @@ func (a *Address) State(now time.Duration) State {
 	return s
 }
 
-// Watch says whether probes of the address are made. Where they are, the
-// circuit alone does not make it [Down]: the last probe must have failed to
-// connect too.
-func (a *Address) Watch(made bool) {
+// SetProbed sets whether the address is probed. If it is, an open circuit alone does
+// not make it [Down]: the last probe must have failed to connect too.
+func (a *Address) SetProbed(made bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.probes = probes{made: made, failing: made && a.probes.failing, unreachable: made && a.probes.unreachable}
-	a.board.touch()
+	a.probes = probes{enabled: made, failing: made && a.probes.failing, unreachable: made && a.probes.unreachable}
+	a.registry.invalidate()
 }
 
-// Suspect reports whether it should be probed soon: something is amiss.
-func (a *Address) Suspect() bool {
+// NeedsProbe reports whether the address should be probed soon because something is
+// wrong.
+func (a *Address) NeedsProbe() bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.circuit.state != Closed || a.probes.failing || a.probes.bad > 0
+	return a.circuit.state != Closed || a.probes.failing || a.probes.failures > 0
 }
 
-// Probed notes what a probe came to. detail is for the log.
-func (a *Address) Probed(now time.Duration, outcome Probe, detail string) {
-	settings := a.board.settings.Load()
+// RecordProbe records the result of a probe; detail is for the log.
+func (a *Address) RecordProbe(now time.Duration, outcome ProbeOutcome, detail string) {
+	settings := a.registry.settings.Load()
 	a.mu.Lock()
-	defer a.tell()
+	defer a.unlockAndNotify()
 	a.counts.Probes[outcome]++
 	if unreachable := outcome == ProbeUnreachable; unreachable != a.probes.unreachable {
 		a.probes.unreachable = unreachable
-		a.board.touch()
+		a.registry.invalidate()
 	}
 	if outcome == ProbeUnreachable {
-		a.noConnection(settings, now, detail)
+		a.connectFailed(settings, now, detail)
 	} else if a.circuit.probed() {
-		a.connection(now, "a probe connected")
+		a.circuitChanged(now, "a probe connected")
 	}
 	p := &a.probes
-	if outcome == ProbeGood {
-		p.good, p.bad = p.good+1, 0
-		if p.failing && p.good >= settings.Healthy {
+	if outcome == ProbeSucceeded {
+		p.successes, p.failures = p.successes+1, 0
+		if p.failing && p.successes >= settings.Healthy {
 			p.failing = false
-			a.back(now)
-			a.note(fmt.Sprintf("%d probes succeeded", p.good))
+			a.startSlowStart(now)
+			a.queueChange(fmt.Sprintf("%d probes succeeded", p.successes))
 		}
 		return
 	}
-	p.good, p.bad = 0, p.bad+1
-	if !p.failing && settings.Unhealthy > 0 && p.bad >= settings.Unhealthy {
+	p.successes, p.failures = 0, p.failures+1
+	if !p.failing && settings.Unhealthy > 0 && p.failures >= settings.Unhealthy {
 		p.failing = true
-		a.note(fmt.Sprintf("%d probes failed: %s", p.bad, detail))
+		a.queueChange(fmt.Sprintf("%d probes failed: %s", p.failures, detail))
 	}
 }
 
-// Advance lets time pass: circuits become half-open, ejections end.
+// Advance applies the passage of time: circuits become half-open, ejections end.
 func (a *Address) Advance(now time.Duration) {
 	a.mu.Lock()
-	defer a.tell()
+	defer a.unlockAndNotify()
 	if a.circuit.advance(now) {
-		a.note("it is time for a trial")
+		a.queueChange("it is time for a trial")
 	}
 	if a.ejection.on && now >= a.ejection.until {
 		a.ejection.on = false
-		a.back(now)
-		a.note("the time of its ejection is over")
+		a.startSlowStart(now)
+		a.queueChange("the time of its ejection is over")
 	}
-	if a.ramping && now-a.returned >= a.board.settings.Load().SlowStart {
+	if a.ramping && now-a.returnedAt >= a.registry.settings.Load().SlowStart {
 		a.ramping = false
-		a.board.touch()
+		a.registry.invalidate()
 	}
 }
 
-// connected notes a new connection of a call's.
-func (a *Address) connected(now time.Duration) {
+// recordConnection records a new connection made for a call.
+func (a *Address) recordConnection(now time.Duration) {
 	a.mu.Lock()
-	defer a.tell()
+	defer a.unlockAndNotify()
 	if a.circuit.connected() {
-		a.connection(now, "a call connected")
+		a.circuitChanged(now, "a call connected")
 	}
 }
 
-// unreachable notes a call that found no connection.
-func (a *Address) unreachable(now time.Duration, detail string) {
+// recordUnreachable records a call that could not connect.
+func (a *Address) recordUnreachable(now time.Duration, detail string) {
 	a.mu.Lock()
-	defer a.tell()
-	a.noConnection(a.board.settings.Load(), now, detail)
+	defer a.unlockAndNotify()
+	a.connectFailed(a.registry.settings.Load(), now, detail)
 }
 
-func (a *Address) noConnection(s *Settings, now time.Duration, detail string) {
+func (a *Address) connectFailed(s *Settings, now time.Duration, detail string) {
 	if !a.circuit.unreachable(s, now) {
 		return
 	}
-	a.counts.Opened++
-	if a.circuit.opened == 1 {
-		a.note(fmt.Sprintf("%d connections in a row could not be made: %s", a.circuit.failures, detail))
+	a.counts.CircuitOpenings++
+	if a.circuit.openings == 1 {
+		a.queueChange(fmt.Sprintf("%d connections in a row could not be made: %s", a.circuit.failures, detail))
 	} else {
-		a.note("the trial failed: " + detail)
+		a.queueChange("the trial failed: " + detail)
 	}
 }
 
-// connection follows a circuit that a connection has moved.
-func (a *Address) connection(now time.Duration, reason string) {
+// circuitChanged handles a circuit that a connection has half-opened or closed.
+func (a *Address) circuitChanged(now time.Duration, reason string) {
 	if a.circuit.state == Closed {
-		a.back(now)
+		a.startSlowStart(now)
 	}
-	a.note(reason)
+	a.queueChange(reason)
 }
 
-// count notes what came of a call that had a connection, and reports whether
-// its errors are too many.
-func (a *Address) count(now, took time.Duration, bad, answered bool) (erring bool) {
-	s := a.board.settings.Load()
+// recordCall records the result of a call that had a connection, and reports whether
+// the address returns too many errors.
+func (a *Address) recordCall(now, took time.Duration, bad, answered bool) (tooManyErrors bool) {
+	s := a.registry.settings.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.window.turn(s.Window, now)
+	a.window.rotate(s.Window, now)
 	h := &a.window.now
 	h.calls++
 	if answered {
@@ -241,75 +239,74 @@ func (a *Address) count(now, took time.Duration, bad, answered bool) (erring boo
 	return s.ErrorRatio > 0 && a.window.calls() >= max(1, s.Calls) && a.window.errorRatio() >= s.ErrorRatio
 }
 
-// judging reports, at most four times in a window, that the slowness of the
-// address should be looked at.
-func (a *Address) judging(now time.Duration) bool {
-	s := a.board.settings.Load()
+// dueForSlowCheck reports, at most four times per window, that the latency of the
+// address should be compared.
+func (a *Address) dueForSlowCheck(now time.Duration) bool {
+	s := a.registry.settings.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if now-a.judged < s.Window/4 {
+	if now-a.slowCheckedAt < s.Window/4 {
 		return false
 	}
-	a.judged = now
+	a.slowCheckedAt = now
 	return true
 }
 
-// mean is how long the address took to answer of late.
-func (a *Address) mean(now time.Duration) (time.Duration, bool) {
-	s := a.board.settings.Load()
+// meanLatency returns the mean time to an answer in the window.
+func (a *Address) meanLatency(now time.Duration) (time.Duration, bool) {
+	s := a.registry.settings.Load()
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.window.turn(s.Window, now)
+	a.window.rotate(s.Window, now)
 	return a.window.mean(s.Calls)
 }
 
-// eject takes the address out for a while.
+// eject takes the address out of use for a while.
 func (a *Address) eject(now time.Duration, reason, detail string) {
-	s := a.board.settings.Load()
+	s := a.registry.settings.Load()
 	a.mu.Lock()
-	defer a.tell()
+	defer a.unlockAndNotify()
 	e := &a.ejection
 	if e.on {
 		return
 	}
-	if s.Eject > 0 { // every time that it stayed in use for long takes one off
+	if s.Eject > 0 { // each Eject of use forgives one earlier ejection
 		e.times = max(0, e.times-int((now-e.until)/s.Eject))
 	}
 	e.times++
-	e.on, e.since, e.until = true, now, now+backoff(s.Eject, s.LongestEject, e.times)
-	a.window = window{began: now} // it is judged by what comes after
+	e.on, e.since, e.until = true, now, now+backoff(s.Eject, s.MaxEject, e.times)
+	a.window = window{began: now} // only later calls count
 	a.counts.Ejections[reason]++
-	a.note(detail)
+	a.queueChange(detail)
 }
 
-// back begins the slow start.
-func (a *Address) back(now time.Duration) {
-	a.returned, a.ramping = now, a.board.settings.Load().SlowStart > 0
+func (a *Address) startSlowStart(now time.Duration) {
+	a.returnedAt, a.ramping = now, a.registry.settings.Load().SlowStart > 0
 }
 
-// sound holds for an address that nothing speaks against.
-func (a *Address) sound() bool {
+// healthy reports whether circuit, probes and ejection all permit calls.
+func (a *Address) healthy() bool {
 	return a.circuit.state == Closed && !a.probes.failing && !a.ejection.on
 }
 
-// note has a change told when the lock is free.
-func (a *Address) note(reason string) {
-	trial := a.circuit.state == HalfOpen || a.circuit.state == Open && a.circuit.opened > 1
-	a.pending = append(a.pending, Change{a, a.sound(), a.circuit.state, reason, trial})
+// queueChange queues a change for unlockAndNotify.
+func (a *Address) queueChange(reason string) {
+	trial := a.circuit.state == HalfOpen || a.circuit.state == Open && a.circuit.openings > 1
+	a.pending = append(a.pending, Change{a, a.healthy(), a.circuit.state, reason, trial})
 }
 
-// tell frees the lock and tells what was noted.
-func (a *Address) tell() {
+// unlockAndNotify unlocks mu and delivers the queued changes.
+func (a *Address) unlockAndNotify() {
 	changes := a.pending
 	a.pending = nil
 	a.mu.Unlock()
 	if len(changes) == 0 {
 		return
 	}
-	a.board.touch()
-	if a.board.notify != nil {
+	a.registry.invalidate()
+	if a.registry.notify != nil {
 		for _, c := range changes {
-			a.board.notify(c)
+			a.registry.notify(c)
 		}
 	}
 }

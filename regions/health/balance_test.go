@@ -8,7 +8,7 @@ import (
 // Where one of four addresses takes ten times as long, choosing the less busy
 // of two gets more done than taking them in turn, and nearly as much as always
 // taking the least busy of all.
-func TestTheLessBusyOfTwoGetsMoreDone(t *testing.T) {
+func TestLessBusyOfTwoGivesMoreThroughput(t *testing.T) {
 	const clients, calls = 16, 20_000
 	took := func(index int) time.Duration {
 		if index == 0 {

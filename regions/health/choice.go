@@ -7,31 +7,31 @@ import (
 	"time"
 )
 
-// Down tells that no address of an endpoint can be reached, so that nothing is
-// worth sending.
+// Down is the error of an endpoint none of whose addresses can be reached: nothing
+// is sent.
 type Down struct {
-	Region string
-	After  time.Duration // when it may be otherwise: 1 to 60 seconds
+	Region     string
+	RetryAfter time.Duration // until the next trial: 1 to 60 seconds
 }
 
 func (d *Down) Error() string {
-	return fmt.Sprintf("no address in %s can be reached; the next trial is due within %v", d.Region, d.After)
+	return fmt.Sprintf("no address in %s can be reached; the next trial is due within %v", d.Region, d.RetryAfter)
 }
 
-// Bounds of when clients are asked to come again.
+// Bounds of the Retry-After of clients.
 const (
-	soonest = time.Second
-	latest  = time.Minute
+	minRetryAfter = time.Second
+	maxRetryAfter = time.Minute
 )
 
-// Choice is an address chosen for a call. Whoever has it owes a Release.
+// Choice is an address chosen for a call. The caller must release it.
 type Choice struct {
 	Index int // of the address in its set
 	set   *Set
 	trial uint64 // its number; 0: none
 }
 
-// Tried is a set of indexes. An index beyond 63 never belongs to it.
+// Tried is a set of indexes. It never contains indexes above 63.
 type Tried uint64
 
 // With adds an index.
@@ -44,41 +44,40 @@ func (t Tried) With(index int) Tried {
 
 func (t Tried) has(index int) bool { return index <= 63 && t&(1<<index) != 0 }
 
-// Down is nil where there is somebody to call, else a *[Down].
-func (s *Set) Down(now time.Duration) error {
-	v := s.look(now)
-	if len(v.usable) > 0 || len(v.trials) > 0 || len(v.doubtful) > 0 {
+// Check returns nil if an address can be called, else a *[Down].
+func (s *Set) Check(now time.Duration) error {
+	v := s.current(now)
+	if len(v.usable) > 0 || len(v.trials) > 0 || len(v.unconfirmed) > 0 {
 		return nil
 	}
-	return s.down(v, now)
+	return s.downError(v, now)
 }
 
-func (s *Set) down(v *view, now time.Duration) error {
-	after := soonest // somebody tries
-	if v.next != math.MaxInt64 {
-		after = v.next - now
+func (s *Set) downError(v *snapshot, now time.Duration) error {
+	after := minRetryAfter // a trial is running
+	if v.nextTrial != math.MaxInt64 {
+		after = v.nextTrial - now
 	}
 	after = (after + time.Second - 1).Truncate(time.Second)
-	return &Down{s.Region, max(soonest, min(after, latest))}
+	return &Down{s.Region, max(minRetryAfter, min(after, maxRetryAfter))}
 }
 
-// Choose takes an address for a call, by 64 random bits. Those tried already
-// are not taken again: where nothing else is left, ok is false. The error is a
-// *[Down].
+// Choose takes an address for a call, by 64 random bits. It does not choose
+// addresses tried already; ok is false if no other is left. The error is a *[Down].
 func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, ok bool, err error) {
-	v := s.look(now)
-	if len(v.trials) > 0 && (len(v.sound) == 0 || !v.trials[0].probed()) {
+	v := s.current(now)
+	if len(v.trials) > 0 && (len(v.healthy) == 0 || !v.trials[0].isProbed()) {
 		for _, m := range v.trials {
 			if tried.has(m.index) {
 				continue
 			}
-			if trial, mine := m.try(); mine {
+			if trial, mine := m.takeTrial(); mine {
 				return s.choice(m, trial), true, nil
 			}
 		}
-		v = s.look(now)
+		v = s.current(now)
 	}
-	for _, some := range [...][]*member{v.sound, v.usable, v.doubtful} {
+	for _, some := range [...][]*member{v.healthy, v.usable, v.unconfirmed} {
 		if m := v.pick(some, now, random, tried); m != nil {
 			return s.choice(m, 0), true, nil
 		}
@@ -86,7 +85,7 @@ func (s *Set) Choose(now time.Duration, random uint64, tried Tried) (c Choice, o
 	if tried != 0 {
 		return Choice{}, false, nil
 	}
-	return Choice{}, false, s.down(v, now)
+	return Choice{}, false, s.downError(v, now)
 }
 
 func (s *Set) choice(m *member, trial uint64) Choice {
@@ -95,7 +94,7 @@ func (s *Set) choice(m *member, trial uint64) Choice {
 }
 
 // pick takes the less busy of two random members.
-func (v *view) pick(of []*member, now time.Duration, random uint64, tried Tried) *member {
+func (v *snapshot) pick(of []*member, now time.Duration, random uint64, tried Tried) *member {
 	n := uint64(len(of))
 	if tried != 0 {
 		return pickUntried(of, random, tried)
@@ -113,7 +112,7 @@ func (v *view) pick(of []*member, now time.Duration, random uint64, tried Tried)
 	}
 	a, b := of[i], of[j]
 	if v.ramping {
-		aGives, bGives := a.gives(now, random>>32&math.MaxUint16), b.gives(now, random>>48)
+		aGives, bGives := a.shedsCall(now, random>>32&math.MaxUint16), b.shedsCall(now, random>>48)
 		if aGives != bGives {
 			if aGives {
 				return b
@@ -127,7 +126,7 @@ func (v *view) pick(of []*member, now time.Duration, random uint64, tried Tried)
 	return a
 }
 
-// pickUntried takes the least busy, from a random one on.
+// pickUntried takes the least busy member, starting at a random one.
 func pickUntried(of []*member, random uint64, tried Tried) *member {
 	var best *member
 	for i := range of {
@@ -139,64 +138,66 @@ func pickUntried(of []*member, random uint64, tried Tried) *member {
 	return best
 }
 
-// gives holds, by 16 random bits, for calls that an address in its slow start
-// leaves to others: nine of ten in the beginning, none at the end.
-func (m *member) gives(now time.Duration, random uint64) bool {
-	slowStart := m.board.settings.Load().SlowStart
+// shedsCall reports, by 16 random bits, whether an address in slow start leaves this
+// call to another: nine of ten at first, none at the end.
+func (m *member) shedsCall(now time.Duration, random uint64) bool {
+	slowStart := m.registry.settings.Load().SlowStart
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if !m.ramping || now >= m.returned+slowStart {
+	if !m.ramping || now >= m.returnedAt+slowStart {
 		return false
 	}
-	part := max(0.1, float64(now-m.returned)/float64(slowStart))
+	part := max(0.1, float64(now-m.returnedAt)/float64(slowStart))
 	return float64(random) >= part*(math.MaxUint16+1)
 }
 
-func (m *member) probed() bool {
+func (m *member) isProbed() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.probes.made
+	return m.probes.enabled
 }
 
-// try takes the one trial of a half-open circuit.
-func (m *member) try() (trial uint64, mine bool) {
+// takeTrial takes the single trial of a half-open circuit.
+func (m *member) takeTrial() (trial uint64, mine bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.circuit.state != HalfOpen || m.circuit.trying {
+	if m.circuit.state != HalfOpen || m.circuit.trialRunning {
 		return 0, false
 	}
 	m.trials++
-	m.circuit.trying = true
-	m.board.touch()
+	m.circuit.trialRunning = true
+	m.registry.invalidate()
 	return m.trials, true
 }
 
 func (c Choice) member() *member { return c.set.members[c.Index] }
 
-// Connected notes that a connection was made for the call.
-func (c Choice) Connected(now time.Duration) { c.member().connected(now) }
+// Connected records that a connection was made for the call.
+func (c Choice) Connected(now time.Duration) { c.member().recordConnection(now) }
 
-// Unreachable notes that none could be made. detail is for the log.
-func (c Choice) Unreachable(now time.Duration, detail string) { c.member().unreachable(now, detail) }
+// Unreachable records that no connection could be made; detail is for the log.
+func (c Choice) Unreachable(now time.Duration, detail string) {
+	c.member().recordUnreachable(now, detail)
+}
 
-// Answered notes the answer to the call and how long it took to begin.
+// Answered records the status of the answer and the time until it began.
 func (c Choice) Answered(now, took time.Duration, status int) {
 	m := c.member()
 	bad := status >= http.StatusInternalServerError && status != http.StatusNotImplemented
-	erring := m.count(now, took, bad, true)
-	if erring || took > slowFloor {
-		c.set.judge(m, now, erring)
+	tooManyErrors := m.recordCall(now, took, bad, true)
+	if tooManyErrors || took > slowFloor {
+		c.set.considerEjection(m, now, tooManyErrors)
 	}
 }
 
-// Broke notes that the call came to nothing after it had a connection.
-func (c Choice) Broke(now time.Duration) {
-	if m := c.member(); m.count(now, 0, true, false) {
-		c.set.judge(m, now, true)
+// Failed records that the call got a connection and no answer.
+func (c Choice) Failed(now time.Duration) {
+	if m := c.member(); m.recordCall(now, 0, true, false) {
+		c.set.considerEjection(m, now, true)
 	}
 }
 
-// Release ends the call. A trial that showed nothing is left to another one.
+// Release ends the call. A trial without a result becomes available again.
 func (c Choice) Release() {
 	m := c.member()
 	m.outstanding.Add(-1)
@@ -205,8 +206,8 @@ func (c Choice) Release() {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if m.circuit.state == HalfOpen && m.circuit.trying && m.trials == c.trial {
-		m.circuit.trying = false
-		m.board.touch()
+	if m.circuit.state == HalfOpen && m.circuit.trialRunning && m.trials == c.trial {
+		m.circuit.trialRunning = false
+		m.registry.invalidate()
 	}
 }

@@ -2,15 +2,14 @@ package health
 
 import "time"
 
-// Circuit tells whether connections to an address can be made, as far as is
-// known.
+// Circuit is the state of an address's circuit breaker, which guards connecting.
 type Circuit uint8
 
 // The states of a circuit.
 const (
-	Closed   Circuit = iota // they can
-	HalfOpen                // one call may try
-	Open                    // they could not
+	Closed   Circuit = iota // connections succeed
+	HalfOpen                // one trial is permitted
+	Open                    // connections fail
 )
 
 func (c Circuit) String() string {
@@ -24,62 +23,59 @@ func (c Circuit) String() string {
 	return "closed"
 }
 
-// circuit is the breaker of one address.
 type circuit struct {
-	state    Circuit
-	failures int           // in a row
-	last     time.Duration // when the latest of them was
-	opened   int           // times without a success between
-	trialAt  time.Duration // while open: when it is half-open
-	trying   bool          // while half-open: a call is trying
+	state        Circuit
+	failures     int // in a row
+	lastFailure  time.Duration
+	openings     int           // in a row, without a success
+	trialAt      time.Duration // while open: when it becomes half-open
+	trialRunning bool          // while half-open
 }
 
-// unreachable notes a connection that could not be made, and reports whether
-// that opened the circuit.
+// unreachable records a failed connection and reports whether that opened the
+// circuit.
 func (c *circuit) unreachable(s *Settings, now time.Duration) bool {
 	switch c.state {
-	case Open: // of a call that began before
+	case Open: // the call started before it opened
 		return false
 	case Closed:
-		if s.Window > 0 && now-c.last > s.Window {
+		if s.Window > 0 && now-c.lastFailure > s.Window {
 			c.failures = 0
 		}
 		c.failures++
-		c.last = now
+		c.lastFailure = now
 		if s.Failures == 0 || c.failures < s.Failures {
 			return false
 		}
 	case HalfOpen:
 	}
-	c.opened++
-	c.state, c.trying, c.trialAt = Open, false, now+backoff(s.Open, s.LongestOpen, c.opened)
+	c.openings++
+	c.state, c.trialRunning, c.trialAt = Open, false, now+backoff(s.Open, s.MaxOpen, c.openings)
 	return true
 }
 
-// connected notes a new connection, and reports whether that closed the
-// circuit.
+// connected records a new connection and reports whether that closed the circuit.
 func (c *circuit) connected() bool {
 	closed := c.state != Closed
 	*c = circuit{}
 	return closed
 }
 
-// probed notes a probe's connection, and reports whether the state changed. One
-// makes way for the trial, the next one is the trial.
+// probed records a probe's connection and reports whether the state changed. The
+// first half-opens an open circuit, the next closes it.
 func (c *circuit) probed() bool {
 	if c.state == Open {
-		c.state, c.trying = HalfOpen, false
+		c.state, c.trialRunning = HalfOpen, false
 		return true
 	}
 	return c.connected()
 }
 
-// advance lets the time of an open circuit pass, and reports whether it is
-// half-open now.
+// advance reports whether an open circuit has become half-open.
 func (c *circuit) advance(now time.Duration) bool {
 	if c.state != Open || now < c.trialAt {
 		return false
 	}
-	c.state, c.trying = HalfOpen, false
+	c.state, c.trialRunning = HalfOpen, false
 	return true
 }

@@ -1,22 +1,21 @@
-// Package health decides which address of an endpoint is fit to be called. It
-// is state alone: it is told what came of probes and calls, and when, and sends
-// nothing by itself. Times are given as what has passed since any fixed moment.
+// Package health decides which address of an endpoint receives a call. It only keeps
+// state: callers report the results of probes and calls, and it sends nothing itself.
+// Times are durations since an arbitrary fixed moment.
 //
-// There are three reasons for which an address is left out.
+// An address is taken out of use for one of three reasons.
 //
-//   - Its circuit is open: connections to it could not be made, several in a
-//     row. After a while one call, or a probe, tries it; when that connects the
-//     circuit closes, else the next trial is further off.
+//   - Its circuit is open: several connections in a row could not be made. After a
+//     while one call, or a probe, tries it; if that connects the circuit closes, else
+//     the next trial comes later.
 //   - Its probes fail, whether they connect or not.
-//   - It was ejected: among the addresses of an endpoint it answered with more
-//     errors than is right, or much slower than the others. Each time it is
-//     ejected for longer, and never more than a share of an endpoint's
-//     addresses are at once.
+//   - It was ejected: it answered with too many errors, or much slower than the other
+//     addresses of its endpoint. Each ejection lasts longer than the one before, and
+//     only a share of an endpoint's addresses is ejected at once.
 //
-// An address that returns gets a growing part of the calls at first. Among those
-// that are fit, the less busy of two random ones is taken.
+// An address that returns gets a growing part of the calls at first. Among healthy
+// addresses, the less busy of two random ones is chosen.
 //
-// The last two reasons fail open: an endpoint whose addresses are all left out
-// by them is called as if there were none. Only where nothing connects, by what
-// calls and probes both say, is there nobody to call: [Down].
+// The last two reasons fail open: an endpoint that has lost all its addresses to them
+// is called as if they were healthy. Only if neither calls nor probes can connect to
+// any address is nothing sent: [Down].
 package health

@@ -15,7 +15,7 @@ func TestErrorsEject(t *testing.T) {
 			case !slices.Contains(bad, c.Index):
 				c.Answered(w.now, time.Millisecond, 501) // an answer like others
 			case c.Index == 0:
-				c.Broke(w.now)
+				c.Failed(w.now)
 			default:
 				c.Answered(w.now, time.Millisecond, 503)
 			}

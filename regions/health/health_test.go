@@ -13,18 +13,18 @@ import (
 // numbers.
 func sample() Settings {
 	return Settings{
-		Failures: 3, Open: time.Second, LongestOpen: 8 * time.Second,
+		Failures: 3, Open: time.Second, MaxOpen: 8 * time.Second,
 		Unhealthy: 3, Healthy: 2,
 		ErrorRatio: 0.5, SlowFactor: 5, Calls: 20, Window: 10 * time.Second,
-		Eject: 30 * time.Second, LongestEject: 5 * time.Minute, Most: 0.5,
+		Eject: 30 * time.Second, MaxEject: 5 * time.Minute, MaxEjectedShare: 0.5,
 		SlowStart: 20 * time.Second,
 	}
 }
 
-// world is a set with a clock, and what was told of it.
+// world is a set with a clock, and its notifications.
 type world struct {
 	t     testing.TB
-	board *Board
+	registry *Registry
 	set   *Set
 	now   time.Duration
 	dice  uint64
@@ -34,12 +34,12 @@ type world struct {
 
 func newWorld(t testing.TB, s Settings, n int) *world {
 	w := &world{t: t, now: time.Hour, dice: 1, tried: map[trialOf]int{}}
-	w.board = New(s, func(c Change) { w.told = append(w.told, c) })
+	w.registry = New(s, func(c Change) { w.told = append(w.told, c) })
 	var names []string
 	for i := range n {
 		names = append(names, fmt.Sprintf("https://%c", 'a'+i))
 	}
-	w.set = w.board.Set("westus", names...)
+	w.set = w.registry.Set("westus", names...)
 	return w
 }
 
@@ -85,13 +85,13 @@ func (w *world) fine(c Choice) {
 // refuse has n calls of an address find no connection.
 func (w *world) refuse(i, n int) {
 	for range n {
-		w.address(i).unreachable(w.now, "refused")
+		w.address(i).recordUnreachable(w.now, "refused")
 	}
 }
 
-func (w *world) probe(i, n int, p Probe) {
+func (w *world) probe(i, n int, p ProbeOutcome) {
 	for range n {
-		w.address(i).Probed(w.now, p, "as told")
+		w.address(i).RecordProbe(w.now, p, "as told")
 	}
 }
 
@@ -99,8 +99,8 @@ func (w *world) down() *Down {
 	w.t.Helper()
 	_, err := w.choose()
 	var down *Down
-	if !errors.As(err, &down) || w.set.Down(w.now) == nil {
-		w.t.Fatalf("got %v and %v", err, w.set.Down(w.now))
+	if !errors.As(err, &down) || w.set.Check(w.now) == nil {
+		w.t.Fatalf("got %v and %v", err, w.set.Check(w.now))
 	}
 	return down
 }
@@ -116,14 +116,14 @@ func TestCircuitOfOneAddress(t *testing.T) {
 	w := newWorld(t, sample(), 1)
 	w.refuse(0, 2)
 	w.want(0, true, Closed)
-	w.address(0).connected(w.now) // a success between
+	w.address(0).recordConnection(w.now) // a success between
 	w.refuse(0, 2)
 	w.now += 11 * time.Second // too far apart
 	w.refuse(0, 2)
 	w.want(0, true, Closed)
 	w.refuse(0, 1)
 	w.want(0, false, Open)
-	if down := w.down(); down.After != time.Second || down.Region != "westus" {
+	if down := w.down(); down.RetryAfter != time.Second || down.Region != "westus" {
 		t.Errorf("%+v", down)
 	}
 
@@ -137,7 +137,7 @@ func TestCircuitOfOneAddress(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if down := w.down(); down.After != time.Second {
+		if down := w.down(); down.RetryAfter != time.Second {
 			t.Errorf("beside the trial: %+v", down)
 		}
 		c.Unreachable(w.now, "refused")
@@ -168,24 +168,24 @@ func TestCircuitOfOneAddress(t *testing.T) {
 	w.down() // the trial under way is another one's
 }
 
-func TestProbesHaveTheirSay(t *testing.T) {
+func TestFailingProbesTakeAnAddressOut(t *testing.T) {
 	w := newWorld(t, sample(), 1)
-	w.address(0).Watch(true)
-	w.probe(0, 1, ProbeGood)
+	w.address(0).SetProbed(true)
+	w.probe(0, 1, ProbeSucceeded)
 	w.refuse(0, 3)
 	w.want(0, false, Open)
 	w.calls(10, func(Choice) {}) // the last probe connected: calls go on
 	w.probe(0, 1, ProbeUnreachable)
 	w.down()
 	// A probe makes way for one trial, the next one would be it.
-	w.probe(0, 1, ProbeGood)
+	w.probe(0, 1, ProbeSucceeded)
 	w.want(0, false, HalfOpen)
 	c, err := w.choose()
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.down()
-	w.probe(0, 1, ProbeGood)
+	w.probe(0, 1, ProbeSucceeded)
 	w.want(0, true, Closed)
 	c.Release()
 	w.calls(10, w.fine)
@@ -193,29 +193,29 @@ func TestProbesHaveTheirSay(t *testing.T) {
 	// Without calls, the probes open the circuit by themselves.
 	w.probe(0, 3, ProbeUnreachable)
 	w.down()
-	w.probe(0, 2, ProbeGood)
+	w.probe(0, 2, ProbeSucceeded)
 	w.want(0, true, Closed)
 
 	// What connects but is unwell is called where there is nothing else.
-	w.probe(0, 3, ProbeUnwell)
+	w.probe(0, 3, ProbeFailed)
 	w.want(0, false, Closed)
 	w.calls(10, w.fine)
-	w.probe(0, 2, ProbeGood)
+	w.probe(0, 2, ProbeSucceeded)
 	w.want(0, true, Closed)
 
-	// When nobody probes any more the circuit decides alone.
+	// Without probes the circuit decides alone.
 	w.refuse(0, 3)
-	if w.set.Down(w.now) != nil {
+	if w.set.Check(w.now) != nil {
 		t.Error("the probe was good")
 	}
-	w.address(0).Watch(false)
+	w.address(0).SetProbed(false)
 	w.down()
 }
 
-func TestCallsGoToWhatIsSound(t *testing.T) {
+func TestCallsGoToHealthyAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 4)
-	w.address(1).Watch(true)
-	w.probe(1, 3, ProbeUnwell)
+	w.address(1).SetProbed(true)
+	w.probe(1, 3, ProbeFailed)
 	w.refuse(2, 3)
 	if counts := w.calls(1000, w.fine); counts[1] != 0 || counts[2] != 0 || counts[0] < 300 || counts[3] < 300 {
 		t.Errorf("%v", counts)
@@ -225,8 +225,8 @@ func TestCallsGoToWhatIsSound(t *testing.T) {
 	if counts := w.calls(100, w.fine); counts[1] != 100 { // unwell, but it connects
 		t.Errorf("%v", counts)
 	}
-	// Where nobody probes, a call is the trial, also beside sound ones.
-	w.address(1).Watch(false)
+	// Where nobody probes, a call is the trial, also beside healthy ones.
+	w.address(1).SetProbed(false)
 	w.now += time.Second
 	if counts := w.calls(200, w.fine); slices.Contains(counts, 0) {
 		t.Errorf("%v", counts)
@@ -236,7 +236,7 @@ func TestCallsGoToWhatIsSound(t *testing.T) {
 	}
 }
 
-func TestUntried(t *testing.T) {
+func TestChoiceAvoidsTriedAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 3)
 	seen := Tried(0)
 	for range 3 {
@@ -254,7 +254,7 @@ func TestUntried(t *testing.T) {
 	}
 }
 
-func TestTheLessBusyIsTaken(t *testing.T) {
+func TestLessBusyAddressIsChosen(t *testing.T) {
 	w := newWorld(t, sample(), 3)
 	var held []Choice
 	for range 300 {
@@ -281,8 +281,8 @@ func TestTheLessBusyIsTaken(t *testing.T) {
 // than its share by what another one saw.
 func TestEndpointsShareAddresses(t *testing.T) {
 	w := newWorld(t, sample(), 4)
-	alone, pair := w.board.Set("westus", "https://a"), w.board.Set("westus", "https://a", "https://b")
-	elsewhere := w.board.Set("eastus", "https://a")
+	alone, pair := w.registry.Set("westus", "https://a"), w.registry.Set("westus", "https://a", "https://b")
+	elsewhere := w.registry.Set("eastus", "https://a")
 	w.address(0).eject(w.now, ReasonErrors, "as told")
 	w.now++
 	w.address(1).eject(w.now, ReasonErrors, "as told")
@@ -298,19 +298,19 @@ func TestEndpointsShareAddresses(t *testing.T) {
 		}
 	}
 	w.refuse(0, 3)
-	if alone.Down(w.now) == nil || elsewhere.Down(w.now) != nil {
+	if alone.Check(w.now) == nil || elsewhere.Check(w.now) != nil {
 		t.Error("an address is one in its region, and another in the next")
 	}
-	if w.board.Set("westus", "https://a") != alone || len(w.board.Addresses()) != 5 {
+	if w.registry.Set("westus", "https://a") != alone || len(w.registry.Addresses()) != 5 {
 		t.Error("what is known is not made twice")
 	}
-	w.board.Keep([]*Set{alone})
-	if all := w.board.Addresses(); len(all) != 1 || all[0] != alone.Addresses()[0] || w.board.Set("westus", "https://a") != alone {
+	w.registry.Retain([]*Set{alone})
+	if all := w.registry.Addresses(); len(all) != 1 || all[0] != alone.Addresses()[0] || w.registry.Set("westus", "https://a") != alone {
 		t.Errorf("%v", all)
 	}
 }
 
-func TestChangesAreTold(t *testing.T) {
+func TestChangesAreNotified(t *testing.T) {
 	w := newWorld(t, sample(), 1)
 	w.refuse(0, 3)
 	w.now += time.Second
@@ -318,9 +318,9 @@ func TestChangesAreTold(t *testing.T) {
 	w.refuse(0, 1)
 	w.now += 2 * time.Second
 	w.address(0).Advance(w.now)
-	w.address(0).connected(w.now)
-	w.probe(0, 3, ProbeUnwell)
-	w.probe(0, 2, ProbeGood)
+	w.address(0).recordConnection(w.now)
+	w.probe(0, 3, ProbeFailed)
+	w.probe(0, 2, ProbeSucceeded)
 	var got []string
 	for _, c := range w.told {
 		got = append(got, fmt.Sprintf("%v %v: %s", c.Up, c.Circuit, c.Reason))
@@ -338,23 +338,23 @@ func TestChangesAreTold(t *testing.T) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
 	counts := w.address(0).State(w.now).Counts
-	if counts.Opened != 2 || counts.Probes[ProbeGood] != 2 || counts.Probes[ProbeUnwell] != 3 {
+	if counts.CircuitOpenings != 2 || counts.Probes[ProbeSucceeded] != 2 || counts.Probes[ProbeFailed] != 3 {
 		t.Errorf("%+v", counts)
 	}
-	if fmt.Sprint(ProbeGood, ProbeUnwell, ProbeUnreachable) != "good unwell unreachable" {
+	if fmt.Sprint(ProbeSucceeded, ProbeFailed, ProbeUnreachable) != "good unwell unreachable" {
 		t.Error("outcomes do not print themselves")
 	}
 }
 
 // Without settings nothing is judged: calls go round, whatever they come to.
-func TestNothingIsJudgedByDefault(t *testing.T) {
+func TestZeroSettingsDisableTheirRules(t *testing.T) {
 	w := newWorld(t, Settings{}, 2)
 	counts := w.calls(400, func(c Choice) {
 		c.Unreachable(w.now, "refused")
-		c.Broke(w.now)
+		c.Failed(w.now)
 		c.Answered(w.now, time.Hour, 500)
 	})
-	w.probe(0, 10, ProbeUnwell)
+	w.probe(0, 10, ProbeFailed)
 	if counts[0] < 100 || counts[1] < 100 || len(w.told) != 0 {
 		t.Errorf("%v %v", counts, w.told)
 	}

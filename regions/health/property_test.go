@@ -18,28 +18,28 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func drawn(t *rapid.T) Settings {
 	return Settings{
 		Failures: rapid.IntRange(0, 4).Draw(t, "failures"),
-		Open:     time.Second, LongestOpen: time.Duration(rapid.IntRange(1, 20).Draw(t, "longestOpen")) * time.Second,
+		Open:     time.Second, MaxOpen: time.Duration(rapid.IntRange(1, 20).Draw(t, "longestOpen")) * time.Second,
 		Unhealthy: rapid.IntRange(0, 4).Draw(t, "unhealthy"), Healthy: rapid.IntRange(1, 4).Draw(t, "healthy"),
 		ErrorRatio: rapid.SampledFrom([]float64{0, 0.2, 1}).Draw(t, "errorRatio"),
 		SlowFactor: rapid.SampledFrom([]float64{0, 2}).Draw(t, "slowFactor"),
 		Calls:      rapid.IntRange(1, 5).Draw(t, "calls"), Window: 10 * time.Second,
-		Eject: 10 * time.Second, LongestEject: 100 * time.Second,
-		Most:      rapid.SampledFrom([]float64{0, 0.3, 0.5, 1}).Draw(t, "most"),
-		SlowStart: rapid.SampledFrom([]time.Duration{0, 20 * time.Second}).Draw(t, "slowStart"),
+		Eject: 10 * time.Second, MaxEject: 100 * time.Second,
+		MaxEjectedShare: rapid.SampledFrom([]float64{0, 0.3, 0.5, 1}).Draw(t, "most"),
+		SlowStart:       rapid.SampledFrom([]time.Duration{0, 20 * time.Second}).Draw(t, "slowStart"),
 	}
 }
 
 // Whatever happens in whatever order: no more than the share is ejected, no set
-// is down without cause, there is one trial at a time, and what is sound from
+// is down without cause, there is one trial at a time, and what is healthy from
 // then on comes back.
-func TestWhateverHappens(t *testing.T) {
+func TestInvariantsHoldForAnySequence(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		settings, n := drawn(t), rapid.IntRange(1, 6).Draw(t, "addresses")
 		w := newWorld(quiet{t: t}, settings, n)
 		w.dice = rapid.Uint64().Draw(t, "dice")
 		watched := rapid.Bool().Draw(t, "watched")
 		for i := range n {
-			w.address(i).Watch(watched)
+			w.address(i).SetProbed(watched)
 		}
 		var held []Choice
 		for range rapid.IntRange(1, 150).Draw(t, "steps") {
@@ -66,11 +66,11 @@ func TestWhateverHappens(t *testing.T) {
 					c.Connected(w.now)
 					c.Answered(w.now, time.Millisecond, 500)
 				case 3:
-					c.Broke(w.now)
+					c.Failed(w.now)
 				}
 				c.Release()
 			case watched:
-				w.probe(rapid.IntRange(0, n-1).Draw(t, "probed"), 1, Probe(rapid.IntRange(0, 2).Draw(t, "outcome"))) //nolint:gosec // 0 to 2
+				w.probe(rapid.IntRange(0, n-1).Draw(t, "probed"), 1, ProbeOutcome(rapid.IntRange(0, 2).Draw(t, "outcome"))) //nolint:gosec // 0 to 2
 			}
 			if err := w.consistent(held); err != nil {
 				t.Fatal(err)
@@ -109,8 +109,8 @@ func (w *world) doubled(held []Choice, c Choice) bool {
 
 // consistent holds at any time.
 func (w *world) consistent(held []Choice) error {
-	s := w.board.settings.Load()
-	w.set.look(w.now)
+	s := w.registry.settings.Load()
+	w.set.current(w.now)
 	ejected, reachable := 0, false
 	outstanding := make([]int64, len(w.set.members))
 	trials := make([]int, len(w.set.members))
@@ -125,26 +125,26 @@ func (w *world) consistent(held []Choice) error {
 		if a.ejection.on {
 			ejected++
 		}
-		if a.circuit.state == Closed || a.circuit.state == HalfOpen && !a.circuit.trying || a.circuit.state == Open && a.probes.made && !a.probes.unreachable {
+		if a.circuit.state == Closed || a.circuit.state == HalfOpen && !a.circuit.trialRunning || a.circuit.state == Open && a.probes.enabled && !a.probes.unreachable {
 			reachable = true
 		}
 		if a.outstanding.Load() != outstanding[i] {
 			return fmt.Errorf("%s: %d calls under way, want %d", a.Name, a.outstanding.Load(), outstanding[i])
 		}
 		// A trial that another call has decided meanwhile is none any more.
-		if a.circuit.trying && (a.circuit.state != HalfOpen || trials[i] != 1) {
-			return fmt.Errorf("%s: trying is %v with %d trials, %v", a.Name, a.circuit.trying, trials[i], a.circuit.state)
+		if a.circuit.trialRunning && (a.circuit.state != HalfOpen || trials[i] != 1) {
+			return fmt.Errorf("%s: trying is %v with %d trials, %v", a.Name, a.circuit.trialRunning, trials[i], a.circuit.state)
 		}
 	}
 	if most := s.ejectable(len(w.set.members)); ejected > most {
 		return fmt.Errorf("%d of %d are ejected, at most %d may be", ejected, len(w.set.members), most)
 	}
 	var down *Down
-	switch err := w.set.Down(w.now); {
+	switch err := w.set.Check(w.now); {
 	case reachable != (err == nil):
 		return fmt.Errorf("there is somebody to call: %v, but: %w", reachable, err)
-	case errors.As(err, &down) && (down.After < time.Second || down.After > time.Minute):
-		return fmt.Errorf("come again after %v", down.After)
+	case errors.As(err, &down) && (down.RetryAfter < time.Second || down.RetryAfter > time.Minute):
+		return fmt.Errorf("come again after %v", down.RetryAfter)
 	}
 	return nil
 }
@@ -152,26 +152,26 @@ func (w *world) consistent(held []Choice) error {
 // recovers lets all be well: by as many probes as it takes, or by calls, every
 // address is in full use again.
 func (w *world) recovers(t *rapid.T, watched bool) {
-	s := w.board.settings.Load()
+	s := w.registry.settings.Load()
 	if watched {
 		for i := range w.set.members {
-			w.probe(i, max(2, s.Healthy), ProbeGood)
+			w.probe(i, max(2, s.Healthy), ProbeSucceeded)
 		}
 	} else {
-		w.now += s.LongestOpen
+		w.now += s.MaxOpen
 		for range len(w.set.members) {
 			w.calls(1, w.fine)
 		}
 	}
-	w.now += s.LongestEject
+	w.now += s.MaxEject
 	for i, m := range w.set.members {
 		if state := m.State(w.now); !state.Up {
-			t.Fatalf("%s is sound and still out: %+v", w.address(i).Name, state)
+			t.Fatalf("%s is healthy and still out: %+v", w.address(i).Name, state)
 		}
 	}
 	w.now += s.SlowStart
-	if v := w.set.look(w.now); len(v.sound) != len(w.set.members) || v.ramping {
-		t.Fatalf("%d are called", len(v.sound))
+	if v := w.set.current(w.now); len(v.healthy) != len(w.set.members) || v.ramping {
+		t.Fatalf("%d are called", len(v.healthy))
 	}
 }
 
@@ -186,9 +186,9 @@ func (q quiet) Fatal(args ...any)         { q.t.Fatal(args...) }
 func (q quiet) Fatalf(f string, a ...any) { q.t.Fatalf(f, a...) }
 
 // All at once, for the race detector.
-func TestAllAtOnce(t *testing.T) {
+func TestConcurrentUse(t *testing.T) {
 	w := newWorld(t, sample(), 4)
-	w.board.notify = nil
+	w.registry.notify = nil
 	start := time.Now()
 	var wait sync.WaitGroup
 	for g := range 8 {
@@ -199,8 +199,8 @@ func TestAllAtOnce(t *testing.T) {
 				dice = dice*6364136223846793005 + 1442695040888963407
 				a := w.address(i % 4)
 				if g == 0 {
-					a.Watch(i%512 > 256)
-					a.Probed(now, Probe(dice>>40%3), "") //nolint:gosec // 0 to 2
+					a.SetProbed(i%512 > 256)
+					a.RecordProbe(now, ProbeOutcome(dice>>40%3), "") //nolint:gosec // 0 to 2
 					continue
 				}
 				c, ok, _ := w.set.Choose(now, dice, 0)
@@ -211,7 +211,7 @@ func TestAllAtOnce(t *testing.T) {
 				case 0:
 					c.Unreachable(now, "")
 				case 1:
-					c.Broke(now)
+					c.Failed(now)
 				default:
 					c.Connected(now)
 					c.Answered(now, time.Millisecond<<(dice>>50%8), 200)

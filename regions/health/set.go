@@ -8,37 +8,37 @@ import (
 	"time"
 )
 
-// slowFloor is how long answers must take on average to count as slow.
+// slowFloor is the mean latency below which an address never counts as slow.
 const slowFloor = 50 * time.Millisecond
 
-// Set is the addresses of one endpoint. It is safe for concurrent use.
+// Set holds the addresses of one endpoint. It is safe for concurrent use.
 type Set struct {
-	Region  string
-	board   *Board
-	members []*member
-	view    atomic.Pointer[view]
-	viewing sync.Mutex
+	Region   string
+	registry *Registry
+	members  []*member
+	snapshot atomic.Pointer[snapshot]
+	rebuild  sync.Mutex
 }
 
-// member is an address at its place in a set.
+// member is an address and its index in a set.
 type member struct {
 	*Address
 	index int
 }
 
-// view is how the members stand, until something changes or time passes.
-type view struct {
-	generation uint64
-	until      time.Duration
-	sound      []*member // what to call
-	usable     []*member // what to call where none is sound
-	trials     []*member // half-open and nobody tries
-	doubtful   []*member // whose probes do not agree that they are out
-	ramping    bool      // one of the sound is in its slow start
-	next       time.Duration
+// snapshot is the health of the members, valid for one generation and until a time.
+type snapshot struct {
+	generation  uint64
+	until       time.Duration
+	healthy     []*member // called first
+	usable      []*member // called if none is healthy
+	trials      []*member // half-open, no trial running
+	unconfirmed []*member // open, but the last probe connected
+	ramping     bool      // a healthy one is in slow start
+	nextTrial   time.Duration
 }
 
-// Addresses returns the addresses in their order.
+// Addresses returns the addresses in the order of the set.
 func (s *Set) Addresses() []*Address {
 	all := make([]*Address, len(s.members))
 	for i, m := range s.members {
@@ -47,51 +47,50 @@ func (s *Set) Addresses() []*Address {
 	return all
 }
 
-// look returns how the members stand now.
-func (s *Set) look(now time.Duration) *view {
-	v := s.view.Load()
-	if v != nil && now < v.until && v.generation == s.board.generation.Load() {
+// current returns a valid snapshot.
+func (s *Set) current(now time.Duration) *snapshot {
+	v := s.snapshot.Load()
+	if v != nil && now < v.until && v.generation == s.registry.generation.Load() {
 		return v
 	}
-	s.viewing.Lock()
-	defer s.viewing.Unlock()
-	if v = s.view.Load(); v == nil || now >= v.until || v.generation != s.board.generation.Load() {
-		v = s.survey(now)
-		s.view.Store(v)
+	s.rebuild.Lock()
+	defer s.rebuild.Unlock()
+	if v = s.snapshot.Load(); v == nil || now >= v.until || v.generation != s.registry.generation.Load() {
+		v = s.buildSnapshot(now)
+		s.snapshot.Store(v)
 	}
 	return v
 }
 
-// survey makes a view.
-func (s *Set) survey(now time.Duration) *view {
+func (s *Set) buildSnapshot(now time.Duration) *snapshot {
 	for _, m := range s.members {
 		m.Advance(now)
 	}
-	v := &view{generation: s.board.generation.Load(), until: math.MaxInt64, next: math.MaxInt64}
-	spared := s.spared()
+	v := &snapshot{generation: s.registry.generation.Load(), until: math.MaxInt64, nextTrial: math.MaxInt64}
+	ignored := s.ignoredEjections()
 	for _, m := range s.members {
 		m.mu.Lock()
 		shut := m.circuit.state != Closed
 		switch {
-		case m.circuit.state == HalfOpen && !m.circuit.trying:
+		case m.circuit.state == HalfOpen && !m.circuit.trialRunning:
 			v.trials = append(v.trials, m)
-		case m.circuit.state == Open && m.probes.made && !m.probes.unreachable:
-			v.doubtful = append(v.doubtful, m)
+		case m.circuit.state == Open && m.probes.enabled && !m.probes.unreachable:
+			v.unconfirmed = append(v.unconfirmed, m)
 		}
 		if m.circuit.state == Open {
-			v.next = min(v.next, m.circuit.trialAt)
+			v.nextTrial = min(v.nextTrial, m.circuit.trialAt)
 			v.until = min(v.until, m.circuit.trialAt)
 		}
 		if m.ejection.on {
 			v.until = min(v.until, m.ejection.until)
 		}
 		if m.ramping {
-			v.until = min(v.until, m.returned+s.board.settings.Load().SlowStart)
+			v.until = min(v.until, m.returnedAt+s.registry.settings.Load().SlowStart)
 		}
 		if !shut {
 			v.usable = append(v.usable, m)
-			if !m.probes.failing && (!m.ejection.on || spared[m]) {
-				v.sound = append(v.sound, m)
+			if !m.probes.failing && (!m.ejection.on || ignored[m]) {
+				v.healthy = append(v.healthy, m)
 				v.ramping = v.ramping || m.ramping
 			}
 		}
@@ -100,9 +99,9 @@ func (s *Set) survey(now time.Duration) *view {
 	return v
 }
 
-// spared are the members whose ejection this set does not heed: there are more
-// than may be, as another endpoint had them ejected.
-func (s *Set) spared() map[*member]bool {
+// ignoredEjections returns the members whose ejection this set ignores because,
+// through another endpoint, more are ejected than its limit permits.
+func (s *Set) ignoredEjections() map[*member]bool {
 	ejected := make([]*member, 0, len(s.members))
 	since := map[*member]time.Duration{}
 	for _, m := range s.members {
@@ -113,33 +112,33 @@ func (s *Set) spared() map[*member]bool {
 		}
 		m.mu.Unlock()
 	}
-	limit := s.board.settings.Load().ejectable(len(s.members))
+	limit := s.registry.settings.Load().ejectable(len(s.members))
 	if len(ejected) <= limit {
 		return nil
 	}
 	slices.SortStableFunc(ejected, func(a, b *member) int { return int(min(1, max(-1, since[a]-since[b]))) })
-	spared := map[*member]bool{}
+	ignored := map[*member]bool{}
 	for _, m := range ejected[limit:] {
-		spared[m] = true
+		ignored[m] = true
 	}
-	return spared
+	return ignored
 }
 
-// judge ejects a member whose calls speak against it, as far as that may be.
-func (s *Set) judge(m *member, now time.Duration, erring bool) {
-	settings := s.board.settings.Load()
+// considerEjection ejects a member for errors or slowness, if the limit permits.
+func (s *Set) considerEjection(m *member, now time.Duration, tooManyErrors bool) {
+	settings := s.registry.settings.Load()
 	if len(s.members) < 2 || settings.Eject == 0 {
 		return
 	}
 	reason, detail := ReasonErrors, "too many of its calls came to nothing or to a 5xx"
-	if !erring {
-		if settings.SlowFactor == 0 || !m.judging(now) || !s.slow(m, now, settings.SlowFactor) {
+	if !tooManyErrors {
+		if settings.SlowFactor == 0 || !m.dueForSlowCheck(now) || !s.isSlow(m, now, settings.SlowFactor) {
 			return
 		}
 		reason, detail = ReasonSlow, "its answers take much longer than those of the others"
 	}
-	s.viewing.Lock()
-	defer s.viewing.Unlock()
+	s.rebuild.Lock()
+	defer s.rebuild.Unlock()
 	out := 0
 	for _, other := range s.members {
 		other.mu.Lock()
@@ -153,16 +152,16 @@ func (s *Set) judge(m *member, now time.Duration, erring bool) {
 	}
 }
 
-// slow holds for a member that takes factor times as long as the median of the
+// isSlow reports whether a member takes factor times as long as the median of the
 // others.
-func (s *Set) slow(m *member, now time.Duration, factor float64) bool {
-	own, ok := m.mean(now)
+func (s *Set) isSlow(m *member, now time.Duration, factor float64) bool {
+	own, ok := m.meanLatency(now)
 	if !ok || own < slowFloor {
 		return false
 	}
 	var others []time.Duration
 	for _, other := range s.members {
-		if mean, ok := other.mean(now); ok && other != m {
+		if mean, ok := other.meanLatency(now); ok && other != m {
 			others = append(others, mean)
 		}
 	}

@@ -2,21 +2,21 @@ package health
 
 import "time"
 
-// window counts the calls of the last while, in two halves: the one that is
-// being filled and the one before.
+// window counts the calls of a sliding window in two halves, the current and the
+// previous one.
 type window struct {
-	began       time.Duration // of the half at hand
+	began       time.Duration // of the current half
 	now, before half
 }
 
 type half struct {
 	calls, errors int
 	answers       int
-	took          time.Duration // all answers together
+	took          time.Duration // in total
 }
 
-// turn moves on to the half of now.
-func (w *window) turn(length, now time.Duration) {
+// rotate starts a new half if the current one is over.
+func (w *window) rotate(length, now time.Duration) {
 	switch passed := now - w.began; {
 	case passed < length/2:
 		return
@@ -30,12 +30,13 @@ func (w *window) turn(length, now time.Duration) {
 
 func (w *window) calls() int { return w.now.calls + w.before.calls }
 
-// errorRatio is the share of the calls that came to nothing.
+// errorRatio is the share of the calls that failed or got a 5xx.
 func (w *window) errorRatio() float64 {
 	return float64(w.now.errors+w.before.errors) / float64(max(1, w.calls()))
 }
 
-// mean is how long answers took; ok is false where fewer than enough came.
+// mean returns the mean latency; ok is false if there were fewer answers than
+// enough.
 func (w *window) mean(enough int) (mean time.Duration, ok bool) {
 	answers := w.now.answers + w.before.answers
 	if answers < max(1, enough) {

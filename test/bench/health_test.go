@@ -17,8 +17,8 @@ import (
 func BenchmarkChooseAddress(b *testing.B) {
 	const addresses = 4
 	settings := health.Settings{
-		Failures: 5, Open: time.Hour, LongestOpen: time.Hour, Unhealthy: 3, Healthy: 2, ErrorRatio: 0.5, SlowFactor: 5, Calls: 20,
-		Window: 10 * time.Second, Eject: 30 * time.Second, LongestEject: 5 * time.Minute, Most: 0.5, SlowStart: time.Hour,
+		Failures: 5, Open: time.Hour, MaxOpen: time.Hour, Unhealthy: 3, Healthy: 2, ErrorRatio: 0.5, SlowFactor: 5, Calls: 20,
+		Window: 10 * time.Second, Eject: 30 * time.Second, MaxEject: 5 * time.Minute, MaxEjectedShare: 0.5, SlowStart: time.Hour,
 	}
 	newSet := func() *health.Set {
 		var names []string
@@ -54,11 +54,11 @@ func BenchmarkChooseAddress(b *testing.B) {
 		set := newSet()
 		all := set.Addresses()
 		for range 3 {
-			all[0].Probed(time.Minute, health.ProbeUnwell, "")
-			all[1].Probed(time.Minute, health.ProbeUnwell, "")
+			all[0].RecordProbe(time.Minute, health.ProbeFailed, "")
+			all[1].RecordProbe(time.Minute, health.ProbeFailed, "")
 		}
 		for range 2 {
-			all[1].Probed(time.Minute, health.ProbeGood, "")
+			all[1].RecordProbe(time.Minute, health.ProbeSucceeded, "")
 		}
 		for b.Loop() {
 			choose(b, set, 2*time.Minute).Release()

@@ -49,9 +49,9 @@ func TestErrorsAreShownBeforeTheFirst(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := newClient(t, Options{Metrics: registry})
 	u := refusing(t)
-	c.Watch(mapOf(u), Health{})
+	c.UseMap(mapOf(u), Health{})
 	of := shown(t, registry, "endpoint", u.Host)
-	for _, kind := range kinds() {
+	for _, kind := range errorKinds() {
 		if v, ok := of["portico_upstream_errors_total "+kind]; !ok || v != 0 {
 			t.Errorf("%s: %v, %v", kind, v, ok)
 		}
@@ -78,7 +78,7 @@ func TestAddressThatGoesIsShownNoMore(t *testing.T) {
 	registry := prometheus.NewRegistry()
 	c := newClient(t, Options{Metrics: registry, TLS: goes.Client().Transport.(*http.Transport).TLSClientConfig})
 	going, staying := at(t, goes), at(t, stays)
-	c.Watch(mapOf(going), Health{})
+	c.UseMap(mapOf(going), Health{})
 	mustDo(t, c, Call{Endpoint: endpointOf(going), Method: http.MethodGet, Path: "/"})
 	mustDo(t, c, Call{Endpoint: endpointOf(staying), Method: http.MethodGet, Path: "/"})
 	for _, name := range []string{"portico_upstream_certificate_expiry_timestamp_seconds", "portico_upstream_requests_total 200 GET", "portico_upstream_seconds"} {
@@ -93,7 +93,7 @@ func TestAddressThatGoesIsShownNoMore(t *testing.T) {
 		ended <- err
 	}()
 	<-entered
-	c.Watch(mapOf(staying), Health{})
+	c.UseMap(mapOf(staying), Health{})
 	close(leave)
 	if err := <-ended; err != nil {
 		t.Fatal(err)
@@ -116,7 +116,7 @@ func TestProbesShowCertificates(t *testing.T) {
 	probing := Health{Probing: Probing{Interval: 10 * time.Millisecond, Timeout: 5 * time.Second}}
 	c := newClient(t, Options{Metrics: registry, TLS: trusting, Health: probing})
 	u := at(t, server)
-	c.Watch(mapOf(u), probing)
+	c.UseMap(mapOf(u), probing)
 	running(t, c)
 	within(t, "a probe that shows the certificate", func() bool {
 		return shown(t, registry, "endpoint", u.Host)["portico_upstream_certificate_expiry_timestamp_seconds"] == float64(server.Certificate().NotAfter.Unix())
@@ -130,12 +130,12 @@ func TestAddressOfTwoSchemes(t *testing.T) {
 	c := newClient(t, Options{Metrics: registry})
 	plain := refusing(t)
 	secured := &url.URL{Scheme: "https", Host: plain.Host}
-	c.Watch(mapOf(plain, secured), Health{})
-	c.Watch(mapOf(plain), Health{})
+	c.UseMap(mapOf(plain, secured), Health{})
+	c.UseMap(mapOf(plain), Health{})
 	if _, ok := shown(t, registry, "endpoint", plain.Host)["portico_upstream_in_flight"]; !ok {
 		t.Error("what stays is not shown")
 	}
-	c.Watch(mapOf(refusing(t)), Health{})
+	c.UseMap(mapOf(refusing(t)), Health{})
 	if left := shown(t, registry, "endpoint", plain.Host); len(left) != 0 {
 		t.Errorf("it is shown on: %v", left)
 	}

@@ -7,9 +7,8 @@ import (
 	"time"
 )
 
-// RetryAfter is the pause that an answer's Retry-After asks for, in seconds or
-// as a date, as it was sent: not negative, and otherwise not bounded. ok tells
-// whether there is one that can be read.
+// RetryAfter parses an answer's Retry-After, in seconds or as a date. The pause is
+// not negative and otherwise not bounded; ok is false if there is none that parses.
 func RetryAfter(h http.Header, now time.Time) (pause time.Duration, ok bool) {
 	sent := strings.TrimSpace(h.Get("Retry-After"))
 	if seconds, err := strconv.Atoi(sent); err == nil {

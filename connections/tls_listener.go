@@ -10,21 +10,21 @@ import (
 	"time"
 )
 
-// Handshakes are how connections of a listener begin that speaks TLS.
-type Handshakes struct {
-	Config *tls.Config
-	Limit  time.Duration // for one of them
-	// Failed is told of each that failed, but for those that the table has ended.
-	Failed func(from net.Addr, err error)
+// TLSOptions configure a TLS listener.
+type TLSOptions struct {
+	Config  *tls.Config
+	Timeout time.Duration // of one handshake
+	// OnFailed is called for each failed handshake, except if the table closed its
+	// connection.
+	OnFailed func(from net.Addr, err error)
 }
 
-// ListenTLS is Listen for a listener that speaks TLS. It makes the handshakes, each
-// in a goroutine of its own: net/http must be handed a bare [*tls.Conn] where HTTP/2
-// was negotiated, and one whose heads are looked at where it was not. What it has not
-// handed on when it is closed is closed as well.
-func (t *Table) ListenTLS(l net.Listener, h Handshakes) net.Listener {
+// ListenTLS is Listen for TLS. It makes each handshake in a goroutine: net/http
+// needs a bare [*tls.Conn] for HTTP/2, and must get a scanned connection otherwise.
+// Close closes connections that were not yet accepted.
+func (t *Table) ListenTLS(l net.Listener, h TLSOptions) net.Listener {
 	ctx, cancel := context.WithCancel(context.Background())
-	s := &secureListener{
+	s := &tlsListener{
 		listener: listener{l, t}, handshakes: h, ended: ctx.Done(), end: cancel,
 		accepted: make(chan net.Conn), failed: make(chan error),
 	}
@@ -32,9 +32,9 @@ func (t *Table) ListenTLS(l net.Listener, h Handshakes) net.Listener {
 	return s
 }
 
-type secureListener struct {
+type tlsListener struct {
 	listener
-	handshakes Handshakes
+	handshakes TLSOptions
 	accepted   chan net.Conn
 	failed     chan error
 	ended      <-chan struct{}
@@ -43,7 +43,7 @@ type secureListener struct {
 }
 
 // Accept implements [net.Listener].
-func (l *secureListener) Accept() (net.Conn, error) {
+func (l *tlsListener) Accept() (net.Conn, error) {
 	select {
 	case c := <-l.accepted:
 		return c, nil
@@ -55,20 +55,20 @@ func (l *secureListener) Accept() (net.Conn, error) {
 }
 
 // Close implements [net.Listener]. It returns when all handshakes have ended.
-func (l *secureListener) Close() error {
+func (l *tlsListener) Close() error {
 	l.end()
 	err := l.Listener.Close()
 	l.running.Wait()
 	return err
 }
 
-// run accepts connections until the listener is closed. While nobody asks for what
-// failed, it waits.
-func (l *secureListener) run(ctx context.Context) {
+// run accepts connections until the listener is closed. After an error it waits
+// until Accept has returned it.
+func (l *tlsListener) run(ctx context.Context) {
 	for {
-		c, err := l.admitted()
+		c, err := l.acceptAdmitted()
 		if err == nil {
-			l.running.Go(func() { l.handOn(ctx, c) })
+			l.running.Go(func() { l.handshake(ctx, c) })
 			continue
 		}
 		select {
@@ -79,11 +79,11 @@ func (l *secureListener) run(ctx context.Context) {
 	}
 }
 
-// handOn makes a connection's handshake and hands it to who accepts.
-func (l *secureListener) handOn(ctx context.Context, c *conn) {
-	c.table.waits(c)
+// handshake makes a connection's handshake and passes it to Accept.
+func (l *tlsListener) handshake(ctx context.Context, c *conn) {
+	c.table.startIdleTimer(c)
 	session := tls.Server(c, l.handshakes.Config)
-	err := c.SetDeadline(time.Now().Add(l.handshakes.Limit))
+	err := c.SetDeadline(time.Now().Add(l.handshakes.Timeout))
 	if err == nil {
 		err = session.HandshakeContext(ctx)
 	}
@@ -91,25 +91,25 @@ func (l *secureListener) handOn(ctx context.Context, c *conn) {
 		err = c.SetDeadline(time.Time{})
 	}
 	if err != nil {
-		sayPlain(err)
-		if c.end(Handshake) && ctx.Err() == nil {
-			l.handshakes.Failed(c.RemoteAddr(), err)
+		answerPlainHTTP(err)
+		if c.closeFor(ReasonHandshake) && ctx.Err() == nil {
+			l.handshakes.OnFailed(c.RemoteAddr(), err)
 		}
 		return
 	}
 	var spoken net.Conn = session
 	if session.ConnectionState().NegotiatedProtocol != "h2" {
-		spoken = secured{&scanned{Conn: session}, session}
+		spoken = scannedTLSConn{&scannedConn{Conn: session}, session}
 	}
 	select {
 	case l.accepted <- spoken:
 	case <-ctx.Done():
-		_ = c.Close() // without a word of TLS, which a client need not take
+		_ = c.Close() // without a TLS alert, which could block
 	}
 }
 
-// sayPlain answers a client that speaks HTTP without TLS, as net/http would.
-func sayPlain(err error) {
+// answerPlainHTTP answers a client that speaks HTTP without TLS, as net/http does.
+func answerPlainHTTP(err error) {
 	var header tls.RecordHeaderError
 	if !errors.As(err, &header) || header.Conn == nil {
 		return

@@ -5,9 +5,9 @@ import (
 	"sync/atomic"
 )
 
-// Each works on the things from 0 to n-1, at most atOnce at a time, and returns
-// when all is done. Where work panics, so does Each in the end, with a *[Panic].
-func Each(atOnce, n int, work func(i int)) {
+// ForEach calls work with 0 to n-1, at most atOnce concurrently, and returns when
+// all calls have. If one panics, ForEach panics in the end with a *[Panic].
+func ForEach(atOnce, n int, work func(i int)) {
 	var wait sync.WaitGroup
 	var failure atomic.Pointer[Panic]
 	slots := make(chan struct{}, atOnce)
@@ -15,7 +15,7 @@ func Each(atOnce, n int, work func(i int)) {
 		slots <- struct{}{}
 		wait.Go(func() {
 			defer func() { <-slots }()
-			if p := Contain(func() { work(i) }); p != nil {
+			if p := CatchPanic(func() { work(i) }); p != nil {
 				failure.CompareAndSwap(nil, p)
 			}
 		})

@@ -5,12 +5,12 @@ import (
 	"strings"
 )
 
-// replayKeys are the headers by which net/http's transport takes a write for
-// safe to send again.
+// replayKeys are the headers that make net/http's transport consider a write safe to
+// replay.
 var replayKeys = []string{"Idempotency-Key", "X-Idempotency-Key"}
 
-// hideReplayKeys spells the headers that would license a second attempt so that
-// the transport does not know them; on the wire names match without case.
+// hideReplayKeys respells these headers so that the transport does not recognise
+// them; on the wire names are case-insensitive.
 func hideReplayKeys(h http.Header) {
 	for _, name := range replayKeys {
 		if values, ok := h[name]; ok {

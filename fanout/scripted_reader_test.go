@@ -23,13 +23,13 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // scripted answers by region and query. What it does not know is a 400.
-type scripted struct {
+type scriptedReader struct {
 	mu    sync.Mutex
 	pages map[string]map[string]func(context.Context) (upstream.Answer, error)
 	calls []upstream.Call
 }
 
-func (s *scripted) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+func (s *scriptedReader) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
 	s.mu.Lock()
 	s.calls = append(s.calls, call)
 	answer := s.pages[call.Endpoint.Region][call.Query]
@@ -46,7 +46,7 @@ func (s *scripted) Read(ctx context.Context, call upstream.Call) (upstream.Answe
 	return got, err
 }
 
-func (s *scripted) on(region, query string, answer func(context.Context) (upstream.Answer, error)) *scripted {
+func (s *scriptedReader) answers(region, query string, answer func(context.Context) (upstream.Answer, error)) *scriptedReader {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pages == nil {
@@ -60,22 +60,22 @@ func (s *scripted) on(region, query string, answer func(context.Context) (upstre
 }
 
 // says answers with a status and a body.
-func (s *scripted) says(region, query string, status int, body string, header ...string) *scripted {
+func (s *scriptedReader) respond(region, query string, status int, body string, header ...string) *scriptedReader {
 	h := http.Header{}
 	for i := 0; i+1 < len(header); i += 2 {
 		h.Set(header[i], header[i+1])
 	}
-	return s.on(region, query, func(context.Context) (upstream.Answer, error) {
+	return s.answers(region, query, func(context.Context) (upstream.Answer, error) {
 		return upstream.Answer{Status: status, Header: h, Body: []byte(body)}, nil
 	})
 }
 
-func (s *scripted) fails(region, query string, err error) *scripted {
-	return s.on(region, query, func(context.Context) (upstream.Answer, error) { return upstream.Answer{}, err })
+func (s *scriptedReader) fails(region, query string, err error) *scriptedReader {
+	return s.answers(region, query, func(context.Context) (upstream.Answer, error) { return upstream.Answer{}, err })
 }
 
 // asked lists the calls since the last time, as region?query, sorted.
-func (s *scripted) asked() string {
+func (s *scriptedReader) asked() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var all []string
@@ -93,18 +93,18 @@ const (
 )
 
 // walking asks a lister for pages of one list.
-type walking struct {
+type listClient struct {
 	*Lister
 	t testing.TB
 	Request
 }
 
 // newList is a list over regions. Options that are not set get what is usual.
-func newList(t testing.TB, reader Reader, o Options, names ...string) *walking {
+func newList(t testing.TB, reader Reader, o Options, names ...string) *listClient {
 	t.Helper()
 	o.Reader, o.Public = reader, parseURL(t, "https://public.example")
 	if o.Keys == nil {
-		o.Keys = NewOwnKeys()
+		o.Keys = NewRandomKeys()
 	}
 	if o.Budget == nil {
 		o.Budget = limits.NewMemory(256<<20, 256<<20, nil)
@@ -121,19 +121,19 @@ func newList(t testing.TB, reader Reader, o Options, names ...string) *walking {
 	if o.TokenLifetime == 0 {
 		o.TokenLifetime = time.Hour
 	}
-	l := &walking{NewLister(o), t, Request{Namespace: "N.S", Header: http.Header{"X-Own": {"1"}}}}
+	l := &listClient{NewLister(o), t, Request{Namespace: "N.S", Header: http.Header{"X-Own": {"1"}}}}
 	endpoints := map[string]*regions.Endpoint{}
 	for _, name := range names {
 		endpoints[name] = &regions.Endpoint{Region: name, URLs: []*url.URL{parseURL(t, "https://"+name+".example")}}
 		l.Endpoints = append(l.Endpoints, endpoints[name])
 	}
 	l.Endpoint = func(region string) *regions.Endpoint { return endpoints[region] }
-	l.at("https://public.example" + listed + "?" + query)
+	l.open("https://public.example" + listed + "?" + query)
 	return l
 }
 
 // at goes to a link, which must be on the public host.
-func (l *walking) at(link string) {
+func (l *listClient) open(link string) {
 	l.t.Helper()
 	target := parseURL(l.t, link)
 	if target.Scheme != "https" || target.Host != "public.example" {
@@ -151,9 +151,9 @@ func (l *walking) at(link string) {
 
 // next asks for the page and goes on to the one behind it. It returns the
 // page's text.
-func (l *walking) next() (string, *Merged, *arm.Error) {
+func (l *listClient) next() (string, *MergedPage, *arm.Error) {
 	l.t.Helper()
-	l.Began = time.Now()
+	l.ReceivedAt = time.Now()
 	page, err := l.Page(context.Background(), l.Request)
 	if err != nil {
 		var fault *arm.Error
@@ -169,13 +169,13 @@ func (l *walking) next() (string, *Merged, *arm.Error) {
 		l.t.Fatalf("%d of %d bytes, %v", n, page.Size(), err)
 	}
 	if page.NextLink != "" {
-		l.at(page.NextLink)
+		l.open(page.NextLink)
 	}
 	return b.String(), page, nil
 }
 
 // must is next for a page that there must be.
-func (l *walking) must() (string, *Merged) {
+func (l *listClient) mustNext() (string, *MergedPage) {
 	l.t.Helper()
 	text, page, fault := l.next()
 	if fault != nil {
@@ -185,7 +185,7 @@ func (l *walking) must() (string, *Merged) {
 }
 
 // fault is next for a page that must fail.
-func (l *walking) fault() *arm.Error {
+func (l *listClient) fault() *arm.Error {
 	l.t.Helper()
 	text, _, fault := l.next()
 	if fault == nil {

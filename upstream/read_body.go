@@ -8,9 +8,8 @@ import (
 	"strings"
 )
 
-// ReadAll reads an answer's body whole, at most limit bytes of it (beyond them
-// it fails with [ErrTooLarge]), and undoes its compression, after which the
-// same limit holds.
+// ReadAll reads and decompresses the body of an answer. It returns [ErrTooLarge] if
+// the decompressed body exceeds limit.
 func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	plain, _, err := decompressed(h, body)
 	if err != nil {
@@ -19,9 +18,9 @@ func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 	return readGrowing(plain, limit, func(int64) error { return nil })
 }
 
-// readWhole is ReadAll for an answer whose length may be known. Before the room
-// for bytes is made, reserve is asked for them.
-func readWhole(answer *http.Response, limit int64, reserve func(int64) error) ([]byte, error) {
+// readBody is ReadAll for an answer whose length may be known. It calls reserve
+// before it allocates.
+func readBody(answer *http.Response, limit int64, reserve func(int64) error) ([]byte, error) {
 	body, packed, err := decompressed(answer.Header, answer.Body)
 	switch {
 	case err != nil:
@@ -56,15 +55,15 @@ func decompressed(h http.Header, body io.Reader) (plain io.Reader, packed bool, 
 	}
 }
 
-// leastRoom is what an answer of unknown length gets to begin with.
-const leastRoom = 16 << 10
+// initialBuffer is the first allocation for an answer of unknown length.
+const initialBuffer = 16 << 10
 
-// readGrowing reads into room that doubles, up to one byte beyond the limit.
+// readGrowing reads into a buffer that doubles, up to one byte beyond the limit.
 func readGrowing(body io.Reader, limit int64, reserve func(int64) error) ([]byte, error) {
 	var content []byte
 	for {
 		if len(content) == cap(content) {
-			room := min(max(leastRoom, 2*int64(cap(content))), limit+1)
+			room := min(max(initialBuffer, 2*int64(cap(content))), limit+1)
 			if err := reserve(room - int64(cap(content))); err != nil {
 				return nil, err
 			}

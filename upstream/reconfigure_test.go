@@ -15,18 +15,18 @@ import (
 )
 
 // doorman counts the connections to a server by what has become of them.
-type doorman struct {
+type connCounter struct {
 	mu     sync.Mutex
 	states map[net.Conn]http.ConnState
 }
 
-func (d *doorman) state(c net.Conn, s http.ConnState) {
+func (d *connCounter) state(c net.Conn, s http.ConnState) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.states[c] = s
 }
 
-func (d *doorman) count() (made, open int) {
+func (d *connCounter) count() (made, open int) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, s := range d.states {
@@ -37,9 +37,9 @@ func (d *doorman) count() (made, open int) {
 	return len(d.states), open
 }
 
-func watchedServer(t *testing.T, start func(*httptest.Server)) (*httptest.Server, *doorman) {
+func watchedServer(t *testing.T, start func(*httptest.Server)) (*httptest.Server, *connCounter) {
 	t.Helper()
-	d := &doorman{states: map[net.Conn]http.ConnState{}}
+	d := &connCounter{states: map[net.Conn]http.ConnState{}}
 	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusOK) }))
 	server.Config.ConnState = d.state
 	start(server)
@@ -66,7 +66,7 @@ func TestConnectionsOfAnotherMap(t *testing.T) {
 		for _, server := range []*httptest.Server{stays, goes} {
 			mustDo(t, c, Call{Endpoint: endpointOf(at(t, server)), Method: http.MethodGet, Path: "/"})
 		}
-		c.Watch(mapOf(at(t, stays)), Health{})
+		c.UseMap(mapOf(at(t, stays)), Health{})
 	}
 	if made, open := staying.count(); made != 1 || open != 1 {
 		t.Errorf("of the address that stays %d connections were made, %d are open", made, open)
@@ -98,7 +98,7 @@ func TestMetricsOfAnotherMap(t *testing.T) {
 	for name, vec := range all {
 		before[name] = testutil.CollectAndCount(vec)
 	}
-	c.Watch(mapOf(spelled), Health{})
+	c.UseMap(mapOf(spelled), Health{})
 	for name, vec := range all {
 		if got := testutil.CollectAndCount(vec); got == 0 || got*2 != before[name] {
 			t.Errorf("%s: %d series of %d", name, got, before[name])

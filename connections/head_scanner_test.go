@@ -14,8 +14,8 @@ import (
 )
 
 // scan has a stream scanned in parts of the lengths that cut gives.
-func scan(stream []byte, cut func(most int) int) *heads {
-	h := new(heads)
+func scan(stream []byte, cut func(most int) int) *headScanner {
+	h := new(headScanner)
 	for len(stream) > 0 {
 		n := cut(len(stream))
 		h.scan(stream[:n])
@@ -79,7 +79,7 @@ type fataler interface{ Fatalf(string, ...any) }
 
 // requireRead has net/http read the same bytes, up to where a server ends the
 // connection, and compares.
-func requireRead(t fataler, stream []byte, h *heads) {
+func requireRead(t fataler, stream []byte, h *headScanner) {
 	all := &countingReader{r: bytes.NewReader(stream)}
 	r := bufio.NewReaderSize(all, 16)
 	for n := int64(1); ; n++ {
@@ -171,7 +171,7 @@ func FuzzHeads(f *testing.F) {
 
 // The common head costs no memory.
 func TestHeadsAllocateNothing(t *testing.T) {
-	h := new(heads)
+	h := new(headScanner)
 	request := []byte("PUT / HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\nAuthorization: Bearer x\r\n\r\n{}")
 	if n := testing.AllocsPerRun(100, func() { h.scan(request) }); n > 0 || h.count != 101 {
 		t.Errorf("%v allocations, %d heads", n, h.count)

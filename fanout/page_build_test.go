@@ -20,9 +20,9 @@ import (
 	"portico/upstream"
 )
 
-// estate is what regions hold, page by page; it answers as a provider does whose
+// randomProvider is what regions hold, page by page; it answers as a provider does whose
 // skip token is the place of the next element.
-type estate struct {
+type randomProvider struct {
 	size  int                 // of a page; $top makes it smaller
 	holds map[string][]string // by region: the elements' text
 	token func(at int) string // how a place is told; strconv.Itoa by default
@@ -32,7 +32,7 @@ type estate struct {
 	calls int
 }
 
-func (e *estate) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+func (e *randomProvider) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
 	answer, err := e.answer(call)
 	if err == nil && call.Reserve != nil {
 		if err := call.Reserve(ctx, int64(len(answer.Body))); err != nil {
@@ -42,7 +42,7 @@ func (e *estate) Read(ctx context.Context, call upstream.Call) (upstream.Answer,
 	return answer, err
 }
 
-func (e *estate) answer(call upstream.Call) (upstream.Answer, error) {
+func (e *randomProvider) answer(call upstream.Call) (upstream.Answer, error) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.calls++
@@ -80,7 +80,7 @@ func (e *estate) answer(call upstream.Call) (upstream.Answer, error) {
 }
 
 // fill gives each region so many elements of so many bytes.
-func (e *estate) fill(names []string, n, size int) []string {
+func (e *randomProvider) fill(names []string, n, size int) []string {
 	e.holds = map[string][]string{}
 	var all []string
 	for _, name := range names {
@@ -108,12 +108,12 @@ func pageOf(t rapid.TB, text string) []string {
 	return all
 }
 
-// walk reads a list to its end and returns the sizes of its pages.
-func (l *walking) walk(want []string) (sizes []int) {
+// readAll reads a list to its end and returns the sizes of its pages.
+func (l *listClient) readAll(want []string) (sizes []int) {
 	l.t.Helper()
 	var all []string
 	for {
-		text, page := l.must()
+		text, page := l.mustNext()
 		elements := pageOf(l.t, text)
 		all = append(all, elements...)
 		if sizes = append(sizes, page.Count); page.Count != len(elements) || len(sizes) > 10_000 {
@@ -131,26 +131,26 @@ func (l *walking) walk(want []string) (sizes []int) {
 
 var eight = []string{"a", "b", "c", "d", "e", "f", "g", "h"}
 
-func (l *walking) with(parameter string) *walking {
-	l.at("https://public.example" + listed + "?" + query + parameter)
+func (l *listClient) with(parameter string) *listClient {
+	l.open("https://public.example" + listed + "?" + query + parameter)
 	return l
 }
 
 // $top is the size of a page, made of one region after the other; a page that a
 // provider makes larger passes whole.
-func TestTop(t *testing.T) {
-	e := &estate{size: 4}
+func TestTopBoundsThePage(t *testing.T) {
+	e := &randomProvider{size: 4}
 	want := e.fill(eight, 10, 0)
 	for top, pages := range map[int][]int{
 		1: slices.Repeat([]int{1}, 80),
 		// 3, 3, 3 and the rest of the region, filled up from the next one.
 		3: {3, 3, 3, 1 + 2, 3, 3, 2 + 1, 3, 3, 3, 3, 3, 3, 1 + 2, 3, 3, 2 + 1, 3, 3, 3, 3, 3, 3, 1 + 2, 3, 3, 2},
 	} {
-		if got := newList(t, e, Options{}, eight...).with("&%24top=" + strconv.Itoa(top)).walk(want); !slices.Equal(got, pages) {
+		if got := newList(t, e, Options{}, eight...).with("&%24top=" + strconv.Itoa(top)).readAll(want); !slices.Equal(got, pages) {
 			t.Errorf("$top=%d: %v", top, got)
 		}
 	}
-	if got := newList(t, e, Options{}, eight...).with("&$TOP=1000").walk(want); !slices.Equal(got, []int{4, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 2}) {
+	if got := newList(t, e, Options{}, eight...).with("&$TOP=1000").readAll(want); !slices.Equal(got, []int{4, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 6, 4, 2}) {
 		t.Errorf("%v", got) // a page ends where a region goes on
 	}
 	for _, wrong := range []string{"0", "-1", "x", "", "1.5", "99999999999999999999"} {
@@ -158,34 +158,34 @@ func TestTop(t *testing.T) {
 			t.Errorf("$top=%s: %+v", wrong, fault)
 		}
 	}
-	s := (&scripted{}).says("a", query+"&$top=1", 200, `{"value":[1,2,3],"nextLink":"?t=2"}`).says("a", "t=2", 200, `{"value":[4,5]}`)
+	s := (&scriptedReader{}).respond("a", query+"&$top=1", 200, `{"value":[1,2,3],"nextLink":"?t=2"}`).respond("a", "t=2", 200, `{"value":[4,5]}`)
 	l := newList(t, s, Options{}, "a", "b").with("&$top=1")
-	if text, _ := l.must(); !strings.HasPrefix(text, `{"value":[1,2,3],"nextLink"`) || s.asked() != "a?"+query+"&$top=1" {
+	if text, _ := l.mustNext(); !strings.HasPrefix(text, `{"value":[1,2,3],"nextLink"`) || s.asked() != "a?"+query+"&$top=1" {
 		t.Errorf("got %s", text)
 	}
-	if text, _ := l.must(); !strings.HasPrefix(text, `{"value":[4,5],"nextLink"`) {
+	if text, _ := l.mustNext(); !strings.HasPrefix(text, `{"value":[4,5],"nextLink"`) {
 		t.Errorf("got %s", text)
 	}
 }
 
 // Of a page of a given size, a region that fails is put off until the others
 // have nothing left.
-func TestTopPutsOffWhatFails(t *testing.T) {
-	e := &estate{size: 4}
+func TestTopPostponesFailedRegions(t *testing.T) {
+	e := &randomProvider{size: 4}
 	want := e.fill([]string{"a", "b", "c"}, 4, 0)
 	down := true
 	e.fails = func(region string, _ int) bool { return down && region == "a" }
 	l := newList(t, e, Options{}, "a", "b", "c").with("&$top=4")
 	var all []string
 	for range 2 {
-		text, _ := l.must()
+		text, _ := l.mustNext()
 		all = append(all, pageOf(t, text)...)
 	}
 	if fault := l.fault(); fault.Status != 503 || len(fault.Details) != 1 || fault.Details[0].Target != "a" {
 		t.Errorf("got %+v", fault)
 	}
 	down = false
-	text, page := l.must()
+	text, page := l.mustNext()
 	if all = append(all, pageOf(t, text)...); page.NextLink != "" || !slices.Equal(slices.Sorted(slices.Values(all)), want) {
 		t.Errorf("got %q", all)
 	}
@@ -193,15 +193,15 @@ func TestTopPutsOffWhatFails(t *testing.T) {
 
 // What a list holds is bounded, however much there is: regions whose pages do not
 // fit wait for a later page, and are not asked in vain again.
-func TestMemoryOfOneList(t *testing.T) {
-	e := &estate{size: 10}
+func TestListStaysWithinItsMemory(t *testing.T) {
+	e := &randomProvider{size: 10}
 	want := e.fill(eight, 30, 1<<10) // pages of 10 KiB and 800 bytes for their elements
 	const page = 10<<10 + 1000
 	for fits, most := range map[int]int{1: 24, 2: 12, 3: 9, 8: 3} {
 		e.calls = 0
 		budget := limits.NewMemory(1<<30, 1<<30, nil)
 		l := newList(t, e, Options{Memory: int64(fits)*page - limits.MemorySlack, PageSize: page, Budget: budget}, eight...)
-		sizes := l.walk(want)
+		sizes := l.readAll(want)
 		if slices.Max(sizes) > fits*10 || len(sizes) > 2*most || budget.Free() != 1<<30 {
 			t.Errorf("%d pages at once: %v", fits, sizes)
 		}
@@ -212,15 +212,15 @@ func TestMemoryOfOneList(t *testing.T) {
 }
 
 // Lists that are walked at the same time share one budget, and all of them end.
-func TestMemoryOfAllLists(t *testing.T) {
-	e := &estate{size: 10}
+func TestListsStayWithinTheSharedMemory(t *testing.T) {
+	e := &randomProvider{size: 10}
 	want := e.fill(eight, 20, 1<<10)
 	const page = 10<<10 + 1000
 	budget := limits.NewMemory(4*page-limits.MemorySlack, 4*page-limits.MemorySlack, nil)
 	var wait sync.WaitGroup
 	for range 8 {
 		wait.Go(func() {
-			newList(t, e, Options{Memory: 3*page - limits.MemorySlack, PageSize: page, Budget: budget, Timeout: time.Minute}, eight...).walk(want)
+			newList(t, e, Options{Memory: 3*page - limits.MemorySlack, PageSize: page, Budget: budget, Timeout: time.Minute}, eight...).readAll(want)
 		})
 	}
 	wait.Wait()
@@ -235,7 +235,7 @@ func TestMemoryOfAllLists(t *testing.T) {
 // nothing back.
 func TestPanicWhileARegionIsAsked(t *testing.T) {
 	budget := limits.NewMemory(1<<20, 1<<20, nil)
-	s := (&scripted{}).says("a", query, 200, `{"value":[1]}`).on("b", query, func(context.Context) (upstream.Answer, error) { panic("inner details") })
+	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1]}`).answers("b", query, func(context.Context) (upstream.Answer, error) { panic("inner details") })
 	l := newList(t, s, Options{Budget: budget, Memory: 1 << 20, PageSize: 1 << 19}, "a", "b")
 	func() {
 		defer func() {
@@ -243,40 +243,40 @@ func TestPanicWhileARegionIsAsked(t *testing.T) {
 				t.Errorf("it ended with %v", p)
 			}
 		}()
-		l.must()
+		l.mustNext()
 	}()
 	if free := budget.Free(); free != 1<<20 {
 		t.Errorf("%d bytes are free", free)
 	}
 }
 
-func TestNoMemoryAtAll(t *testing.T) {
-	e := &estate{size: 10}
+func TestListWithoutMemoryIsBusy(t *testing.T) {
+	e := &randomProvider{size: 10}
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(1<<20, 1<<20, nil)
-	greedy := budget.Share("another", 1<<20)
-	if err := greedy.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
+	greedy := budget.Reservation("another", 1<<20)
+	if err := greedy.Grow(context.Background(), 1<<20+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
 	l := newList(t, e, Options{Memory: 1 << 20, PageSize: 1 << 20, Budget: budget, Timeout: 200 * time.Millisecond}, eight...)
-	l.Asked = regions.Partial
+	l.ClientMode = regions.Partial
 	if fault := l.fault(); fault.Status != 503 || fault.Code != arm.ServerBusy || fault.RetryAfter != busyRetry {
 		t.Errorf("got %+v", fault)
 	}
 	greedy.Close()
-	if text, _ := l.must(); !strings.Contains(text, "/h/0") {
+	if text, _ := l.mustNext(); !strings.Contains(text, "/h/0") {
 		t.Errorf("got %s", text)
 	}
 }
 
 // A caller whose other lists hold its share is told so; the list of another caller,
 // for which there is room, is answered.
-func TestShareOfListsUsedUp(t *testing.T) {
-	e := &estate{size: 10}
+func TestCallerAtItsShareIsThrottled(t *testing.T) {
+	e := &randomProvider{size: 10}
 	e.fill(eight, 1, 1<<10)
 	budget := limits.NewMemory(4<<20, 1<<20, nil)
-	held := budget.Share("alice", 1<<20)
-	if err := held.Take(context.Background(), 1<<20+limits.MemorySlack); err != nil {
+	held := budget.Reservation("alice", 1<<20)
+	if err := held.Grow(context.Background(), 1<<20+limits.MemorySlack); err != nil {
 		t.Fatal(err)
 	}
 	defer held.Close()
@@ -286,7 +286,7 @@ func TestShareOfListsUsedUp(t *testing.T) {
 		t.Errorf("got %+v", fault)
 	}
 	l.Caller = "bob"
-	if text, _ := l.must(); !strings.Contains(text, "/h/0") {
+	if text, _ := l.mustNext(); !strings.Contains(text, "/h/0") {
 		t.Errorf("got %s", text)
 	}
 }
@@ -295,7 +295,7 @@ func TestShareOfListsUsedUp(t *testing.T) {
 // pages.
 func TestTokenIsBounded(t *testing.T) {
 	seed := 0
-	e := &estate{size: 5, token: func(at int) string { // under the estate's lock
+	e := &randomProvider{size: 5, token: func(at int) string { // under the estate's lock
 		seed += 1000
 		return strconv.Itoa(at) + "." + noisy(seed, 400)
 	}}
@@ -308,11 +308,11 @@ func TestTokenIsBounded(t *testing.T) {
 	pages := 0
 	var all []string
 	for {
-		text, page := l.must()
+		text, page := l.mustNext()
 		pages++
 		all = append(all, pageOf(t, text)...)
 		token, _ := l.Query.Get(skipToken)
-		if len(token) > longestToken || pages == 1 && len(token) > 4<<10 {
+		if len(token) > maxToken || pages == 1 && len(token) > 4<<10 {
 			t.Fatalf("a token of %d bytes on page %d", len(token), pages)
 		}
 		if page.NextLink == "" {
@@ -320,17 +320,17 @@ func TestTokenIsBounded(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
-	// All at once do not fit: the walk is longer than the four pages of a region.
+	// All at once do not fit: the list is longer than the four pages of a region.
 	if !slices.Equal(all, want) || pages < 8 || e.calls > 32*4+32+2*pages {
 		t.Errorf("%d elements on %d pages with %d calls", len(all), pages, e.calls)
 	}
 }
 
-func TestLinkThatNoTokenHolds(t *testing.T) {
-	s := (&scripted{}).says("a", query, 200, `{"value":[1]}`).
-		says("b", query, 200, `{"value":[2],"nextLink":"?t=`+noisy(0, 12000)+`"}`)
+func TestTooLongLinkFailsItsRegion(t *testing.T) {
+	s := (&scriptedReader{}).respond("a", query, 200, `{"value":[1]}`).
+		respond("b", query, 200, `{"value":[2],"nextLink":"?t=`+noisy(0, 12000)+`"}`)
 	l := newList(t, s, Options{}, "a", "b")
-	if text, _ := l.must(); !strings.HasPrefix(text, `{"value":[1],"nextLink"`) { // b is put off
+	if text, _ := l.mustNext(); !strings.HasPrefix(text, `{"value":[1],"nextLink"`) { // b is put off
 		t.Errorf("got %s", text)
 	}
 	if fault := l.fault(); len(fault.Details) != 1 || fault.Details[0].Target != "b" || !strings.Contains(fault.Details[0].Message, "too long") {
@@ -340,17 +340,17 @@ func TestLinkThatNoTokenHolds(t *testing.T) {
 
 // A region for whose query there is no room in the token beside those of others
 // is begun when they have ended.
-func TestTokenHoldsOneAfterTheOther(t *testing.T) {
+func TestTokenLimitDefersRegions(t *testing.T) {
 	next := func(region string, n int) string { return query + "&t=" + noisy(int(region[0])*1000, n) }
-	s := &scripted{}
+	s := &scriptedReader{}
 	for region, n := range map[string]int{"a": 4150, "b": 5200, "c": 1450} {
-		s.says(region, query, 200, fmt.Sprintf(`{"value":["%s1"],"nextLink":"?%s"}`, region, next(region, n)))
-		s.says(region, next(region, n), 200, fmt.Sprintf(`{"value":["%s2"]}`, region))
+		s.respond(region, query, 200, fmt.Sprintf(`{"value":["%s1"],"nextLink":"?%s"}`, region, next(region, n)))
+		s.respond(region, next(region, n), 200, fmt.Sprintf(`{"value":["%s2"]}`, region))
 	}
 	l := newList(t, s, Options{}, "a", "b", "c")
 	var pages []string
 	for range 10 {
-		text, page := l.must()
+		text, page := l.mustNext()
 		value, _, _ := strings.Cut(text, "]")
 		pages = append(pages, strings.TrimPrefix(value, `{"value":[`))
 		if page.NextLink == "" {
@@ -366,21 +366,21 @@ func TestTokenHoldsOneAfterTheOther(t *testing.T) {
 // for another region's sake goes on.
 func TestLongTokenOutlivesAFailure(t *testing.T) {
 	far := query + "&t=" + noisy(0, 8000)
-	s := (&scripted{}).says("a", query+"&t=1", 503, "").says("b", far, 200, `{"value":[2]}`)
+	s := (&scriptedReader{}).respond("a", query+"&t=1", 503, "").respond("b", far, 200, `{"value":[2]}`)
 	l := newList(t, s, Options{}, "a", "b")
-	w := &walk{issued: time.Now(), partial: true, answered: true, width: 1, regions: []*region{
-		{name: "a", state: at, pages: 1, query: query + "&t=1"}, {name: "b", state: at, pages: 1, query: far},
+	w := &cursor{issued: time.Now(), partial: true, anyAnswered: true, width: 1, regions: []*regionCursor{
+		{name: "a", state: inProgress, pagesRead: 1, query: query + "&t=1"}, {name: "b", state: inProgress, pagesRead: 1, query: far},
 	}}
 	own := ownQueryOf(l.Query)
 	token := l.options.Keys.seal(w.encode(own), own.digest(l.Path))
-	if len(token) <= fullToken || len(token) > longestToken {
+	if len(token) <= tokenTarget || len(token) > maxToken {
 		t.Fatalf("a token of %d bytes", len(token))
 	}
-	l.at("https://public.example" + listed + "?" + query + "&$skipToken=" + token)
-	if text, page := l.must(); !strings.HasPrefix(text, `{"value":[],"nextLink"`) || page.Completed {
+	l.open("https://public.example" + listed + "?" + query + "&$skipToken=" + token)
+	if text, page := l.mustNext(); !strings.HasPrefix(text, `{"value":[],"nextLink"`) || page.Complete {
 		t.Errorf("got %s", text)
 	}
-	if text, _ := l.must(); text != `{"value":[2],"unreachable":["a"]}` {
+	if text, _ := l.mustNext(); text != `{"value":[2],"unreachable":["a"]}` {
 		t.Errorf("got %s", text)
 	}
 }
@@ -397,13 +397,13 @@ func noisy(seed, n int) string {
 // However elements are spread over regions and pages, whatever $top is asked
 // for, whichever regions fail and heal, through whichever replica: a list is the
 // union, each id once on a page, byte for byte; or it is an error.
-func TestAnyList(t *testing.T) {
+func TestAnyListIsReadCompletely(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		values := rapid.SliceOfN(rapid.SampledFrom([]string{
 			`1e400`, `-0.0`, `12345678901234567890`, `"\u003c<\/é"`, `{"z":1,"a":[ 1 , 2]}`, `null`, `"nextLink"`, `{"value":[1]}`,
 		}), 0, 60).Draw(r, "values")
 		names := eight[:rapid.IntRange(1, 8).Draw(r, "regions")]
-		e := &estate{size: rapid.IntRange(1, 9).Draw(r, "page size"), holds: map[string][]string{}}
+		e := &randomProvider{size: rapid.IntRange(1, 9).Draw(r, "page size"), holds: map[string][]string{}}
 		var want []string
 		for i, value := range values {
 			name := rapid.SampledFrom(names).Draw(r, "region")
@@ -427,7 +427,7 @@ func TestAnyList(t *testing.T) {
 		}
 		partial := rapid.Bool().Draw(r, "partial")
 		if partial {
-			l.Asked = regions.Partial
+			l.ClientMode = regions.Partial
 		}
 
 		var all []string
@@ -451,10 +451,10 @@ func TestAnyList(t *testing.T) {
 				continue
 			}
 			slices.Sort(all)
-			if page.Completed != (len(page.Unreachable) == 0) || !partial && !page.Completed {
+			if page.Complete != (len(page.Unreachable) == 0) || !partial && !page.Complete {
 				r.Fatalf("%+v", page)
 			}
-			if page.Completed && !slices.Equal(all, want) {
+			if page.Complete && !slices.Equal(all, want) {
 				r.Fatalf("got %q, want %q", all, want)
 			}
 			// What a partial list has is there, once; what it lacks lies where it

@@ -8,10 +8,10 @@ import (
 	"sync"
 )
 
-// countedConn is a connection that is counted as long as it is open.
+// countedConn is a connection that a gauge counts while it is open.
 type countedConn struct {
 	net.Conn
-	series *series
+	series *addressMetrics
 	closed sync.Once
 }
 
@@ -20,8 +20,7 @@ func (c *countedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// countedDial dials an address.
-func countedDial(dialer *net.Dialer, of *series) func(ctx context.Context, network, address string) (net.Conn, error) {
+func countedDial(dialer *net.Dialer, of *addressMetrics) func(ctx context.Context, network, address string) (net.Conn, error) {
 	return func(ctx context.Context, network, address string) (net.Conn, error) {
 		conn, err := dialer.DialContext(ctx, network, address)
 		if err != nil {
@@ -32,8 +31,8 @@ func countedDial(dialer *net.Dialer, of *series) func(ctx context.Context, netwo
 	}
 }
 
-// count counts the connection that a request got.
-func count(info httptrace.GotConnInfo) {
+// countConnection counts the connection that a request got.
+func countConnection(info httptrace.GotConnInfo) {
 	conn := info.Conn
 	secured, ok := conn.(*tls.Conn)
 	if ok {
@@ -52,6 +51,6 @@ func count(info httptrace.GotConnInfo) {
 	}
 	counted.series.opened.Inc()
 	if secured != nil {
-		counted.series.showed(secured.ConnectionState())
+		counted.series.recordCertificate(secured.ConnectionState())
 	}
 }

@@ -1,6 +1,7 @@
 package connections
 
 import (
+	"bufio"
 	"crypto/tls"
 	"errors"
 	"io"
@@ -30,15 +31,15 @@ func startSecure(t *testing.T, idle, limit time.Duration, h http.Handler) *secur
 	pairs.StartTLS() // for its certificate
 	pairs.Close()
 	s := &secureServer{refused: make(chan string, 100), failed: make(chan error, 100), served: make(chan error, 1), config: &tls.Config{InsecureSkipVerify: true}} //nolint:gosec // who answers is not the question
-	s.table = New(Options{All: 100, PerAddress: 100, IdleUnauthenticated: idle, Trusted: func(netip.Addr) bool { return false }, Refused: func(reason string) { s.refused <- reason }})
+	s.table = New(Options{MaxConnections: 100, MaxPerAddress: 100, IdleUnauthenticated: idle, Trusted: func(netip.Addr) bool { return false }, OnRefused: func(reason string) { s.refused <- reason }})
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.address = l.Addr().String()
 	config := &tls.Config{Certificates: pairs.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}, MinVersion: tls.VersionTLS12}
-	s.Server = &http.Server{Handler: h, TLSConfig: config, ConnState: s.table.State, ConnContext: s.table.Context, ReadHeaderTimeout: time.Minute}
-	secure := s.table.ListenTLS(l, Handshakes{Config: config, Limit: limit, Failed: func(_ net.Addr, err error) { s.failed <- err }})
+	s.Server = &http.Server{Handler: h, TLSConfig: config, ConnState: s.table.ConnState, ConnContext: s.table.ConnContext, ReadHeaderTimeout: time.Minute}
+	secure := s.table.ListenTLS(l, TLSOptions{Config: config, Timeout: limit, OnFailed: func(_ net.Addr, err error) { s.failed <- err }})
 	go func() { s.served <- s.Serve(secure) }()
 	t.Cleanup(func() {
 		if err := s.Shutdown(t.Context()); err != nil && t.Context().Err() == nil {
@@ -63,9 +64,9 @@ func (s *secureServer) dial(t *testing.T) net.Conn {
 }
 
 // Handlers see the same of TLS by either protocol, and the table's connection.
-func TestTLSIsSeen(t *testing.T) {
+func TestHandlersSeeTheTLSState(t *testing.T) {
 	s := startSecure(t, time.Hour, time.Minute, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.TLS == nil || !r.TLS.HandshakeComplete || r.Context().Value(key{}) == nil || Ambiguous(r.Context()) {
+		if r.TLS == nil || !r.TLS.HandshakeComplete || r.Context().Value(connKey{}) == nil || Ambiguous(r.Context()) {
 			w.WriteHeader(http.StatusTeapot)
 		}
 	}))
@@ -102,7 +103,7 @@ func TestHandshakesThatFail(t *testing.T) {
 		if err != nil || !strings.HasPrefix(string(said), "HTTP/1.0 400 ") {
 			t.Errorf("HTTP without TLS: %q %v", said, err)
 		}
-		if reason, err := <-s.refused, <-s.failed; reason != Handshake || err == nil {
+		if reason, err := <-s.refused, <-s.failed; reason != ReasonHandshake || err == nil {
 			t.Errorf("%s: %v", reason, err)
 		}
 		if s.table.Count() != 1 {
@@ -121,14 +122,14 @@ func TestHandshakesThatFail(t *testing.T) {
 	t.Run("in time", func(t *testing.T) {
 		s := startSecure(t, time.Hour, time.Millisecond, http.NotFoundHandler())
 		s.dial(t)
-		if reason, err := <-s.refused, <-s.failed; reason != Handshake || err == nil {
+		if reason, err := <-s.refused, <-s.failed; reason != ReasonHandshake || err == nil {
 			t.Errorf("%s: %v", reason, err)
 		}
 	})
 	t.Run("while nobody is authenticated", func(t *testing.T) {
 		s := startSecure(t, time.Millisecond, time.Hour, http.NotFoundHandler())
 		s.dial(t)
-		if reason := <-s.refused; reason != Unauthenticated {
+		if reason := <-s.refused; reason != ReasonUnauthenticated {
 			t.Error(reason)
 		}
 		_ = s.Shutdown(t.Context())
@@ -136,4 +137,52 @@ func TestHandshakesThatFail(t *testing.T) {
 			t.Error("it counts twice")
 		}
 	})
+}
+
+// A handler learns of a length beside chunks, with TLS and without.
+func TestAmbiguousReportsALengthBesideChunks(t *testing.T) {
+	handler := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if Ambiguous(r.Context()) {
+			w.WriteHeader(http.StatusTeapot)
+		}
+	})
+	secure := startSecure(t, time.Hour, time.Minute, handler)
+	plain := httptest.NewUnstartedServer(handler)
+	plain.Listener = secure.table.Listen(plain.Listener)
+	plain.Config.ConnState, plain.Config.ConnContext = secure.table.ConnState, secure.table.ConnContext
+	plain.Start()
+	defer plain.Close()
+	dialPlain, err := net.Dial("tcp", plain.Listener.Addr().String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer dialPlain.Close()
+	for name, c := range map[string]net.Conn{"plain": dialPlain, "TLS": tls.Client(secure.dial(t), http1Only(secure.config))} {
+		answers := bufio.NewReader(c)
+		for _, test := range []struct {
+			head string
+			want int
+		}{
+			{"Content-Length: 5\r\n\r\n0\r\n\r\n", http.StatusOK},
+			{"Transfer-Encoding: chunked\r\nContent-Length: 5\r\n\r\n0\r\n\r\n", http.StatusTeapot},
+		} {
+			if _, err := io.WriteString(c, "POST / HTTP/1.1\r\nHost: h\r\n"+test.head); err != nil {
+				t.Fatal(name, err)
+			}
+			response, err := http.ReadResponse(answers, nil)
+			if err != nil {
+				t.Fatal(name, err)
+			}
+			_ = response.Body.Close()
+			if response.StatusCode != test.want {
+				t.Errorf("%s: %q: status %d, want %d", name, test.head, response.StatusCode, test.want)
+			}
+		}
+	}
+}
+
+func http1Only(config *tls.Config) *tls.Config {
+	c := config.Clone()
+	c.NextProtos = []string{"http/1.1"}
+	return c
 }

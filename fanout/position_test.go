@@ -6,7 +6,7 @@ import (
 	"portico/routing"
 )
 
-func TestPlacesAreOfTheirList(t *testing.T) {
+func TestPositionIsValidForItsListOnly(t *testing.T) {
 	at := func(path, query string) Request {
 		r := Request{Query: routing.Query{Raw: query}}
 		if err := r.Path.Parse(path); err != nil {
@@ -15,7 +15,7 @@ func TestPlacesAreOfTheirList(t *testing.T) {
 		return r
 	}
 	old, next := NewLister(Options{Keys: keysOf(t, "a")}), NewLister(Options{Keys: keysOf(t, "b", "a")})
-	token := old.SealPlace(at("/groups", "api-version=1&$top=1"), "behind this")
+	token := old.SealPosition(at("/groups", "api-version=1&$top=1"), "behind this")
 	for _, c := range []struct{ path, query, place string }{
 		{"/GROUPS", "$skipToken=" + token + "&API-VERSION=1", "behind this"},
 		{"/groups", "api-version=1&%24skiptoken=" + token + "&$top=9", "behind this"},
@@ -24,14 +24,14 @@ func TestPlacesAreOfTheirList(t *testing.T) {
 		{"/group", "api-version=1&$skipToken=" + token, ""},
 		{"/groups", "api-version=1&$skipToken=" + token[1:], ""},
 		{"/groups", "api-version=1&$skipToken=" + old.options.Keys.seal([]byte("x"), ownQueryOf(routing.Query{Raw: "api-version=1"}).digest(at("/groups", "").Path)), ""},
-		{"/groups", "api-version=1&$skipToken=" + old.SealPlace(at("/groups", "api-version=1"), ""), ""},
+		{"/groups", "api-version=1&$skipToken=" + old.SealPosition(at("/groups", "api-version=1"), ""), ""},
 	} {
-		place, ok := next.OpenPlace(at(c.path, c.query))
+		place, ok := next.OpenPosition(at(c.path, c.query))
 		if place != c.place || ok != (c.place != "") {
 			t.Errorf("%s?%s: %q %v", c.path, c.query, place, ok)
 		}
 	}
-	if place, ok := next.OpenPlace(at("/groups", "api-version=1&$skipToken=")); place != "" || !ok {
+	if place, ok := next.OpenPosition(at("/groups", "api-version=1&$skipToken=")); place != "" || !ok {
 		t.Errorf("without a token: %q %v", place, ok)
 	}
 }

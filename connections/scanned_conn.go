@@ -1,0 +1,56 @@
+package connections
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+)
+
+// scannedConn is an HTTP/1.x connection whose request heads are scanned as they are
+// read.
+type scannedConn struct {
+	net.Conn
+	heads    headScanner
+	requests int64 // handled so far
+}
+
+// NetConn returns the underlying connection.
+func (s *scannedConn) NetConn() net.Conn { return s.Conn }
+
+// Read implements [net.Conn].
+func (s *scannedConn) Read(p []byte) (int, error) {
+	n, err := s.Conn.Read(p)
+	s.heads.scan(p[:n])
+	return n, err
+}
+
+// CloseWrite lets a client that still sends read the answer before the connection is
+// closed.
+func (s *scannedConn) CloseWrite() error { return closeWrite(s.Conn) }
+
+func (s *scannedConn) scanner() *scannedConn { return s }
+
+// scannedTLSConn is a scannedConn over TLS. net/http calls ConnectionState for the
+// TLS field of requests.
+type scannedTLSConn struct {
+	*scannedConn
+	session *tls.Conn
+}
+
+// ConnectionState returns the state of the TLS session.
+func (s scannedTLSConn) ConnectionState() tls.ConnectionState { return s.session.ConnectionState() }
+
+type scannerKey struct{}
+
+// Ambiguous reports whether the head of a request has both Content-Length and
+// Transfer-Encoding, or a Content-Length that another parser could read differently.
+// It must be called once per request, in order.
+func Ambiguous(ctx context.Context) bool {
+	s, ok := ctx.Value(scannerKey{}).(*scannedConn)
+	if !ok {
+		return false
+	}
+	s.requests++
+	which := s.heads.ambiguous.Load()
+	return which > 0 && s.requests >= which
+}

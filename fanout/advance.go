@@ -1,0 +1,207 @@
+package fanout
+
+import (
+	"slices"
+	"time"
+
+	"portico/arm"
+)
+
+// busyRetry is the Retry-After of a list for which there was no memory.
+const busyRetry = 5 * time.Second
+
+// Bounds of a token. No further region is started if that made the token longer
+// than tokenTarget; regions in progress may use it up to tokenLimit, since the next
+// query of one may be longer than its last. A few bytes are left for the width.
+const (
+	tokenTarget = 4<<10 - 8
+	tokenLimit  = maxToken - 8
+)
+
+// checkFailures returns the fault if failed regions fail the list, and gives them up
+// if the list may be partial.
+func (p *pageBuild) checkFailures() *arm.Error {
+	var faults []failedRegion
+	refused, some := false, p.cursor.anyAnswered
+	for _, r := range p.results {
+		switch r.outcome {
+		case outcomeFailed:
+			faults = append(faults, failedRegion{r.region.name, r.fault})
+			refused = refused || denied(r.fault)
+		case outcomeAnswered:
+			some = true
+		case outcomeDeferred, outcomeBusy, outcomePostponed:
+		}
+	}
+	if len(faults) == 0 {
+		return p.noMemoryFault()
+	}
+	fault := listFault(faults, len(p.results), p.request.Namespace)
+	if refused || !p.cursor.partial {
+		return fault
+	}
+	for _, r := range p.results {
+		if r.outcome == outcomeFailed {
+			r.region.state = givenUp
+		}
+	}
+	if !some && len(p.cursor.remaining()) == 0 {
+		return fault
+	}
+	return nil
+}
+
+// noMemoryFault returns the fault of a page if no region had room, else nil.
+func (p *pageBuild) noMemoryFault() *arm.Error {
+	share := false
+	for _, r := range p.results {
+		if r.outcome != outcomeBusy && r.outcome != outcomeDeferred {
+			return nil
+		}
+		share = share || r.callerShareFull
+	}
+	fault := arm.NewError(arm.ServerBusy, "other lists hold all the memory that there is for them")
+	if share {
+		fault = arm.NewError(arm.TooManyRequests, "other lists of this caller hold all the memory that one caller may have for them")
+	}
+	fault.RetryAfter = busyRetry
+	return fault
+}
+
+// advanceCursor applies the regions' answers to the cursor and seals it.
+func (p *pageBuild) advanceCursor() *arm.Error {
+	kept := 0
+	for _, r := range p.results {
+		if r.outcome == outcomeAnswered {
+			p.cursor.anyAnswered = true
+			kept++
+			*r.region = r.after
+		}
+	}
+	p.requeue()
+	// If no region advanced, this page has not made the token longer.
+	if kept > 0 && len(p.sealCursor()) > tokenTarget {
+		if kept = p.fitToken(kept); kept == 0 && !p.deferUnstarted() {
+			return p.tokenTooLongFault()
+		}
+	}
+	p.adaptWidth(kept)
+	p.token = p.sealCursor()
+	return nil
+}
+
+// adaptWidth sets how many regions to call concurrently on the next page: as many as
+// fitted, if some did not; one more than before, if there was room to spare.
+func (p *pageBuild) adaptWidth(fitted int) {
+	crowded := slices.ContainsFunc(p.results, func(r *regionResult) bool { return r.outcome == outcomeDeferred || r.outcome == outcomeBusy })
+	spare := 2*p.memory.Size() < p.lister.options.Memory && 2*len(p.sealCursor()) < tokenTarget
+	switch w := p.cursor; {
+	case p.top > 0:
+	case crowded:
+		w.width = max(1, fitted)
+	case w.width > 0 && spare:
+		w.width = min(w.width+1, len(w.regions))
+	}
+}
+
+// requeue moves postponed regions to the end of the cursor.
+func (p *pageBuild) requeue() {
+	late := map[*regionCursor]bool{}
+	for _, r := range p.results {
+		late[r.region] = r.outcome == outcomePostponed
+	}
+	p.cursor.moveToEnd(func(r *regionCursor) bool { return late[r] })
+}
+
+// fitToken reverts regions, of the given number that advanced, until the token is
+// short enough, and returns how many are left. Reverted regions keep their position
+// for a later page.
+func (p *pageBuild) fitToken(kept int) int {
+	var open []*regionResult
+	for _, r := range p.results {
+		if r.outcome == outcomeAnswered && r.after.state == inProgress {
+			open = append(open, r)
+			*r.region = r.before
+		}
+	}
+	begun := slices.ContainsFunc(p.cursor.regions, func(r *regionCursor) bool { return r.state == inProgress })
+	for _, r := range open {
+		limit := tokenLimit
+		if begun && r.before.state == notStarted {
+			limit = tokenTarget
+		}
+		*r.region = r.after
+		if len(p.sealCursor()) <= limit {
+			begun = true
+			continue
+		}
+		*r.region = r.before
+		r.outcome, r.page = outcomeDeferred, Page{}
+		p.memory.Shrink(r.held)
+		kept--
+	}
+	return kept
+}
+
+// deferUnstarted moves unstarted regions behind those in progress if these leave no
+// room in the token; they start when those have ended. It returns false if that
+// cannot help: a region in progress does not fit, or there is none.
+func (p *pageBuild) deferUnstarted() bool {
+	for _, r := range p.results {
+		if r.outcome == outcomeDeferred && r.before.state == inProgress {
+			return false
+		}
+	}
+	begun := func(r *regionCursor) bool { return r.state == inProgress }
+	if !slices.ContainsFunc(p.cursor.regions, begun) {
+		return false
+	}
+	p.cursor.moveToEnd(func(r *regionCursor) bool { return !begun(r) })
+	return true
+}
+
+// tokenTooLongFault returns the fault of regions whose next queries do not fit any
+// token.
+func (p *pageBuild) tokenTooLongFault() *arm.Error {
+	var faults []failedRegion
+	for _, r := range p.results {
+		if r.outcome == outcomeDeferred && r.after.state == inProgress {
+			faults = append(faults, failedRegion{r.region.name, p.collection(r.before).invalid("its nextLink is too long")})
+		}
+	}
+	return listFault(faults, len(p.results), p.request.Namespace)
+}
+
+// sealCursor returns the token of the cursor, "" at the end of the list.
+func (p *pageBuild) sealCursor() string {
+	if len(p.cursor.remaining()) == 0 {
+		return ""
+	}
+	p.cursor.issued = time.Now()
+	return p.lister.options.Keys.seal(p.cursor.encode(p.query), p.query.digest(p.request.Path))
+}
+
+func (p *pageBuild) mergedPage() *MergedPage {
+	m := &MergedPage{memory: p.memory}
+	lacking := p.cursor.unreachable()
+	m.Complete = len(lacking) == 0
+	if p.token != "" {
+		query := p.request.Query.Without(skipToken)
+		if query != "" {
+			query += "&"
+		}
+		m.NextLink = PublicLink(p.lister.options.Public, p.request.Path.Escaped(), query+skipToken+"="+p.token)
+	} else {
+		slices.Sort(lacking)
+		m.Unreachable = lacking
+	}
+	var pages []Page
+	for _, r := range p.results {
+		m.RequestIDs = append(m.RequestIDs, r.ids...)
+		if r.outcome == outcomeAnswered && r.page.Text != nil {
+			pages = append(pages, r.page)
+		}
+	}
+	m.build(pages)
+	return m
+}

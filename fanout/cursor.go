@@ -1,0 +1,203 @@
+package fanout
+
+import (
+	"encoding/binary"
+	"slices"
+	"time"
+)
+
+// regionState is the progress of a list in one region. Its numbers are written into
+// tokens.
+type regionState uint8
+
+const (
+	notStarted regionState = iota // its first page is next
+	inProgress                    // a query of its provider is next
+	givenUp                       // failed, in a list that may be partial
+	exhausted                     // read to its end; dropped from the cursor
+)
+
+// regionCursor is the position of a list in one region.
+type regionCursor struct {
+	name  string
+	state regionState
+	query string // of the page to ask for, where state is at
+
+	// History, to detect pages without end.
+	pagesRead  int    // that led to a next one
+	emptyPages int    // of them, the last ones that were empty
+	queryHash  uint64 // of an earlier query: see turn
+}
+
+// cursor is the state of a list between two of its pages.
+type cursor struct {
+	issued      time.Time       // to the second
+	partial     bool            // the client asked for what there is
+	anyAnswered bool            // some region has answered so far
+	width       int             // regions whose pages fit at once; 0: all
+	regions     []*regionCursor // in the order in which they are asked
+}
+
+// Beyond these bounds the pages of a region count as endless.
+const (
+	maxRegionPages = 100_000
+	maxEmptyPages  = 1000 // empty ones in a row
+)
+
+// advance moves to the query of the region's next page. It returns false if the
+// pages are circular or endless. To find circles of any length it remembers one
+// query at a time, each for twice as many pages as the one before.
+func (r *regionCursor) advance(next string, empty bool) bool {
+	mark := queryHash(next)
+	if r.pagesRead > 0 && mark == r.queryHash {
+		return false
+	}
+	r.pagesRead++
+	if r.pagesRead&(r.pagesRead-1) == 0 {
+		r.queryHash = mark
+	}
+	if r.emptyPages++; !empty {
+		r.emptyPages = 0
+	}
+	r.state, r.query = inProgress, next
+	return r.pagesRead <= maxRegionPages && r.emptyPages <= maxEmptyPages
+}
+
+// remaining returns the regions that may have further elements.
+func (w *cursor) remaining() []*regionCursor {
+	var open []*regionCursor
+	for _, r := range w.regions {
+		if r.state == notStarted || r.state == inProgress {
+			open = append(open, r)
+		}
+	}
+	return open
+}
+
+// moveToEnd moves the regions for which late is true to the end.
+func (w *cursor) moveToEnd(late func(*regionCursor) bool) {
+	slices.SortStableFunc(w.regions, func(a, b *regionCursor) int {
+		switch {
+		case late(a) == late(b):
+			return 0
+		case late(a):
+			return 1
+		}
+		return -1
+	})
+}
+
+// unreachable returns the names of the regions that were given up.
+func (w *cursor) unreachable() []string {
+	var names []string
+	for _, r := range w.regions {
+		if r.state == givenUp {
+			names = append(names, r.name)
+		}
+	}
+	return names
+}
+
+// Flags of an encoded cursor.
+const (
+	flagPartial = 1 << iota
+	flagAnswered
+)
+
+// encode writes the cursor without exhausted regions.
+func (w *cursor) encode(own ownQuery) []byte {
+	var flags uint64
+	if w.partial {
+		flags |= flagPartial
+	}
+	if w.anyAnswered {
+		flags |= flagAnswered
+	}
+	to := binary.AppendUvarint(nil, uint64(w.issued.Unix())) //nolint:gosec // after 1970
+	to = binary.AppendUvarint(to, flags)
+	to = binary.AppendUvarint(to, uint64(w.width)) //nolint:gosec // not negative
+	for _, r := range w.regions {
+		if r.state == exhausted {
+			continue
+		}
+		to = append(to, byte(r.state), byte(len(r.name)))
+		to = append(to, r.name...)
+		if r.state == inProgress {
+			to = binary.AppendUvarint(to, uint64(r.pagesRead))  //nolint:gosec // not negative
+			to = binary.AppendUvarint(to, uint64(r.emptyPages)) //nolint:gosec // not negative
+			to = binary.BigEndian.AppendUint64(to, r.queryHash)
+			to = own.appendQuery(to, r.query)
+		}
+	}
+	return to
+}
+
+// decodeCursor reads the output of encode, for a request with the same own query.
+func decodeCursor(text []byte, own ownQuery) (*cursor, bool) {
+	in := &decoder{rest: text}
+	w := &cursor{issued: time.Unix(int64(in.number()), 0)} //nolint:gosec // any number is a time
+	flags := in.number()
+	w.partial, w.anyAnswered = flags&flagPartial != 0, flags&flagAnswered != 0
+	w.width = in.count()
+	for len(in.rest) > 0 && !in.invalid {
+		r := &regionCursor{state: regionState(in.byte())}
+		r.name = string(in.bytes(uint64(in.byte())))
+		if r.state == inProgress {
+			r.pagesRead, r.emptyPages = in.count(), in.count()
+			if mark := in.bytes(8); len(mark) == 8 {
+				r.queryHash = binary.BigEndian.Uint64(mark)
+			}
+			r.query = own.decodeQuery(in)
+		}
+		if r.state >= exhausted || r.name == "" {
+			return nil, false
+		}
+		w.regions = append(w.regions, r)
+	}
+	return w, !in.invalid && len(w.regions) > 0
+}
+
+// decoder parses an encoded cursor. After an error it returns zeros.
+type decoder struct {
+	rest    []byte
+	invalid bool
+}
+
+func (r *decoder) number() uint64 {
+	n, size := binary.Uvarint(r.rest)
+	if size <= 0 {
+		r.rest, r.invalid = nil, true
+		return 0
+	}
+	r.rest = r.rest[size:]
+	return n
+}
+
+// count reads a number that is small in any valid cursor.
+func (r *decoder) count() int {
+	n := r.number()
+	if n > 1<<20 {
+		r.rest, r.invalid = nil, true
+		return 0
+	}
+	return int(n)
+}
+
+func (r *decoder) bytes(n uint64) []byte {
+	if n > uint64(len(r.rest)) {
+		r.rest, r.invalid = nil, true
+		return nil
+	}
+	taken := r.rest[:n]
+	r.rest = r.rest[n:]
+	return taken
+}
+
+func (r *decoder) byte() byte {
+	if b := r.bytes(1); len(b) == 1 {
+		return b[0]
+	}
+	return 0
+}
+
+func (r *decoder) text() string { return string(r.bytes(r.number())) }
