@@ -23,13 +23,13 @@ func sample() Settings {
 
 // world is a set with a clock, and its notifications.
 type world struct {
-	t     testing.TB
+	t        testing.TB
 	registry *Registry
-	set   *Set
-	now   time.Duration
-	dice  uint64
-	told  []Change
-	tried map[trialOf]int // how much had been told of the address when the trial began
+	set      *Set
+	now      time.Duration
+	dice     uint64
+	told     []Change
+	tried    map[trialOf]int // how much had been told of the address when the trial began
 }
 
 func newWorld(t testing.TB, s Settings, n int) *world {
