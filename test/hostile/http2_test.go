@@ -87,10 +87,10 @@ func (c h2) ended() error {
 func (c h2) answered(ping string) error {
 	for {
 		f, err := c.receive()
-		switch {
-		case errors.Is(err, os.ErrDeadlineExceeded):
+		if errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
-		case err != nil, f.kind == frameGoAway, f.kind == framePing && string(f.content) == ping:
+		}
+		if over := err != nil || f.kind == frameGoAway; over || f.kind == framePing && string(f.content) == ping {
 			return nil
 		}
 	}
