@@ -303,7 +303,7 @@ func TestGroupDeleteWaitsForARegion(t *testing.T) {
 // A plain group of 2,000.
 func TestGroupDeleteOf2000(t *testing.T) {
 	t.Parallel()
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: patient(deletionSettings)}})
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: strings.Replace(patient(deletionSettings), "limit: 3m", "limit: 15m", 1)}})
 	resources := map[string]string{}
 	for i := range 2000 {
 		typ := []string{"Contoso.Compute/virtualMachines", "Contoso.Compute/networkInterfaces", "Contoso.Insight/workspaces"}[i%3]
