@@ -147,7 +147,7 @@ func (d deletion) progress(t *testing.T, p *harness.Portico) (now progress) {
 // end polls the result until it is there.
 func (d deletion) end(t *testing.T, p *harness.Portico) (a harness.Answer) {
 	t.Helper()
-	for bound := time.Now().Add(4 * time.Minute); time.Now().Before(bound); time.Sleep(50 * time.Millisecond) {
+	for bound := time.Now().Add(10 * time.Minute); time.Now().Before(bound); time.Sleep(50 * time.Millisecond) {
 		if a = p.Do(t, harness.Request{Path: d.result}); a.Status != http.StatusAccepted {
 			return a
 		}
