@@ -89,7 +89,7 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	clean(t, "merged list", w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "").Want(t, 200))
 	w.provider.on("", thing, hurtful(409, failed))
 	clean(t, "tags", w.as(t, alice, "GET", thing+"/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", ""))
-	answer := w.batched(t, "GET", thing+api, nil)
+	answer := w.inBatch(t, "GET", thing+api, nil)
 	if answer.HTTPStatusCode != 409 || strings.Contains(fmt.Sprint(answer.Headers), forged) || answer.Headers["x-ms-version"] != "1" {
 		t.Errorf("in a batch: %d %v", answer.HTTPStatusCode, answer.Headers)
 	}
@@ -144,10 +144,7 @@ func clean(t *testing.T, what string, got harness.Answer) {
 // hundred, that of Node 16 KiB.
 func TestAnswerHeadersAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	for _, c := range []struct {
 		name        string
 		lines, size int

@@ -17,10 +17,7 @@ func TestNoAnswerCostsMuchMoreThanItself(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("the peak of a process's memory is read from /proc")
 	}
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	list := w.GroupPath("rg") + "/providers/Evil.Test/things" + api
 	before := peak(t, w.Portico.Pid())
 	tagged := numbered(`{"location":"westus","tags":{`, `"%d":""`, `}}`)

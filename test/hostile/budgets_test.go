@@ -2,7 +2,6 @@ package hostile
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net"
@@ -18,14 +17,10 @@ import (
 // patience bounds every wait of these tests; none of them measures time.
 const patience = 60 * time.Second
 
-// eventually waits until something holds.
+// eventually waits for what does not have to wait for anything else.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	for end := time.Now().Add(patience); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not seen: %s", what)
-		}
-	}
+	await(t, patience, what, holds)
 }
 
 // crowd is many requests of one caller that are under way together.
@@ -318,33 +313,6 @@ func TestPromisedPagesTakeAShare(t *testing.T) {
 	throttled(t, c.answered())
 }
 
-// batchOf is a batch of so many requests for one path.
-func batchOf(n int, path string) string {
-	parts := make([]string, n)
-	for i := range parts {
-		parts[i] = fmt.Sprintf(`{"name":"%d","httpMethod":"GET","url":%q}`, i, path)
-	}
-	return `{"requests":[` + strings.Join(parts, ",") + `]}`
-}
-
-// partStatuses are the statuses of the answers in a batch.
-func partStatuses(t *testing.T, a harness.Answer) []int {
-	t.Helper()
-	var body struct {
-		Responses []struct {
-			Status int `json:"httpStatusCode"`
-		} `json:"responses"`
-	}
-	if err := json.Unmarshal(a.Body, &body); err != nil {
-		t.Fatalf("%v: %s", err, a.Body)
-	}
-	statuses := make([]int, len(body.Responses))
-	for i, r := range body.Responses {
-		statuses[i] = r.Status
-	}
-	return statuses
-}
-
 // Batches of one caller that wait for their provider take a share of the memory of
 // batches.
 func TestHeldBatchesTakeAShare(t *testing.T) {
@@ -360,7 +328,7 @@ func TestHeldBatchesTakeAShare(t *testing.T) {
 	held.wait(t, 4)
 	answer := w.bounded(t, bob, harness.Request{Method: http.MethodPost, Path: "/batch" + api, Body: batchOf(2, usages(theirs, "plain"))}).Want(t, 200)
 	held.holds(t)
-	if got := partStatuses(t, answer); fmt.Sprint(got) != "[200 200]" {
+	if got := statuses(answers(t, answer)); fmt.Sprint(got) != "[200 200]" {
 		t.Errorf("answered with %v: %s", got, answer.Body)
 	}
 }
@@ -377,13 +345,13 @@ func TestHeldLongBatchesLeaveRoom(t *testing.T) {
 	}
 	held.wait(t, 4)
 	accepted := w.as(t, bob, http.MethodPost, "/batch"+api, batchOf(2, usages(theirs, "plain"))).Want(t, 202)
-	result := strings.TrimPrefix(accepted.Header.Get("Location"), w.Portico.URL)
+	result := w.resultOf(accepted)
 	eventually(t, "the other's batch is answered", func() bool {
 		answer := w.as(t, bob, http.MethodGet, result, "")
 		if answer.Status == http.StatusAccepted {
 			return false
 		}
-		if got := partStatuses(t, answer.Want(t, 200)); fmt.Sprint(got) != "[200 200]" {
+		if got := statuses(answers(t, answer.Want(t, 200))); fmt.Sprint(got) != "[200 200]" {
 			t.Errorf("answered with %v: %s", got, answer.Body)
 		}
 		return true

@@ -101,7 +101,7 @@ func TestDrippingAnswersInBatchesAreNoSuccess(t *testing.T) {
 		thing := w.thing("rg", fmt.Sprintf("t%d", i))
 		w.put(t, thing)
 		w.provider.on("GET", thing, d.answer)
-		got := w.batched(t, "GET", thing+api, nil)
+		got := w.inBatch(t, "GET", thing+api, nil)
 		want := d.want
 		if want == "" {
 			want = "BadGatewayConnection"

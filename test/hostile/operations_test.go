@@ -89,10 +89,7 @@ func spellings(scope, exact string) []string {
 // The one who did is forwarded with the very URL.
 func TestOperationIsNotPolledByAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	w.provider.on("", "o-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
 	w.provider.on("", "O-1", answer(200, `{"status":"InProgress","properties":"secret"}`))
 	w.provider.on("", "o%2D1", answer(200, `{"status":"InProgress","properties":"secret"}`))
@@ -142,10 +139,7 @@ func TestTenantOperationIsNotPolledByAnother(t *testing.T) {
 // subscription; at the tenant level there are none.
 func TestUnknownOperationIsOfItsTenant(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	w.provider.on(http.MethodGet, "unknown", answer(200, `{"status":"InProgress"}`))
 	tail := "/providers/Evil.Test/locations/westus/operationStatuses/unknown" + api
 	w.polled(t, carol, "/subscriptions/"+ours+tail)
@@ -169,10 +163,7 @@ func TestUnknownOperationIsOfItsTenant(t *testing.T) {
 // right to it.
 func TestReadLearnsNoOperationOfAnother(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	w.provider.on(http.MethodGet, "o-1", answer(200, `{"status":"InProgress"}`))
 	exact := "/subscriptions/" + ours + "/providers/Evil.Test/locations/westus/operationResults/o-1" + api + "&t=Sig"
 	w.begins(t, alice, thing+"/act"+api, "westus", exact)
@@ -188,10 +179,7 @@ func TestReadLearnsNoOperationOfAnother(t *testing.T) {
 // them, and any other query is nobody's.
 func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	poll := "/subscriptions/" + ours + "/providers/Evil.Test/locations/westus/operationResults/shared" + api
 	w.provider.on(http.MethodGet, "shared", answer(200, `{"status":"InProgress"}`))
 	w.begins(t, alice, thing+"/act"+api, "westus", poll+"&t=1")

@@ -64,10 +64,7 @@ func TestRedirectsLeadToKnownHosts(t *testing.T) {
 // Where the map names no host, none is led to.
 func TestRedirectsLeadNowhereByDefault(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	w.provider.on("GET", thing, func(w http.ResponseWriter, r *http.Request) {
 		w.Header()["Location"] = []string{"https://evil.example/steal"}
 		w.WriteHeader(http.StatusFound)
@@ -79,7 +76,7 @@ func TestRedirectsLeadNowhereByDefault(t *testing.T) {
 	if got := w.as(t, alice, "HEAD", thing+"/notes/n"+api, ""); got.Status != 502 || got.Header.Get("Location") != "" {
 		t.Errorf("HEAD: %d %v", got.Status, got.Header)
 	}
-	if got := w.batched(t, "GET", thing+api, nil); got.HTTPStatusCode != 502 || got.Headers["Location"] != "" {
+	if got := w.inBatch(t, "GET", thing+api, nil); got.HTTPStatusCode != 502 || got.Headers["Location"] != "" {
 		t.Errorf("in a batch: %d %v", got.HTTPStatusCode, got.Headers)
 	}
 }

@@ -1,12 +1,10 @@
 package hostile
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
 	"testing"
-	"time"
 
 	"portico/test/harness"
 )
@@ -35,14 +33,20 @@ var listed = map[string]string{
 
 const marked = "    headers: {request: [X-Evil-Mark]}\n"
 
-// passed checks a request as it reached the provider.
-func passed(t *testing.T, what string, x received) {
+// unforged wants none of the values that no provider may get.
+func unforged(t *testing.T, what string, x received) {
 	t.Helper()
 	for name, values := range x.header {
 		if strings.Contains(fmt.Sprint(values), forged) {
 			t.Errorf("%s: %s reached the provider", what, name)
 		}
 	}
+}
+
+// passed checks a request as it reached the provider.
+func passed(t *testing.T, what string, x received) {
+	t.Helper()
+	unforged(t, what, x)
 	for name, want := range listed {
 		if got := x.header.Values(name); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
@@ -52,10 +56,7 @@ func passed(t *testing.T, what string, x received) {
 
 func TestRequestHeadersPassByList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{Evil: marked})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{Evil: marked})
 	var pairs []string
 	for _, name := range unlisted {
 		pairs = append(pairs, name, forged)
@@ -80,20 +81,13 @@ func TestRequestHeadersPassByList(t *testing.T) {
 	w.provider.forget()
 	w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "", pairs...)
 	for _, x := range w.provider.received() {
-		for name, values := range x.header {
-			if strings.Contains(fmt.Sprint(values), forged) {
-				t.Errorf("list: %s reached the provider", name)
-			}
-		}
+		unforged(t, "list", x)
 	}
 }
 
 func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{Evil: marked})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{Evil: marked})
 	headers := map[string]string{}
 	for _, name := range unlisted {
 		headers[name] = forged
@@ -102,7 +96,7 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 		headers[name] = value
 	}
 	w.provider.forget()
-	w.batched(t, "GET", thing+api, headers)
+	w.inBatch(t, "GET", thing+api, headers)
 	seen := w.provider.received()
 	if len(seen) == 0 {
 		t.Fatal("nothing reached the provider")
@@ -110,37 +104,11 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 	passed(t, "in a batch", seen[0])
 }
 
-// batched sends a batch of one request, and returns the answer to that.
-func (w world) batched(t *testing.T, method, url string, headers map[string]string) (answer struct {
-	HTTPStatusCode int
-	Headers        map[string]string
-	Content        json.RawMessage
-},
-) {
-	t.Helper()
-	text, err := json.Marshal(map[string]any{"requests": []any{map[string]any{"httpMethod": method, "url": url, "headers": headers}}})
-	if err != nil {
-		t.Fatal(err)
-	}
-	got := w.as(t, alice, http.MethodPost, "/batch?api-version=2020-06-01", string(text)).Want(t, 200)
-	var batch struct{ Responses []json.RawMessage }
-	if err := json.Unmarshal(got.Body, &batch); err != nil || len(batch.Responses) != 1 {
-		t.Fatalf("%v: %s", err, got.Body)
-	}
-	if err := json.Unmarshal(batch.Responses[0], &answer); err != nil {
-		t.Fatal(err)
-	}
-	return answer
-}
-
 // A header that the gateway has judged cannot be taken off the request behind its
 // back: the write would reach the provider without its condition.
 func TestConnectionRemovesNoJudgedHeader(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	w.provider.forget()
 	for _, name := range []string{"If-Match", "if-none-match", "Content-Type", "Authorization", "Content-Length", "Host", "x-ms-client-request-id", "x-ms-version", "Accept"} {
 		w.as(t, alice, http.MethodPut, thing+api, located("westus"), "If-Match", `"stale"`, "x-ms-version", "1", "Connection", "keep-alive, "+name).
@@ -148,12 +116,10 @@ func TestConnectionRemovesNoJudgedHeader(t *testing.T) {
 	}
 	w.as(t, alice, http.MethodPut, w.GroupPath("rg")+"?api-version=2021-04-01", located("westus"), "If-Match", `"stale"`, "Connection", "If-Match").
 		WantError(t, 400, "InvalidRequestHeader")
-	if got := w.batched(t, "DELETE", thing+api, map[string]string{"If-Match": `"stale"`, "Connection": "close, If-Match"}); got.HTTPStatusCode != 400 {
+	if got := w.inBatch(t, "DELETE", thing+api, map[string]string{"If-Match": `"stale"`, "Connection": "close, If-Match"}); got.HTTPStatusCode != 400 {
 		t.Errorf("in a batch: %d %s", got.HTTPStatusCode, got.Content)
 	}
-	if seen := w.provider.received(); len(seen) > 0 {
-		t.Errorf("reached the provider: %+v", seen)
-	}
+	w.untouched(t)
 	w.as(t, alice, http.MethodGet, thing+api, "", "Connection", "keep-alive, TE, X-Hop", "TE", "trailers", "X-Hop", "a").Want(t, 200)
 }
 
@@ -161,10 +127,7 @@ func TestConnectionRemovesNoJudgedHeader(t *testing.T) {
 // which counts against its address.
 func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 	w.provider.forget()
 	var many []string
 	for i := range 100 {
@@ -192,27 +155,16 @@ func TestRequestHeadersTowardsProvidersAreBounded(t *testing.T) {
 // of a deletion speaks through it.
 func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{Evil: marked})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{Evil: marked})
 	w.provider.forget()
 	var pairs []string
 	for _, name := range unlisted {
 		pairs = append(pairs, name, forged)
 	}
 	w.as(t, alice, http.MethodDelete, w.GroupPath("rg")+"?api-version=2021-04-01", "", append(pairs, "X-Evil-Mark", forged, "x-ms-version", forged, "Prefer", forged)...).Want(t, 202)
-	for end := time.Now().Add(time.Minute); w.provider.holds(thing); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatal("the group's resource still stands")
-		}
-	}
+	eventually(t, "the group's resource is deleted", func() bool { return !w.provider.holds(thing) })
 	for _, x := range w.provider.received() {
-		for name, values := range x.header {
-			if strings.Contains(fmt.Sprint(values), forged) {
-				t.Errorf("%s %s: %s reached the provider", x.method, x.target, name)
-			}
-		}
+		unforged(t, x.method+" "+x.target, x)
 	}
 }
 

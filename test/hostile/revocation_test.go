@@ -52,7 +52,7 @@ func (w world) slow(t *testing.T, n int) string {
 	w.group(t, "rg")
 	thing := w.thing("rg", "slow")
 	w.put(t, thing)
-	return reads(thing, n)
+	return batchOf(n, thing+api)
 }
 
 // A token is removed while a batch that it began is under way: nothing more of it

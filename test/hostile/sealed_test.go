@@ -15,11 +15,8 @@ import (
 // and providers said.
 func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{Settings: "batch: {immediate: 1}\n"})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
-	w.end(t, alice, w.begin(t, alice, reads(thing, 3)))
+	w, thing := newThing(t, options{Settings: "batch: {immediate: 1}\n"})
+	w.end(t, alice, w.begin(t, alice, batchOf(3, thing+api)))
 	w.Portico.Stop(t)
 
 	db, err := sql.Open("sqlite", w.Portico.Database)

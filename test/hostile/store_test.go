@@ -1,7 +1,6 @@
 package hostile
 
 import (
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"os"
@@ -15,58 +14,10 @@ import (
 // settled bounds what happens by itself after a while.
 const settled = 2 * time.Minute
 
-// within waits for something to become true, and ends the test where it does not.
+// within waits for what happens by itself after a while.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	for end := time.Now().Add(settled); !is(); time.Sleep(50 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("no %s within %v", what, settled)
-		}
-	}
-}
-
-// batched is the answer to one request in a batch.
-type batched struct {
-	HTTPStatusCode int
-	Headers        map[string]string
-	ContentLength  int
-	Content        json.RawMessage
-}
-
-func (b batched) code() string {
-	var fault struct{ Error struct{ Code string } }
-	_ = json.Unmarshal(b.Content, &fault)
-	return fault.Error.Code
-}
-
-// reads is a batch of so many GETs.
-func reads(path string, n int) string {
-	one := fmt.Sprintf(`{"httpMethod":"GET","url":%q}`, path+api)
-	return `{"requests":[` + strings.Repeat(one+",", n-1) + one + `]}`
-}
-
-const batchPath = "/batch?api-version=2020-06-01"
-
-// begin sends a batch that is polled, and returns the path of its result.
-func (w world) begin(t *testing.T, who harness.Token, body string) string {
-	t.Helper()
-	a := w.as(t, who, http.MethodPost, batchPath, body).Want(t, 202)
-	return strings.TrimPrefix(a.Header.Get("Location"), w.Portico.URL)
-}
-
-// end polls a batch to its end.
-func (w world) end(t *testing.T, who harness.Token, poll string) (all []batched) {
-	t.Helper()
-	var a harness.Answer
-	within(t, "end of a batch", func() bool {
-		a = w.as(t, who, http.MethodGet, poll, "").Want(t, 200, 202)
-		return a.Status == 200
-	})
-	var got struct{ Responses []batched }
-	if err := json.Unmarshal(a.Body, &got); err != nil {
-		t.Fatal(err)
-	}
-	return got.Responses
+	await(t, settled, what, is)
 }
 
 // big has the provider answer every GET of things/big with so many bytes.
@@ -98,7 +49,7 @@ func TestBatchesFillTheStoreOnlySoFar(t *testing.T) {
 	w.big(4 << 20)
 	refused, kept := 0, 0
 	for range 8 {
-		a := w.as(t, alice, http.MethodPost, batchPath, reads(thing, 3)).Want(t, 202, 429)
+		a := w.as(t, alice, http.MethodPost, batchPath, batchOf(3, thing+api)).Want(t, 202, 429)
 		if a.Status == 429 {
 			a.WantError(t, 429, "TooManyRequests")
 			if a.Header.Get("Retry-After") == "" {
@@ -107,7 +58,7 @@ func TestBatchesFillTheStoreOnlySoFar(t *testing.T) {
 			refused++
 			continue
 		}
-		for _, r := range w.end(t, alice, strings.TrimPrefix(a.Header.Get("Location"), w.Portico.URL)) {
+		for _, r := range w.end(t, alice, w.resultOf(a)) {
 			switch {
 			case r.HTTPStatusCode == 200:
 				kept += r.ContentLength
@@ -124,7 +75,7 @@ func TestBatchesFillTheStoreOnlySoFar(t *testing.T) {
 	if size := w.databaseSize(t); size > 24<<20 {
 		t.Errorf("the store has %d bytes", size)
 	}
-	for _, r := range w.end(t, carol, w.begin(t, carol, reads(thing, 2))) {
+	for _, r := range w.end(t, carol, w.begin(t, carol, batchOf(2, thing+api))) {
 		if r.HTTPStatusCode != 200 {
 			t.Errorf("another caller got %d %s", r.HTTPStatusCode, r.Content)
 		}
@@ -145,9 +96,9 @@ func TestTheStoreReusesWhatBatchesLeave(t *testing.T) {
 		polls := []string{}
 		for range 2 {
 			within(t, "room for a batch", func() bool {
-				a := w.as(t, alice, http.MethodPost, batchPath, reads(thing, 2)).Want(t, 202, 429)
+				a := w.as(t, alice, http.MethodPost, batchPath, batchOf(2, thing+api)).Want(t, 202, 429)
 				if a.Status == 202 {
-					polls = append(polls, strings.TrimPrefix(a.Header.Get("Location"), w.Portico.URL))
+					polls = append(polls, w.resultOf(a))
 				}
 				return a.Status == 202
 			})
@@ -168,10 +119,7 @@ func TestTheStoreReusesWhatBatchesLeave(t *testing.T) {
 // Names of tags, and locks below one resource, come to an end.
 func TestRowsOfASubscriptionAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{Settings: "limits: {tagNamesPerSubscription: 6, locksPerSubscription: 25}\n"})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{Settings: "limits: {tagNamesPerSubscription: 6, locksPerSubscription: 25}\n"})
 	name := func(i int) string {
 		return fmt.Sprintf("%s/tagNames/n%d?api-version=2021-04-01", w.SubscriptionPath(), i)
 	}
@@ -202,10 +150,7 @@ func TestRowsOfASubscriptionAreBounded(t *testing.T) {
 // what was accepted can still be polled.
 func TestOperationsOfACallerAreBounded(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{Settings: "operations: {perCaller: 12, learned: 3, retryAfterMin: 1s}\n"})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{Settings: "operations: {perCaller: 12, learned: 3, retryAfterMin: 1s}\n"})
 	n := 0
 	w.provider.on(http.MethodPost, "/start", func(rw http.ResponseWriter, _ *http.Request) {
 		n++
@@ -220,7 +165,7 @@ func TestOperationsOfACallerAreBounded(t *testing.T) {
 	for range 40 {
 		a := w.as(t, alice, http.MethodPost, thing+"/start"+api, `{}`).Want(t, 202, 429)
 		if a.Status == 202 {
-			polls = append(polls, strings.TrimPrefix(a.Header.Get("Location"), w.Portico.URL))
+			polls = append(polls, w.resultOf(a))
 			continue
 		}
 		a.WantError(t, 429, "TooManyRequests")

@@ -53,10 +53,7 @@ func versioned(target string) string {
 // about what does not exist.
 func TestAnotherTenantsIsAsAbsent(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, options{})
-	w.group(t, "rg")
-	thing := w.thing("rg", "one")
-	w.put(t, thing)
+	w, thing := newThing(t, options{})
 
 	// What there is to be found out.
 	their := func(tail string) string { return "/subscriptions/" + theirs + tail }

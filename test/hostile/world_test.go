@@ -7,6 +7,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/test/harness"
 )
@@ -69,6 +70,34 @@ func newWorld(t *testing.T, o options) world {
 		Server: o.Server, Extra: o.Settings, Postgres: o.Postgres, TLS: o.TLS,
 	}})
 	return world{w, p}
+}
+
+// newThing is newWorld with a thing of ours in westus.
+func newThing(t *testing.T, o options) (w world, thing string) {
+	t.Helper()
+	w = newWorld(t, o)
+	w.group(t, "rg")
+	thing = w.thing("rg", "one")
+	w.put(t, thing)
+	return w, thing
+}
+
+// untouched wants no request to have reached the provider.
+func (w world) untouched(t *testing.T) {
+	t.Helper()
+	if seen := w.provider.received(); len(seen) > 0 {
+		t.Errorf("reached the provider: %+v", seen)
+	}
+}
+
+// await waits until something holds, and ends the test where it does not.
+func await(t *testing.T, bound time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(bound); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not seen within %v: %s", bound, what)
+		}
+	}
 }
 
 // as makes a call with somebody's token.
