@@ -1,7 +1,6 @@
 package logs
 
 import (
-	"bytes"
 	"fmt"
 	"unicode"
 	"unicode/utf16"
@@ -23,7 +22,7 @@ func (e escaping) Write(line []byte) (int, error) {
 }
 
 func escaped(line []byte) []byte {
-	if bytes.IndexFunc(line, deceives) < 0 {
+	if ascii(line) { // nearly all are
 		return line
 	}
 	clean := make([]byte, 0, len(line)+64)
@@ -41,6 +40,18 @@ func escaped(line []byte) []byte {
 		line = line[n:]
 	}
 	return clean
+}
+
+// ascii reports whether a line is of ASCII characters alone, of which none
+// deceives in a line of JSON. Each line is asked; to look each rune up costs some
+// microseconds.
+func ascii(line []byte) bool {
+	for _, c := range line {
+		if c >= 0x7f {
+			return false
+		}
+	}
+	return true
 }
 
 // deceives holds for control characters beyond ASCII, and for characters that
