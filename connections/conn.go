@@ -100,7 +100,7 @@ func connOf(c net.Conn) (*conn, bool) {
 // ConnState is the ConnState hook of an [http.Server].
 func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	own, ok := connOf(c)
-	if !ok {
+	if !ok || own.authenticated.Load() { // its timer stopped with that request's begin
 		return
 	}
 	switch state {
@@ -114,12 +114,11 @@ func (t *Table) ConnState(c net.Conn, state http.ConnState) {
 	}
 }
 
-// startIdleTimer starts the idle timer of an unauthenticated connection. A running
-// timer continues.
+// startIdleTimer starts the idle timer of a connection. A running timer continues.
 func (t *Table) startIdleTimer(c *conn) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if c.idle == nil && !c.authenticated.Load() {
+	if c.idle == nil {
 		c.setIdleTimer(t.options.IdleUnauthenticated)
 	}
 }

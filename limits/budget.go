@@ -50,11 +50,11 @@ type waiter struct {
 	ended       chan struct{}
 }
 
-func (b *budget) init(total, most int64, tally *Stats) {
-	if tally == nil {
-		tally = &Stats{}
+func (b *budget) init(total, maxPerCaller int64, stats *Stats) {
+	if stats == nil {
+		stats = &Stats{}
 	}
-	b.free, b.maxPerCaller, b.stats = total, most, tally
+	b.free, b.maxPerCaller, b.stats = total, maxPerCaller, stats
 	b.accounts = map[string]*account{}
 }
 
@@ -101,6 +101,22 @@ func (b *budget) tryTake(caller string, n int64) error {
 	a.held += n
 	b.free -= n
 	return nil
+}
+
+// takeUncontended takes n for a caller if it fits and nobody waits: the usual case,
+// which needs no waiter. The lock is held.
+func (b *budget) takeUncontended(caller string, n int64) bool {
+	if b.ready.Len() > 0 || n > b.free {
+		return false
+	}
+	a := b.account(caller)
+	defer b.forget(a)
+	if a.held+n > b.maxPerCaller {
+		return false
+	}
+	a.held += n
+	b.free -= n
+	return true
 }
 
 // queue adds a wait behind the others of its caller, and serves it if it is next.

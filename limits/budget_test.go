@@ -316,3 +316,16 @@ func TestShareOfMemory(t *testing.T) {
 		t.Errorf("%d free, %d remembered", m.Free(), len(m.budget.accounts))
 	}
 }
+
+// What nobody waits for costs no waiter: every call of a provider takes a slot.
+func TestUncontendedSlotsAllocateLittle(t *testing.T) {
+	c := NewConcurrency(4, 2, nil)
+	if n := testing.AllocsPerRun(100, func() {
+		if !c.TryAcquire("a") {
+			t.Error("a slot was not free")
+		}
+		c.Release("a")
+	}); n > 1 { // the account
+		t.Errorf("%v allocations", n)
+	}
+}

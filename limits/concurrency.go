@@ -24,6 +24,10 @@ func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 		return err // even if a slot is free
 	}
 	c.budget.mu.Lock()
+	if c.budget.takeUncontended(caller, 1) {
+		c.budget.mu.Unlock()
+		return nil
+	}
 	w := c.budget.queue(caller, 1, nil)
 	c.budget.mu.Unlock()
 	if err := c.budget.wait(ctx, w); err != nil {
@@ -37,6 +41,9 @@ func (c *Concurrency) Acquire(ctx context.Context, caller string) error {
 func (c *Concurrency) TryAcquire(caller string) bool {
 	c.budget.mu.Lock()
 	defer c.budget.mu.Unlock()
+	if c.budget.takeUncontended(caller, 1) {
+		return true
+	}
 	w := c.budget.queue(caller, 1, nil)
 	if !w.granted {
 		c.budget.remove(w)

@@ -61,6 +61,11 @@ func (r *Reservation) Grow(ctx context.Context, n int64) error {
 		}
 		return err
 	}
+	if b.takeUncontended(r.caller, n) {
+		r.held += n
+		b.mu.Unlock()
+		return nil
+	}
 	w := b.queue(r.caller, n, r)
 	b.mu.Unlock()
 	return b.wait(ctx, w)
