@@ -17,22 +17,22 @@ var otherThings = map[string]bool{
 // absences are the ends of codes that say that something is not there, folded.
 var absences = [...]string{"notfound", "doesnotexist", "notexist", "notexists"}
 
-// longestFault is the longest body that is read as an error: what is longer has
-// another purpose than to say what went wrong.
-const longestFault = 256 << 10
+// MaxFaultBody is the longest body, in bytes, that is read as a provider's error: a
+// longer one has another purpose than to say what went wrong.
+const MaxFaultBody = 256 << 10
 
 // SaysAbsent reports whether the body of a provider's 404 says that the resource of
-// an ID is not there: it is ARM's error envelope, with a code that
-// speaks of a resource. A code that speaks of its subscription, group, namespace or
-// route says nothing of the resource, nor does a body of any other form. Where the
-// code names no thing at all (NotFound), message or target must name the resource.
+// an ID is not there: it is ARM's error envelope, with a code that speaks of a
+// resource. A code that speaks of its subscription, group, namespace or route says
+// nothing of the resource, nor does a body of any other form. Where the code names no
+// thing at all (NotFound), message or target must name the resource.
 func SaysAbsent(body []byte, id string) bool {
 	var envelope struct {
 		Error struct {
 			Code, Message, Target string
 		}
 	}
-	if len(body) > longestFault || json.Unmarshal(body, &envelope) != nil {
+	if len(body) > MaxFaultBody || json.Unmarshal(body, &envelope) != nil {
 		return false
 	}
 	fault, name := envelope.Error, Fold(id[strings.LastIndexByte(id, '/')+1:])

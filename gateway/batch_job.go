@@ -36,20 +36,19 @@ func batchOrder(caller *batchCaller, content []byte) ([]byte, error) {
 	return append(append(text, '\n'), content...), nil
 }
 
-// callerOfOrder reads the caller alone.
-func callerOfOrder(order []byte) (*batchCaller, error) {
+// callerOfOrder reads the caller, and returns the content as it came.
+func callerOfOrder(order []byte) (*batchCaller, []byte, error) {
 	var caller batchCaller
-	line, _, _ := bytes.Cut(order, []byte("\n"))
+	line, content, _ := bytes.Cut(order, []byte("\n"))
 	err := json.Unmarshal(line, &caller)
-	return &caller, err
+	return &caller, content, err
 }
 
 func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
-	caller, err := callerOfOrder(order)
+	caller, content, err := callerOfOrder(order)
 	if err != nil {
 		return nil, nil, err
 	}
-	_, content, _ := bytes.Cut(order, []byte("\n"))
 	requests, fault := readBatch(content, math.MaxInt)
 	if fault != nil {
 		return nil, nil, fault

@@ -3,7 +3,6 @@ package gateway
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -105,8 +104,7 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 		}
 	}
 	if sent.ManagedBy != nil && len(*sent.ManagedBy) > longestManager {
-		return sent, arm.NewError(arm.InvalidRequestContent,
-			fmt.Sprintf("The managedBy has %d bytes, and may have %d. Path 'managedBy'", len(*sent.ManagedBy), longestManager)).About("managedBy")
+		return sent, overlong("managedBy", len(*sent.ManagedBy), longestManager)
 	}
 	name := x.request.Path.Group()
 	if fault := matchURL(echoed{"id", sent.ID, routing.GroupID(x.request.Path.Subscription(), name)},

@@ -44,7 +44,7 @@ func (g *Gateway) batcher(ctx context.Context, job inventory.Job) (string, error
 	if err != nil {
 		return "", err
 	}
-	caller, err := callerOfOrder(batch.Content)
+	caller, _, err := callerOfOrder(batch.Content)
 	if err != nil {
 		return "", err
 	}

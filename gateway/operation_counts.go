@@ -101,9 +101,7 @@ func (g *Gateway) admitOperation(ctx context.Context, x *exchange, in inventory.
 	if err != nil || room {
 		return err
 	}
-	fault := arm.NewError(arm.TooManyRequests, "as many operations of this caller are remembered in the subscription as may be; they are forgotten in time")
-	fault.RetryAfter = longestRetry
-	return fault
+	return untilForgotten("as many operations of this caller are remembered in the subscription as may be; they are forgotten in time")
 }
 
 // admitRemoval refuses a write of a tracked resource where as many removed ones of
@@ -117,7 +115,12 @@ func (g *Gateway) admitRemoval(ctx context.Context, in inventory.Subscription) e
 	if err != nil || room {
 		return err
 	}
-	fault := arm.NewError(arm.TooManyRequests, "as many removed resources of the subscription are remembered as may be; they are forgotten in time")
+	return untilForgotten("as many removed resources of the subscription are remembered as may be; they are forgotten in time")
+}
+
+// untilForgotten refuses what there is room for once something is forgotten.
+func untilForgotten(why string) *arm.Error {
+	fault := arm.NewError(arm.TooManyRequests, why)
 	fault.RetryAfter = longestRetry
 	return fault
 }

@@ -171,6 +171,11 @@ func matchURL(members ...echoed) *arm.Error {
 	return nil
 }
 
+// overlong refuses a member of which there are n bytes.
+func overlong(member string, n, most int) *arm.Error {
+	return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The %s has %d bytes, and may have %d. Path '%[1]s'", member, n, most)).About(member)
+}
+
 // undecodable says in ARM's way what the decoder said in its own.
 func undecodable(err error) *arm.Error {
 	var kind *json.UnmarshalTypeError

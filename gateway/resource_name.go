@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"fmt"
 	"net/http"
 
 	"portico/arm"
@@ -25,7 +24,7 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 		}
 	}
 	if len(asked.Type) > longestTypeName {
-		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The type has %d bytes, and may have %d. Path 'type'", len(asked.Type), longestTypeName)).About("type")
+		return overlong("type", len(asked.Type), longestTypeName)
 	}
 	if fault := arm.CheckResourceName(asked.Name); fault != nil {
 		return fault.About("name")

@@ -230,8 +230,8 @@ type Closing struct {
 // DeleteGroup removes a group in which there is no resource, no stray, and no
 // call that may still be running, all seen in one transaction; otherwise it
 // returns *GroupNotEmptyError. Writes of unknown fate leave fences on their IDs. The
-// errors of further conditions are returned as they are. ErrNotFound when there is no such group, ErrSubscriptionNotFound when
-// there is no such subscription.
+// errors of further conditions are returned as they are. ErrNotFound when there is no
+// such group, ErrSubscriptionNotFound when there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
 	return s.writer.do(ctx, flushed, aboutGroup(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)

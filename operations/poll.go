@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/access"
+	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
 	"portico/jsonscan"
@@ -96,16 +97,13 @@ func judgePoll(ofStatus bool, status int, text []byte) pollResult {
 	return pollUnclear
 }
 
-// longestRefusal is the longest text that is read as a refusal of a question.
-const longestRefusal = 256 << 10
-
 // misunderstood tells the refusals of a question that the provider does not know how
 // to answer: they say nothing of the operation.
 func misunderstood(text []byte) bool {
 	var envelope struct {
 		Error struct{ Code string }
 	}
-	if len(text) > longestRefusal {
+	if len(text) > arm.MaxFaultBody {
 		return false
 	}
 	_ = json.Unmarshal(text, &envelope) // whatever else it is, it is no such refusal

@@ -27,7 +27,7 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	if peer.IsValid() {
 		client.Forwarded = peer.String()
 	}
-	if !contains(trusted, peer) {
+	if !Within(trusted, peer) {
 		return client
 	}
 	chain := strings.Split(strings.Join(h.Values("X-Forwarded-For"), ","), ",")
@@ -38,7 +38,7 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 		}
 		client.Address = address
 		client.Forwarded = address.String() + ", " + client.Forwarded
-		if !contains(trusted, address) {
+		if !Within(trusted, address) {
 			break
 		}
 	}
@@ -56,7 +56,8 @@ func parseAddress(s string) netip.Addr {
 	return address.Unmap().WithZone("")
 }
 
-func contains(networks []netip.Prefix, address netip.Addr) bool {
+// Within reports whether an address lies in one of the networks.
+func Within(networks []netip.Prefix, address netip.Addr) bool {
 	if !address.IsValid() {
 		return false
 	}

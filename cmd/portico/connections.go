@@ -12,6 +12,7 @@ import (
 
 	"portico/config"
 	"portico/connections"
+	"portico/tracing"
 )
 
 // The admin listener has its own bounds: whoever takes all connections of the
@@ -56,7 +57,7 @@ func newTables(c config.Connections, trusted func() []netip.Prefix, registry pro
 		}
 		return connections.New(connections.Options{
 			MaxConnections: all, MaxPerAddress: perAddress, IdleUnauthenticated: c.IdleUnauthenticated,
-			Trusted:   func(a netip.Addr) bool { return within(trusted(), a) },
+			Trusted:   func(a netip.Addr) bool { return tracing.Within(trusted(), a) },
 			OnRefused: func(reason string) { refused.WithLabelValues(listener, reason).Inc() },
 		})
 	}
@@ -102,13 +103,4 @@ func (o openConnections) Describe(to chan<- *prometheus.Desc) { to <- o.desc }
 func (o openConnections) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(o.public.Count()), "public")
 	to <- prometheus.MustNewConstMetric(o.desc, prometheus.GaugeValue, float64(o.admin.Count()), "admin")
-}
-
-func within(networks []netip.Prefix, a netip.Addr) bool {
-	for _, network := range networks {
-		if network.Contains(a) {
-			return true
-		}
-	}
-	return false
 }
