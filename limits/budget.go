@@ -80,9 +80,7 @@ func (b *budget) add(caller string, n int64) {
 	a := b.account(caller)
 	a.held += n
 	b.free -= n
-	if n < 0 {
-		b.grant()
-	}
+	b.grant()
 	b.forget(a)
 }
 
@@ -100,6 +98,7 @@ func (b *budget) tryTake(caller string, n int64) error {
 	}
 	a.held += n
 	b.free -= n
+	b.grant() // the caller's first wait may now be for its own share: those behind it go on
 	return nil
 }
 

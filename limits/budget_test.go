@@ -117,6 +117,20 @@ func TestBudget(t *testing.T) {
 					t.Fatalf("got %v", err)
 				}
 			},
+			"take uncontended": func(t *rapid.T) {
+				c, n := caller.Draw(t, "caller"), amount.Draw(t, "n")
+				mine := int64(0)
+				if a := b.accounts[c]; a != nil {
+					mine = a.held
+				}
+				collect()
+				fits := len(waits) == 0 && mine+n <= most && n <= b.free
+				if got := b.takeUncontended(c, n); got != fits {
+					t.Fatalf("taken: %v, with %d waits, %d held, %d free", got, len(waits), mine, b.free)
+				} else if got {
+					holds = append(holds, held{c, n})
+				}
+			},
 			"give": func(t *rapid.T) {
 				if len(holds) == 0 {
 					t.Skip()
@@ -145,6 +159,23 @@ func TestBudget(t *testing.T) {
 			t.Fatalf("%d of %d free, %d remembered", b.free, total, len(b.accounts))
 		}
 	})
+}
+
+// A caller's wait that its own share has stopped fitting lets those behind it go on.
+func TestWaitForOnesOwnShareLetsOthersGo(t *testing.T) {
+	for what, take := range map[string]func(b *budget){
+		"taken":  func(b *budget) { _ = b.tryTake("alice", 1) },
+		"forced": func(b *budget) { b.add("alice", 1) },
+	} {
+		b := &budget{}
+		b.init(9, 9, nil)
+		_ = b.queue("bob", 1, nil) // has it
+		large, small := b.queue("alice", 9, nil), b.queue("bob", 1, nil)
+		take(b)
+		if large.hasEnded() || !small.hasEnded() {
+			t.Errorf("%s: the large wait has ended: %v, the small one: %v", what, large.hasEnded(), small.hasEnded())
+		}
+	}
 }
 
 // Between two grants of one caller, every other that waited all the time has had one,
