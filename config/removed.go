@@ -5,6 +5,8 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"portico/config/files"
 )
 
 // Removed returns how many of the credentials that a configuration in use accepts
@@ -12,17 +14,14 @@ import (
 // files that were refused, or of which not all can take effect, so it goes by what
 // can be read of them: by the text, less its comments.
 func Removed(used *Config, path string) int {
-	l := &loader{disk: true, first: make(map[string]string)}
-	var root *node
-	if data, err := os.ReadFile(path); err == nil {
-		root = l.read(path, realPath(path), data)
-	}
-	files := l.files
+	r := files.FromDisk()
+	root := r.Read(path)
+	names := r.Names
 	if root == nil { // what it includes is not known
-		files = slices.Concat(files, used.Files)
+		names = slices.Concat(names, used.Files)
 	}
 	var text bytes.Buffer
-	for _, file := range files {
+	for _, file := range names {
 		if data, err := os.ReadFile(file); err == nil {
 			text.WriteString(withoutComments(string(data)))
 		}
@@ -40,7 +39,7 @@ func Removed(used *Config, path string) int {
 			removed++
 		}
 	}
-	if root != nil && used.Auth.Mode == AuthNone && read(&report{}, root, false).Auth.Mode == AuthTokens {
+	if root != nil && used.Auth.Mode == AuthNone && read(&files.Reader{}, root).Auth.Mode == AuthTokens {
 		removed++ // whoever comes without any
 	}
 	return removed
