@@ -34,7 +34,7 @@ func (b *reader) providerRows() *setting.Setting {
 // endpointsDoc begins the sentences about endpoints.
 const endpointsDoc = "A region's addresses, a list for each, under the region's name; `global` serves the provider's tenant calls and global types."
 
-func (b *reader) rowsOfProvider(p *provider, internal yamltree.Unique) []*setting.Setting {
+func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
 	return []*setting.Setting{
 		setting.Required("namespace", &p.Namespace, rule.TextLike(namespaceForm),
 			"The provider's namespace. Microsoft.Resources, Microsoft.Authorization and Microsoft.Features are the gateway's own.").Identity(nil),

@@ -59,7 +59,7 @@ func Rows(r *yamltree.Report, m **regions.Map) []*setting.Setting {
 }
 
 // texts is a list of texts, each once but for case.
-func texts(key string, want rule.Rule[string], seen yamltree.Unique, all *[]string, doc string) *setting.Setting {
+func texts(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]string, doc string) *setting.Setting {
 	return setting.List(key, want, doc, func(at *yamltree.Node, text string) {
 		if seen.Add(at, arm.Fold(text), text) {
 			*all = append(*all, text)
@@ -68,7 +68,7 @@ func texts(key string, want rule.Rule[string], seen yamltree.Unique, all *[]stri
 }
 
 // placedTexts is texts with their places.
-func placedTexts(key string, want rule.Rule[string], seen yamltree.Unique, all *[]placed, doc string) *setting.Setting {
+func placedTexts(key string, want rule.Rule[string], seen *yamltree.Unique, all *[]placed, doc string) *setting.Setting {
 	return setting.List(key, want, doc, func(at *yamltree.Node, text string) {
 		if seen.Add(at, arm.Fold(text), text) {
 			*all = append(*all, placed{at, text})

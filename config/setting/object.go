@@ -17,7 +17,7 @@ type Object struct {
 	Path   string // as faults name it
 	Broken bool   // not a mapping: reported, so nothing more is said of it
 
-	right    map[string]*yamltree.Node // the scalars that are there and right
+	right    []*yamltree.Node // the scalars that were read
 	children map[string]*Object
 }
 
@@ -30,7 +30,7 @@ func Read(r *yamltree.Report, tree *yamltree.Node, rows []*Setting) *Object {
 
 // open reports unknown keys and whatever is no mapping.
 func open(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *Object {
-	o := newObject(r, n, path)
+	o := &Object{Report: r, Node: n, Path: path}
 	if n.Kind != yamltree.Mapping {
 		r.Fault(n, fmt.Sprintf("%s is %s, not a mapping", path, n.Kind), "the keys "+yamltree.Choice(keys(rows)))
 		o.Broken = true
@@ -46,10 +46,6 @@ func open(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *O
 		}
 	}
 	return o
-}
-
-func newObject(r *yamltree.Report, n *yamltree.Node, path string) *Object {
-	return &Object{Report: r, Node: n, Path: path, right: make(map[string]*yamltree.Node), children: make(map[string]*Object)}
 }
 
 func keys(rows []*Setting) []string {
@@ -79,8 +75,10 @@ func (o *Object) child(key string, rows []*Setting) *Object {
 		c = open(o.Report, n, o.path(key), rows)
 	} else {
 		absent := &yamltree.Node{File: o.Node.File, Line: o.Node.Line, Column: o.Node.Column, Kind: yamltree.Mapping}
-		c = newObject(o.Report, absent, o.path(key))
-		c.Broken = o.Broken
+		c = &Object{Report: o.Report, Node: absent, Path: o.path(key), Broken: o.Broken}
+	}
+	if o.children == nil {
+		o.children = make(map[string]*Object)
 	}
 	c.Parent, o.children[key] = o, c
 	return c
@@ -98,7 +96,12 @@ func (o *Object) Get(key string) *yamltree.Node {
 }
 
 // Right returns the scalar under a key; nil where it is absent or wrong.
-func (o *Object) Right(key string) *yamltree.Node { return o.right[key] }
+func (o *Object) Right(key string) *yamltree.Node {
+	if n := o.Get(key); slices.Contains(o.right, n) {
+		return n
+	}
+	return nil
+}
 
 // At returns where a fault of keys belongs: at the value of the first of them
 // that is there, else at the mapping.
@@ -122,13 +125,17 @@ func (o *Object) Require(key, allowed string) {
 
 // items returns the items of a list; none where it is absent.
 func (o *Object) items(s *Setting) []*yamltree.Node {
-	n := o.Get(s.key)
-	if n == nil {
-		return nil
+	if s.required {
+		o.Require(s.key, s.wanted)
 	}
-	if n.Kind != yamltree.List {
-		o.Fault(n, fmt.Sprintf("%s is %s, not a list", o.path(s.key), n.Kind), "a list, such as [a, b]")
+	n := o.Get(s.key)
+	switch {
+	case n == nil:
 		return nil
+	case n.Kind != yamltree.List:
+		o.Fault(n, fmt.Sprintf("%s is %s, not a list", o.path(s.key), n.Kind), "a list, such as [a, b]")
+	case s.nonEmpty && len(n.Items) == 0:
+		o.Fault(n, o.path(s.key)+" is empty", s.wanted)
 	}
 	return n.Items
 }

@@ -27,6 +27,7 @@ type Setting struct {
 	initialText string // the default in words, where initial does not say it
 	required    bool
 	nonEmpty    bool   // a list that has items, if it is given
+	wanted      string // the items of such a list
 	shortPath   bool   // faults name the items of a list by its key alone
 	word        string // that may stand in place of a mapping
 	below       func() []*Setting
@@ -73,7 +74,7 @@ func ValueBy[T any](key string, at *T, want func() rule.Rule[T], initial T, doc 
 			return false
 		}
 		*at = v
-		o.right[key] = n
+		o.right = append(o.right, n)
 		return s.accept == nil || s.accept(n)
 	}
 	return s
@@ -143,131 +144,6 @@ func AddressesByRegion(key, doc string, read func(o *Object)) *Setting {
 	}
 }
 
-// Default says the default in words, in the reference.
-func (s *Setting) Default(text string) *Setting {
-	s.initialText = text
-	return s
-}
-
-// Noun says what a scalar is in another word than the rule does, in the
-// reference.
-func (s *Setting) Noun(noun string) *Setting {
-	s.noun = noun
-	return s
-}
-
-// Allowed says what may stand there in other words than the rule does, in the
-// reference.
-func (s *Setting) Allowed(text string) *Setting {
-	s.allowed = text
-	return s
-}
-
-// Conditional leaves it to a check of the mapping whether the scalar is required
-// ([Object.Require]).
-func (s *Setting) Conditional() *Setting {
-	s.conditional = true
-	return s
-}
-
-// Identity marks the scalar that names its mapping: the rest is not read where
-// it is absent, wrong or not accepted. No accept accepts all.
-func (s *Setting) Identity(accept func(at *yamltree.Node) bool) *Setting {
-	s.identity, s.accept = true, accept
-	return s
-}
-
-// NonEmpty makes a list that is given have items, or else what allowed says.
-func (s *Setting) NonEmpty(allowed string) *Setting {
-	s.nonEmpty = true
-	read := s.read
-	s.read = func(o *Object) bool {
-		if n := o.Get(s.key); n != nil && n.Kind == yamltree.List && len(n.Items) == 0 {
-			o.Fault(n, o.path(s.key)+" is empty", allowed)
-		}
-		return read(o)
-	}
-	return s
-}
-
-// ShortPath makes faults name the items of a list by its key alone.
-func (s *Setting) ShortPath() *Setting {
-	s.shortPath = true
-	return s
-}
-
-// AtLeastOne makes a list required.
-func (s *Setting) AtLeastOne(allowed string) *Setting {
-	s.required = true
-	read := s.NonEmpty(allowed).read
-	s.read = func(o *Object) bool {
-		o.Require(s.key, allowed)
-		return read(o)
-	}
-	return s
-}
-
-// IfGiven leaves out the rows of a mapping that is absent, so that what is
-// required in it is required only where it is given.
-func (s *Setting) IfGiven() *Setting {
-	read := s.read
-	s.read = func(o *Object) bool { return o.Get(s.key) == nil || read(o) }
-	return s
-}
-
-// Check calls check once the rows of a mapping were read, to judge them
-// together.
-func (s *Setting) Check(check func(o *Object)) *Setting {
-	read := s.read
-	s.read = func(o *Object) bool {
-		ok := read(o)
-		check(o.Below(s.key))
-		return ok
-	}
-	return s
-}
-
-// Then calls next once the setting was read.
-func (s *Setting) Then(next func()) *Setting {
-	read := s.read
-	s.read = func(o *Object) bool {
-		ok := read(o)
-		next()
-		return ok
-	}
-	return s
-}
-
-// OrWord lets a word stand in place of a mapping, which judge judges.
-func (s *Setting) OrWord(word string, judge func(o *Object, n *yamltree.Node)) *Setting {
-	s.word = word
-	read := s.read
-	s.read = func(o *Object) bool {
-		if n := o.Get(s.key); n != nil && n.Kind == yamltree.Scalar {
-			judge(o, n)
-			return true
-		}
-		return read(o)
-	}
-	return s
-}
-
-// RestartOnly marks a scalar whose change waits for a restart.
-func (s *Setting) RestartOnly() *Setting {
-	s.restartOnly, s.kept = true, s.at
-	return s
-}
-
-// RestartOnly marks a setting that keeps all of at until a restart where changed
-// says that the difference needs one; no changed means any difference.
-func RestartOnly[T any](at *T, changed func(was, is T) bool, s *Setting) *Setting {
-	s.restartOnly, s.kept = true, at
-	if changed != nil {
-		s.changed = func(was, is any) bool { return changed(was.(T), is.(T)) }
-	}
-	return s
-}
-
 // Reset sets defaults.
 func Reset(rows []*Setting) {
 	each("", rows, func(_ string, s *Setting) {
@@ -292,36 +168,4 @@ func each(path string, rows []*Setting, visit func(path string, s *Setting)) {
 		case list, mappings, addresses:
 		}
 	}
-}
-
-// Keep puts what a restart alone changes back to what it is in old, and returns
-// the paths of what differed. Both have the same rows.
-func Keep(old, next []*Setting) (differed []string) { return keep("", old, next) }
-
-func keep(path string, old, next []*Setting) (differed []string) {
-	for i, s := range next {
-		at := yamltree.Join(path, s.key)
-		switch {
-		case s.restartOnly:
-			if s.keepFrom(old[i]) {
-				differed = append(differed, at)
-			}
-		case s.kind == mapping:
-			differed = append(differed, keep(at, old[i].below(), s.below())...)
-		}
-	}
-	return differed
-}
-
-func (s *Setting) keepFrom(old *Setting) (differs bool) {
-	was, is := reflect.ValueOf(old.kept).Elem(), reflect.ValueOf(s.kept).Elem()
-	if s.changed != nil {
-		differs = s.changed(was.Interface(), is.Interface())
-	} else {
-		differs = !reflect.DeepEqual(was.Interface(), is.Interface())
-	}
-	if differs {
-		is.Set(was)
-	}
-	return differs
 }

@@ -84,12 +84,10 @@ type Unique struct {
 }
 
 // Unique begins a set of values; noun names one of them in faults.
-func (r *Report) Unique(noun string) Unique {
-	return Unique{r, noun, make(map[string]*Node)}
-}
+func (r *Report) Unique(noun string) *Unique { return &Unique{r: r, noun: noun} }
 
 // Add reports whether key is new; the fault shows it as shown, if at all.
-func (u Unique) Add(at *Node, key, shown string) bool {
+func (u *Unique) Add(at *Node, key, shown string) bool {
 	if first := u.first[key]; first != nil {
 		what := u.noun
 		if shown != "" {
@@ -97,6 +95,9 @@ func (u Unique) Add(at *Node, key, shown string) bool {
 		}
 		u.r.Fault(at, fmt.Sprintf("%s is given twice, first at %s", what, first.Where()), "each once")
 		return false
+	}
+	if u.first == nil {
+		u.first = make(map[string]*Node)
 	}
 	u.first[key] = at
 	return true
