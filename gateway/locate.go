@@ -13,9 +13,9 @@ import (
 // resource of which the index does not know whether it exists, it searches for the
 // resource and resolves again.
 func (g *Gateway) resolve(ctx context.Context, x *exchange, q *routing.Request, body routing.Body) (routing.Decision, error) {
-	var searched routing.Searched
+	var searched []string
 	for {
-		d, err := g.router.Resolve(ctx, q, x.principal, body, searched)
+		d, err := g.router.Resolve(ctx, q, x.principal, body, searched...)
 		if err == nil {
 			return d, nil
 		}
@@ -26,10 +26,7 @@ func (g *Gateway) resolve(ctx context.Context, x *exchange, q *routing.Request, 
 		if err := g.finder.Find(ctx, callerFrom(x), needed.Sought); err != nil {
 			return d, err
 		}
-		if searched == nil {
-			searched = routing.Searched{}
-		}
-		searched[needed.Sought.Key] = true
+		searched = append(searched, needed.Sought.Key)
 	}
 }
 

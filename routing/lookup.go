@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"portico/access"
 	"portico/arm"
@@ -32,10 +33,6 @@ type SearchNeededError struct{ Sought Sought }
 func (e *SearchNeededError) Error() string {
 	return "the index does not know whether the resource " + e.Sought.Key + " exists"
 }
-
-// Searched holds the keys of the resources that were searched for in the course of
-// a request: the index knows whether they exist.
-type Searched map[string]bool
 
 // StoredLocation returns the location of the tracked resource that r names, or of
 // the nearest one above it, by the index alone; "" if principal may not know of it,
@@ -74,7 +71,7 @@ func (s *resolution) keyOf(hop arm.Hop, n int) string {
 // unindexed judges a resource that had no row: ErrNotFound if its absence was seen,
 // or it was searched for; else a *[SearchNeededError].
 func (s *resolution) unindexed(hop arm.Hop, n int, key string) (inventory.Resource, error) {
-	if s.d.Subscription.Covered || s.d.Group.Key == "" || s.searched[key] {
+	if s.d.Subscription.Covered || s.d.Group.Key == "" || slices.Contains(s.searched, key) {
 		return inventory.Resource{}, inventory.ErrNotFound
 	}
 	sought, err := s.sought(hop, n, key)

@@ -68,19 +68,19 @@ func (s *scout) resolve(t *testing.T, method, path, content string) string {
 // resolveBy resolves a request and searches for what that needs, each resource once.
 func (s *scout) resolveBy(t *testing.T, rt Router, r *Request, body Body) string {
 	t.Helper()
-	for searched := (Searched{}); ; {
-		d, err := rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, body, searched)
+	for searched := []string(nil); ; {
+		d, err := rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, body, searched...)
 		needed, search := errors.AsType[*SearchNeededError](err)
 		if !search {
 			return told(d, err)
 		}
-		if key := needed.Sought.Key; searched[key] {
-			t.Fatalf("%s was searched for already", key)
+		if slices.Contains(searched, needed.Sought.Key) {
+			t.Fatalf("%s was searched for already", needed.Sought.Key)
 		}
 		if err := s.search(needed.Sought); err != nil {
 			return told(d, err)
 		}
-		searched[needed.Sought.Key] = true
+		searched = append(searched, needed.Sought.Key)
 	}
 }
 

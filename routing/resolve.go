@@ -91,8 +91,8 @@ type Router struct {
 // [ReadObject] found in the content of a PUT. If the index knows an operation by the
 // request's URL, the request is a Poll from then on. The error is an *arm.Error, what
 // the index failed with, or a *[SearchNeededError]: the caller then searches for that
-// resource and resolves again, with the resource's key among searched.
-func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched Searched) (Decision, error) {
+// resource and resolves again, with the resource's key among those searched for.
+func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
 	var d Decision
 	if err := rt.scope(ctx, r, p, &d); err != nil {
 		return d, err
@@ -279,7 +279,7 @@ type resolution struct {
 	ctx      context.Context
 	r        *Request
 	body     Body
-	searched Searched
+	searched []string
 	d        *Decision
 }
 

@@ -32,7 +32,7 @@ func resolve(t *testing.T, index *memory, method, path, content string) (Decisio
 		}
 	}
 	rt := Router{Map: m, Index: index}
-	return rt.Resolve(context.Background(), r, access.Principal{TenantID: tenant}, body, nil)
+	return rt.Resolve(context.Background(), r, access.Principal{TenantID: tenant}, body)
 }
 
 // told puts a decision into words.
@@ -442,7 +442,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 		if !found {
 			return r, Decision{}, false
 		}
-		d, err := router.Resolve(t.Context(), r, caller, Body{}, nil)
+		d, err := router.Resolve(t.Context(), r, caller, Body{})
 		if err != nil {
 			t.Errorf("%s: %v", path, err)
 		}
@@ -527,7 +527,7 @@ func TestPollsByIdentity(t *testing.T) {
 			if fault != nil {
 				t.Fatal(fault)
 			}
-			d, err := (&Router{Map: sample(t), Index: index}).Resolve(t.Context(), r, access.Principal{TenantID: tenant, ObjectID: object}, Body{}, nil)
+			d, err := (&Router{Map: sample(t), Index: index}).Resolve(t.Context(), r, access.Principal{TenantID: tenant, ObjectID: object}, Body{})
 			if want == "" {
 				want = "404 HttpResourceNotFound"
 			}
