@@ -131,20 +131,8 @@ func (f *Fencing) question(fence inventory.Fence) inventory.Resource {
 
 // there asks whether something has landed under a fence.
 func (f *Fencing) there(ctx context.Context, h *Held, fence inventory.Fence) (bool, error) {
-	q, endpoint, err := f.Asker.Target(f.question(fence))
-	if err != nil {
-		return false, err
-	}
-	answer, err := patient(f.Asker, h, f.Patience).Read(ctx, h.header(f.Region), endpoint, q.Path.Escaped(), q.Query.Raw)
-	switch {
-	case err != nil:
-		return false, err
-	case answer.Status == http.StatusOK:
-		return true, nil
-	case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, fence.ID):
-		return false, nil
-	}
-	return false, locate.NewStatusError(answer.Status, answer.Header)
+	answer, err := patient(f.Asker, h, f.Patience).Get(ctx, h.header(f.Region), f.question(fence))
+	return err == nil && answer.Status == http.StatusOK, err
 }
 
 // remove deletes what has landed under a fence, unless that is under way already.

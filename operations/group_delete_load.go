@@ -258,19 +258,15 @@ func (w *deletionWork) askStrays(ctx context.Context) error {
 		if m == nil || m.state != memberAccepted {
 			continue
 		}
-		q, endpoint, err := w.Asker.Target(rowOf(stray))
-		if err != nil {
-			continue
-		}
-		answer, err := w.Asker.Read(ctx, w.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
+		answer, err := w.Asker.Get(ctx, w.header(), rowOf(stray))
 		switch {
 		case err != nil:
-		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, stray.ID):
+		case answer.Status == http.StatusNotFound:
 			if _, err := w.Asker.Store.ForgetStray(ctx, stray); err != nil {
 				return err
 			}
 			w.plan.vanish(key)
-		case answer.Status == http.StatusOK && inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+		case inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
 			w.plan.see(key, sight{said: said{result: resultRefused}})
 		}
 	}
