@@ -56,10 +56,10 @@ func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.Touch)
 	return nil
 }
 
-// Look lists the group's collections wherever this incarnation of the group ever
-// sent a write, and wherever absence was not seen. It adopts what it finds, which
-// then holds the group back. It does so only after a refusal of Judge, and reports
-// whether it was one. An error means that nothing is known, and that the group stays.
+// Look reports whether a closing failed by a refusal of Judge. If so, it lists the
+// group's collections wherever this incarnation of the group ever sent a write, and
+// wherever absence was not seen, and has the index adopt what it finds, which then
+// holds the group back. An error means that nothing is known: the group stays.
 func (c *EmptinessCheck) Look(ctx context.Context, refusal error) (looked bool, err error) {
 	unchecked, ok := errors.AsType[*uncheckedError](refusal)
 	if !ok {
