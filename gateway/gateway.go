@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
+	"portico/locate"
 	"portico/logs"
 	"portico/meter"
 	"portico/operations"
@@ -65,7 +66,8 @@ type Gateway struct {
 	registry      Registry
 	public        *url.URL
 	lister        *fanout.Lister
-	asker         operations.Asker
+	prober        locate.Prober
+	finder        *locate.Finder
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
 	kinds         kinds
@@ -156,10 +158,10 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
-	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.finder = locate.NewFinder(g.prober, g.log)
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.access = newAccessLog(g.log, c.Log)
-	g.router.Finder = newFinder(g)
 	g.own = g.ownRoutes()
 	g.batched = g.batchedChain()
 }
