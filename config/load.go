@@ -24,8 +24,8 @@ func Load(path string) (*Config, error) {
 	return c, err
 }
 
-// LoadSources is Load, and tells what was read on the way, also where something
-// is wrong with it.
+// LoadSources is Load; it returns the files that were read even where something
+// is wrong with them.
 func LoadSources(path string) (*Config, Sources, error) {
 	r := files.FromDisk()
 	c, err := finish(r, r.Read(path))
@@ -69,11 +69,10 @@ func read(r *files.Reader, tree *yamltree.Node) *Config {
 	return c
 }
 
-// AdminAddress tells where the admin listener listens of a service that was
-// started with the configuration of path, as far as that can be told by now: what
-// else has become wrong with the configuration since does not stop the service.
-// Where the file cannot be read, or is no YAML, the error says so, and the address
-// is the default one.
+// AdminAddress returns the address of the admin listener of a gateway that was
+// started with the configuration at path. Other faults that the configuration has
+// got since do not matter. Where the file cannot be read or is no YAML, it returns
+// the default address and an error.
 func AdminAddress(path string) (string, error) {
 	r := files.FromDisk()
 	root := r.Read(path)

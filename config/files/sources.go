@@ -9,8 +9,8 @@ import (
 )
 
 // Sources are the files that a configuration was made of, those with keys and
-// certificates among them, as they were when it was made. They tell whether it
-// would be another one by now.
+// certificates among them, as they were before they were read. Comparing them
+// with [Sources.Now] shows whether a reload would read anything new.
 type Sources struct {
 	files    []source
 	patterns []pattern
@@ -32,15 +32,15 @@ type pattern struct {
 
 // note records a file that is about to be read.
 func (s *Sources) note(path string) {
-	s.files = append(s.files, look(path))
+	s.files = append(s.files, stat(path))
 }
 
 func (s *Sources) noteInclude(file, text string, paths []string) {
 	s.patterns = append(s.patterns, pattern{file, text, paths})
 }
 
-// look follows links: what counts is the file that would be read.
-func look(path string) source {
+// stat follows links: what counts is the file that would be read.
+func stat(path string) source {
 	info, err := os.Stat(path)
 	if err != nil {
 		info = nil
@@ -78,7 +78,7 @@ func (s Sources) Now() Sources {
 	return now
 }
 
-// Same reports whether nothing has changed between two looks at the same
+// Same reports whether nothing has changed between two states of the same
 // sources: each file is the same one, of the same length and time of writing, and
 // as readable as before, and each include names the same files.
 func (s Sources) Same(other Sources) bool {

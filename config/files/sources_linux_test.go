@@ -1,4 +1,4 @@
-package config
+package files
 
 import (
 	"os"
@@ -26,24 +26,28 @@ func TestSourcesShowWhatMayBeRead(t *testing.T) {
 		}
 	}
 	allow(0o644)
-	var loaded, now Sources
-	var err error
-	asNobody(t, func() { _, loaded, err = LoadSources(path) })
-	if err != nil {
+	var loaded *Reader
+	var now Sources
+	load := func() {
+		loaded = FromDisk()
+		loaded.Read(path)
+	}
+	asNobody(t, load)
+	if err := loaded.Err(); err != nil {
 		t.Fatal(err)
 	}
 	allow(0)
-	asNobody(t, func() { now = loaded.Now() })
-	if loaded.Same(now) {
+	asNobody(t, func() { now = loaded.Sources.Now() })
+	if loaded.Sources.Same(now) {
 		t.Error("that it may not be read does not show")
 	}
-	asNobody(t, func() { _, loaded, err = LoadSources(path) })
-	if err == nil {
+	asNobody(t, load)
+	if loaded.Err() == nil {
 		t.Fatal("it was read")
 	}
 	allow(0o644)
-	asNobody(t, func() { now = loaded.Now() })
-	if loaded.Same(now) {
+	asNobody(t, func() { now = loaded.Sources.Now() })
+	if loaded.Sources.Same(now) {
 		t.Error("that it may be read again does not show")
 	}
 }

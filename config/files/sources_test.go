@@ -1,4 +1,4 @@
-package config
+package files
 
 import (
 	"os"
@@ -44,10 +44,12 @@ func TestSourcesShowChanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			put(t, filepath.Join(folder, "portico.yaml"), smallest)
-			_, sources, err := LoadSources(filepath.Join(folder, "portico.yaml"))
-			if err != nil {
+			r := FromDisk()
+			r.Read(filepath.Join(folder, "portico.yaml"))
+			if err := r.Err(); err != nil {
 				t.Fatal(err)
 			}
+			sources := r.Sources
 			if !sources.Same(sources.Now()) {
 				t.Fatal("sources differ from themselves")
 			}
@@ -60,21 +62,6 @@ func TestSourcesShowChanges(t *testing.T) {
 				t.Error("it goes on showing")
 			}
 		})
-	}
-}
-
-// Where a configuration is bad, what has to be mended is watched too.
-func TestSourcesOfBadConfiguration(t *testing.T) {
-	folder := t.TempDir()
-	put(t, filepath.Join(folder, "portico.yaml"), smallest+"upstream: {tls: {ca: ca.pem}}\n")
-	put(t, filepath.Join(folder, "regions", "a.yaml"), "regions: [{name: westus}]\n")
-	_, sources, err := LoadSources(filepath.Join(folder, "portico.yaml"))
-	if err == nil {
-		t.Fatal("a missing file is no fault")
-	}
-	put(t, filepath.Join(folder, "ca.pem"), "x")
-	if sources.Same(sources.Now()) {
-		t.Error("the missing file is there, and it does not show")
 	}
 }
 

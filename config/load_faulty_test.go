@@ -1,6 +1,7 @@
 package config
 
 import (
+	"os"
 	"path/filepath"
 	"testing"
 )
@@ -36,5 +37,30 @@ func TestAdminAddress(t *testing.T) {
 	got, err := AdminAddress(filepath.Join(t.TempDir(), "gone.yaml"))
 	if _, ok := err.(Faults); got != "127.0.0.1:8081" || !ok { //nolint:errorlint // the type itself
 		t.Errorf("of a file that has gone: %s, %v", got, err)
+	}
+}
+
+// Where a configuration is bad, the files that have to be mended are watched too.
+func TestSourcesOfBadConfiguration(t *testing.T) {
+	folder := t.TempDir()
+	put(t, filepath.Join(folder, "portico.yaml"), "server: {publicURL: \"http://127.0.0.1:8080\", region: westus}\ninclude: [regions/*.yaml]\nupstream: {tls: {ca: ca.pem}}\n")
+	put(t, filepath.Join(folder, "regions", "a.yaml"), "regions: [{name: westus}]\n")
+	_, sources, err := LoadSources(filepath.Join(folder, "portico.yaml"))
+	if err == nil {
+		t.Fatal("a missing file is no fault")
+	}
+	put(t, filepath.Join(folder, "ca.pem"), "x")
+	if sources.Same(sources.Now()) {
+		t.Error("the missing file is there, and it does not show")
+	}
+}
+
+func put(t *testing.T, path, text string) {
+	t.Helper()
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
 	}
 }
