@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/config"
+	"portico/gateway/exchange"
 	"portico/logs"
 	"portico/routing"
 )
@@ -46,7 +47,7 @@ func newAccessLog(log *zap.Logger, settings config.Log) *accessLog {
 // accessLine is what the log says of a request.
 type accessLine struct {
 	measured
-	x       *exchange
+	x       *exchange.Exchange
 	r       *http.Request
 	answer  *recorder
 	class   routing.Class
@@ -59,7 +60,7 @@ type accessLine struct {
 // writes and what took long are always written.
 func (a *accessLog) write(l accessLine) {
 	l.oneIn = 1
-	if n := a.oneIn[l.class]; n > 1 && l.answer.status < http.StatusBadRequest && l.outcome == outcomeAnswered && !changes(l.r.Method) && l.whole < a.slow {
+	if n := a.oneIn[l.class]; n > 1 && l.answer.status < http.StatusBadRequest && l.outcome == outcomeAnswered && !exchange.Changes(l.r.Method) && l.whole < a.slow {
 		if a.nth[l.class].Add(1)%n != 1 {
 			return
 		}
@@ -97,15 +98,6 @@ func outcomeOf(status int, broken bool) string {
 	return outcomeAnswered
 }
 
-// changes holds for methods that may change something.
-func changes(method string) bool {
-	switch method {
-	case http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete:
-		return true
-	}
-	return false
-}
-
 // subscriptionIn is the subscription that a path names, folded; "" where that is
 // none that there could be. The path may be any text.
 func subscriptionIn(path string) string {
@@ -131,12 +123,12 @@ func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	}
 	e.AddString("method", methodLabel(l.r.Method))
 	e.AddString("class", l.class.String())
-	e.AddString("path", logs.Clip(logs.Text(x.path), longestPath))
-	text("query", logs.Clip(logs.Query(x.query), longestQuery))
+	e.AddString("path", logs.Clip(logs.Text(x.Path), longestPath))
+	text("query", logs.Clip(logs.Query(x.Query), longestQuery))
 	e.AddInt("status", l.answer.status)
 	e.AddString("outcome", l.outcome)
-	text("cause", x.cause)
-	e.AddInt64("bytesIn", x.received)
+	text("cause", x.Cause)
+	e.AddInt64("bytesIn", x.Received)
 	e.AddInt64("bytesOut", l.answer.bytes)
 	e.AddDuration("seconds", l.whole)
 	if l.calls > 0 {
@@ -144,27 +136,27 @@ func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 		e.AddInt("calls", l.calls)
 		e.AddString("endpoint", l.address)
 	}
-	text("subscription", subscriptionIn(x.path))
-	text("provider", x.namespace())
-	if x.request != nil && x.request.Type != nil {
-		e.AddString("type", x.request.Type.FullName)
+	text("subscription", subscriptionIn(x.Path))
+	text("provider", x.Namespace())
+	if x.Request != nil && x.Request.Type != nil {
+		e.AddString("type", x.Request.Type.FullName)
 	}
-	if x.merged {
+	if x.Merged {
 		e.AddString("region", severalRegions)
 	} else {
-		text("region", x.region)
+		text("region", x.Region)
 	}
-	e.AddString("correlationId", x.identity.Correlation)
-	e.AddString("requestId", x.identity.Request)
-	e.AddString("routingId", x.identity.Routing)
-	text("clientRequestId", logs.Text(x.identity.Client))
-	text("client", x.clientAddress())
+	e.AddString("correlationId", x.Identity.Correlation)
+	e.AddString("requestId", x.Identity.Request)
+	e.AddString("routingId", x.Identity.Routing)
+	text("clientRequestId", logs.Text(x.Identity.Client))
+	text("client", x.ClientAddress())
 	text("userAgent", logs.Clip(logs.Text(l.r.UserAgent()), longestAgent))
 	if l.oneIn > 1 {
 		e.AddUint64("oneIn", l.oneIn)
 	}
-	if x.failure != nil {
-		e.AddString("failure", logs.Detail(x.failure.Error()))
+	if x.Failure != nil {
+		e.AddString("failure", logs.Detail(x.Failure.Error()))
 	}
 	return nil
 }

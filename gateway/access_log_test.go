@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/config"
+	"portico/gateway/exchange"
 	"portico/logs"
 	"portico/routing"
 	"portico/upstream"
@@ -39,7 +40,7 @@ func TestSamplingOfTheLog(t *testing.T) {
 		for range 100 {
 			r := httptest.NewRequest(method, "/x", http.NoBody)
 			a.write(accessLine{
-				measured: measured{whole: took}, x: &exchange{calls: new(upstream.Timing)}, r: r, class: class, outcome: outcome, answer: &recorder{status: status},
+				measured: measured{whole: took}, x: &exchange.Exchange{Calls: new(upstream.Timing)}, r: r, class: class, outcome: outcome, answer: &recorder{status: status},
 			})
 		}
 		return strings.Count(out.String(), "\n")

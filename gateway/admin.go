@@ -22,6 +22,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/connections"
+	"portico/gateway/exchange"
 	"portico/logs"
 )
 
@@ -62,7 +63,18 @@ func (g *Gateway) Admin() http.Handler {
 	guarded.Path("/debug/pprof/symbol").HandlerFunc(pprof.Symbol)
 	guarded.Path("/debug/pprof/trace").HandlerFunc(pprof.Trace)
 	guarded.PathPrefix("/debug/pprof/").HandlerFunc(pprof.Index)
-	return chain(m, endAmbiguous, adminLength, boundContent(adminContent), g.adminHost)
+	return chain(m, exchange.EndAmbiguous, adminLength, exchange.BoundContent(adminContent), g.adminHost)
+}
+
+// adminLength is exchange.OneLength for the admin listener.
+func adminLength(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if fault := exchange.OneLength(r.Context()); fault != nil {
+			adminFault(w, fault)
+			return
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // adminHost refuses what a browser could be made to send: a host name that
@@ -173,7 +185,7 @@ func (g *Gateway) adminFailed(r *http.Request, err error) {
 
 func adminFault(w http.ResponseWriter, fault *arm.Error) {
 	w.Header().Set("Content-Type", "application/json; charset=utf-8")
-	setRetryAfter(w.Header(), fault.RetryAfter)
+	exchange.SetRetryAfter(w.Header(), fault.RetryAfter)
 	w.WriteHeader(fault.Status)
 	_, _ = w.Write(fault.Body()) // the client may be gone
 }
@@ -182,13 +194,13 @@ func adminFault(w http.ResponseWriter, fault *arm.Error) {
 func adminBody(w http.ResponseWriter, r *http.Request, into any) error {
 	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, adminContent))
 	if err != nil {
-		return undecodable(err)
+		return exchange.Undecodable(err)
 	}
-	contentArrived(w)
+	exchange.ContentArrived(w)
 	if len(content) == 0 {
 		return nil
 	}
-	if fault := readJSON(content, into); fault != nil {
+	if fault := exchange.ReadJSON(content, into); fault != nil {
 		return fault
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -142,7 +143,7 @@ func (g *Gateway) adminDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	now := g.store.Time()
-	page := list{Value: make([]any, 0, len(found.Value))}
+	page := exchange.List{Value: make([]any, 0, len(found.Value))}
 	for _, u := range found.Value {
 		page.Value = append(page.Value, adminDoubtOf(u, now))
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -46,7 +47,7 @@ func (g *Gateway) adminFences(_ http.ResponseWriter, r *http.Request) (int, any,
 	if err != nil {
 		return 0, nil, err
 	}
-	page := list{Value: make([]any, 0, len(fences))}
+	page := exchange.List{Value: make([]any, 0, len(fences))}
 	for i, f := range fences {
 		if i == fencesPerPage {
 			page.NextLink = (&url.URL{Path: "/admin/fences", RawQuery: url.Values{"after": {nameOfFence(fences[i-1])}}.Encode()}).String()

@@ -11,6 +11,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -85,7 +86,7 @@ func (g *Gateway) adminJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 	if err != nil {
 		return 0, nil, err
 	}
-	page := list{Value: make([]any, 0, len(jobs))}
+	page := exchange.List{Value: make([]any, 0, len(jobs))}
 	for i, j := range jobs {
 		if i == wanted.Limit-1 {
 			query.Set("after", jobs[i-1].Name())

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 )
 
 // adminTypeOrder is what was learnt about the order in which types can be
@@ -25,7 +26,7 @@ func (g *Gateway) adminDeleteOrder(_ http.ResponseWriter, r *http.Request) (int,
 	if err != nil {
 		return 0, nil, err
 	}
-	all := list{Value: make([]any, 0, len(orders))}
+	all := exchange.List{Value: make([]any, 0, len(orders))}
 	for _, o := range orders {
 		all.Value = append(all.Value, adminTypeOrder{o.Before, o.After, o.Seen})
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -47,7 +48,7 @@ func (g *Gateway) adminList(_ http.ResponseWriter, r *http.Request) (int, any, e
 	if err != nil {
 		return 0, nil, err
 	}
-	l := list{Value: make([]any, 0, len(all))}
+	l := exchange.List{Value: make([]any, 0, len(all))}
 	for _, s := range all {
 		l.Value = append(l.Value, adminOf(s))
 	}

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 	"go.uber.org/zap/zapcore"
 
+	"portico/gateway/exchange"
 	"portico/logs"
 	"portico/tracing"
 	"portico/upstream"
@@ -18,7 +19,7 @@ import (
 // something, whether it did or was refused: who wanted what, when, and what came
 // of it. Never of what it held.
 type auditLine struct {
-	x       *exchange
+	x       *exchange.Exchange
 	method  string
 	status  int
 	outcome string
@@ -40,24 +41,24 @@ func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 			e.AddString(key, value)
 		}
 	}
-	e.AddTime("began", x.started)
-	text("tenantId", x.principal.TenantID)
-	text("objectId", x.principal.ObjectID)
-	text("name", logs.Text(x.principal.Name))
-	text("appId", x.principal.AppID)
-	text("client", x.clientAddress())
+	e.AddTime("began", x.Started)
+	text("tenantId", x.Principal.TenantID)
+	text("objectId", x.Principal.ObjectID)
+	text("name", logs.Text(x.Principal.Name))
+	text("appId", x.Principal.AppID)
+	text("client", x.ClientAddress())
 	e.AddString("method", methodLabel(l.method))
-	path := logs.Clip(logs.Text(x.path), longestPath)
+	path := logs.Clip(logs.Text(x.Path), longestPath)
 	e.AddString("action", actionOf(l.method, path))
 	e.AddString("resource", path)
-	text("subscription", subscriptionIn(x.path))
-	text("region", x.region)
+	text("subscription", subscriptionIn(x.Path))
+	text("region", x.Region)
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text("cause", x.cause)
-	e.AddString("correlationId", x.identity.Correlation)
-	e.AddString("requestId", x.identity.Request)
-	text("clientRequestId", logs.Text(x.identity.Client))
+	text("cause", x.Cause)
+	e.AddString("correlationId", x.Identity.Correlation)
+	e.AddString("requestId", x.Identity.Request)
+	text("clientRequestId", logs.Text(x.Identity.Client))
 	if l.batched {
 		e.AddBool("batched", true)
 	}
@@ -134,7 +135,7 @@ func (g *Gateway) auditAdmin(next http.Handler) http.Handler {
 		began, call := time.Now(), new(adminCall)
 		answer := &recorder{ResponseWriter: w, status: http.StatusOK}
 		message := "admin read"
-		if changes(r.Method) {
+		if exchange.Changes(r.Method) {
 			message = "admin"
 		}
 		defer func() {

@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -18,8 +19,8 @@ import (
 // its own, as the caller of the batch and under its correlation id; its failure
 // is its own answer's status. A few are answered at once, in their order; more
 // are carried later, and the caller polls for the answers.
-func (g *Gateway) batch(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	if callerOf(r.Context()) != nil {
+func (g *Gateway) batch(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+	if x.Batched {
 		return arm.NewError(arm.InvalidRequestURI, "a batch cannot hold a batch")
 	}
 	requests, fault := readBatch(c.content, g.config.Batch.Requests)
@@ -31,7 +32,7 @@ func (g *Gateway) batch(w http.ResponseWriter, r *http.Request, x *exchange, c o
 		return g.acceptBatch(w, r, x, caller, c.content)
 	}
 	answers := make([][]byte, len(requests))
-	share := g.batchMemory.Reservation(x.caller(), g.config.Batch.Memory)
+	share := g.batchMemory.Reservation(x.Caller(), g.config.Batch.Memory)
 	defer share.Close() // when all is sent
 	run := batchRun{
 		gateway: g, caller: caller, requests: requests, share: share, keeps: true,
@@ -48,7 +49,7 @@ func (g *Gateway) batch(w http.ResponseWriter, r *http.Request, x *exchange, c o
 		size += len(answer) + 1
 	}
 	next := 0
-	g.sendBatch(r.Context(), w, x, len(answers), size, func() ([]byte, error) {
+	sendBatch(r.Context(), w, x, len(answers), size, func() ([]byte, error) {
 		answer := answers[next]
 		next++
 		return answer, nil
@@ -66,9 +67,8 @@ const (
 
 // sendBatch sends so many answers of a batch, size bytes together with what
 // stands around them.
-func (g *Gateway) sendBatch(ctx context.Context, w http.ResponseWriter, x *exchange, answers, size int, next func() ([]byte, error)) {
-	g.ownHeaders(w.Header(), x)
-	g.sendTimed(ctx, w, x, int64(size), func(w io.Writer) error {
+func sendBatch(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, answers, size int, next func() ([]byte, error)) {
+	x.SendJSON(ctx, w, int64(size), func(w io.Writer) error {
 		head := batchHead
 		for range answers {
 			answer, err := next()
@@ -92,23 +92,23 @@ func (g *Gateway) sendBatch(ctx context.Context, w http.ResponseWriter, x *excha
 const batchRetry = 15 * time.Second
 
 // acceptBatch has a batch carried by a job.
-func (g *Gateway) acceptBatch(w http.ResponseWriter, r *http.Request, x *exchange, caller *batchCaller, content []byte) error {
+func (g *Gateway) acceptBatch(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, caller *batchCaller, content []byte) error {
 	id := uuid.NewString() // appears nowhere but in the URL
 	order, err := batchOrder(caller, content)
 	if err != nil {
 		return err
 	}
 	err = g.store.BeginRequestBatch(r.Context(), order, inventory.Operation{
-		Token: ownToken(id), Method: http.MethodPost, APIVersion: x.request.Query.APIVersion,
-		TenantID: x.principal.TenantID, ObjectID: x.principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
+		Token: ownToken(id), Method: http.MethodPost, APIVersion: x.Request.Query.APIVersion,
+		TenantID: x.Principal.TenantID, ObjectID: x.Principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
 	}, g.batchLimits())
 	if err != nil {
 		return batchRefusal(err)
 	}
 	g.pollHere(w.Header(), func(kind string) string {
-		return fanout.PublicLink(g.public, "/"+kind+"/"+id, "api-version="+x.request.Query.APIVersion)
+		return fanout.PublicLink(g.public, "/"+kind+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	})
-	return g.answer(w, x, http.StatusAccepted, nil)
+	return x.Answer(w, http.StatusAccepted, nil)
 }
 
 // batchLimits bound what the store keeps for batches.
@@ -150,7 +150,7 @@ const refetch = 5 * time.Minute
 // batchResult answers a poll of a batch by what a short one is answered with,
 // once all its answers are there. To anybody but its caller it does not exist
 // (async reference, Operation result rules).
-func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	_, job, err := g.callersJob(r, x, c)
 	switch {
 	case err != nil:
@@ -169,14 +169,14 @@ func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchang
 		size += int(part.Size) + 1
 	}
 	next := 0
-	g.sendBatch(r.Context(), w, x, len(batch.Parts), size, func() ([]byte, error) {
+	sendBatch(r.Context(), w, x, len(batch.Parts), size, func() ([]byte, error) {
 		answer, err := g.store.RequestAnswer(r.Context(), job.ID, next)
 		next++
 		return answer, err
 	})
 	if until := g.store.Time().Add(refetch); until.Before(batch.Until) {
 		if err := g.store.FetchedRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
-			g.note(x, "that the answers of a batch were fetched was not recorded; they are kept for longer", err)
+			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
 		}
 	}
 	return nil

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/tracing"
 )
 
@@ -68,7 +69,7 @@ func refusalOf(name json.RawMessage, caller *batchCaller, fault *arm.Error) []by
 		tracing.CorrelationHeader:  {caller.Correlation},
 		tracing.FailureCauseHeader: {"gateway"},
 	}
-	setRetryAfter(h, fault.RetryAfter)
+	exchange.SetRetryAfter(h, fault.RetryAfter)
 	return answerOf(name, fault.Status, h, fault.Body())
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"portico/access"
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/tracing"
 	"portico/upstream"
 )
@@ -28,9 +29,9 @@ type batchCaller struct {
 // inherited are the headers that the requests of a batch have from it.
 var inherited = []string{"Accept-Language", "User-Agent"}
 
-func newBatchCaller(r *http.Request, x *exchange) *batchCaller {
+func newBatchCaller(r *http.Request, x *exchange.Exchange) *batchCaller {
 	c := &batchCaller{
-		Principal: x.principal, Client: x.client, Correlation: x.identity.Correlation, Host: r.Host, Defaults: http.Header{},
+		Principal: x.Principal, Client: x.Client, Correlation: x.Identity.Correlation, Host: r.Host, Defaults: http.Header{},
 	}
 	for _, name := range inherited {
 		if values := r.Header[name]; len(values) > 0 {
@@ -40,8 +41,8 @@ func newBatchCaller(r *http.Request, x *exchange) *batchCaller {
 	return c
 }
 
-// name is as (*exchange).caller has it.
-func (c *batchCaller) name() string { return callerName(c.Principal, c.Client) }
+// name is as (*exchange.Exchange).caller has it.
+func (c *batchCaller) name() string { return exchange.CallerName(c.Principal, c.Client) }
 
 type batchCallerKey struct{}
 
@@ -54,7 +55,7 @@ func callerOf(ctx context.Context) *batchCaller {
 // batchedChain returns the chain that a request in a batch goes through: that of
 // any other, but for what its connection has said and done already.
 func (g *Gateway) batchedChain() http.Handler {
-	return chain(http.HandlerFunc(g.dispatch), g.begin, g.observe, g.recover, g.identifyBatched, g.classify)
+	return chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observe, g.recover, g.identifyBatched, g.classify)
 }
 
 // identifyBatched is identify and authenticate for a request in a batch: it has
@@ -62,11 +63,11 @@ func (g *Gateway) batchedChain() http.Handler {
 // whatever its headers say.
 func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x, caller := of(r), callerOf(r.Context())
+		x, caller := exchange.From(r), callerOf(r.Context())
 		r.Header[tracing.CorrelationHeader] = []string{caller.Correlation}
-		x.client = caller.Client
+		x.Batched, x.Client = true, caller.Client
 		if fault := g.mint(x, r); fault != nil {
-			g.fail(w, r, fault)
+			exchange.Fail(w, r, fault)
 			return
 		}
 		g.admit(x, r, caller.Principal)
@@ -77,23 +78,23 @@ func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
 // carryBatched carries one request of a batch and returns its answer as the
 // caller gets it, with its status.
 func (g *Gateway) carryBatched(ctx context.Context, caller *batchCaller, q *batchedRequest) (answer []byte, status int) {
-	w := g.capture()
+	w := exchange.Capture(g.config.Limits.AnswerBody)
 	r, fault := g.batchedRequest(ctx, caller, q)
 	if fault == nil {
-		fault = w.whole(r.URL.Path, func() { g.batched.ServeHTTP(w, r) })
+		fault = w.Hold(r.URL.Path, func() { g.batched.ServeHTTP(w, r) })
 	}
 	if fault == nil {
-		text, err := upstream.ReadAll(w.header, bytes.NewReader(w.body), w.most)
-		if err == nil && sizeInBatch(text) > w.most {
+		text, err := upstream.ReadAll(w.Header(), bytes.NewReader(w.Body), g.config.Limits.AnswerBody)
+		if err == nil && sizeInBatch(text) > g.config.Limits.AnswerBody {
 			err = upstream.ErrTooLarge
 		}
 		if err == nil {
-			delete(w.header, "Content-Encoding")
-			return answerOf(q.Name, w.status, w.header, text), w.status
+			delete(w.Header(), "Content-Encoding")
+			return answerOf(q.Name, w.Status, w.Header(), text), w.Status
 		}
 		fault = arm.NewError(arm.InvalidProviderResponse, r.URL.Path, err.Error())
 		if errors.Is(err, upstream.ErrTooLarge) {
-			fault = w.tooLong(r.URL.Path)
+			fault = w.TooLong(r.URL.Path)
 		}
 	}
 	return refusalOf(q.Name, caller, fault), fault.Status

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/jsonscan"
 )
 
@@ -197,7 +198,7 @@ func (h *batchHeaders) check(path string) (fault *arm.Error) {
 	}
 	_ = jsonscan.Object(*h, func(m jsonscan.Member) error {
 		if !textOrTexts(m.Value) {
-			fault = badBatch(path, fmt.Sprintf("the header '%s' is neither a text nor a list of texts", shownName(m.Key)))
+			fault = badBatch(path, fmt.Sprintf("the header '%s' is neither a text nor a list of texts", exchange.ShownName(m.Key)))
 			return fault
 		}
 		return nil

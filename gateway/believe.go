@@ -5,13 +5,14 @@ import (
 	"net/http"
 
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/routing"
 )
 
 // asked sends a request to its endpoint and returns the answer, if that can be
 // believed. Without one the client has been answered, by the request decided
 // anew, or is to get the error.
-func (g *Gateway) asked(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
+func (g *Gateway) asked(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied, method string) (*http.Response, error) {
 	answer, err := g.call(r.Context(), r, x, p, method)
 	if err != nil {
 		return nil, err
@@ -31,7 +32,7 @@ func (g *Gateway) asked(w http.ResponseWriter, r *http.Request, x *exchange, p p
 // is there, from a place that a cache named, is checked once against the store:
 // the resource that decides about the place must still lie there and, where it
 // is the one that was read, must be as it was before it was asked for.
-func (g *Gateway) believed(ctx context.Context, x *exchange, p proxied, answer *http.Response) (bool, error) {
+func (g *Gateway) believed(ctx context.Context, x *exchange.Exchange, p proxied, answer *http.Response) (bool, error) {
 	if !p.Cached {
 		return true, nil
 	}
@@ -41,9 +42,9 @@ func (g *Gateway) believed(ctx context.Context, x *exchange, p proxied, answer *
 	}
 	key, own := p.Anchor, p.Anchor == ""
 	if own {
-		key = x.request.Key()
+		key = x.Request.Key()
 	}
-	located, err := g.locations.Refresh(ctx, x.subscription(), key)
+	located, err := g.locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil || !located.Found || located.Region != p.Region {
 		return false, err
 	}
@@ -51,14 +52,14 @@ func (g *Gateway) believed(ctx context.Context, x *exchange, p proxied, answer *
 }
 
 // saysNothing holds for a 404 and for a list without elements.
-func (g *Gateway) saysNothing(x *exchange, answer *http.Response) (bool, error) {
+func (g *Gateway) saysNothing(x *exchange.Exchange, answer *http.Response) (bool, error) {
 	switch {
 	case answer.StatusCode == http.StatusNotFound:
 		return true, nil
-	case !succeeded(answer) || x.request.Class != routing.Collection && x.request.Class != routing.Below:
+	case !succeeded(answer) || x.Request.Class != routing.Collection && x.Request.Class != routing.Below:
 		return false, nil
 	}
-	text, err := g.hold(answer, x.request.Provider.Namespace, x.region)
+	text, err := g.hold(answer, x.Request.Provider.Namespace, x.Region)
 	if err != nil {
 		return false, err
 	}
@@ -68,11 +69,11 @@ func (g *Gateway) saysNothing(x *exchange, answer *http.Response) (bool, error) 
 
 // anew decides about a read once more, after the cache turned out to be behind
 // and was corrected. What comes of that is believed.
-func (g *Gateway) anew(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) (err error) {
-	if p.Decision, err = g.router.Resolve(r.Context(), x.request, x.principal, p.body); err != nil {
+func (g *Gateway) anew(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) (err error) {
+	if p.Decision, err = g.router.Resolve(r.Context(), x.Request, x.Principal, p.body); err != nil {
 		return err
 	}
 	p.Cached = false
-	x.region = p.Region
+	x.Region = p.Region
 	return g.carry(w, r, x, p)
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -92,12 +93,12 @@ type bodyReader struct {
 
 func bodyReaders(t *testing.T) []bodyReader {
 	s := newSite(t, setup{})
-	group := func(method, target string) *exchange {
+	group := func(method, target string) *exchange.Exchange {
 		q, fault := routing.Classify(s.gateway.router.Map, method, target, "api-version=2021-04-01")
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		return &exchange{request: q}
+		return &exchange.Exchange{Request: q}
 	}
 	inGroup, locked := group("PUT", groupPath("g")), group("PUT", groupPath("g")+"/providers/Microsoft.Authorization/locks/l")
 	tagged := httptest.NewRequest(http.MethodPut, "/", nil)

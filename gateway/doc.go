@@ -8,9 +8,8 @@
 // classification; then either one of Portico's own routes or the proxy. The order
 // is composed once, in [Gateway.Public].
 //
-// Handlers return errors. One renderer, render.go, turns them into answers,
-// whatever they are; nothing else on the public listener writes an error body.
-// However an answer is made, its client has a bounded time to take it (pace.go).
+// Handlers return errors. [exchange.Fail] turns them into answers; nothing else on
+// the public listener writes an error body.
 //
 // The way of a proxied request stands in proxy.go, that of writes to tracked
 // resources, which are told to the inventory before and after, in write.go,

@@ -13,6 +13,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
 	"portico/tracing"
@@ -182,9 +183,9 @@ func TestSearchesAreShared(t *testing.T) {
 	if !ok {
 		t.Fatal("no finder")
 	}
-	x := &exchange{client: tracing.Client{Address: netip.MustParseAddr("192.0.2.1")}}
-	asks := context.WithValue(t.Context(), exchangeKey{}, x)
-	key := x.caller() + " " + arm.Fold(east)
+	x := &exchange.Exchange{Client: tracing.Client{Address: netip.MustParseAddr("192.0.2.1")}}
+	asks := exchange.With(t.Context(), x)
+	key := x.Caller() + " " + arm.Fold(east)
 	under := &search{done: make(chan struct{})}
 	f.searches[key] = under
 	s.gets("")

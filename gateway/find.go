@@ -14,6 +14,7 @@ import (
 	"golang.org/x/time/rate"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/limits"
 	"portico/routing"
@@ -55,7 +56,7 @@ func newFinder(g *Gateway) *finder {
 // when its client has gone.
 func (f *finder) Find(ctx context.Context, sought routing.Sought) error {
 	// What a caller has used up of its share is not to fail the search of another.
-	key := exchangeOf(ctx).caller() + " " + sought.Key
+	key := exchange.FromContext(ctx).Caller() + " " + sought.Key
 	f.mu.Lock()
 	under := f.searches[key]
 	first := under == nil
@@ -148,7 +149,7 @@ func (f *finder) search(ctx context.Context, sought routing.Sought) error {
 func (f *finder) ask(ctx context.Context, sought routing.Sought) ([]inventory.Sighting, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.gateway.config.Index.AskTimeout)
 	defer cancel()
-	x := exchangeOf(ctx)
+	x := exchange.FromContext(ctx)
 	type word struct {
 		seen  *inventory.Sighting
 		fault *arm.Error

@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/limits"
 	"portico/logs"
@@ -71,6 +72,7 @@ type Gateway struct {
 	kinds         kinds
 	reload        func(context.Context) (Reloaded, error)
 	own           http.Handler
+	exchanges     *exchange.Settings
 	hosts         map[string]bool // under which the public listener is called
 	batched       http.Handler    // answers a request in a batch
 	batchMemory   *limits.Memory  // for the answers of batches
@@ -157,6 +159,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.access = newAccessLog(g.log, c.Log)
 	g.router.Finder = newFinder(g)
@@ -177,12 +180,12 @@ func (i index) Locate(ctx context.Context, subscription string, key []byte, aske
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
-		endAmbiguous,
-		g.part,    // while draining, each answer is its connection's last
-		g.begin,   // an exchange for every request, whatever becomes of it
+		exchange.EndAmbiguous,
+		g.part, // while draining, each answer is its connection's last
+		exchange.Begin(g.exchanges),
 		g.observe, // logs and metrics, of refusals too
 		g.recover, // a panic is a 500, and the log's affair
-		boundContent(g.config.Limits.RequestBody),
+		exchange.BoundContent(g.config.Limits.RequestBody),
 		g.identify,
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left

@@ -4,12 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"time"
 
 	"github.com/google/uuid"
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/routing"
@@ -23,10 +23,10 @@ const closingRounds = 4
 // deleteGroup deletes a group. One in which nothing is left goes at once, if its
 // providers say so within the time of a question or two; any other is marked,
 // and deleted by a job.
-func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	conditions := arm.ParsePreconditions(r.Header)
 	check := func(group inventory.Group) error {
-		if fault := conditions.Write(group.ETag, x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(group.ETag, x.Request.Path.String()); fault != nil {
 			return fault
 		}
 		if group.State == inventory.GroupMoving {
@@ -39,23 +39,23 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	case err != nil:
 		return groupRefusal(x, err)
 	case closed:
-		return g.answer(w, x, http.StatusOK, nil)
+		return x.Answer(w, http.StatusOK, nil)
 	}
 	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
 	id, link := g.ownOperation(x, c)
-	principal := x.principal.In(c.Subscription.TenantID)
-	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.request.Path.Group(), inventory.DeletionOrder{
+	principal := x.Principal.In(c.Subscription.TenantID)
+	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return operations.DeletionPayload{
-				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.identity.Correlation, Caller: principal,
+				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: principal,
 			}.String()
 		},
 		Operation: inventory.Operation{
 			Token: ownToken(id), Method: http.MethodDelete, Namespace: "Microsoft.Resources", Type: "resourceGroups",
-			Resource: routing.GroupID(c.Subscription.ID, x.request.Path.Group()), APIVersion: x.request.Query.APIVersion,
+			Resource: routing.GroupID(c.Subscription.ID, x.Request.Path.Group()), APIVersion: x.Request.Query.APIVersion,
 			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
 		},
 	})
@@ -63,17 +63,17 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 		return groupRefusal(x, err)
 	}
 	g.pollHere(w.Header(), link)
-	return g.answer(w, x, http.StatusAccepted, nil)
+	return x.Answer(w, http.StatusAccepted, nil)
 }
 
 // closeEmpty closes the group of c if nothing is left in it. It waits for no
 // provider longer than a client should.
-func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
+func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
 	defer cancel()
 	var look lastLook
 	for range closingRounds {
-		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{
+		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.Request.Path.Group(), inventory.Closing{
 			Check: func(group inventory.Group) error {
 				if group.State == inventory.GroupDeleting {
 					return errDeleting
@@ -92,7 +92,7 @@ func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check 
 			return false, err
 		}
 		if look, err = g.lookAgain(looking, x, c, unlooked); err != nil {
-			g.note(x, "an empty group could not be looked at; a job will", err)
+			x.Warn("an empty group could not be looked at; a job will", err)
 			return false, nil
 		}
 	}
@@ -104,10 +104,10 @@ var errDeleting = errors.New("the group is being deleted")
 
 // ownOperation makes the id of an operation of Portico's own, which appears
 // nowhere but in its URLs, and tells those.
-func (g *Gateway) ownOperation(x *exchange, c ownCall) (id string, link func(kind string) string) {
+func (g *Gateway) ownOperation(x *exchange.Exchange, c ownCall) (id string, link func(kind string) string) {
 	id = uuid.NewString()
 	return id, func(kind string) string {
-		return fanout.PublicLink(g.public, "/subscriptions/"+c.Subscription.ID+"/"+kind+"/"+id, "api-version="+x.request.Query.APIVersion)
+		return fanout.PublicLink(g.public, "/subscriptions/"+c.Subscription.ID+"/"+kind+"/"+id, "api-version="+x.Request.Query.APIVersion)
 	}
 }
 
@@ -149,8 +149,9 @@ func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 	if fault != nil {
 		return true, fault
 	}
-	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q, job: true}
-	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
+	x := exchange.New(g.exchanges)
+	x.Principal, x.Request, x.ForJob = l.payload.Caller, q, true
+	x.Identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.Started)
 	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
 	return true, err
 }

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/upstream"
 )
@@ -18,7 +19,7 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 // guardLinks makes the polling URLs of an answer lead to the front door, and
 // remembers where polls of them go. A URL on a foreign host never reaches a
 // client, but for the Location of a redirect to a host that the map names.
-func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p proxied, status int) {
+func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange.Exchange, p proxied, status int) {
 	links := p.links
 	if links == nil {
 		links = g.pollingLinks(h, x, p, status)
@@ -38,7 +39,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 
 // remember records polling URLs. Where that fails a URL's own path must do; one
 // that stands for something else is withheld.
-func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, links *pollingLinks) {
+func (g *Gateway) remember(ctx context.Context, x *exchange.Exchange, p proxied, links *pollingLinks) {
 	kept := links.all[:0]
 	for _, link := range links.all {
 		if link.record != nil {
@@ -51,7 +52,7 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, links *p
 				err = record(ctx, *link.record)
 			}
 			if err != nil {
-				g.note(x, "a polling URL was not recorded", err)
+				x.Warn("a polling URL was not recorded", err)
 			}
 			if err != nil && link.record.Replays() {
 				continue

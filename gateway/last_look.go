@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/limits"
 	"portico/operations"
@@ -71,7 +72,7 @@ func (p place) tracked() *regions.ResourceType { return p.types[len(p.types)-1] 
 // sent a write, and wherever absence was not seen. What is found there is
 // adopted, and will hold the group back. An error means that nothing can be
 // said, and that the group stays.
-func (g *Gateway) lookAgain(ctx context.Context, x *exchange, c ownCall, at *unlooked) (lastLook, error) {
+func (g *Gateway) lookAgain(ctx context.Context, x *exchange.Exchange, c ownCall, at *unlooked) (lastLook, error) {
 	c.Group = at.group
 	places, err := g.placesOf(ctx, c, at.touched)
 	if err != nil {
@@ -82,7 +83,7 @@ func (g *Gateway) lookAgain(ctx context.Context, x *exchange, c ownCall, at *unl
 	l := looking{gateway: g, exchange: x, call: c}
 	limits.ForEach(askedAtOnce, len(places), func(i int) { l.at(ctx, places[i]) })
 	if len(l.silent) > 0 {
-		return lastLook{}, unsaid(fmt.Sprintf("anything is left in the resource group '%s'", at.group.Name), x.request.Path.String(), l.silent)
+		return lastLook{}, unsaid(fmt.Sprintf("anything is left in the resource group '%s'", at.group.Name), x.Request.Path.String(), l.silent)
 	}
 	return lastLook{incarnation: at.group.Incarnation, touched: at.touched, taken: !l.again}, l.err
 }
@@ -170,7 +171,7 @@ func unconfigured(group inventory.Group, typeName, region string) *arm.Error {
 // looking is one last look under way. Its places are worked on at the same time.
 type looking struct {
 	gateway  *Gateway
-	exchange *exchange
+	exchange *exchange.Exchange
 	call     ownCall
 
 	mu     sync.Mutex
@@ -208,12 +209,12 @@ func (l *looking) each(ctx context.Context, p place, t *regions.ResourceType, ta
 	g, namespace := l.gateway, t.Provider.Namespace
 	c := fanout.Collection{
 		Reader: g.upstream, Endpoint: p.endpoint, Namespace: namespace, Public: g.public,
-		Query: "api-version=" + t.APIVersions[0], Header: map[string][]string{}, Caller: l.exchange.caller(),
+		Query: "api-version=" + t.APIVersions[0], Header: map[string][]string{}, Caller: l.exchange.Caller(),
 	}
 	if err := c.Path.Parse(arm.PathOf(target)); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, namespace, "the id of a resource is no path").Because(err)
 	}
-	g.stamp(c.Header, l.exchange, l.exchange.principal.In(l.call.Subscription.TenantID), fanout.PublicLink(g.public, c.Path.Escaped(), c.Query))
+	g.stamp(c.Header, l.exchange, l.exchange.Principal.In(l.call.Subscription.TenantID), fanout.PublicLink(g.public, c.Path.Escaped(), c.Query))
 	inGroup := arm.Fold(routing.GroupID(l.call.Subscription.ID, l.call.Group.Name)) + "/"
 	err := c.Each(ctx, func(page fanout.Page) error {
 		for _, element := range page.Elements {

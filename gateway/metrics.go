@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"portico/gateway/exchange"
 	"portico/limits"
 	"portico/meter"
 	"portico/routing"
@@ -86,15 +87,15 @@ const (
 )
 
 // answered counts a request.
-func (m *metrics) answered(x *exchange, class routing.Class, method string, status int) {
-	cause, code := x.cause, meter.Code(status)
+func (m *metrics) answered(x *exchange.Exchange, class routing.Class, method string, status int) {
+	cause, code := x.Cause, meter.Code(status)
 	if cause == "" {
-		cause = causeNone
+		cause = "none"
 	}
 	m.requests.WithLabelValues(class.String(), methodLabel(method), code, cause).Inc()
-	m.received.Add(float64(x.received))
-	if namespace := x.namespace(); namespace != "" {
-		m.routed.WithLabelValues(namespace, x.place(), code, cause).Inc()
+	m.received.Add(float64(x.Received))
+	if namespace := x.Namespace(); namespace != "" {
+		m.routed.WithLabelValues(namespace, regionLabel(x), code, cause).Inc()
 	}
 }
 
@@ -105,33 +106,24 @@ type measured struct {
 	calls           int
 }
 
-func (m *metrics) timed(x *exchange, class routing.Class, took measured) {
-	correlation := x.identity.Correlation
+func (m *metrics) timed(x *exchange.Exchange, class routing.Class, took measured) {
+	correlation := x.Identity.Correlation
 	m.whole[class].Observe(took.whole, took.ended, correlation)
 	m.own[class].Observe(took.whole-took.provider, took.ended, correlation)
-	if namespace := x.namespace(); took.calls > 0 && namespace != "" {
-		m.provider.With(namespace, x.place()).Observe(took.provider, took.ended, correlation)
+	if namespace := x.Namespace(); took.calls > 0 && namespace != "" {
+		m.provider.With(namespace, regionLabel(x)).Observe(took.provider, took.ended, correlation)
 	}
 }
 
-// namespace is that of the provider which the request is for, as the map spells
-// it; "" where there is none.
-func (x *exchange) namespace() string {
-	if x.request == nil || x.request.Class == routing.Own || x.request.Provider == nil {
-		return ""
-	}
-	return x.request.Provider.Namespace
-}
-
-// place is the region that the request went to.
-func (x *exchange) place() string {
+// regionLabel is the region that the request went to.
+func regionLabel(x *exchange.Exchange) string {
 	switch {
-	case x.merged:
+	case x.Merged:
 		return severalRegions
-	case x.region == "":
+	case x.Region == "":
 		return noRegion
 	}
-	return x.region
+	return x.Region
 }
 
 // Bounds of what scrapes may cost.

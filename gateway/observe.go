@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"time"
 
+	"portico/gateway/exchange"
 	"portico/routing"
 )
 
@@ -11,9 +12,9 @@ import (
 // answer, on the goroutine that made it.
 func (g *Gateway) observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		recorder := &recorder{ResponseWriter: w, status: http.StatusOK, limit: g.longestAnswer()}
+		recorder := &recorder{ResponseWriter: w, status: http.StatusOK, limit: g.deliveryTime()}
 		broken := true // unless next returns
-		defer func() { g.record(of(r), r, recorder, broken) }()
+		defer func() { g.record(exchange.From(r), r, recorder, broken) }()
 		if g.metrics.measures {
 			g.metrics.inFlight.Inc()
 			defer g.metrics.inFlight.Dec()
@@ -23,14 +24,14 @@ func (g *Gateway) observe(next http.Handler) http.Handler {
 	})
 }
 
-func (g *Gateway) record(x *exchange, r *http.Request, answer *recorder, broken bool) {
+func (g *Gateway) record(x *exchange.Exchange, r *http.Request, answer *recorder, broken bool) {
 	ended := time.Now()
 	class := routing.NoRoute
-	if x.request != nil {
-		class = x.request.Class
+	if x.Request != nil {
+		class = x.Request.Class
 	}
-	provider, calls, address := x.calls.Total()
-	took := measured{ended, ended.Sub(x.started), provider, calls}
+	provider, calls, address := x.Calls.Total()
+	took := measured{ended, ended.Sub(x.Started), provider, calls}
 	if g.metrics.measures {
 		g.metrics.sent.Add(float64(answer.bytes))
 		g.metrics.answered(x, class, r.Method, answer.status)
@@ -38,13 +39,19 @@ func (g *Gateway) record(x *exchange, r *http.Request, answer *recorder, broken 
 	}
 	outcome := outcomeOf(answer.status, broken)
 	g.access.write(accessLine{measured: took, x: x, r: r, answer: answer, class: class, outcome: outcome, address: address})
-	if changes(r.Method) {
-		g.audited(auditLine{x: x, method: r.Method, status: answer.status, outcome: outcome, batched: callerOf(r.Context()) != nil})
+	if exchange.Changes(r.Method) {
+		g.audited(auditLine{x: x, method: r.Method, status: answer.status, outcome: outcome, batched: x.Batched})
 	}
 }
 
+// deliveryTime bounds any answer that [exchange.Exchange.SendJSON] does not: a
+// provider's comes as fast as the provider sends it.
+func (g *Gateway) deliveryTime() time.Duration {
+	return g.config.Upstream.CallTimeout + exchange.DeliveryTime(g.config.Limits.AnswerBody)
+}
+
 func methodLabel(method string) string {
-	if checkMethod(method) == nil {
+	if exchange.CheckMethod(method) == nil {
 		return method
 	}
 	return "OTHER"

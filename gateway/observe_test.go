@@ -9,6 +9,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/gateway/exchange"
 	"portico/logs"
 )
 
@@ -22,8 +23,8 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	s.gateway.access = newAccessLog(log, s.gateway.config.Log)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
-	with := chain(empty, s.gateway.begin, s.gateway.observe)
-	without := chain(empty, s.gateway.begin)
+	with := chain(empty, exchange.Begin(s.gateway.exchanges), s.gateway.observe)
+	without := chain(empty, exchange.Begin(s.gateway.exchanges))
 	w := httptest.NewRecorder()
 	measure := func(h http.Handler) float64 { return testing.AllocsPerRun(200, func() { h.ServeHTTP(w, r) }) }
 	if more := measure(with) - measure(without); more > 12 {

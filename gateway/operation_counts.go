@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -95,8 +96,8 @@ func (g *Gateway) roomForOperation(ctx context.Context, of countedCaller) (bool,
 // admitOperation refuses what may begin an operation where as many are remembered
 // for its caller as may be. It comes before anything is sent: what a provider has
 // accepted is never forgotten for a limit's sake.
-func (g *Gateway) admitOperation(ctx context.Context, x *exchange, in inventory.Subscription) error {
-	principal := x.principal.In(in.TenantID)
+func (g *Gateway) admitOperation(ctx context.Context, x *exchange.Exchange, in inventory.Subscription) error {
+	principal := x.Principal.In(in.TenantID)
 	room, err := g.roomForOperation(ctx, countedCaller{subscription: in.ID, tenant: principal.TenantID, object: principal.ObjectID})
 	if err != nil || room {
 		return err
@@ -131,9 +132,9 @@ var errFull = errors.New("as many operations of this caller are remembered as ma
 // roomForLink refuses to record a URL that did not come with the answer to a write,
 // which was admitted, where there is no room for it: the operation has another one,
 // by which it can be polled. What changes a record, or is nobody's, needs no room.
-func (g *Gateway) roomForLink(ctx context.Context, x *exchange, p proxied, link pollingLink) error {
+func (g *Gateway) roomForLink(ctx context.Context, x *exchange.Exchange, p proxied, link pollingLink) error {
 	o := link.record
-	if !x.request.Reads() || link.learned || p.Operation != nil && o.Token == p.Operation.Token {
+	if !x.Request.Reads() || link.learned || p.Operation != nil && o.Token == p.Operation.Token {
 		return nil
 	}
 	room, err := g.roomForOperation(ctx, countedCaller{subscription: o.Subscription, tenant: o.TenantID, object: o.ObjectID})

@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"slices"
 	"strconv"
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 )
@@ -60,10 +60,10 @@ type ownJob struct {
 
 // callersJob finds the job of an operation that the caller began. To anybody else
 // it does not exist (async reference, Operation result rules).
-func (g *Gateway) callersJob(r *http.Request, x *exchange, c ownCall) (id string, j inventory.Job, err error) {
-	id = x.request.Path.Segment(x.request.Path.Len() - 1)
+func (g *Gateway) callersJob(r *http.Request, x *exchange.Exchange, c ownCall) (id string, j inventory.Job, err error) {
+	id = x.Request.Path.Segment(x.Request.Path.Len() - 1)
 	o, err := g.store.Operation(r.Context(), c.Subscription.ID, ownToken(id))
-	principal := x.principal.In(c.Subscription.TenantID)
+	principal := x.Principal.In(c.Subscription.TenantID)
 	if err == nil && (!arm.EqualFold(o.TenantID, principal.TenantID) || o.ObjectID != principal.ObjectID) {
 		err = inventory.ErrNotFound
 	}
@@ -71,13 +71,13 @@ func (g *Gateway) callersJob(r *http.Request, x *exchange, c ownCall) (id string
 		j, err = g.store.Job(r.Context(), c.Subscription.ID, o.Follow)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
-		return id, j, x.request.Unroutable()
+		return id, j, x.Request.Unroutable()
 	}
 	return id, j, err
 }
 
 // jobOf is callersJob with what its kind tells.
-func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j ownJob, err error) {
+func (g *Gateway) jobOf(r *http.Request, x *exchange.Exchange, c ownCall) (id string, j ownJob, err error) {
 	if id, j.Job, err = g.callersJob(r, x, c); err == nil {
 		err = j.read(g)
 	}
@@ -85,10 +85,10 @@ func (g *Gateway) jobOf(r *http.Request, x *exchange, c ownCall) (id string, j o
 }
 
 // notEnded answers a poll for the result of what is under way.
-func (g *Gateway) notEnded(w http.ResponseWriter, x *exchange) error {
-	w.Header()["Location"] = []string{g.publicURI(x.request)}
+func (g *Gateway) notEnded(w http.ResponseWriter, x *exchange.Exchange) error {
+	w.Header()["Location"] = []string{g.publicURI(x.Request)}
 	g.pollAgain(w.Header())
-	return g.answer(w, x, http.StatusAccepted, nil)
+	return x.Answer(w, http.StatusAccepted, nil)
 }
 
 func (j *ownJob) read(g *Gateway) error {
@@ -132,7 +132,7 @@ func shareOf(done, total int) float64 {
 
 // ownResult answers as the request itself would have been answered, once it is
 // known how.
-func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	_, j, err := g.jobOf(r, x, c)
 	switch {
 	case err != nil:
@@ -140,7 +140,7 @@ func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange,
 	case !j.State.Ended():
 		return g.notEnded(w, x)
 	case j.State == inventory.JobDone:
-		return g.answer(w, x, j.success, nil)
+		return x.Answer(w, j.success, nil)
 	}
 	fault, err := j.failure()
 	if err != nil {
@@ -150,31 +150,16 @@ func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange,
 }
 
 // failure is the error with which a job ended.
-func (j *ownJob) failure() (*storedFault, error) {
+func (j *ownJob) failure() (*exchange.StoredError, error) {
 	if len(j.fault) == 0 {
 		return nil, fmt.Errorf("a %s failed without saying why", j.Kind)
 	}
-	fault := &storedFault{body: j.fault}
-	if err := json.Unmarshal(j.fault, fault); err != nil {
+	fault, err := exchange.ReadStoredError(j.fault)
+	if err != nil {
 		return nil, fmt.Errorf("the error of a %s: %w", j.Kind, err)
 	}
 	return fault, nil
 }
-
-// storedFault is an error as a job stored it.
-type storedFault struct {
-	Code    arm.Code `json:"code"`
-	Message string   `json:"message"`
-
-	body json.RawMessage
-}
-
-// envelope is the error as clients get it.
-func (f *storedFault) envelope() []byte {
-	return slices.Concat([]byte(`{"error":`), f.body, []byte(`}`))
-}
-
-func (f *storedFault) Error() string { return string(f.Code) + ": " + f.Message }
 
 // operationHead is an operation of Portico's own (async reference,
 // Azure-AsyncOperation Resource format).
@@ -211,7 +196,7 @@ type deletionWaits struct {
 }
 
 // ownStatus tells how far an operation has come, and how it ended.
-func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	id, j, err := g.jobOf(r, x, c)
 	if err != nil {
 		return err
@@ -222,7 +207,7 @@ func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange,
 	}
 	if !j.State.Ended() {
 		g.pollAgain(w.Header())
-		return g.answer(w, x, http.StatusOK, j.status(head))
+		return x.Answer(w, http.StatusOK, j.status(head))
 	}
 	switch head.EndTime = &j.ended; j.State {
 	case inventory.JobDone:
@@ -232,5 +217,5 @@ func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange,
 	default:
 		head.Status, head.Error = "Failed", j.fault
 	}
-	return g.answer(w, x, http.StatusOK, j.status(head))
+	return x.Answer(w, http.StatusOK, j.status(head))
 }

@@ -6,13 +6,14 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
 // refusedBySubscription turns the inventory's refusal of a write, for the sake
 // of the subscription's state or of a lock, into ARM's; any other error gives nil.
-func refusedBySubscription(x *exchange, err error) *arm.Error {
-	id := x.request.Path.Subscription()
+func refusedBySubscription(x *exchange.Exchange, err error) *arm.Error {
+	id := x.Request.Path.Subscription()
 	var state *inventory.SubscriptionStateError
 	var locked *inventory.LockedError
 	switch {
@@ -29,12 +30,12 @@ func refusedBySubscription(x *exchange, err error) *arm.Error {
 // mostScopes bounds how many scopes a refusal names.
 const mostScopes = 20
 
-func scopeLocked(x *exchange, locked *inventory.LockedError) *arm.Error {
+func scopeLocked(x *exchange.Exchange, locked *inventory.LockedError) *arm.Error {
 	what := "write"
-	if x.request.Method == http.MethodDelete {
+	if x.Request.Method == http.MethodDelete {
 		what = "delete"
 	}
-	return lockedScope(x.request.Path.String(), what, locked)
+	return lockedScope(x.Request.Path.String(), what, locked)
 }
 
 // lockedScope tells what is locked, and what that forbids to what scope.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -14,16 +15,16 @@ import (
 
 // register registers the subscription. The answer says Registering, as clients
 // expect of it; by the next GET it is Registered.
-func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.changeRegistration(w, r, x, c, g.store.Register)
 }
 
 // unregister is refused while the subscription holds resources of the provider,
 // or may hold some that nobody has seen yet.
-func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.changeRegistration(w, r, x, c, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check
-		unseen, err := g.unseen(ctx, c.Subscription, x.request.Provider)
+		unseen, err := g.unseen(ctx, c.Subscription, x.Request.Provider)
 		if err != nil {
 			return inventory.Registration{}, err
 		}
@@ -57,7 +58,7 @@ func (g *Gateway) unseen(ctx context.Context, sub inventory.Subscription, p *reg
 
 // changeRegistration changes the state if the request's preconditions hold and
 // nothing else refuses it, and waits a moment for the endpoints to know.
-func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall,
+func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall,
 	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
 ) error {
 	p, err := g.namedProvider(x)
@@ -66,7 +67,7 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	}
 	conditions := arm.ParsePreconditions(r.Header)
 	check := func(current inventory.Registration) error {
-		if fault := conditions.Write(registrationETag(p.Namespace, stateOf(p, current.State)), x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(registrationETag(p.Namespace, stateOf(p, current.State)), x.Request.Path.String()); fault != nil {
 			return fault
 		}
 		return nil
@@ -101,7 +102,7 @@ const noticePace = 10 * time.Millisecond
 // registration: what a client does next they would otherwise judge by the old
 // one. One that does not answer is told later. A job settles the registration
 // where this fails.
-func (g *Gateway) settleRegistration(ctx context.Context, x *exchange, r inventory.Registration) {
+func (g *Gateway) settleRegistration(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
 	if r.State != inventory.Registering && r.State != inventory.Unregistering {
 		return
 	}
@@ -121,6 +122,6 @@ func (g *Gateway) settleRegistration(ctx context.Context, x *exchange, r invento
 		}
 	}
 	if _, err := g.store.SettleRegistration(ctx, r.Subscription, r.Namespace); err != nil {
-		g.note(x, "a registration was not settled; a job will do it", err)
+		x.Warn("a registration was not settled; a job will do it", err)
 	}
 }

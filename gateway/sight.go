@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -19,7 +20,7 @@ import (
 // sight asks one endpoint whether it holds a resource that has no row there. It
 // returns the sighting to adopt, or nil where the provider has no such resource;
 // a fault says that the provider told neither.
-func (g *Gateway) sight(ctx context.Context, x *exchange, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Sighting, *arm.Error) {
+func (g *Gateway) sight(ctx context.Context, x *exchange.Exchange, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Sighting, *arm.Error) {
 	q, fault := routing.ClassifyID(g.router.Map, http.MethodGet, sought.ID)
 	if fault != nil {
 		return nil, fault
@@ -35,11 +36,11 @@ func (g *Gateway) sight(ctx context.Context, x *exchange, sought routing.Sought,
 
 // inquire sends a GET of the front door's own on behalf of a client. Its answer
 // is a 200 or a 404; all else is a fault.
-func (g *Gateway) inquire(ctx context.Context, x *exchange, sought routing.Sought, endpoint *regions.Endpoint, path, query string) (upstream.Answer, *arm.Error) {
+func (g *Gateway) inquire(ctx context.Context, x *exchange.Exchange, sought routing.Sought, endpoint *regions.Endpoint, path, query string) (upstream.Answer, *arm.Error) {
 	namespace := sought.Type.Provider.Namespace
 	h := http.Header{}
-	g.stamp(h, x, x.principal.In(sought.Subscription.TenantID), fanout.PublicLink(g.public, path, query))
-	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: h, Caller: x.caller()})
+	g.stamp(h, x, x.Principal.In(sought.Subscription.TenantID), fanout.PublicLink(g.public, path, query))
+	answer, err := g.upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: h, Caller: x.Caller()})
 	if err != nil {
 		var fault *upstream.Fault
 		if errors.As(err, &fault) {

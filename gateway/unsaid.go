@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 )
 
 // silence is a region that did not say what the front door has to know.
@@ -25,7 +26,7 @@ const longestRetry = time.Minute
 func unsaid(question, target string, silent []silence) *arm.Error {
 	answer := &arm.Error{
 		Status: http.StatusGatewayTimeout, Code: arm.GatewayTimeout, Target: strings.ToValidUTF8(target, "\uFFFD"),
-		RetryAfter: outageRetry,
+		RetryAfter: exchange.OutageRetry,
 	}
 	var regions []string
 	for _, s := range silent {

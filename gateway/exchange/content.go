@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"context"
@@ -13,37 +13,42 @@ import (
 	"portico/routing"
 )
 
-// Time that a client has to send its content: a fixed part, and the slowest
-// pace that still counts as sending.
+// Time that a client has to send its content: a fixed part, and more at the
+// slowest pace that still counts as sending.
 const (
 	contentTime = 15 * time.Second
 	slowestPace = 64 << 10 // bytes per second
 )
 
-// Content has so much memory at first, and twice as much each time that is full:
-// it holds what has arrived, not what was declared. Content that has none yet waits
-// for its first for a moment, should others hold it all.
+// Content has firstMemory at first, and twice as much each time that is full: it
+// holds what has arrived, not what was declared. Where other requests hold all
+// memory, it waits for contentWait.
 const (
 	firstMemory  = 16 << 10
 	contentWait  = time.Second
 	contentRetry = 5 * time.Second
 )
 
-// boundContent sets the time in which a request's content, of at most so many
-// bytes, must have arrived, whether it is read by a handler or, after a refusal,
-// by the server that clears the connection for the next request.
-func boundContent(most int64) middleware {
+// ContentTime is how long content of so many bytes may take to arrive.
+func ContentTime(size int64) time.Duration {
+	return contentTime + time.Duration(size/slowestPace)*time.Second
+}
+
+// BoundContent sets the time in which a request's content, of at most limit bytes,
+// must have arrived, whether a handler reads it or, after a refusal, the server
+// that clears the connection for the next request.
+func BoundContent(limit int64) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if size := r.ContentLength; size != 0 {
-				if size < 0 || size > most {
-					size = most
+				if size < 0 || size > limit {
+					size = limit
 				}
-				deadline := time.Now().Add(contentTime + time.Duration(size/slowestPace)*time.Second)
+				deadline := time.Now().Add(ContentTime(size))
 				control := http.NewResponseController(w)
 				_ = control.SetReadDeadline(deadline) // not every writer has a connection
-				// That of the answer before is for that one alone: the client may have
-				// to be told to send its content.
+				// The deadline of the answer before is for that one alone: the client
+				// may have to be told to send its content.
 				_ = control.SetWriteDeadline(time.Time{})
 			}
 			next.ServeHTTP(w, r)
@@ -51,28 +56,27 @@ func boundContent(most int64) middleware {
 	}
 }
 
-// contentArrived ends that time: what follows may take its own.
-func contentArrived(w http.ResponseWriter) {
+// ContentArrived lifts that deadline.
+func ContentArrived(w http.ResponseWriter) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
 }
 
-// content reads a request's content whole, within the bounds on its size and on
-// that of the contents of all requests together. Methods without content have
-// theirs dropped: GET, HEAD and DELETE mean the same with any.
-func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+// Content reads a request's content whole, within the bounds on its size and on
+// the memory of all requests together. It drops that of other methods: GET, HEAD
+// and DELETE mean the same with any.
+func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
 	switch r.Method {
 	case http.MethodPut, http.MethodPatch, http.MethodPost:
 	default:
 		return nil, nil
 	}
-	limit := g.config.Limits.RequestBody
+	limit := x.settings.MaxContent
 	tooLarge := arm.NewError(arm.RequestContentTooLarge, megabytes(limit))
 	if r.ContentLength > limit {
 		return nil, tooLarge
 	}
-	x := of(r)
-	if callerOf(r.Context()) == nil { // else it is a part of the batch's, which has its share
-		x.memory = g.contentMemory.Reservation(x.caller(), limit)
+	if !x.Batched { // else it is part of the batch's content, which has its memory
+		x.memory = x.settings.Memory.Reservation(x.Caller(), limit)
 	}
 	text, err := readWhole(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
 	var over *http.MaxBytesError
@@ -89,13 +93,14 @@ func (g *Gateway) content(w http.ResponseWriter, r *http.Request) ([]byte, error
 	case err != nil:
 		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
 	}
-	x.received = int64(len(text))
-	contentArrived(w)
+	x.Received = int64(len(text))
+	ContentArrived(w)
 	return text, routing.CheckContentType(r.Header, text)
 }
 
-// readWhole reads content of the declared size, less than 0 where none was, which
-// is not above the limit. The memory that it has is the share's, where there is one.
+// readWhole reads content of the declared size, which is below 0 where none was
+// declared, and not above the limit. Its memory comes from share, if that is not
+// nil.
 func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *limits.Reservation) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, contentWait)
 	defer cancel()
@@ -121,14 +126,19 @@ func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *li
 	}
 }
 
-// moreMemory is how much content has when what it has is full: no more than is
-// declared, and a byte by which its end is seen.
+// moreMemory is how much memory content gets when what it has is full: no more
+// than is declared, and a byte by which its end is seen.
 func moreMemory(has, size, limit int64) int64 {
 	room := max(2*has, firstMemory)
 	if has <= size {
 		room = min(room, size+1)
 	}
 	return min(room, limit+1)
+}
+
+// AnswerTooLarge is the error of a provider's answer of more than limit bytes.
+func AnswerTooLarge(namespace string, limit int64) *arm.Error {
+	return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(limit))
 }
 
 func megabytes(n int64) string {

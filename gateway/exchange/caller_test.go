@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"net/netip"
@@ -9,16 +9,16 @@ import (
 )
 
 func TestCallersAreToldApart(t *testing.T) {
-	at := func(address string) *exchange {
-		return &exchange{client: tracing.Client{Address: netip.MustParseAddr(address)}}
+	at := func(address string) *Exchange {
+		return &Exchange{Client: tracing.Client{Address: netip.MustParseAddr(address)}}
 	}
-	as := func(tenant, object string) *exchange {
+	as := func(tenant, object string) *Exchange {
 		x := at("192.0.2.1")
-		x.principal = access.Principal{TenantID: tenant, ObjectID: object}
+		x.Principal = access.Principal{TenantID: tenant, ObjectID: object}
 		return x
 	}
 	for _, c := range []struct {
-		a, b *exchange
+		a, b *Exchange
 		same bool
 	}{
 		{as("T", "a"), as("t", "a"), true},
@@ -30,8 +30,8 @@ func TestCallersAreToldApart(t *testing.T) {
 		{at("2001:db8::1"), at("2001:db8::ffff:1"), true},
 		{at("2001:db8::1"), at("2001:db8:0:1::1"), false},
 	} {
-		if (c.a.caller() == c.b.caller()) != c.same {
-			t.Errorf("%q and %q", c.a.caller(), c.b.caller())
+		if (c.a.Caller() == c.b.Caller()) != c.same {
+			t.Errorf("%q and %q", c.a.Caller(), c.b.Caller())
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"encoding/json"
@@ -41,7 +41,7 @@ func TestPlacesOfWrongMembers(t *testing.T) {
 		{`{"name":}`, "Unexpected character '}', where a value should stand. Path 'name', line 1, position 8.", ""},
 		{`{} {}`, "Unexpected character '{', where the end should stand. Path '', line 1, position 3.", ""},
 	} {
-		fault := readJSON([]byte(c.content), &model{})
+		fault := ReadJSON([]byte(c.content), &model{})
 		switch {
 		case c.want == "" && fault == nil:
 		case fault == nil:

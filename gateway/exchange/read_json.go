@@ -1,4 +1,4 @@
-package gateway
+package exchange
 
 import (
 	"bytes"
@@ -16,19 +16,19 @@ import (
 	"portico/logs"
 )
 
-// Bounds of what a model of Portico's own is read from, beyond all that makes sense:
-// members of one object, each known, and elements of one list or entries of one map.
+// Bounds of what a model is read from, beyond all that makes sense: members of one
+// object, each known, and elements of one list or entries of one map.
 const (
 	mostMembers  = 100
 	mostElements = arm.MaxTags
 )
 
-// readJSON reads the content of a request that Portico answers itself. What it
-// does not know, or not of that kind, is InvalidRequestContent, with the path of
-// the member as ARM tells it. All of it is counted before any of it is read.
-func readJSON(content []byte, into any) *arm.Error {
+// ReadJSON reads content into a model of Portico's own. A member that the model
+// lacks, or whose value has another kind, is InvalidRequestContent with the
+// member's path, as in ARM. It counts everything before it reads anything.
+func ReadJSON(content []byte, into any) *arm.Error {
 	if len(content) == 0 {
-		return undecodable(io.EOF)
+		return Undecodable(io.EOF)
 	}
 	if err := fits(content, reflect.TypeOf(into).Elem()); err != nil {
 		return misfit(err, content)
@@ -39,19 +39,18 @@ func readJSON(content []byte, into any) *arm.Error {
 	case err == nil:
 		return nil
 	case errors.As(err, &kind):
-		return atPlace(undecodable(err), content, int(kind.Offset))
+		return atPlace(Undecodable(err), content, int(kind.Offset))
 	}
-	return undecodable(err)
+	return Undecodable(err)
 }
 
-// atPlace adds to the words of a fault, which end with a path, where in content
-// it lies.
+// atPlace adds the position in content to a message that ends with a path.
 func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
 	line, position := jsonscan.Place(content, offset)
 	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
 }
 
-// misfitError tells why content does not fit a model.
+// misfitError says why content does not fit a model.
 type misfitError struct {
 	path string
 	at   int // in the content
@@ -60,7 +59,7 @@ type misfitError struct {
 
 func (e *misfitError) Error() string { return e.what }
 
-// misfit says it in ARM's way.
+// misfit words it as ARM does.
 func misfit(err error, content []byte) *arm.Error {
 	var wrong *misfitError
 	if !errors.As(err, &wrong) {
@@ -69,16 +68,20 @@ func misfit(err error, content []byte) *arm.Error {
 	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)
 }
 
-// fits checks that text is JSON of which a value of type t can be read without
-// taking much more memory than the text does: each member of an object has a field,
-// and nothing is longer than it may be. What is of another kind than t is for the
-// decoder to refuse.
+// fits checks that text is JSON from which a value of type t can be read in little
+// more memory than the text takes: each member of an object has a field, and
+// nothing is longer than it may be. The decoder refuses values of another kind.
 func fits(text []byte, t reflect.Type) error {
 	if err := jsonscan.Valid(text); err != nil {
 		return err
 	}
 	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
 	return fitsAt(bytes.TrimSpace(text), t, begin, "")
+}
+
+// CheckMap refuses an object, at a path, with more entries than a map may have.
+func CheckMap(object []byte, path string) error {
+	return fitsAt(object, reflect.TypeFor[map[string]string](), 0, path)
 }
 
 // fitsAt checks a value that begins at an offset in the content, under a path.
@@ -106,7 +109,7 @@ func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
 	return jsonscan.Object(value, func(m jsonscan.Member) error {
 		i := slices.IndexFunc(fields, func(f field) bool { return bytes.EqualFold(f.name, m.Key) })
 		if i < 0 {
-			name := shownName(m.Key)
+			name := ShownName(m.Key)
 			return &misfitError{below(path, name), at + m.Offset, "Could not find member '" + name + "'"}
 		}
 		return fitsAt(m.Value, fields[i].of, at+m.Offset, below(path, string(m.Key)))
@@ -129,7 +132,8 @@ func fitsCount[of jsonscan.Member | jsonscan.Element](value []byte, each func([]
 // longestName is how much of the name of an unknown member is shown.
 const longestName = 512
 
-func shownName(key []byte) string {
+// ShownName is the beginning of a member's name, short enough for a message.
+func ShownName(key []byte) string {
 	return logs.Clip(string(key[:min(len(key), longestName+utf8.UTFMax)]), longestName)
 }
 
@@ -156,28 +160,8 @@ func fieldsOf(t reflect.Type) (all []field) {
 	return all
 }
 
-// echoed is a member that only the service sets. It may come back from a GET,
-// and has to be what the URL says.
-type echoed struct{ member, got, want string }
-
-// matchURL refuses the first member that is another than the URL's, without
-// regard to case.
-func matchURL(members ...echoed) *arm.Error {
-	for _, m := range members {
-		if m.got != "" && !arm.EqualFold(m.got, m.want) {
-			return arm.NewError(arm.InvalidRequestContent, "The member '"+m.member+"' is not that of the request URI. Path '"+m.member+"'").About(m.member)
-		}
-	}
-	return nil
-}
-
-// overlong refuses a member of which there are n bytes.
-func overlong(member string, n, most int) *arm.Error {
-	return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The %s has %d bytes, and may have %d. Path '%[1]s'", member, n, most)).About(member)
-}
-
-// undecodable says in ARM's way what the decoder said in its own.
-func undecodable(err error) *arm.Error {
+// Undecodable words a decoder's error as ARM does.
+func Undecodable(err error) *arm.Error {
 	var kind *json.UnmarshalTypeError
 	switch {
 	case errors.As(err, &kind):
