@@ -17,17 +17,21 @@ import (
 	"time"
 
 	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
 	"go.uber.org/zap"
 
 	"portico/arm"
 	"portico/config"
 	"portico/connections"
 	"portico/gateway/exchange"
-	"portico/logs"
+	"portico/gateway/observe"
 )
 
 const (
 	readyTime = 3 * time.Second // for a readiness probe
+	// Bounds of what scrapes of the metrics may cost.
+	scrapesAtOnce = 4
+	scrapeTime    = 10 * time.Second
 	// adminContent is the most content that a request of the admin listener may have.
 	adminContent = 64 << 10
 )
@@ -40,10 +44,12 @@ func (g *Gateway) Admin() http.Handler {
 	m := mux.NewRouter()
 	m.Methods(http.MethodGet).Path("/healthz").HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { plain(w, http.StatusOK, "ok\n") })
 	m.Methods(http.MethodGet).Path("/readyz").HandlerFunc(g.ready)
-	m.Methods(http.MethodGet).Path("/metrics").Handler(scrape(g.registry))
+	m.Methods(http.MethodGet).Path("/metrics").Handler(promhttp.HandlerFor(g.registry, promhttp.HandlerOpts{
+		EnableOpenMetrics: true, MaxRequestsInFlight: scrapesAtOnce, Timeout: scrapeTime,
+	}))
 
 	guarded := m.NewRoute().Subrouter()
-	guarded.Use(g.auditAdmin, g.adminToken)
+	guarded.Use(g.audit.Admin, g.adminToken)
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions").Handler(g.adminRoute(g.adminList))
 	guarded.Methods(http.MethodGet).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminGet))
 	guarded.Methods(http.MethodPut).Path("/admin/subscriptions/{id}").Handler(g.adminRoute(g.adminPut))
@@ -115,7 +121,7 @@ func (g *Gateway) adminToken(next http.Handler) http.Handler {
 			return
 		}
 		connections.Authenticated(r.Context())
-		setAdmin(r.Context(), name)
+		observe.SetTokenName(r.Context(), name)
 		next.ServeHTTP(w, r)
 	})
 }
@@ -179,8 +185,8 @@ func (g *Gateway) adminRoute(handle func(w http.ResponseWriter, r *http.Request)
 }
 
 func (g *Gateway) adminFailed(r *http.Request, err error) {
-	g.log.Error("a request of the admin listener failed", zap.String("method", methodLabel(r.Method)),
-		zap.String("path", logs.Clip(r.URL.Path, longestPath)), zap.Error(err))
+	g.log.Error("a request of the admin listener failed", zap.String("method", observe.Method(r.Method)),
+		zap.String("path", observe.Path(r.URL.Path)), zap.Error(err))
 }
 
 func adminFault(w http.ResponseWriter, fault *arm.Error) {

@@ -71,7 +71,7 @@ func (g *Gateway) adminRetire(w http.ResponseWriter, r *http.Request) (int, any,
 		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(g.store.Time()), longestRetry))
 		return 0, nil, fault
 	}
-	g.audit.Info("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
+	g.audit.Event("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
 		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("touched", found.Touched), zap.Int("coverage", found.Coverage),
 		zap.Int("notices", found.Notices), zap.Int("strays", found.Strays), zap.Int("fences", found.Fences), zap.Int("operations", found.Operations),
 		zap.Int("moving", found.Moving), zap.Int("groups", found.Groups))

@@ -55,7 +55,7 @@ func callerOf(ctx context.Context) *batchCaller {
 // batchedChain returns the chain that a request in a batch goes through: that of
 // any other, but for what its connection has said and done already.
 func (g *Gateway) batchedChain() http.Handler {
-	return chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observe, g.recover, g.identifyBatched, g.classify)
+	return chain(http.HandlerFunc(g.dispatch), exchange.Begin(g.exchanges), g.observer.Observe, g.recover, g.identifyBatched, g.classify)
 }
 
 // identifyBatched is identify and authenticate for a request in a batch: it has

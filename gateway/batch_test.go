@@ -291,7 +291,7 @@ func TestBatchedRequestsHaveOneCaller(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, h.Get(name), want)
 		}
 	}
-	if n := testutil.ToFloat64(s.gateway.metrics.spoofed); n != 2 {
+	if n := testutil.ToFloat64(s.gateway.metrics.Spoofed); n != 2 {
 		t.Errorf("%v spoofed headers", n)
 	}
 	s.want(401, "AuthenticationFailed", "POST", batchPath, `{"requests":[`+get("/tenants"+own)+`]}`)

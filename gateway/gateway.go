@@ -14,10 +14,10 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/exchange"
+	"portico/gateway/observe"
 	"portico/inventory"
 	"portico/limits"
 	"portico/logs"
-	"portico/meter"
 	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
@@ -60,9 +60,9 @@ type Gateway struct {
 	authenticator access.Authenticator
 	router        *routing.Router
 	log           *zap.Logger
-	access        *accessLog
-	audit         *zap.Logger
-	metrics       *metrics
+	audit         observe.Audit
+	metrics       *observe.Metrics
+	observer      *observe.Observer
 	registry      Registry
 	public        *url.URL
 	lister        *fanout.Lister
@@ -99,43 +99,29 @@ func New(o Options) *Gateway {
 		locations:     o.Store.Locations(),
 		upstream:      o.Upstream,
 		log:           o.Log,
-		audit:         o.Audit,
-		metrics:       newMetrics(o.Metrics, measures),
+		metrics:       observe.NewMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
 		sender:        operations.NewOwner(),
 		reload:        o.Reload,
-		batchMemory:   sharedMemory(o, "batch.totalMemory", o.Config.Batch.TotalMemory),
-		contentMemory: sharedMemory(o, "limits.contentMemory", o.Config.Limits.ContentMemory),
+		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
+		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		jobShares:     jobShares(o.Config.Limits.CallerShare),
 		counts:        newOperationCounts(),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
 	}
-	if g.audit == nil {
-		g.audit = logs.Audit(o.Log)
+	if o.Audit == nil {
+		o.Audit = logs.Audit(o.Log)
 	}
-	o.Upstream.Audit(func(c upstream.Call, began time.Time, status int, err error) {
-		auditCall(g.audit, c, began, status, err)
-	})
-	showMemory(o.Metrics, "portico_batch", "answers in batches", "batch.totalMemory", o.Config.Batch.TotalMemory, g.batchMemory)
-	showMemory(o.Metrics, "portico_content", "contents of requests", "limits.contentMemory", o.Config.Limits.ContentMemory, g.contentMemory)
-	memory := sharedMemory(o, "lists.totalMemory", o.Config.Lists.TotalMemory)
-	showMemory(o.Metrics, "portico_fanout", "merged lists", "lists.totalMemory", o.Config.Lists.TotalMemory, memory)
+	g.audit = observe.NewAudit(o.Audit)
+	o.Upstream.Audit(g.audit.Call)
 	lists := listing(g, o.Config, o.Keys)
-	lists.Budget = memory
+	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
 	g.kinds = g.firstKinds()
 	g.runner = g.newRunner(o.Metrics)
 	return g
-}
-
-// sharedMemory returns a memory of so many bytes, as a setting has it, of which each
-// caller may hold a share.
-func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
-	tally := &limits.Stats{}
-	meter.ShowBudget(o.Metrics, setting, tally)
-	return limits.NewMemory(bytes, o.Config.Limits.ShareOf(bytes), tally)
 }
 
 // Succeed returns a gateway that answers by another configuration, beside g and
@@ -161,7 +147,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
-	g.access = newAccessLog(g.log, c.Log)
+	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.router.Finder = newFinder(g)
 	g.own = g.ownRoutes()
 	g.batched = g.batchedChain()
@@ -183,8 +169,8 @@ func (g *Gateway) Public() http.Handler {
 		exchange.EndAmbiguous,
 		g.part, // while draining, each answer is its connection's last
 		exchange.Begin(g.exchanges),
-		g.observe, // logs and metrics, of refusals too
-		g.recover, // a panic is a 500, and the log's affair
+		g.observer.Observe, // logs and metrics, of refusals too
+		g.recover,          // a panic is a 500, and the log's affair
 		exchange.BoundContent(g.config.Limits.RequestBody),
 		g.identify,
 		g.guardHost,

@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
 	"portico/arm"
@@ -66,7 +65,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	for _, failure := range []any{"inner details", errors.New("inner details")} {
 		s.log.Reset()
 		handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failure) }),
-			exchange.Begin(s.gateway.exchanges), s.gateway.recover, s.gateway.observe, s.gateway.identify)
+			exchange.Begin(s.gateway.exchanges), s.gateway.recover, s.gateway.observer.Observe, s.gateway.identify)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), `"code":"InternalServerError"`) {
@@ -83,7 +82,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 // been sent then.
 func TestStatusThatIsNone(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), exchange.Begin(s.gateway.exchanges), s.gateway.observe, s.gateway.recover)
+	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), exchange.Begin(s.gateway.exchanges), s.gateway.observer.Observe, s.gateway.recover)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "InternalServerError") || !strings.Contains(s.log.String(), `"status":500`) {
@@ -98,7 +97,7 @@ func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"value":[`)
 		panic("inner details")
-	}), exchange.Begin(s.gateway.exchanges), s.gateway.observe, s.gateway.recover)
+	}), exchange.Begin(s.gateway.exchanges), s.gateway.observer.Observe, s.gateway.recover)
 	r := httptest.NewRequest(http.MethodGet, "/x", http.NoBody)
 	w := httptest.NewRecorder()
 	func() {
@@ -201,7 +200,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	for i := range 50 {
 		s.do(fmt.Sprintf("M%d", i), fmt.Sprintf("/subscriptions/%d/x%d?api-version=%d", i, i, i), "", "User-Agent", fmt.Sprint(i))
 	}
-	if n := testutil.CollectAndCount(s.gateway.metrics.requests); n != 1 {
+	if n := series(t, s.gateway.registry, "portico_requests_total"); n != 1 {
 		t.Errorf("%d series", n)
 	}
 }

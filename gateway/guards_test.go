@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/gateway/exchange"
+	"portico/gateway/observe"
 )
 
 func TestAllowedHosts(t *testing.T) {
@@ -81,7 +82,7 @@ func TestMethods(t *testing.T) {
 		t.Errorf("%v", got.header)
 	}
 	s.want(501, "NotImplemented", "PURGE", inSubscription+own, "")
-	if label := methodLabel("PURGE"); label != "OTHER" {
+	if label := observe.Method("PURGE"); label != "OTHER" {
 		t.Errorf("a label is %s", label)
 	}
 }

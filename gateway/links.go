@@ -16,6 +16,7 @@ import (
 	"portico/config"
 	"portico/connections"
 	"portico/gateway/exchange"
+	"portico/gateway/observe"
 	"portico/headers"
 	"portico/routing"
 	"portico/tracing"
@@ -40,7 +41,7 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 			x := exchange.From(r)
 			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.Identity.Correlation))
 			err := errors.New("a handler panicked")
-			if answer, ok := w.(*recorder); ok && answer.begun {
+			if observe.AnswerBegun(w) {
 				x.Failure = err
 				panic(http.ErrAbortHandler)
 			}
@@ -192,7 +193,7 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 func (g *Gateway) admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
 	x.Principal = principal
 	x.OnRegionFailure = r.Header[onRegionFailureHeader]
-	g.metrics.spoofed.Add(float64(tracing.Strip(r.Header)))
+	g.metrics.Spoofed.Add(float64(tracing.Strip(r.Header)))
 }
 
 func isMetadata(path string) bool {

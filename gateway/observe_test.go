@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/gateway/exchange"
+	"portico/gateway/observe"
 	"portico/logs"
 )
 
@@ -20,10 +21,10 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.gateway.access = newAccessLog(log, s.gateway.config.Log)
+	observer := observe.New(s.gateway.metrics, s.gateway.audit, log, s.config.Log, 0)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
-	with := chain(empty, exchange.Begin(s.gateway.exchanges), s.gateway.observe)
+	with := chain(empty, exchange.Begin(s.gateway.exchanges), observer.Observe)
 	without := chain(empty, exchange.Begin(s.gateway.exchanges))
 	w := httptest.NewRecorder()
 	measure := func(h http.Handler) float64 { return testing.AllocsPerRun(200, func() { h.ServeHTTP(w, r) }) }

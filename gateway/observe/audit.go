@@ -1,4 +1,4 @@
-package gateway
+package observe
 
 import (
 	"context"
@@ -15,51 +15,47 @@ import (
 	"portico/upstream"
 )
 
-// auditLine is what the audit log says of a request that may have changed
-// something, whether it did or was refused: who wanted what, when, and what came
-// of it. Never of what it held.
-type auditLine struct {
-	x       *exchange.Exchange
-	method  string
-	status  int
-	outcome string
-	batched bool
-}
+// Audit writes the audit log: who wanted what, when, and what came of it.
+type Audit struct{ log *zap.Logger }
 
-// audited writes the line of a request.
-func (g *Gateway) audited(l auditLine) {
-	if entry := g.audit.Check(zapcore.InfoLevel, "write"); entry != nil {
-		entry.Write(zap.Inline(&l))
+// NewAudit returns an audit log that writes to log.
+func NewAudit(log *zap.Logger) Audit { return Audit{log} }
+
+// Event writes a line of its own about a change that no other line shows.
+func (a Audit) Event(message string, fields ...zap.Field) { a.log.Info(message, fields...) }
+
+// request writes the line of a request that may have changed something, whether
+// it did or was refused.
+func (a Audit) request(s *served) {
+	if entry := a.log.Check(zapcore.InfoLevel, "write"); entry != nil {
+		entry.Write(zap.Inline(auditLine{s}))
 	}
 }
+
+type auditLine struct{ *served }
 
 // MarshalLogObject writes the line's fields.
-func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
-	x := l.x
-	text := func(key, value string) {
-		if value != "" {
-			e.AddString(key, value)
-		}
-	}
-	e.AddTime("began", x.Started)
-	text("tenantId", x.Principal.TenantID)
-	text("objectId", x.Principal.ObjectID)
-	text("name", logs.Text(x.Principal.Name))
-	text("appId", x.Principal.AppID)
-	text("client", x.ClientAddress())
-	e.AddString("method", methodLabel(l.method))
-	path := logs.Clip(logs.Text(x.Path), longestPath)
+func (l auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
+	text := texts(e)
+	e.AddTime("began", l.Started)
+	text("tenantId", l.Principal.TenantID)
+	text("objectId", l.Principal.ObjectID)
+	text("name", logs.Text(l.Principal.Name))
+	text("appId", l.Principal.AppID)
+	text("client", l.ClientAddress())
+	e.AddString("method", Method(l.method))
+	path := Path(l.Path)
 	e.AddString("action", actionOf(l.method, path))
 	e.AddString("resource", path)
-	text("subscription", subscriptionIn(x.Path))
-	text("region", x.Region)
+	text("subscription", subscriptionIn(l.Path))
+	text("region", l.Region)
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text("cause", x.Cause)
-	e.AddString("correlationId", x.Identity.Correlation)
-	e.AddString("requestId", x.Identity.Request)
-	text("clientRequestId", logs.Text(x.Identity.Client))
-	if l.batched {
+	text("cause", l.Cause)
+	e.AddString("correlationId", l.Identity.Correlation)
+	e.AddString("requestId", l.Identity.Request)
+	text("clientRequestId", logs.Text(l.Identity.Client))
+	if l.Batched {
 		e.AddBool("batched", true)
 	}
 	return nil
@@ -89,15 +85,15 @@ func actionOf(method, path string) string {
 	return namespace + "/" + strings.Join(append(names, verb), "/")
 }
 
-// auditCall writes the line of a call that Portico makes by itself: a durable
-// job's, on behalf of whoever its headers name.
-func auditCall(log *zap.Logger, c upstream.Call, began time.Time, status int, err error) {
-	entry := log.Check(zapcore.InfoLevel, "own write")
+// Call writes the line of a call that Portico makes by itself: a durable job's,
+// on behalf of the caller that its headers name.
+func (a Audit) Call(c upstream.Call, began time.Time, status int, err error) {
+	entry := a.log.Check(zapcore.InfoLevel, "own write")
 	if entry == nil {
 		return
 	}
 	header := func(name string) string { return logs.Text(c.Header.Get(name)) }
-	path := logs.Clip(logs.Text(c.Path), longestPath)
+	path := Path(c.Path)
 	fields := []zap.Field{
 		zap.Time("began", began), zap.String("job", c.Job),
 		zap.String("tenantId", header("X-Ms-Client-Tenant-Id")), zap.String("objectId", header("X-Ms-Client-Object-Id")),
@@ -115,22 +111,21 @@ func auditCall(log *zap.Logger, c upstream.Call, began time.Time, status int, er
 
 // adminCall is what the audit line of a request of the admin listener learns
 // from behind it.
-type adminCall struct{ name string }
+type adminCall struct{ tokenName string }
 
 type adminCallKey struct{}
 
-// setAdmin notes whose token a request of the admin listener brought.
-func setAdmin(ctx context.Context, name string) {
+// SetTokenName notes whose token a request of the admin listener brought.
+func SetTokenName(ctx context.Context, name string) {
 	if call, ok := ctx.Value(adminCallKey{}).(*adminCall); ok {
-		call.name = name
+		call.tokenName = name
 	}
 }
 
-// auditAdmin writes a line for each request of the admin listener but those of
-// probes: what is not a change shows the data of tenants, or the memory of the
-// process with the secrets in it. A line whose request brought no token that is
-// known has no name.
-func (g *Gateway) auditAdmin(next http.Handler) http.Handler {
+// Admin writes a line for each request of the admin listener, reads too: they
+// show the data of tenants, or the memory of the process with the secrets in it.
+// The line of a request without a known token has no name.
+func (a Audit) Admin(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		began, call := time.Now(), new(adminCall)
 		answer := &recorder{ResponseWriter: w, status: http.StatusOK}
@@ -140,14 +135,14 @@ func (g *Gateway) auditAdmin(next http.Handler) http.Handler {
 		}
 		defer func() {
 			fields := []zap.Field{
-				zap.Time("began", began), zap.String("client", r.RemoteAddr), zap.String("method", methodLabel(r.Method)),
-				zap.String("resource", logs.Clip(logs.Text(r.URL.Path), longestPath)), zap.Int("status", answer.status),
+				zap.Time("began", began), zap.String("client", r.RemoteAddr), zap.String("method", Method(r.Method)),
+				zap.String("resource", Path(r.URL.Path)), zap.Int("status", answer.status),
 				zap.String("outcome", outcomeOf(answer.status, false)),
 			}
-			if call.name != "" {
-				fields = append(fields, zap.String("name", call.name))
+			if call.tokenName != "" {
+				fields = append(fields, zap.String("name", call.tokenName))
 			}
-			g.audit.Info(message, fields...)
+			a.log.Info(message, fields...)
 		}()
 		next.ServeHTTP(answer, r.WithContext(context.WithValue(r.Context(), adminCallKey{}, call)))
 	})

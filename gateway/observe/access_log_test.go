@@ -1,9 +1,7 @@
-package gateway
+package observe
 
 import (
 	"bytes"
-	"net/http"
-	"net/http/httptest"
 	"slices"
 	"strings"
 	"testing"
@@ -13,7 +11,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/logs"
 	"portico/routing"
-	"portico/upstream"
 )
 
 // The classes of the configuration are those of requests.
@@ -38,10 +35,7 @@ func TestSamplingOfTheLog(t *testing.T) {
 	write := func(class routing.Class, method string, status int, outcome string, took time.Duration) (lines int) {
 		out.Reset()
 		for range 100 {
-			r := httptest.NewRequest(method, "/x", http.NoBody)
-			a.write(accessLine{
-				measured: measured{whole: took}, x: &exchange.Exchange{Calls: new(upstream.Timing)}, r: r, class: class, outcome: outcome, answer: &recorder{status: status},
-			})
+			a.write(&served{Exchange: &exchange.Exchange{}, method: method, class: class, status: status, outcome: outcome, whole: took})
 		}
 		return strings.Count(out.String(), "\n")
 	}
@@ -91,8 +85,9 @@ func TestActionOf(t *testing.T) {
 }
 
 func TestSubscriptionIn(t *testing.T) {
+	const subscription = "00000000-0000-0000-0000-0000000000ab"
 	for path, want := range map[string]string{
-		"/Subscriptions/" + strings.ToUpper(secondSubscription) + "/x": secondSubscription, "/subscriptions/" + subscription: subscription,
+		"/Subscriptions/" + strings.ToUpper(subscription) + "/x": subscription, "/subscriptions/" + subscription: subscription,
 		"/subscriptions/": "", "/subscriptions/x/y": "", "": "", "/x": "", "/subscriptions/" + subscription + "%0a": "",
 	} {
 		if got := subscriptionIn(path); got != want {
