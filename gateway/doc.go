@@ -1,6 +1,7 @@
 // Package gateway is the HTTP face of Portico: the public listener's chain, the
-// routes that Portico answers itself, the way of a proxied request, and the
-// admin listener.
+// routes that Portico answers itself, and the way of a proxied request. Below it,
+// package exchange holds what one request carries, package observe what the logs
+// and metrics say of it, and package admin answers the admin listener.
 //
 // A request meets, in this order: the logs and metrics, recovery from panics, the
 // time in which its content must come, its identity (ids minted), the guard on

@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/admin"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/inventory"
@@ -40,7 +41,7 @@ type Options struct {
 	Keys *fanout.Keys
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
-	Reload func(context.Context) (Reloaded, error)
+	Reload func(context.Context) (admin.Reloaded, error)
 }
 
 // Registry takes the gateway's metrics and shows them on the admin listener.
@@ -70,7 +71,7 @@ type Gateway struct {
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
 	kinds         kinds
-	reload        func(context.Context) (Reloaded, error)
+	reload        func(context.Context) (admin.Reloaded, error)
 	own           http.Handler
 	exchanges     *exchange.Settings
 	hosts         map[string]bool // under which the public listener is called
@@ -177,6 +178,14 @@ func (g *Gateway) Public() http.Handler {
 		g.authenticate, // from here on no reserved header is left
 		g.classify,
 	)
+}
+
+// Admin returns the handler of the admin listener.
+func (g *Gateway) Admin() http.Handler {
+	return admin.New(admin.Options{
+		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.kinds.sweeping, Addressees: g.addressees(), Reload: g.reload,
+		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
+	})
 }
 
 // middleware wraps a handler in one concern.

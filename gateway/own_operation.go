@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/http"
 	"strconv"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -218,4 +219,16 @@ func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange.
 		head.Status, head.Error = "Failed", j.fault
 	}
 	return x.Answer(w, http.StatusOK, j.status(head))
+}
+
+// waysOut says what can be done about the regions that the map lacks; "" where it
+// has them all.
+func (g *Gateway) waysOut(waiting []string) string {
+	var ways []string
+	for _, region := range waiting {
+		if !g.config.Map.HasRegion(region) {
+			ways = append(ways, "The map no longer has the location '"+region+"'. "+operations.WayOut(region)+".")
+		}
+	}
+	return strings.Join(ways, " ")
 }

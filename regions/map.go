@@ -1,6 +1,10 @@
 package regions
 
-import "portico/arm"
+import (
+	"slices"
+
+	"portico/arm"
+)
 
 // Region is one region of the cloud. Name is normalised, as [arm.Location]
 // makes it; the fields from Geography on may be empty.
@@ -38,6 +42,12 @@ func (m *Map) Region(name string) (Region, bool) {
 		return Region{}, false
 	}
 	return m.regions[i], true
+}
+
+// HasRegion reports whether a region is declared, or an endpoint lies in it.
+func (m *Map) HasRegion(name string) bool {
+	_, declared := m.byName[name]
+	return declared || slices.ContainsFunc(m.endpoints, func(e *Endpoint) bool { return e.Region == name })
 }
 
 // Providers returns all providers, sorted by folded namespace.

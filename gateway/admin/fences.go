@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"encoding/hex"
@@ -12,11 +12,15 @@ import (
 	"portico/inventory"
 )
 
+func (l *listener) fenceRoutes() []route {
+	return []route{{http.MethodGet, "/admin/fences", l.listFences}}
+}
+
 // fencesPerPage is how many fences one page lists.
 const fencesPerPage = 100
 
-// adminFence is a fence as operators see it.
-type adminFence struct {
+// fence is a fence as operators see it.
+type fence struct {
 	ID           string    `json:"id"` // of the resource
 	Subscription string    `json:"subscription"`
 	Region       string    `json:"region"`
@@ -26,8 +30,8 @@ type adminFence struct {
 	Until        time.Time `json:"until"`
 }
 
-// reasonOf says why a fence stands.
-func reasonOf(f inventory.Fence) string {
+// fenceReason says why a fence stands.
+func fenceReason(f inventory.Fence) string {
 	switch {
 	case f.Own:
 		return "A write landed after its resource group was deleted; it is being deleted."
@@ -37,34 +41,34 @@ func reasonOf(f inventory.Fence) string {
 	return "A " + f.Kind.String() + " got no answer before its resource group was deleted. Until it can no longer take effect, no resource is made under this ID."
 }
 
-// adminFences lists the fences of all subscriptions, behind ?after=.
-func (g *Gateway) adminFences(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	after, err := parseFence(r.URL.Query().Get("after"))
+// listFences lists the fences of all subscriptions, behind ?after=.
+func (l *listener) listFences(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	after, err := parseFenceName(r.URL.Query().Get("after"))
 	if err != nil {
 		return 0, nil, err
 	}
-	fences, err := g.store.AllFences(r.Context(), after, fencesPerPage+1)
+	fences, err := l.Store.AllFences(r.Context(), after, fencesPerPage+1)
 	if err != nil {
 		return 0, nil, err
 	}
 	page := exchange.List{Value: make([]any, 0, len(fences))}
 	for i, f := range fences {
 		if i == fencesPerPage {
-			page.NextLink = (&url.URL{Path: "/admin/fences", RawQuery: url.Values{"after": {nameOfFence(fences[i-1])}}.Encode()}).String()
+			page.NextLink = nextPage("/admin/fences", url.Values{}, fenceName(fences[i-1]))
 			break
 		}
-		page.Value = append(page.Value, adminFence{
-			ID: f.ID, Subscription: f.Subscription, Region: f.Region, Kind: f.Kind.String(), Reason: reasonOf(f), Since: f.Since, Until: f.Until,
+		page.Value = append(page.Value, fence{
+			ID: f.ID, Subscription: f.Subscription, Region: f.Region, Kind: f.Kind.String(), Reason: fenceReason(f), Since: f.Since, Until: f.Until,
 		})
 	}
 	return http.StatusOK, page, nil
 }
 
-func nameOfFence(f inventory.Fence) string {
+func fenceName(f inventory.Fence) string {
 	return f.Subscription + " " + hex.EncodeToString(f.Intent[:]) + " " + f.Key
 }
 
-func parseFence(name string) (f inventory.Fence, err error) {
+func parseFenceName(name string) (f inventory.Fence, err error) {
 	if name == "" {
 		return f, nil
 	}

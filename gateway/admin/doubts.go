@@ -1,15 +1,18 @@
-package gateway
+package admin
 
 import (
 	"errors"
 	"net/http"
-	"net/url"
 	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
 )
+
+func (l *listener) doubtRoutes() []route {
+	return []route{{http.MethodGet, "/admin/doubts", l.listDoubts}}
+}
 
 // Why the index is not sure of a resource.
 const (
@@ -28,20 +31,20 @@ var reasonMessages = map[string]string{
 	verificationPending: "The provider is asked for the resource until an answer proves what became of it.",
 }
 
-// adminDoubt is a resource that the index is not sure of, as operators see it.
-type adminDoubt struct {
-	ID     string        `json:"id"`
-	Region string        `json:"region"`
-	Phase  string        `json:"phase,omitempty"` // of the row; empty: there is none
-	Flags  []string      `json:"flags"`           // of the row
-	Why    []adminReason `json:"why"`
+// doubt is a resource that the index is not sure of, as operators see it.
+type doubt struct {
+	ID     string   `json:"id"`
+	Region string   `json:"region"`
+	Phase  string   `json:"phase,omitempty"` // of the row; empty: there is none
+	Flags  []string `json:"flags"`           // of the row
+	Why    []reason `json:"why"`
 	// Until is when the last open write ends by time; an answer that the provider
 	// gives later is proof. Nil where something else has to end as well, or where no
 	// write is open.
 	Until *time.Time `json:"until,omitempty"`
 }
 
-type adminReason struct {
+type reason struct {
 	Reason  string `json:"reason"`
 	Message string `json:"message"`
 	// Kind and region are of the write.
@@ -56,8 +59,8 @@ type adminReason struct {
 	LastOutcome string     `json:"lastOutcome,omitempty"`
 }
 
-func adminDoubtOf(u inventory.Unverified, now time.Time) adminDoubt {
-	d := adminDoubt{ID: u.Key, Flags: []string{}, Why: []adminReason{}}
+func doubtOf(u inventory.Unverified, now time.Time) doubt {
+	d := doubt{ID: u.Key, Flags: []string{}, Why: []reason{}}
 	if len(u.Writes) > 0 {
 		d.Region = u.Writes[0].Region
 		if last := u.Writes[0].Ends; !last.IsZero() {
@@ -87,8 +90,8 @@ func adminDoubtOf(u inventory.Unverified, now time.Time) adminDoubt {
 	return d
 }
 
-func reasonOfWrite(w inventory.OpenWrite, now time.Time) adminReason {
-	r := adminReason{Reason: writeWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Begun}
+func reasonOfWrite(w inventory.OpenWrite, now time.Time) reason {
+	r := reason{Reason: writeWithoutAnswer, Kind: w.Kind.String(), Region: w.Region, Since: w.Begun}
 	if !w.Ends.IsZero() {
 		r.Until = &w.Ends
 	}
@@ -102,8 +105,8 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) adminReason {
 	return r
 }
 
-func reasonOfJob(j inventory.Job) adminReason {
-	r := adminReason{Reason: verificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts}
+func reasonOfJob(j inventory.Job) reason {
+	r := reason{Reason: verificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts}
 	if j.Owner == "" {
 		r.Next = &j.Due
 	}
@@ -122,34 +125,33 @@ func reasonOfJob(j inventory.Job) adminReason {
 	return r
 }
 
-// adminDoubts lists the resources that the index is not sure of, and says why and
+// listDoubts lists the resources that the index is not sure of, and says why and
 // until when: those of ?subscription=, at most ?limit= of them, behind ?after=. A
 // page that is not full may have a next one all the same.
-func (g *Gateway) adminDoubts(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	wanted := inventory.UnverifiedQuery{Subscription: query.Get("subscription"), After: query.Get("after")}
 	if wanted.Subscription != "" && !arm.ValidGUID(wanted.Subscription) {
 		return 0, nil, arm.NewError(arm.InvalidSubscriptionID, wanted.Subscription).About("subscription")
 	}
 	var err error
-	if wanted.Limit, err = adminLimit(query); err != nil {
+	if wanted.Limit, err = pageSize(query); err != nil {
 		return 0, nil, err
 	}
-	found, err := g.store.Unverified(r.Context(), wanted)
+	found, err := l.Store.Unverified(r.Context(), wanted)
 	if errors.Is(err, inventory.ErrNoPosition) {
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	now := g.store.Time()
+	now := l.Store.Time()
 	page := exchange.List{Value: make([]any, 0, len(found.Value))}
 	for _, u := range found.Value {
-		page.Value = append(page.Value, adminDoubtOf(u, now))
+		page.Value = append(page.Value, doubtOf(u, now))
 	}
 	if found.Next != "" {
-		query.Set("after", found.Next)
-		page.NextLink = (&url.URL{Path: "/admin/doubts", RawQuery: query.Encode()}).String()
+		page.NextLink = nextPage("/admin/doubts", query, found.Next)
 	}
 	return http.StatusOK, page, nil
 }

@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"errors"
@@ -13,8 +13,16 @@ import (
 	"portico/inventory"
 )
 
-// adminSubscription is a subscription as operators see it.
-type adminSubscription struct {
+func (l *listener) subscriptionRoutes() []route {
+	return []route{
+		{http.MethodGet, "/admin/subscriptions", l.listSubscriptions},
+		{http.MethodGet, "/admin/subscriptions/{id}", l.getSubscription},
+		{http.MethodPut, "/admin/subscriptions/{id}", l.putSubscription},
+	}
+}
+
+// subscription is a subscription as operators see it.
+type subscription struct {
 	ID          string `json:"id"`
 	TenantID    string `json:"tenantId"`
 	DisplayName string `json:"displayName"`
@@ -24,60 +32,60 @@ type adminSubscription struct {
 	// Features are full names. Left out they stay as they are, as clients register
 	// for them too.
 	Features []string `json:"registeredFeatures,omitempty"`
-	// Covered is told when a subscription is made, and then stays: Portico is
-	// the first that ever wrote to it. Left out it is so.
+	// Covered: Portico is the first that ever writes to the subscription. It is read
+	// only when the subscription is made; left out it is true.
 	Covered *bool `json:"covered,omitempty"`
-	// Erased tells of a Deleted one that nothing is left of it, here or at any
-	// provider, and that it can be made anew. It is not read.
+	// Erased: nothing is left of a Deleted subscription, here or at any provider; it
+	// can be made again. It is not read.
 	Erased bool `json:"erased,omitempty"`
-	// Unconfirmed are regions that the map lacks, which will be told of the newest
-	// state when it has them again: of an erased one, that it was deleted, and until
-	// then it cannot be made anew. Shown of one subscription alone, and not read.
+	// Unconfirmed are regions that the map lacks and that do not know the newest
+	// state. They will learn it when the map has them again; until then an erased
+	// subscription cannot be made again. Only a GET of one subscription shows them.
 	Unconfirmed []string `json:"unconfirmed,omitempty"`
 }
 
-func adminOf(s inventory.Subscription) adminSubscription {
-	return adminSubscription{
+func subscriptionOf(s inventory.Subscription) subscription {
+	return subscription{
 		ID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName, State: s.State.String(), OfferID: s.OfferID,
 		PlacementID: s.PlacementID, Features: s.Features, Covered: &s.Covered, Erased: s.Erased,
 	}
 }
 
-func (g *Gateway) adminList(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	all, err := g.store.AllSubscriptions(r.Context(), "", 0)
+func (l *listener) listSubscriptions(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	all, err := l.Store.AllSubscriptions(r.Context(), "", 0)
 	if err != nil {
 		return 0, nil, err
 	}
-	l := exchange.List{Value: make([]any, 0, len(all))}
+	page := exchange.List{Value: make([]any, 0, len(all))}
 	for _, s := range all {
-		l.Value = append(l.Value, adminOf(s))
+		page.Value = append(page.Value, subscriptionOf(s))
 	}
-	return http.StatusOK, l, nil
+	return http.StatusOK, page, nil
 }
 
-func (g *Gateway) adminGet(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	id := mux.Vars(r)["id"]
-	s, err := g.store.Subscription(r.Context(), id)
+	s, err := l.Store.Subscription(r.Context(), id)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	shown := adminOf(s)
-	shown.Unconfirmed, err = g.store.AbsentRegions(r.Context(), s.ID)
+	shown := subscriptionOf(s)
+	shown.Unconfirmed, err = l.Store.AbsentRegions(r.Context(), s.ID)
 	return http.StatusOK, shown, err
 }
 
-// adminPut makes or changes a subscription, and has the providers told that must
-// know.
-func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, error) {
+// putSubscription makes or changes a subscription, and notifies the providers that
+// must know.
+func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int, any, error) {
 	id := mux.Vars(r)["id"]
 	wanted, err := readSubscription(w, r, id)
 	if err != nil {
 		return 0, nil, err
 	}
-	stored, created, err := g.store.PutSubscription(r.Context(), wanted, g.addressees()...)
+	stored, created, err := l.Store.PutSubscription(r.Context(), wanted, l.Addressees...)
 	var absent *inventory.AbsentError
 	if errors.As(err, &absent) {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', "+
@@ -92,10 +100,10 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err != nil {
 		return 0, nil, err
 	}
-	g.runner.Nudge(inventory.NoticeJob)
+	l.Jobs.Nudge(inventory.NoticeJob)
 	if !stored.Covered && stored.State != inventory.Deleted {
 		// Also when it was made before: the order may have failed then.
-		if err := g.kinds.sweeping.OrderUncovered(r.Context(), stored.ID); err != nil {
+		if err := l.Sweeps.OrderUncovered(r.Context(), stored.ID); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -103,18 +111,19 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 	if created {
 		status = http.StatusCreated
 	}
-	return status, adminOf(stored), nil
+	return status, subscriptionOf(stored), nil
 }
 
-// erasureRetry is when it may be tried again to make a subscription anew.
+// erasureRetry is when a client may try again to make a subscription that is being
+// deleted.
 const erasureRetry = 10 * time.Second
 
 func readSubscription(w http.ResponseWriter, r *http.Request, id string) (s inventory.Subscription, err error) {
 	if !arm.ValidGUID(id) {
 		return s, arm.NewError(arm.InvalidSubscriptionID, id)
 	}
-	var sent adminSubscription
-	if err := adminBody(w, r, &sent); err != nil {
+	var sent subscription
+	if err := readBody(w, r, &sent); err != nil {
 		return s, err
 	}
 	if sent.State == "" {

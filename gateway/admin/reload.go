@@ -1,4 +1,4 @@
-package gateway
+package admin
 
 import (
 	"errors"
@@ -9,7 +9,11 @@ import (
 	"portico/config"
 )
 
-// Reloaded tells of a configuration that was taken over.
+func (l *listener) reloadRoutes() []route {
+	return []route{{http.MethodPost, "/admin/reload", l.reload}}
+}
+
+// Reloaded describes a configuration that was loaded.
 type Reloaded struct {
 	Generation int64 `json:"generation"` // the first is 1
 	// NeedsRestart are the settings that differ from what the gateway was started
@@ -17,12 +21,12 @@ type Reloaded struct {
 	NeedsRestart []string `json:"needsRestart,omitempty"`
 }
 
-// adminReload has the configuration read anew. One with a fault changes nothing.
-func (g *Gateway) adminReload(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	if g.reload == nil {
+// reload reads the configuration again. One with a fault changes nothing.
+func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if l.Reload == nil {
 		return 0, nil, arm.NewError(arm.NotImplemented).Saying("This gateway was not made from a file.")
 	}
-	reloaded, err := g.reload(r.Context())
+	reloaded, err := l.Reload(r.Context())
 	var faults config.Faults
 	if errors.As(err, &faults) {
 		return 0, nil, badConfiguration(faults)
@@ -33,7 +37,7 @@ func (g *Gateway) adminReload(_ http.ResponseWriter, r *http.Request) (int, any,
 	return http.StatusOK, reloaded, nil
 }
 
-// badConfiguration has a detail for each fault, whose target is file and line.
+// badConfiguration has a detail for each fault; its target is file and line.
 func badConfiguration(faults config.Faults) *arm.Error {
 	refusal := arm.NewError(arm.InvalidRequestContent, "").Saying("The configuration stays as it was. %s", faults.Error())
 	for _, f := range faults {

@@ -1,11 +1,9 @@
-package gateway
+package admin
 
 import (
 	"encoding/json"
 	"errors"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 
 	"github.com/gorilla/mux"
@@ -15,28 +13,17 @@ import (
 	"portico/inventory"
 )
 
-// Sizes of a page of jobs, or of doubts.
-const (
-	adminPage     = 100
-	mostAdminPage = 1000
-)
-
-// adminLimit reads how much a page is to hold at most.
-func adminLimit(query url.Values) (int, error) {
-	limit := query.Get("limit")
-	if limit == "" {
-		return adminPage, nil
+func (l *listener) jobRoutes() []route {
+	return []route{
+		{http.MethodGet, "/admin/jobs", l.listJobs},
+		{http.MethodGet, "/admin/jobs/{id}", l.getJob},
+		{http.MethodPost, "/admin/jobs/{id}/cancel", l.cancelJob},
 	}
-	n, err := strconv.Atoi(limit)
-	if err != nil || n < 1 || n > mostAdminPage {
-		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
-	}
-	return n, nil
 }
 
-// adminJob is a job as operators see it. Of its payload only the progress is
-// shown: the rest may name what only the job's own calls may use.
-type adminJob struct {
+// job is a job as operators see it. It shows the progress of the payload alone: the
+// rest may hold what only the job's own calls may use.
+type job struct {
 	ID           string          `json:"id"`
 	Kind         string          `json:"kind"`
 	Subscription string          `json:"subscription,omitempty"`
@@ -50,8 +37,8 @@ type adminJob struct {
 	Progress     json.RawMessage `json:"progress,omitempty"`
 }
 
-func adminJobOf(j inventory.Job) adminJob {
-	shown := adminJob{
+func jobOf(j inventory.Job) job {
+	shown := job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, State: j.State.String(), Owner: j.Owner,
 		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed,
 	}
@@ -67,13 +54,13 @@ func adminJobOf(j inventory.Job) adminJob {
 	return shown
 }
 
-// adminJobs lists jobs: those of ?kind=, at most ?limit= of them, behind ?after=
+// listJobs lists jobs: those of ?kind=, at most ?limit= of them, behind ?after=
 // (the id of a job).
-func (g *Gateway) adminJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
 	wanted := inventory.JobQuery{Kind: query.Get("kind")}
 	var err error
-	if wanted.Limit, err = adminLimit(query); err != nil {
+	if wanted.Limit, err = pageSize(query); err != nil {
 		return 0, nil, err
 	}
 	if after := query.Get("after"); after != "" {
@@ -82,37 +69,36 @@ func (g *Gateway) adminJobs(_ http.ResponseWriter, r *http.Request) (int, any, e
 		}
 	}
 	wanted.Limit++ // is there more?
-	jobs, err := g.store.Jobs(r.Context(), wanted)
+	jobs, err := l.Store.Jobs(r.Context(), wanted)
 	if err != nil {
 		return 0, nil, err
 	}
 	page := exchange.List{Value: make([]any, 0, len(jobs))}
 	for i, j := range jobs {
 		if i == wanted.Limit-1 {
-			query.Set("after", jobs[i-1].Name())
-			page.NextLink = (&url.URL{Path: "/admin/jobs", RawQuery: query.Encode()}).String()
+			page.NextLink = nextPage("/admin/jobs", query, jobs[i-1].Name())
 			break
 		}
-		page.Value = append(page.Value, adminJobOf(j))
+		page.Value = append(page.Value, jobOf(j))
 	}
 	return http.StatusOK, page, nil
 }
 
-// adminJob shows one job.
-func (g *Gateway) adminJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	j, err := g.namedJob(r)
+// getJob shows one job.
+func (l *listener) getJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	j, err := l.namedJob(r)
 	if err != nil {
 		return 0, nil, err
 	}
-	return http.StatusOK, adminJobOf(j), nil
+	return http.StatusOK, jobOf(j), nil
 }
 
-func (g *Gateway) namedJob(r *http.Request) (inventory.Job, error) {
+func (l *listener) namedJob(r *http.Request) (inventory.Job, error) {
 	sub, id, err := inventory.ParseJobName(mux.Vars(r)["id"])
 	if err != nil {
 		return inventory.Job{}, noJob()
 	}
-	j, err := g.store.Job(r.Context(), sub, id)
+	j, err := l.Store.Job(r.Context(), sub, id)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return inventory.Job{}, noJob()
 	}
@@ -123,17 +109,17 @@ func noJob() *arm.Error {
 	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such job.")
 }
 
-// adminCancelJob has a job end early. What keeps the index true cannot be
-// called off: it ends with the doubt that it stands for.
-func (g *Gateway) adminCancelJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
-	j, err := g.namedJob(r)
+// cancelJob ends a job early. Jobs that keep the index true cannot be cancelled:
+// they end when the index is sure.
+func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	j, err := l.namedJob(r)
 	if err != nil {
 		return 0, nil, err
 	}
 	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob || j.Kind == inventory.FenceJob {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("Jobs of this kind cannot be cancelled.")
 	}
-	err = g.store.CancelJob(r.Context(), j.Subscription, j.ID)
+	err = l.Store.CancelJob(r.Context(), j.Subscription, j.ID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return 0, nil, noJob()
@@ -142,8 +128,8 @@ func (g *Gateway) adminCancelJob(_ http.ResponseWriter, r *http.Request) (int, a
 	case err != nil:
 		return 0, nil, err
 	}
-	if j, err = g.store.Job(r.Context(), j.Subscription, j.ID); err != nil {
+	if j, err = l.Store.Job(r.Context(), j.Subscription, j.ID); err != nil {
 		return 0, nil, err
 	}
-	return http.StatusAccepted, adminJobOf(j), nil
+	return http.StatusAccepted, jobOf(j), nil
 }
