@@ -14,8 +14,10 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admin"
+	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
+	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/limits"
 	"portico/logs"
@@ -73,11 +75,12 @@ type Gateway struct {
 	kinds         kinds
 	reload        func(context.Context) (admin.Reloaded, error)
 	own           http.Handler
+	polls         *polling.Operations
 	exchanges     *exchange.Settings
 	hosts         map[string]bool // under which the public listener is called
-	batched       http.Handler    // answers a request in a batch
-	batchMemory   *limits.Memory  // for the answers of batches
-	contentMemory *limits.Memory  // for the contents of requests
+	batches       *batch.Batches
+	batchMemory   *limits.Memory // for the answers of batches
+	contentMemory *limits.Memory // for the contents of requests
 	jobShares     map[string]*operations.Shares
 	counts        *operationCounts
 	draining      *atomic.Bool
@@ -147,11 +150,12 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
+	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.router.Finder = newFinder(g)
 	g.own = g.ownRoutes()
-	g.batched = g.batchedChain()
+	g.batches = g.newBatches()
 }
 
 // index is the inventory as routing asks it: locations by way of the cache.

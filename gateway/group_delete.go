@@ -8,7 +8,6 @@ import (
 	"github.com/google/uuid"
 
 	"portico/arm"
-	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
@@ -44,26 +43,22 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
-	id, link := g.ownOperation(x, c)
-	principal := x.Principal.In(c.Subscription.TenantID)
+	id := uuid.NewString()
+	operation := g.polls.Record(x, c.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = "Microsoft.Resources", "resourceGroups", routing.GroupID(c.Subscription.ID, x.Request.Path.Group())
 	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return operations.DeletionPayload{
-				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: principal,
+				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: x.Principal.In(c.Subscription.TenantID),
 			}.String()
 		},
-		Operation: inventory.Operation{
-			Token: ownToken(id), Method: http.MethodDelete, Namespace: "Microsoft.Resources", Type: "resourceGroups",
-			Resource: routing.GroupID(c.Subscription.ID, x.Request.Path.Group()), APIVersion: x.Request.Query.APIVersion,
-			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
-		},
+		Operation: operation,
 	})
 	if err != nil {
 		return groupRefusal(x, err)
 	}
-	g.pollHere(w.Header(), link)
-	return x.Answer(w, http.StatusAccepted, nil)
+	return g.polls.Accept(w, x, "/subscriptions/"+c.Subscription.ID, id)
 }
 
 // closeEmpty closes the group of c if nothing is left in it. It waits for no
@@ -101,15 +96,6 @@ func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCal
 
 // errDeleting is for a group whose deletion is under way.
 var errDeleting = errors.New("the group is being deleted")
-
-// ownOperation makes the id of an operation of Portico's own, which appears
-// nowhere but in its URLs, and tells those.
-func (g *Gateway) ownOperation(x *exchange.Exchange, c ownCall) (id string, link func(kind string) string) {
-	id = uuid.NewString()
-	return id, func(kind string) string {
-		return fanout.PublicLink(g.public, "/subscriptions/"+c.Subscription.ID+"/"+kind+"/"+id, "api-version="+x.Request.Query.APIVersion)
-	}
-}
 
 // groupDeletion is the kind of durable work that deletes groups.
 func (g *Gateway) groupDeletion() operations.GroupDeletion {

@@ -32,7 +32,7 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange.Exc
 		h[link.header] = []string{link.url}
 	}
 	if links.unnamed && h.Get("Retry-After") == "" {
-		g.pollAgain(h)
+		g.polls.PollAgain(h)
 	}
 	g.clampRetryAfter(h, status)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/gorilla/mux"
 
 	"portico/arm"
@@ -72,20 +73,23 @@ func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange.
 	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
-	id, link := g.ownOperation(x, c)
+	id := uuid.NewString()
 	if _, err := g.store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
 		return m.refusal(err)
 	}
-	g.pollHere(w.Header(), link)
-	return x.Answer(w, http.StatusAccepted, nil)
+	return g.polls.Accept(w, x, "/subscriptions/"+c.Subscription.ID, id)
 }
 
 func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 	x := m.x
-	principal := x.Principal.In(m.source.Subscription.TenantID)
 	method := "moveResources"
 	if validate {
 		method = "validateMoveResources"
+	}
+	operation := m.polls.Record(x, m.source.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = "Microsoft.Resources", "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
+	if limit := m.store.Time().Add(2 * m.config.Move.Limit); operation.Until.Before(limit) {
+		operation.Until = limit
 	}
 	order := inventory.MoveOrder{
 		Source:   inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name},
@@ -96,14 +100,10 @@ func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
 				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw, Correlation: x.Identity.Correlation,
-				Caller: principal, Begun: x.Started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
+				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
-		Operation: inventory.Operation{
-			Token: ownToken(id), Method: http.MethodPost, Namespace: "Microsoft.Resources", Type: "resourceGroups/" + method,
-			Resource: routing.GroupID(m.source.Subscription.ID, m.source.Group.Name), APIVersion: x.Request.Query.APIVersion,
-			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: m.store.Time().Add(max(m.config.Operations.Records, 2*m.config.Move.Limit)),
-		},
+		Operation: operation,
 	}
 	for _, q := range m.resources {
 		order.Keys = append(order.Keys, q.Key())

@@ -58,7 +58,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
 		{"/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
 		{"/providers/{ns}/operations", get, g.listOperations},
-		{"/batch", []string{http.MethodPost}, g.batch},
+		{"/batch", []string{http.MethodPost}, g.postBatch},
 		{"/operationresults/{id}", get, g.batchResult},
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},

@@ -1,51 +1,17 @@
 package gateway
 
 import (
-	"crypto/sha256"
-	"encoding/hex"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
-	"strconv"
 	"strings"
 	"time"
 
-	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/operations"
 )
-
-// The forms in which operations of Portico's own are polled (async reference,
-// 202 Accepted and Location Headers; Azure-AsyncOperation Resource format).
-const (
-	operationResults  = "operationresults"
-	operationStatuses = "operationStatuses"
-)
-
-// ownRetry is when clients are to poll again.
-const ownRetry = 15 * time.Second
-
-// ownToken is the key under which an operation of Portico's own is recorded.
-func ownToken(id string) string {
-	sum := sha256.Sum256([]byte("own operation " + arm.Fold(id)))
-	return hex.EncodeToString(sum[:])
-}
-
-// pollHere has a client poll an operation of Portico's own by its result alone:
-// clients prefer a status where one is named, whose answer is a 200 all the same
-// when the operation failed, and then have neither the error's status nor its
-// details.
-func (g *Gateway) pollHere(h http.Header, link func(kind string) string) {
-	h["Location"] = []string{link(operationResults)}
-	g.pollAgain(h)
-}
-
-func (g *Gateway) pollAgain(h http.Header) {
-	pause := max(g.config.Operations.RetryAfterMin, min(ownRetry, g.config.Operations.RetryAfterMax))
-	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
-}
 
 // ownJob is the job of an operation, whatever it does.
 type ownJob struct {
@@ -59,37 +25,13 @@ type ownJob struct {
 	share  float64 // of the work that is done
 }
 
-// callersJob finds the job of an operation that the caller began. To anybody else
-// it does not exist (async reference, Operation result rules).
-func (g *Gateway) callersJob(r *http.Request, x *exchange.Exchange, c ownCall) (id string, j inventory.Job, err error) {
-	id = x.Request.Path.Segment(x.Request.Path.Len() - 1)
-	o, err := g.store.Operation(r.Context(), c.Subscription.ID, ownToken(id))
-	principal := x.Principal.In(c.Subscription.TenantID)
-	if err == nil && (!arm.EqualFold(o.TenantID, principal.TenantID) || o.ObjectID != principal.ObjectID) {
-		err = inventory.ErrNotFound
-	}
-	if err == nil {
-		j, err = g.store.Job(r.Context(), c.Subscription.ID, o.Follow)
-	}
-	if errors.Is(err, inventory.ErrNotFound) {
-		return id, j, x.Request.Unroutable()
-	}
-	return id, j, err
-}
-
-// jobOf is callersJob with what its kind tells.
+// jobOf finds the job of the operation that a request polls, and reads what its kind
+// has stored.
 func (g *Gateway) jobOf(r *http.Request, x *exchange.Exchange, c ownCall) (id string, j ownJob, err error) {
-	if id, j.Job, err = g.callersJob(r, x, c); err == nil {
+	if id, j.Job, err = g.polls.Job(r, x, c.Subscription); err == nil {
 		err = j.read(g)
 	}
 	return id, j, err
-}
-
-// notEnded answers a poll for the result of what is under way.
-func (g *Gateway) notEnded(w http.ResponseWriter, x *exchange.Exchange) error {
-	w.Header()["Location"] = []string{g.publicURI(x.Request)}
-	g.pollAgain(w.Header())
-	return x.Answer(w, http.StatusAccepted, nil)
 }
 
 func (j *ownJob) read(g *Gateway) error {
@@ -139,7 +81,7 @@ func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange.
 	case err != nil:
 		return err
 	case !j.State.Ended():
-		return g.notEnded(w, x)
+		return g.polls.Pending(w, x)
 	case j.State == inventory.JobDone:
 		return x.Answer(w, j.success, nil)
 	}
@@ -203,11 +145,11 @@ func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange.
 		return err
 	}
 	head := operationHead{
-		ID: "/subscriptions/" + c.Subscription.ID + "/" + operationStatuses + "/" + id, Name: id, Status: j.running,
+		ID: "/subscriptions/" + c.Subscription.ID + "/" + polling.Statuses + "/" + id, Name: id, Status: j.running,
 		StartTime: j.Created, PercentComplete: 100 * j.share,
 	}
 	if !j.State.Ended() {
-		g.pollAgain(w.Header())
+		g.polls.PollAgain(w.Header())
 		return x.Answer(w, http.StatusOK, j.status(head))
 	}
 	switch head.EndTime = &j.ended; j.State {

@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/gateway/exchange"
+	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/operations"
 	"portico/routing"
@@ -188,9 +189,9 @@ func (g *Gateway) replayable(x *exchange.Exchange, p proxied, name, sent string)
 // nowhere else (async reference, Operation result rules). It has the form in
 // which providers name theirs, so it is routed like those.
 func (g *Gateway) standIn(x *exchange.Exchange, p proxied, header, target string) pollingLink {
-	kind := operationStatuses
+	kind := polling.Statuses
 	if header == "Location" {
-		kind = operationResults
+		kind = polling.Results
 	}
 	path := "/providers/" + x.Request.Provider.Namespace + "/locations/" + p.Region + "/" + kind + "/" + uuid.NewString()
 	if subscription := x.Request.Path.Subscription(); subscription != "" {
@@ -214,7 +215,7 @@ func (g *Gateway) standIn(x *exchange.Exchange, p proxied, header, target string
 // and of those by which it goes on with the URLs of results.
 func asksResult(q *routing.Request, o *inventory.Operation) bool {
 	hop := q.Path.LastHop()
-	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), operationResults)
+	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)
 }
 
 // goOn has the URL that is being polled stand for the one that its provider

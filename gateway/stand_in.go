@@ -79,7 +79,7 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 	case !asksResult(x.Request, &o):
 		return g.tellStatus(w, x, o, end)
 	case !end.over:
-		return g.notEnded(w, x)
+		return g.polls.Pending(w, x)
 	case end.fault != nil:
 		return end.fault
 	case o.Method == http.MethodDelete:
@@ -226,7 +226,7 @@ func (g *Gateway) tellStatus(w http.ResponseWriter, x *exchange.Exchange, o inve
 		status.Error = &fault{end.fault.Code, end.fault.Message}
 	}
 	if !end.over {
-		g.pollAgain(w.Header())
+		g.polls.PollAgain(w.Header())
 	}
 	return x.Answer(w, http.StatusOK, status)
 }

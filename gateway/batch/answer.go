@@ -1,4 +1,4 @@
-package gateway
+package batch
 
 import (
 	"encoding/json"
@@ -11,21 +11,21 @@ import (
 	"portico/tracing"
 )
 
-// batchedAnswer is the answer to one request of a batch, but for its content.
-type batchedAnswer struct {
+// answer is the answer to one request of a batch, without its content.
+type answer struct {
 	Name          json.RawMessage   `json:"name,omitempty"`
 	Status        int               `json:"httpStatusCode"`
 	Headers       map[string]string `json:"headers"`
 	ContentLength int               `json:"contentLength"`
 }
 
-// answerOf is an answer as it stands in that of its batch. Content that is JSON
+// encode writes an answer as it stands in that of its batch. Content that is JSON
 // stands there as it came, any other as a text.
-func answerOf(name json.RawMessage, status int, h http.Header, content []byte) []byte {
-	a := batchedAnswer{Name: name, Status: status, Headers: map[string]string{}, ContentLength: len(content)}
+func encode(name json.RawMessage, status int, h http.Header, content []byte) []byte {
+	a := answer{Name: name, Status: status, Headers: map[string]string{}, ContentLength: len(content)}
 	for name, values := range h {
 		if len(values) > 0 {
-			a.Headers[spelled(name)] = strings.Join(values, ", ")
+			a.Headers[spelling(name)] = strings.Join(values, ", ")
 		}
 	}
 	text, err := json.Marshal(a)
@@ -36,15 +36,17 @@ func answerOf(name json.RawMessage, status int, h http.Header, content []byte) [
 		return text
 	}
 	if !json.Valid(content) {
-		content = quote(string(content))
+		if content, err = json.Marshal(string(content)); err != nil { // a text has a JSON form
+			panic(err)
+		}
 	}
 	text = append(text[:len(text)-1], `,"content":`...)
 	return append(append(text, content...), '}')
 }
 
-// sizeInBatch is how long content becomes in the answer of its batch, where what is
-// no JSON is a text: at most, six bytes stand for one.
-func sizeInBatch(content []byte) int64 {
+// encodedSize is how long content becomes when it is encoded: in a text, up to six
+// bytes stand for one.
+func encodedSize(content []byte) int64 {
 	size := int64(len(content))
 	if json.Valid(content) {
 		return size
@@ -62,15 +64,15 @@ func sizeInBatch(content []byte) int64 {
 	return size
 }
 
-// refusalOf is the front door's own refusal of a request that never became one.
-func refusalOf(name json.RawMessage, caller *batchCaller, fault *arm.Error) []byte {
+// encodeError writes the answer to a request that was not sent.
+func encodeError(name json.RawMessage, caller *Caller, fault *arm.Error) []byte {
 	h := http.Header{
 		"Content-Type":             {"application/json; charset=utf-8"},
 		tracing.CorrelationHeader:  {caller.Correlation},
 		tracing.FailureCauseHeader: {"gateway"},
 	}
 	exchange.SetRetryAfter(h, fault.RetryAfter)
-	return answerOf(name, fault.Status, h, fault.Body())
+	return encode(name, fault.Status, h, fault.Body())
 }
 
 // spellings are names that are not written as net/http writes them.
@@ -78,8 +80,8 @@ var spellings = map[string]string{
 	"Etag": "ETag", "Azure-Asyncoperation": "Azure-AsyncOperation", "Www-Authenticate": "WWW-Authenticate",
 }
 
-// spelled is the name of a header as ARM writes it: readers of JSON do not fold.
-func spelled(name string) string {
+// spelling is the name of a header as ARM writes it: readers of JSON do not fold.
+func spelling(name string) string {
 	if strings.HasPrefix(name, "X-Ms-") {
 		return strings.ToLower(name)
 	}

@@ -1,4 +1,4 @@
-package gateway
+package batch
 
 import (
 	"encoding/json"
@@ -19,28 +19,27 @@ func FuzzBatch(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, content []byte) {
-		requests, fault := readBatch(content, 10)
+		requests, fault := Read(content, 10)
 		if fault != nil {
 			if fault.Status != http.StatusBadRequest || len(requests) != 0 {
 				t.Errorf("%v, %d requests", fault, len(requests))
 			}
 			return
 		}
-		caller := &batchCaller{Correlation: "c", Defaults: http.Header{}}
 		for i := range requests {
 			q := &requests[i]
-			target, fault := q.target(func(host string) bool { return host == "portico.example" })
+			target, fault := q.Target(func(host string) bool { return host == "portico.example" })
 			if fault == nil && (!strings.HasPrefix(target, "/") || strings.HasPrefix(target, "//") && !strings.Contains(q.URL+q.RelativeURL, "://") ||
 				strings.IndexFunc(target, func(r rune) bool { return r <= ' ' || r >= 0x7f }) >= 0) {
 				t.Errorf("%q", target)
 			}
-			header, fault := q.header(caller)
+			header, fault := q.Header(http.Header{})
 			for name, values := range header {
-				if fault != nil || !headerName(name) || len(values) == 0 || !headerValue(strings.Join(values, "")) {
+				if fault != nil || !validName(name) || len(values) == 0 || !validValue(strings.Join(values, "")) {
 					t.Errorf("%q: %q", name, values)
 				}
 			}
-			if answer := answerOf(q.Name, 200, http.Header{"A": {"b"}}, q.Content); !json.Valid(answer) {
+			if answer := encode(q.Name, 200, http.Header{"A": {"b"}}, q.Content); !json.Valid(answer) {
 				t.Errorf("%s", answer)
 			}
 		}
