@@ -184,7 +184,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	if fault != nil {
 		s.t.Fatal(fault)
 	}
-	d, err := s.gateway.router.Resolve(s.t.Context(), q, access.Principal{AnyTenant: true}, content)
+	d, err := s.gateway.resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, content)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 		x := exchange.From(r)
 		x.Principal = access.Principal{AnyTenant: true}
 		x.Request = q
-		if err := s.gateway.carry(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
+		if err := s.gateway.serve(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
 			exchange.Fail(w, r, err)
 		}
 	}), exchange.Begin(s.gateway.exchanges), s.gateway.identify)

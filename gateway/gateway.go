@@ -20,6 +20,7 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/limits"
+	"portico/locate"
 	"portico/logs"
 	"portico/operations"
 	"portico/routing"
@@ -69,7 +70,8 @@ type Gateway struct {
 	registry      Registry
 	public        *url.URL
 	lister        *fanout.Lister
-	asker         operations.Asker
+	prober        locate.Prober
+	finder        *locate.Finder
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
 	kinds         kinds
@@ -148,12 +150,12 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
-	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.finder = locate.NewFinder(g.prober, g.log)
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
-	g.router.Finder = newFinder(g)
 	g.own = g.ownRoutes()
 	g.batches = g.newBatches()
 }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/google/uuid"
 
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 	"portico/routing"
 	"portico/tracing"
@@ -66,7 +68,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
 	defer cancel()
-	var look lastLook
+	emptiness := g.emptinessCheck(callerFrom(x))
 	for range closingRounds {
 		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.Request.Path.Group(), inventory.Closing{
 			Check: func(group inventory.Group) error {
@@ -75,19 +77,20 @@ func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCal
 				}
 				return check(group)
 			},
-			Last: look.judge,
+			Last: emptiness.Judge,
 		})
-		var unlooked *unlooked
 		switch {
 		case err == nil:
 			return true, nil
 		case errors.Is(err, errDeleting), errors.As(err, new(*inventory.GroupNotEmptyError)):
 			return false, nil
-		case !errors.As(err, &unlooked):
+		}
+		looked, failure := emptiness.Look(looking, err)
+		if !looked {
 			return false, err
 		}
-		if look, err = g.lookAgain(looking, x, c, unlooked); err != nil {
-			x.Warn("an empty group could not be looked at; a job will", err)
+		if failure != nil {
+			x.Warn("an empty group could not be looked at; a job will", failure)
 			return false, nil
 		}
 	}
@@ -101,43 +104,16 @@ var errDeleting = errors.New("the group is being deleted")
 func (g *Gateway) groupDeletion() operations.GroupDeletion {
 	o := g.config.GroupDelete
 	return operations.GroupDeletion{
-		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
+		Asker: g.prober, LastLook: func(p operations.DeletionPayload) operations.LastLook { return g.emptinessCheck(g.deletionCaller(p)) },
 		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, AtEndpoint: int(float64(o.PerEndpoint) / g.config.Limits.CallerShare), PerJob: o.PerJob,
 		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
 		Floor: g.config.Index.PollFloor, Log: g.log,
 	}
 }
 
-// lookOfJob is the last look on behalf of a job, and of who began it.
-type lookOfJob struct {
-	gateway *Gateway
-	payload operations.DeletionPayload
-	look    lastLook
-}
-
-// Judge implements operations.LastLook.
-func (l *lookOfJob) Judge(group inventory.Group, touched []inventory.Touch) error {
-	return l.look.judge(group, touched)
-}
-
-// Look implements operations.LastLook.
-func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
-	var at *unlooked
-	if !errors.As(refusal, &at) {
-		return false, nil
-	}
-	g := l.gateway
-	subscription, err := g.store.Subscription(ctx, at.group.Subscription)
-	if err != nil {
-		return true, err
-	}
-	q, fault := routing.ClassifyID(g.router.Map, http.MethodDelete, routing.GroupID(subscription.ID, at.group.Name))
-	if fault != nil {
-		return true, fault
-	}
-	x := exchange.New(g.exchanges)
-	x.Principal, x.Request, x.ForJob = l.payload.Caller, q, true
-	x.Identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.Started)
-	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
-	return true, err
+// deletionCaller is the caller who began a deletion, as its job acts for them.
+func (g *Gateway) deletionCaller(p operations.DeletionPayload) locate.Caller {
+	// No client sent the header, so there is nothing to refuse.
+	identity, _ := tracing.Identify(http.Header{tracing.CorrelationHeader: {p.Correlation}}, g.config.Server.Region, time.Now())
+	return locate.Caller{Principal: p.Caller, Identity: identity}
 }

@@ -243,7 +243,7 @@ func (m *moving) find(ctx context.Context) error {
 		if m.source.Subscription.Covered {
 			return nil
 		}
-		_, err := m.router.Resolve(ctx, q, m.x.Principal, routing.Body{})
+		_, err := m.resolve(ctx, m.x, q, routing.Body{})
 		var absent *arm.Error
 		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
 			return err
@@ -292,7 +292,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	case errors.Is(refused, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
-		if t := m.declared(refused.Key); t != nil {
+		if t := m.router.Map.Type(refused.Key); t != nil {
 			return m.router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
 		}
 		for _, q := range m.resources {
@@ -303,7 +303,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		return nil
 	case errors.As(refused, &quota):
 		name := refused.Key
-		if t := m.declared(refused.Key); t != nil {
+		if t := m.router.Map.Type(refused.Key); t != nil {
 			name = t.FullName
 		}
 		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
@@ -343,7 +343,7 @@ func (m *moving) nameOf(key string) string {
 func (g *Gateway) moving() operations.Moving {
 	x := g.config.Index
 	return operations.Moving{
-		Asker: g.asker, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
+		Asker: g.prober, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
 		SendWithin: x.SendWithin, CallTimeout: g.config.Upstream.CallTimeout, CallMargin: x.CallMargin, LateWriteWindow: x.LateWriteWindow,
 		Floor: x.PollFloor, LockETag: func(l inventory.Lock) string { return arm.WeakETag(lockOf(withoutETag(l))) }, Log: g.log,
 	}

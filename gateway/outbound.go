@@ -26,29 +26,16 @@ func (g *Gateway) outbound(r *http.Request, x *exchange.Exchange, p proxied, met
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
-	principal := x.Principal.In(p.Subscription.TenantID)
-	g.stamp(h, x, principal, g.referer(x.Request, method))
+	caller := callerFrom(x)
+	caller.Stamp(h, p.Subscription.TenantID, g.public, g.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {
-		h[tracing.SystemDataHeader] = []string{systemData(principal, x.Request, p.Row, x.Started)}
+		h[tracing.SystemDataHeader] = []string{systemData(x.Principal.In(p.Subscription.TenantID), x.Request, p.Row, x.Started)}
 	}
 	return upstream.Call{
 		Endpoint: p.Endpoint, Method: method,
 		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
-		Header: h, Content: p.content, Caller: x.Caller(),
+		Header: h, Content: p.content, Caller: caller.Share,
 	}
-}
-
-// stamp writes ids, caller and referer onto a call.
-func (g *Gateway) stamp(h http.Header, x *exchange.Exchange, principal access.Principal, referer string) {
-	x.Identity.Stamp(h)
-	principal.Stamp(h)
-	h["Referer"] = []string{referer}
-	if address := x.ClientAddress(); address != "" {
-		h["X-Ms-Client-Ip-Address"] = []string{address}
-		h["X-Forwarded-For"] = []string{x.Client.Forwarded}
-	}
-	h["X-Forwarded-Proto"] = []string{g.public.Scheme}
-	h["X-Forwarded-Host"] = []string{g.public.Host}
 }
 
 // looksInside holds for calls whose answers the front door reads: they must

@@ -10,6 +10,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 )
 
@@ -169,7 +170,7 @@ func (g *Gateway) waysOut(waiting []string) string {
 	var ways []string
 	for _, region := range waiting {
 		if !g.config.Map.HasRegion(region) {
-			ways = append(ways, "The map no longer has the location '"+region+"'. "+operations.WayOut(region)+".")
+			ways = append(ways, "The map no longer has the location '"+region+"'. "+locate.MissingRegionRemedy(region)+".")
 		}
 	}
 	return strings.Join(ways, " ")

@@ -184,7 +184,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange.Exchange, s scope, met
 	if fault != nil {
 		return nil, fault
 	}
-	d, err := g.router.Resolve(call.Context(), q, x.Principal, body)
+	d, err := g.resolve(call.Context(), x, q, body)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange.Exchange, s scope, met
 	inner.Region = d.Region
 	answer := exchange.Capture(g.config.Limits.AnswerBody)
 	fault = answer.Hold(s.id, func() {
-		err = g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
+		err = g.serve(answer, call, &inner, proxied{Decision: d, body: body, content: content})
 	})
 	if err == nil && fault != nil {
 		err = fault

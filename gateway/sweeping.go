@@ -9,7 +9,7 @@ func (g *Gateway) Sweeping() *operations.Sweeping { return g.kinds.sweeping }
 // sweeping is the kind of durable work that sweeps.
 func (g *Gateway) sweeping() *operations.Sweeping {
 	return &operations.Sweeping{
-		Asker: g.asker, Patience: g.config.Upstream.CallTimeout, Interval: g.config.Index.SweepInterval,
+		Asker: g.prober, Patience: g.config.Upstream.CallTimeout, Interval: g.config.Index.SweepInterval,
 		Region: g.config.Server.Region, Log: g.log,
 	}
 }

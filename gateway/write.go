@@ -17,7 +17,7 @@ import (
 	"portico/upstream"
 )
 
-// write carries a PUT, PATCH or DELETE of a tracked resource. The inventory records
+// write forwards a PUT, PATCH or DELETE of a tracked resource. The inventory records
 // the intent before the first byte leaves, and what the answer means before the
 // client has it. Once recorded, a write is seen to its end even when the client
 // has gone.
@@ -119,12 +119,13 @@ func (g *Gateway) intend(ctx context.Context, x *exchange.Exchange, p proxied) (
 			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
-			gone, err := g.ask(ctx, x, row)
-			if err != nil || !gone || attempt > 0 {
+			prober, header := g.proberFor(x)
+			result, err := prober.Probe(ctx, header, row)
+			if err != nil || !result.Removed() || attempt > 0 {
 				return ticket, p, g.stillThere(ctx, x, p, row, err)
 			}
 		}
-		p.Decision, err = g.router.Resolve(ctx, x.Request, x.Principal, p.body)
+		p.Decision, err = g.resolve(ctx, x, x.Request, p.body)
 		if err != nil || p.Answer == routing.Absent {
 			return ticket, p, err
 		}
@@ -220,30 +221,7 @@ func (g *Gateway) refusal(x *exchange.Exchange, p proxied, err error) error {
 // concern.
 func (g *Gateway) fenced(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(x.Request.Path.String()).Because(fence)
-	fault.RetryAfter = min(max(fence.Until.Sub(g.store.Time()), conflictRetry), longestRetry)
+	fault.RetryAfter = min(max(fence.Until.Sub(g.store.Time()), conflictRetry), arm.MaxRetryAfter)
 	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
 		x.Request.Name(), fence.Until.UTC().Format(time.RFC3339))
-}
-
-// ask is look, and reports whether the row was removed.
-func (g *Gateway) ask(ctx context.Context, x *exchange.Exchange, row inventory.Resource) (gone bool, err error) {
-	sight, err := g.look(ctx, x, row)
-	return sight.Settled && !sight.Found, err
-}
-
-// askerFor asks by the share of a request's caller.
-func (g *Gateway) askerFor(x *exchange.Exchange) operations.Asker {
-	asker := g.asker
-	asker.Caller = x.Caller()
-	return asker
-}
-
-// look asks the provider, on a client's time but under the front door's own identity,
-// whether the resource of a row is there, and tells the inventory; see
-// [operations.Asker.Look]. What a provider shows to one caller proves nothing: it may
-// hide the resource from that one.
-func (g *Gateway) look(ctx context.Context, x *exchange.Exchange, row inventory.Resource) (operations.Sight, error) {
-	h := http.Header{}
-	x.Identity.Stamp(h)
-	return g.askerFor(x).Look(ctx, h, row)
 }

@@ -68,7 +68,7 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 	if errors.As(err, &busy) {
 		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be under way until %s. Reload all gateways, and retire it then.",
 			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
-		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Time()), longestPause))
+		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Time()), arm.MaxRetryAfter))
 		return 0, nil, fault
 	}
 	l.Audit.Event("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
@@ -82,9 +82,6 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 	l.Jobs.Nudge(inventory.EraseJob)
 	return http.StatusOK, retirementOf(region, false, found), nil
 }
-
-// longestPause is the longest that is asked of a client.
-const longestPause = time.Minute
 
 func retirementOf(region string, dryRun bool, r inventory.Retirement) retirement {
 	shown := retirement{

@@ -8,13 +8,8 @@ import (
 )
 
 // Caller names the caller whose share of a budget the request uses; see
-// [CallerName]. Jobs have the empty name.
-func (x *Exchange) Caller() string {
-	if x.ForJob {
-		return ""
-	}
-	return CallerName(x.Principal, x.Client)
-}
+// [CallerName].
+func (x *Exchange) Caller() string { return CallerName(x.Principal, x.Client) }
 
 // CallerName names a caller by its principal or, without authentication, by its
 // address. The name only tells callers apart: it is neither logged nor a metric

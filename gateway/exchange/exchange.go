@@ -41,8 +41,6 @@ type Exchange struct {
 	Request *routing.Request
 	// Batched: the request came in a batch.
 	Batched bool
-	// ForJob: no client sent the request; a durable job makes it.
-	ForJob bool
 
 	memory *limits.Reservation // of its content; nil: none
 

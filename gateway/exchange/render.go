@@ -54,9 +54,6 @@ func SetRetryAfter(h http.Header, pause time.Duration) {
 	}
 }
 
-// OutageRetry is when a client may ask again while the store is down.
-const OutageRetry = 5 * time.Second
-
 func (x *Exchange) faultOf(err error) *arm.Error {
 	var fault *arm.Error
 	if errors.As(err, &fault) {
@@ -67,7 +64,7 @@ func (x *Exchange) faultOf(err error) *arm.Error {
 	}
 	code, retry := arm.InternalServerError, time.Duration(0)
 	if errors.Is(err, inventory.ErrUnavailable) {
-		code, retry = arm.ServerTimeout, OutageRetry
+		code, retry = arm.ServerTimeout, arm.OutageRetryAfter
 	}
 	fault = x.Diagnosed(code, err)
 	fault.RetryAfter = retry

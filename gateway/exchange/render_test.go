@@ -18,7 +18,7 @@ func TestUnknownFailures(t *testing.T) {
 	if fault := x.faultOf(errors.New("inner")); fault.Status != 500 || fault.Code != arm.InternalServerError || strings.Contains(fault.Message, "inner") || fault.RetryAfter != 0 {
 		t.Errorf("%+v", fault)
 	}
-	if fault := x.faultOf(fmt.Errorf("a: %w", inventory.ErrUnavailable)); fault.Code != arm.ServerTimeout || fault.RetryAfter != OutageRetry {
+	if fault := x.faultOf(fmt.Errorf("a: %w", inventory.ErrUnavailable)); fault.Code != arm.ServerTimeout || fault.RetryAfter != arm.OutageRetryAfter {
 		t.Errorf("%+v", fault)
 	}
 	refusal := arm.NewError(arm.NotImplemented)
