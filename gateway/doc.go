@@ -1,9 +1,10 @@
 // Package gateway is the HTTP face of Portico: the public listener's chain, the
 // routes that Portico answers itself, and the way of a proxied request. Below it
 // lie packages of one job each: exchange (what one request carries), observe (logs
-// and metrics of requests), polling (operations of Portico's own as clients follow
-// them), batch (many requests in one) and admin (the admin listener). They import
-// nothing of gateway, which makes them and links them into the chain.
+// and metrics of requests), resolve (who serves a request), admission (what refuses
+// one), polling (operations of Portico's own as clients follow them), batch (many
+// requests in one) and admin (the admin listener). They import nothing of gateway,
+// which makes them and links them into the chain.
 //
 // A request meets, in this order: the logs and metrics, recovery from panics, the
 // time in which its content must come, its identity (ids minted), the guard on

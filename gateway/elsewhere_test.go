@@ -184,7 +184,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	if fault != nil {
 		s.t.Fatal(fault)
 	}
-	d, err := s.gateway.resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, content)
+	d, err := s.gateway.resolver.Resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, content)
 	if err != nil {
 		s.t.Fatal(err)
 	}

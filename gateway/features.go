@@ -7,6 +7,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
@@ -139,11 +140,8 @@ func (g *Gateway) setFeature(w http.ResponseWriter, r *http.Request, x *exchange
 		return err
 	}
 	changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), c.Subscription.ID, full, on, operations.Addressees(p))
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
 	if err != nil {
-		return err
+		return admission.Refusal(x, err)
 	}
 	g.runner.Nudge(inventory.NoticeJob)
 	return x.Answer(w, http.StatusOK, featureOf(changed, full))

@@ -14,10 +14,12 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admin"
+	"portico/gateway/admission"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
+	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/limits"
 	"portico/locate"
@@ -71,7 +73,6 @@ type Gateway struct {
 	public        *url.URL
 	lister        *fanout.Lister
 	prober        locate.Prober
-	finder        *locate.Finder
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
 	kinds         kinds
@@ -84,7 +85,9 @@ type Gateway struct {
 	batchMemory   *limits.Memory // for the answers of batches
 	contentMemory *limits.Memory // for the contents of requests
 	jobShares     map[string]*operations.Shares
-	counts        *operationCounts
+	counts        *admission.Counts
+	admission     *admission.Admission
+	resolver      *resolve.Resolver
 	draining      *atomic.Bool
 	// current is who tells callers by the configuration that is in use now, for work
 	// that was begun by an earlier one.
@@ -112,7 +115,7 @@ func New(o Options) *Gateway {
 		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
 		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		jobShares:     jobShares(o.Config.Limits.CallerShare),
-		counts:        newOperationCounts(),
+		counts:        admission.NewCounts(),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
 	}
@@ -151,7 +154,8 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
-	g.finder = locate.NewFinder(g.prober, g.log)
+	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
+	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)

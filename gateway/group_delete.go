@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/locate"
 	"portico/operations"
@@ -42,7 +43,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	case closed:
 		return x.Answer(w, http.StatusOK, nil)
 	}
-	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
+	if err := g.admission.CheckOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
 	id := uuid.NewString()
@@ -68,7 +69,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
 	defer cancel()
-	emptiness := g.emptinessCheck(callerFrom(x))
+	emptiness := g.emptinessCheck(resolve.CallerOf(x))
 	for range closingRounds {
 		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.Request.Path.Group(), inventory.Closing{
 			Check: func(group inventory.Group) error {
@@ -116,4 +117,9 @@ func (g *Gateway) deletionCaller(p operations.DeletionPayload) locate.Caller {
 	// No client sent the header, so there is nothing to refuse.
 	identity, _ := tracing.Identify(http.Header{tracing.CorrelationHeader: {p.Correlation}}, g.config.Server.Region, time.Now())
 	return locate.Caller{Principal: p.Caller, Identity: identity}
+}
+
+// emptinessCheck asks on a caller's behalf whether anything is left in a group.
+func (g *Gateway) emptinessCheck(caller locate.Caller) *locate.EmptinessCheck {
+	return &locate.EmptinessCheck{Prober: g.prober, Caller: caller, Timeout: g.config.Upstream.CallTimeout}
 }

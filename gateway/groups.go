@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/filter"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/jsonscan"
@@ -185,9 +186,6 @@ func (g *Gateway) checkGroup(sent groupRequest, current *inventory.Group, locati
 }
 
 func groupRefusal(x *exchange.Exchange, err error) error {
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
 	name := x.Request.Path.Group()
 	var quota *inventory.QuotaError
 	var state *inventory.GroupStateError
@@ -199,7 +197,7 @@ func groupRefusal(x *exchange.Exchange, err error) error {
 	case errors.Is(err, inventory.ErrNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
 	}
-	return err
+	return admission.Refusal(x, err)
 }
 
 func (g *Gateway) patchGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {

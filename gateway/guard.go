@@ -63,6 +63,17 @@ func (g *Gateway) remember(ctx context.Context, x *exchange.Exchange, p proxied,
 	links.all = kept
 }
 
+// roomForLink refuses to record a URL that did not come with the answer to a write,
+// which was admitted, where there is no room for it: the operation has another one,
+// by which it can be polled. What changes a record, or is nobody's, needs no room.
+func (g *Gateway) roomForLink(ctx context.Context, x *exchange.Exchange, p proxied, link pollingLink) error {
+	o := link.record
+	if !x.Request.Reads() || link.learned || p.Operation != nil && o.Token == p.Operation.Token {
+		return nil
+	}
+	return g.admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID)
+}
+
 // records are what is to be remembered of polling URLs.
 func (l *pollingLinks) records() (all []inventory.Operation) {
 	for _, link := range l.all {

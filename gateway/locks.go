@@ -12,9 +12,9 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/regions"
 	"portico/routing"
 )
 
@@ -248,10 +248,7 @@ func lockRefusal(x *exchange.Exchange, err error) error {
 	case errors.As(err, &state):
 		return routing.GroupClosed(state.State, x.Request.Path.Group())
 	}
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
-	return err
+	return admission.Refusal(x, err)
 }
 
 // underLocks holds the writes of an own route to the locks on what they lie in. The
@@ -259,39 +256,9 @@ func lockRefusal(x *exchange.Exchange, err error) error {
 // locked.
 func (g *Gateway) underLocks(handle ownHandler) ownHandler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-		if err := g.checkLocks(r.Context(), x, c.Subscription.ID); err != nil {
+		if err := g.admission.CheckLocks(r.Context(), x, c.Subscription.ID); err != nil {
 			return err
 		}
 		return handle(w, r, x, c)
 	}
-}
-
-// admittedByLocks holds a request for a provider to the locks. A write of a tracked
-// resource takes an intent, which is judged in the transaction that records it; one
-// that is answered without a call takes none.
-func (g *Gateway) admittedByLocks(ctx context.Context, x *exchange.Exchange, p proxied) error {
-	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && p.Answer == routing.Forward {
-		return nil
-	}
-	return g.checkLocks(ctx, x, p.Subscription.ID)
-}
-
-// checkLocks refuses a request that is no read where a lock on its subscription, or
-// on anything below that its path lies in, forbids it. Whatever a path below a
-// subscription names lies in it: locations, providers and their actions too. POST
-// is a write, whatever it does.
-func (g *Gateway) checkLocks(ctx context.Context, x *exchange.Exchange, subscription string) error {
-	q := x.Request
-	if q.Reads() || subscription == "" {
-		return nil
-	}
-	kind := inventory.Put
-	if q.Method == http.MethodDelete {
-		kind = inventory.Delete
-	}
-	err := g.store.CheckLocks(ctx, subscription, q.Path.Group(), q.Path.String(), kind)
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
-	return err
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
@@ -70,7 +71,7 @@ func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange.
 			return err
 		}
 	}
-	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
+	if err := g.admission.CheckOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
 	id := uuid.NewString()
@@ -243,7 +244,7 @@ func (m *moving) find(ctx context.Context) error {
 		if m.source.Subscription.Covered {
 			return nil
 		}
-		_, err := m.resolve(ctx, m.x, q, routing.Body{})
+		_, err := m.resolver.Resolve(ctx, m.x, q, routing.Body{})
 		var absent *arm.Error
 		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
 			return err
@@ -313,7 +314,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		if about == "" {
 			about = m.x.Request.Path.String()
 		}
-		return lockedScope(about, "write", locked)
+		return admission.Locked(about, "write", locked)
 	case errors.As(refused, &state):
 		return routing.GroupClosed(state.State, group).About(about)
 	case errors.Is(refused, inventory.ErrNotFound):

@@ -8,6 +8,7 @@ import (
 	"portico/access"
 	"portico/fanout"
 	"portico/gateway/exchange"
+	"portico/gateway/resolve"
 	"portico/headers"
 	"portico/inventory"
 	"portico/routing"
@@ -26,7 +27,7 @@ func (g *Gateway) outbound(r *http.Request, x *exchange.Exchange, p proxied, met
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
-	caller := callerFrom(x)
+	caller := resolve.CallerOf(x)
 	caller.Stamp(h, p.Subscription.TenantID, g.public, g.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {
 		h[tracing.SystemDataHeader] = []string{systemData(x.Principal.In(p.Subscription.TenantID), x.Request, p.Row, x.Started)}

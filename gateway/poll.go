@@ -117,7 +117,7 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange.Exchange, o invento
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		prober, header := g.proberFor(x)
+		prober, header := g.resolver.ProberFor(x)
 		_, err = prober.Probe(ctx, header, row)
 	}
 	if err != nil {
@@ -145,7 +145,7 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange.Exchange, o inventory.O
 	if err != nil {
 		return row, err
 	}
-	prober, header := g.proberFor(x)
+	prober, header := g.resolver.ProberFor(x)
 	finished, err := operations.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)

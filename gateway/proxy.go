@@ -31,7 +31,7 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	if fault := g.checkContent(x.Request, body); fault != nil {
 		return fault
 	}
-	d, err := g.resolve(r.Context(), x, x.Request, body)
+	d, err := g.resolver.Resolve(r.Context(), x, x.Request, body)
 	if err != nil {
 		return err
 	}
@@ -109,7 +109,7 @@ func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 		if !errors.Is(err, errCacheBehind) {
 			return err
 		}
-		if p.Decision, err = g.resolve(r.Context(), x, x.Request, p.body); err != nil {
+		if p.Decision, err = g.resolver.Resolve(r.Context(), x, x.Request, p.body); err != nil {
 			return err
 		}
 		p.Cached = false
@@ -145,7 +145,7 @@ func (g *Gateway) serveResolved(w http.ResponseWriter, r *http.Request, x *excha
 		return g.poll(w, r, x, p)
 	}
 	if !x.Request.Reads() {
-		if err := g.admitOperation(r.Context(), x, p.Subscription); err != nil {
+		if err := g.admission.CheckOperation(r.Context(), x, p.Subscription); err != nil {
 			return err
 		}
 	}
@@ -157,7 +157,7 @@ func (g *Gateway) serveResolved(w http.ResponseWriter, r *http.Request, x *excha
 		case tracked && r.Method == http.MethodGet:
 			return g.read(w, r, x, p)
 		case tracked:
-			if err := g.admitRemoval(r.Context(), p.Subscription); err != nil {
+			if err := g.admission.CheckRemoval(r.Context(), p.Subscription); err != nil {
 				return err
 			}
 			return g.write(w, r, x, p)
@@ -193,7 +193,7 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 	there := answer.StatusCode < 300
 	if known && answer.StatusCode == http.StatusNotFound {
 		// Nobody would see what the body says, so it has to be what it seems.
-		prober, header := g.proberFor(x)
+		prober, header := g.resolver.ProberFor(x)
 		if there, err = prober.VerifyAbsence(r.Context(), header, x.Subscription(), x.Request.Key()); err != nil {
 			return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
 		}
@@ -234,7 +234,7 @@ func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange.Excha
 func (g *Gateway) recordRead(ctx context.Context, x *exchange.Exchange, p proxied, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
-		prober, header := g.proberFor(x)
+		prober, header := g.resolver.ProberFor(x)
 		if _, err := prober.VerifyAbsence(ctx, header, x.Subscription(), x.Request.Key()); err != nil {
 			x.Warn("a client was told that a resource is not there, and its provider did not confirm that", err)
 		}
@@ -258,4 +258,14 @@ func providerFault(err error, x *exchange.Exchange) error {
 		return err
 	}
 	return fault.ARM(x.Request.Provider.Namespace)
+}
+
+// admittedByLocks holds a request for a provider to the locks. A write of a tracked
+// resource takes an intent, which is judged in the transaction that records it; one
+// that is answered without a call takes none.
+func (g *Gateway) admittedByLocks(ctx context.Context, x *exchange.Exchange, p proxied) error {
+	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && p.Answer == routing.Forward {
+		return nil
+	}
+	return g.admission.CheckLocks(ctx, x, p.Subscription.ID)
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
@@ -85,11 +86,8 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
 	}
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
 	if err != nil {
-		return err
+		return admission.Refusal(x, err)
 	}
 	g.settleRegistration(ctx, x, registration)
 	return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, stateOf(p, registration.State)))

@@ -184,7 +184,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange.Exchange, s scope, met
 	if fault != nil {
 		return nil, fault
 	}
-	d, err := g.resolve(call.Context(), x, q, body)
+	d, err := g.resolver.Resolve(call.Context(), x, q, body)
 	if err != nil {
 		return nil, err
 	}

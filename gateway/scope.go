@@ -76,6 +76,6 @@ func (g *Gateway) mustStand(ctx context.Context, x *exchange.Exchange, s scope) 
 	if fault != nil {
 		return fault
 	}
-	_, err := g.resolve(ctx, x, host, routing.Body{})
+	_, err := g.resolver.Resolve(ctx, x, host, routing.Body{})
 	return err
 }

@@ -112,7 +112,7 @@ func (g *Gateway) standing(r *http.Request, x *exchange.Exchange, p proxied, o i
 	}
 	standing := p
 	var err error
-	standing.Decision, err = g.resolve(r.Context(), x, q, routing.Body{})
+	standing.Decision, err = g.resolver.Resolve(r.Context(), x, q, routing.Body{})
 	if errors.As(err, &fault) && fault.Status == http.StatusNotFound {
 		return p, nil, nil
 	}
@@ -184,7 +184,7 @@ func (g *Gateway) endIn(ctx context.Context, x *exchange.Exchange, o inventory.O
 // mayStand reports whether the resource of an operation may be there, though its
 // caller was told that it is not.
 func (g *Gateway) mayStand(ctx context.Context, x *exchange.Exchange, o inventory.Operation) bool {
-	prober, header := g.proberFor(x)
+	prober, header := g.resolver.ProberFor(x)
 	there, err := prober.VerifyAbsence(ctx, header, o.Subscription, o.Resource)
 	if err != nil {
 		x.Warn("whether the resource of an operation is there was not confirmed", err)

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/failpoint"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
@@ -119,13 +120,13 @@ func (g *Gateway) intend(ctx context.Context, x *exchange.Exchange, p proxied) (
 			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
-			prober, header := g.proberFor(x)
+			prober, header := g.resolver.ProberFor(x)
 			result, err := prober.Probe(ctx, header, row)
 			if err != nil || !result.Removed() || attempt > 0 {
 				return ticket, p, g.stillThere(ctx, x, p, row, err)
 			}
 		}
-		p.Decision, err = g.resolve(ctx, x, x.Request, p.body)
+		p.Decision, err = g.resolver.Resolve(ctx, x, x.Request, p.body)
 		if err != nil || p.Answer == routing.Absent {
 			return ticket, p, err
 		}
@@ -192,9 +193,6 @@ func (g *Gateway) refusal(x *exchange.Exchange, p proxied, err error) error {
 	var quota *inventory.QuotaError
 	var registration *inventory.RegistrationStateError
 	var fence *inventory.FencedError
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
 	switch {
 	case err == nil:
 		return nil
@@ -214,7 +212,7 @@ func (g *Gateway) refusal(x *exchange.Exchange, p proxied, err error) error {
 	case errors.As(err, &quota):
 		return arm.NewError(arm.ResourceQuotaExceeded, x.Request.Type.FullName, quota.Limit, quota.Current).About(x.Request.Type.FullName)
 	}
-	return err
+	return admission.Refusal(x, err)
 }
 
 // fenced refuses to make a resource whose ID a write without an answer may still
