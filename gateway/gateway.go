@@ -59,38 +59,43 @@ type Registry interface {
 // beginning to its end; see [Gateway.Succeed]. It is safe for concurrent use and
 // holds no goroutines of its own.
 type Gateway struct {
+	longLived
 	config        *config.Config
+	public        *url.URL
+	authenticator access.Authenticator
+	router        *routing.Router
+	resolver      *resolve.Resolver
+	prober        locate.Prober
+	admission     *admission.Admission
+	lister        *fanout.Lister
+	polls         *polling.Operations
+	batches       *batch.Batches
+	exchanges     *exchange.Settings
+	observer      *observe.Observer
+	kinds         kinds
+	own           http.Handler
+	hosts         map[string]bool // under which the public listener is called
+}
+
+// longLived is what outlives a configuration.
+type longLived struct {
 	store         *inventory.Store
 	locations     *inventory.Locations
 	upstream      *upstream.Client
-	authenticator access.Authenticator
-	router        *routing.Router
 	log           *zap.Logger
 	audit         observe.Audit
 	metrics       *observe.Metrics
-	observer      *observe.Observer
 	registry      Registry
-	public        *url.URL
-	lister        *fanout.Lister
-	prober        locate.Prober
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
-	kinds         kinds
 	reload        func(context.Context) (admin.Reloaded, error)
-	own           http.Handler
-	polls         *polling.Operations
-	exchanges     *exchange.Settings
-	hosts         map[string]bool // under which the public listener is called
-	batches       *batch.Batches
 	batchMemory   *limits.Memory // for the answers of batches
 	contentMemory *limits.Memory // for the contents of requests
 	jobShares     map[string]*operations.Shares
 	counts        *admission.Counts
-	admission     *admission.Admission
-	resolver      *resolve.Resolver
 	draining      *atomic.Bool
-	// current is who tells callers by the configuration that is in use now, for work
-	// that was begun by an earlier one.
+	// current tells callers by the configuration that is in use now, for work that an
+	// earlier one began.
 	current *atomic.Pointer[access.Authenticator]
 }
 
@@ -99,15 +104,19 @@ func New(o Options) *Gateway {
 	if o.Keys == nil {
 		o.Keys = fanout.NewRandomKeys()
 	}
+	if o.Audit == nil {
+		o.Audit = logs.Audit(o.Log)
+	}
 	measures := o.Metrics != nil
 	if !measures {
 		o.Metrics = prometheus.NewRegistry() // which nobody reads
 	}
-	g := &Gateway{
+	g := &Gateway{longLived: longLived{
 		store:         o.Store,
 		locations:     o.Store.Locations(),
 		upstream:      o.Upstream,
 		log:           o.Log,
+		audit:         observe.NewAudit(o.Audit),
 		metrics:       observe.NewMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
 		sender:        operations.NewOwner(),
@@ -118,11 +127,7 @@ func New(o Options) *Gateway {
 		counts:        admission.NewCounts(),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
-	}
-	if o.Audit == nil {
-		o.Audit = logs.Audit(o.Log)
-	}
-	g.audit = observe.NewAudit(o.Audit)
+	}}
 	o.Upstream.Audit(g.audit.Call)
 	lists := listing(g, o.Config, o.Keys)
 	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
@@ -134,15 +139,9 @@ func New(o Options) *Gateway {
 }
 
 // Succeed returns a gateway that answers by another configuration, beside g and
-// in its place: they share everything that outlives a configuration. What of it
-// cannot change at run time (config.Succeed) has to be as it was.
+// in its place. What cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
-	next := &Gateway{
-		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, counts: g.counts, draining: g.draining,
-		current: g.current,
-	}
-	next.lister = g.lister.WithOptions(listing(g, c, keys))
+	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(listing(g, c, keys))}
 	next.configure(c, authenticator)
 	next.kinds = next.nextKinds(g.kinds)
 	return next

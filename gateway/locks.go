@@ -98,11 +98,7 @@ func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange.
 	if err != nil {
 		return err
 	}
-	all := exchange.List{Value: make([]any, 0, len(locks))}
-	for _, l := range locks {
-		all.Value = append(all.Value, lockOf(l))
-	}
-	return x.Answer(w, http.StatusOK, all)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(locks, lockOf))
 }
 
 func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {

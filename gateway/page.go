@@ -97,10 +97,7 @@ func (s source[T]) cut(p page) (elements []T, rest string, err error) {
 
 // listOf shows elements as a page that goes on behind the key rest.
 func listOf[T any](g *Gateway, x *exchange.Exchange, elements []T, rest string, show func(T) any) exchange.List {
-	l := exchange.List{Value: make([]any, 0, len(elements))}
-	for _, e := range elements {
-		l.Value = append(l.Value, show(e))
-	}
+	l := exchange.ListOf(elements, show)
 	if rest == "" {
 		return l
 	}

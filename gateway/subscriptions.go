@@ -80,11 +80,9 @@ func (g *Gateway) listTenants(w http.ResponseWriter, r *http.Request, x *exchang
 		slices.Sort(tenants)
 		tenants = slices.Compact(tenants)
 	}
-	l := exchange.List{Value: []any{}}
-	for _, t := range tenants {
-		l.Value = append(l.Value, map[string]string{"id": "/tenants/" + t, "tenantId": t, "tenantCategory": "Home"})
-	}
-	return x.Answer(w, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(tenants, func(t string) map[string]string {
+		return map[string]string{"id": "/tenants/" + t, "tenantId": t, "tenantCategory": "Home"}
+	}))
 }
 
 // locationBody is a region as clients see it.

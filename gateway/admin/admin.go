@@ -82,8 +82,8 @@ func (l *listener) serve(handle handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		status, body, err := handle(w, r)
 		if err != nil {
-			var fault *arm.Error
-			if !errors.As(err, &fault) {
+			fault, ok := errors.AsType[*arm.Error](err)
+			if !ok {
 				fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.")
 				l.logFailure(r, err)
 			}

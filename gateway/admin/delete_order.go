@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/inventory"
 )
 
 func (l *listener) deleteOrderRoutes() []route {
@@ -29,9 +30,5 @@ func (l *listener) deleteOrder(_ http.ResponseWriter, r *http.Request) (int, any
 	if err != nil {
 		return 0, nil, err
 	}
-	all := exchange.List{Value: make([]any, 0, len(orders))}
-	for _, o := range orders {
-		all.Value = append(all.Value, typeOrder{o.Before, o.After, o.Seen})
-	}
-	return http.StatusOK, all, nil
+	return http.StatusOK, exchange.ListOf(orders, func(o inventory.TypeOrder) typeOrder { return typeOrder{o.Before, o.After, o.Seen} }), nil
 }

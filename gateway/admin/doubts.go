@@ -146,10 +146,7 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	now := l.Store.Time()
-	page := exchange.List{Value: make([]any, 0, len(found.Value))}
-	for _, u := range found.Value {
-		page.Value = append(page.Value, doubtOf(u, now))
-	}
+	page := exchange.ListOf(found.Value, func(u inventory.Unverified) doubt { return doubtOf(u, now) })
 	if found.Next != "" {
 		page.NextLink = nextPage("/admin/doubts", query, found.Next)
 	}

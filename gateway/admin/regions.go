@@ -64,8 +64,7 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 		return http.StatusOK, retirementOf(region, true, found), err
 	}
 	found, err := l.Store.RetireRegion(r.Context(), region)
-	var busy *inventory.UnderWayError
-	if errors.As(err, &busy) {
+	if busy, ok := errors.AsType[*inventory.UnderWayError](err); ok {
 		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be under way until %s. Reload all gateways, and retire it then.",
 			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
 		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Time()), arm.MaxRetryAfter))

@@ -27,8 +27,7 @@ func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, err
 		return 0, nil, arm.NewError(arm.NotImplemented).Saying("This gateway was not made from a file.")
 	}
 	reloaded, err := l.Reload(r.Context())
-	var faults config.Faults
-	if errors.As(err, &faults) {
+	if faults, ok := errors.AsType[config.Faults](err); ok {
 		return 0, nil, badConfiguration(faults)
 	}
 	if err != nil {

@@ -56,11 +56,7 @@ func (l *listener) listSubscriptions(_ http.ResponseWriter, r *http.Request) (in
 	if err != nil {
 		return 0, nil, err
 	}
-	page := exchange.List{Value: make([]any, 0, len(all))}
-	for _, s := range all {
-		page.Value = append(page.Value, subscriptionOf(s))
-	}
-	return http.StatusOK, page, nil
+	return http.StatusOK, exchange.ListOf(all, subscriptionOf), nil
 }
 
 func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int, any, error) {
@@ -86,8 +82,7 @@ func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int,
 		return 0, nil, err
 	}
 	stored, created, err := l.Store.PutSubscription(r.Context(), wanted, l.Addressees...)
-	var absent *inventory.AbsentError
-	if errors.As(err, &absent) {
+	if absent, ok := errors.AsType[*inventory.AbsentError](err); ok {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', "+
 			"which was not told of that. Configure the location again; or retire it where it is gone for good: portico retire %s",
 			id, strings.Join(absent.Regions, "', '"), absent.Regions[0]).About("state")

@@ -137,19 +137,15 @@ func (b *Batches) limits() inventory.BatchLimits {
 // refusalOfStore turns the inventory's refusal of a batch into ARM's.
 func refusalOfStore(err error) error {
 	var quota *inventory.QuotaError
-	var fault *arm.Error
 	switch {
 	case errors.Is(err, inventory.ErrTooManyBatches):
-		fault = arm.NewError(arm.TooManyRequests, "many batches of this caller are under way already")
+		return unsent(arm.TooManyRequests, "many batches of this caller are under way already")
 	case !errors.As(err, &quota):
 		return err
 	case quota.Kind == inventory.QuotaBatches:
-		fault = arm.NewError(arm.TooManyRequests, fullShare)
-	default:
-		fault = arm.NewError(arm.ServerBusy, fullStore)
+		return unsent(arm.TooManyRequests, fullShare)
 	}
-	fault.RetryAfter = busyRetry
-	return fault
+	return unsent(arm.ServerBusy, fullStore)
 }
 
 // Why the store takes no more of a batch.

@@ -17,7 +17,7 @@ type sending struct {
 	caller   *Caller
 	requests []Request
 	todo     []int // indexes of the requests to be sent
-	memory   reservation
+	memory   *limits.Reservation
 	// keeps: answers stay in memory until it is closed. Else end stores them, and room
 	// is what they may still take there.
 	keeps bool
@@ -33,12 +33,6 @@ type sending struct {
 	end func(i int, answer []byte) error
 	// bound makes the context of one request; nil: it is that of all.
 	bound func(ctx context.Context, q *Request) (context.Context, context.CancelFunc)
-}
-
-// reservation is a [limits.Reservation].
-type reservation interface {
-	Grow(ctx context.Context, n int64) error
-	Shrink(n int64)
 }
 
 // memoryWait is how long a batch waits for memory before its first request.
@@ -88,7 +82,7 @@ func (s *sending) run(ctx context.Context) error {
 		}
 		if failure != nil {
 			if refusal == nil {
-				s.unreserve(most)
+				s.memory.Shrink(most)
 			}
 			break
 		}
@@ -117,11 +111,6 @@ func (s *sending) reserve(ctx context.Context, most int64) *arm.Error {
 	}
 	s.room -= most
 	return nil
-}
-
-func (s *sending) unreserve(most int64) {
-	s.memory.Shrink(most)
-	s.room += most
 }
 
 func unsent(code arm.Code, why string) *arm.Error {

@@ -61,8 +61,8 @@ func (e *misfitError) Error() string { return e.what }
 
 // misfit words it as ARM does.
 func misfit(err error, content []byte) *arm.Error {
-	var wrong *misfitError
-	if !errors.As(err, &wrong) {
+	wrong, ok := errors.AsType[*misfitError](err)
+	if !ok {
 		return arm.NewError(arm.InvalidRequestContent, err.Error())
 	}
 	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)

@@ -23,8 +23,7 @@ const jsonContent = "application/json; charset=utf-8"
 func Fail(w http.ResponseWriter, r *http.Request, err error) {
 	x := From(r)
 	var body []byte
-	var stored *StoredError
-	if errors.As(err, &stored) {
+	if stored, ok := errors.AsType[*StoredError](err); ok {
 		err, body = arm.NewError(arm.Conflict).Because(stored), stored.envelope()
 	}
 	fault := x.faultOf(err)
@@ -55,8 +54,7 @@ func SetRetryAfter(h http.Header, pause time.Duration) {
 }
 
 func (x *Exchange) faultOf(err error) *arm.Error {
-	var fault *arm.Error
-	if errors.As(err, &fault) {
+	if fault, ok := errors.AsType[*arm.Error](err); ok {
 		return fault
 	}
 	if errors.Is(err, context.Canceled) {
@@ -66,7 +64,7 @@ func (x *Exchange) faultOf(err error) *arm.Error {
 	if errors.Is(err, inventory.ErrUnavailable) {
 		code, retry = arm.ServerTimeout, arm.OutageRetryAfter
 	}
-	fault = x.Diagnosed(code, err)
+	fault := x.Diagnosed(code, err)
 	fault.RetryAfter = retry
 	return fault
 }
@@ -120,6 +118,15 @@ func (x *Exchange) Answer(w http.ResponseWriter, status int, body any) error {
 type List struct {
 	Value    []any  `json:"value"`
 	NextLink string `json:"nextLink,omitempty"`
+}
+
+// ListOf returns the list of elements, each as it is shown.
+func ListOf[T, S any](elements []T, show func(T) S) List {
+	l := List{Value: make([]any, 0, len(elements))}
+	for _, e := range elements {
+		l.Value = append(l.Value, show(e))
+	}
+	return l
 }
 
 // StoredError is an error as a job stored it.
