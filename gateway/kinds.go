@@ -48,7 +48,7 @@ func (g *Gateway) work() map[string]operations.Kind {
 		inventory.EraseJob:        operations.Erasing{Store: g.store, Floor: index.PollFloor},
 		operations.SweepJob:       g.kinds.sweeping,
 		inventory.GroupDeleteJob:  g.shared(inventory.GroupDeleteJob, g.kinds.groupDeletion, deleter),
-		inventory.RequestBatchJob: g.shared(inventory.RequestBatchJob, batching{g}, g.batcher),
+		inventory.RequestBatchJob: g.shared(inventory.RequestBatchJob, g.batches, g.batches.Caller),
 		inventory.MoveJob:         g.shared(inventory.MoveJob, g.kinds.moving, mover),
 		inventory.ValidateMoveJob: g.shared(inventory.ValidateMoveJob, operations.MoveValidation{Moving: g.kinds.moving}, mover),
 		inventory.VerifyJob: operations.Verification{
