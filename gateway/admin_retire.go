@@ -12,7 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 )
@@ -106,7 +106,7 @@ func (g *Gateway) waysOut(waiting []string) string {
 	var ways []string
 	for _, region := range waiting {
 		if !g.hasRegion(region) {
-			ways = append(ways, "The map no longer has the location '"+region+"'. "+operations.WayOut(region)+".")
+			ways = append(ways, "The map no longer has the location '"+region+"'. "+locate.MissingRegionRemedy(region)+".")
 		}
 	}
 	return strings.Join(ways, " ")

@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/operations/notify"
 )
 
 // adminSubscription is a subscription as operators see it.
@@ -76,7 +77,7 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 	if err != nil {
 		return 0, nil, err
 	}
-	stored, created, err := g.store.PutSubscription(r.Context(), wanted, g.addressees()...)
+	stored, created, err := g.store.PutSubscription(r.Context(), wanted, notify.Targets(g.router.Map.Providers()...)...)
 	var absent *inventory.AbsentError
 	if errors.As(err, &absent) {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', "+
@@ -94,7 +95,7 @@ func (g *Gateway) adminPut(w http.ResponseWriter, r *http.Request) (int, any, er
 	g.runner.Nudge(inventory.NoticeJob)
 	if !stored.Covered && stored.State != inventory.Deleted {
 		// Also when it was made before: the order may have failed then.
-		if err := g.kinds.sweeping.OrderUncovered(r.Context(), stored.ID); err != nil {
+		if err := g.sweeper.OrderUncovered(r.Context(), stored.ID); err != nil {
 			return 0, nil, err
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 // sweepBody is what an operator asks for; nothing at all means everything.
@@ -15,17 +15,9 @@ type sweepBody struct {
 	Subscription string `json:"subscription"`
 }
 
-// Sweeping returns what compares the index with the providers, for whoever
-// sweeps without a runner.
-func (g *Gateway) Sweeping() *operations.Sweeping { return g.kinds.sweeping }
-
-// sweeping is the kind of durable work that sweeps.
-func (g *Gateway) sweeping() *operations.Sweeping {
-	return &operations.Sweeping{
-		Asker: g.asker, Patience: g.config.Upstream.CallTimeout, Interval: g.config.Index.SweepInterval,
-		Region: g.config.Server.Region, Log: g.log,
-	}
-}
+// Sweeper returns what compares the index with the providers, for sweeps without a
+// runner.
+func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
 
 // adminSweep orders a sweep, and names the job that makes it. An order that is
 // being carried out already is joined.
@@ -34,7 +26,7 @@ func (g *Gateway) adminSweep(w http.ResponseWriter, r *http.Request) (int, any, 
 	if err := adminBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
-	order := operations.SweepOrder{DryRun: sent.DryRun}
+	order := sweep.Order{DryRun: sent.DryRun}
 	if sent.Subscription != "" {
 		if !arm.ValidGUID(sent.Subscription) {
 			return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sent.Subscription).About("subscription")
@@ -48,7 +40,7 @@ func (g *Gateway) adminSweep(w http.ResponseWriter, r *http.Request) (int, any, 
 		}
 		order.Subscription = known.ID
 	}
-	job, err := g.kinds.sweeping.Order(r.Context(), order)
+	job, err := g.sweeper.Order(r.Context(), order)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -11,7 +11,7 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
-	"portico/operations"
+	"portico/jobs"
 )
 
 // batching is the kind of durable work that carries batches which are too long
@@ -56,35 +56,44 @@ func readBatchOrder(order []byte) (*batchCaller, []batchedRequest, error) {
 	return caller, requests, nil
 }
 
-// recordTime bounds the recording of an answer, which the end of the work does
-// not prevent.
-const recordTime = 5 * time.Second
+// Caller implements jobs.Commissioned.
+func (b batching) Caller(ctx context.Context, job inventory.Job) (string, error) {
+	batch, err := b.store.RequestBatch(ctx, job.ID)
+	if err != nil {
+		return "", err
+	}
+	caller, _, err := callerOfOrder(batch.Content)
+	if err != nil {
+		return "", err
+	}
+	return caller.name(), nil
+}
 
-// Run implements operations.Kind.
-func (b batching) Run(ctx context.Context, h *operations.Held) (operations.Verdict, error) {
-	batch, err := b.store.RequestBatch(ctx, h.Job.ID)
+// Run implements jobs.Kind.
+func (b batching) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	batch, err := b.store.RequestBatch(ctx, claim.Job.ID)
 	if errors.Is(err, inventory.ErrNotFound) { // its time was over first
-		return operations.Verdict{Recorded: true}, b.end(ctx, h.Job, inventory.JobFailed, "")
+		return jobs.Result{Recorded: true}, b.end(ctx, claim.Job, inventory.JobFailed, "")
 	}
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
 	caller, requests, err := readBatchOrder(batch.Content)
 	if err != nil {
-		return operations.Verdict{Recorded: true}, errors.Join(err, b.end(ctx, h.Job, inventory.JobFailed, ""))
+		return jobs.Result{Recorded: true}, errors.Join(err, b.end(ctx, claim.Job, inventory.JobFailed, ""))
 	}
-	run := b.runOf(ctx, h.Job, caller, requests)
+	run := b.runOf(ctx, claim.Job, caller, requests)
 	share := b.batchMemory.Reservation(caller.name(), b.config.Batch.Memory)
 	defer share.Close()
 	run.share = share
-	unknown, err := b.sort(run, h.Job, batch)
+	unknown, err := b.sort(run, claim.Job, batch)
 	if err == nil {
 		err = run.carry(ctx)
 	}
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
-	return b.conclude(ctx, h.Job, len(requests), unknown)
+	return b.conclude(ctx, claim.Job, len(requests), unknown)
 }
 
 func (b batching) end(ctx context.Context, job inventory.Job, state inventory.JobState, progress string) error {
@@ -121,7 +130,7 @@ func (b batching) runOf(ctx context.Context, job inventory.Job, caller *batchCal
 		admit:    func() (*arm.Error, error) { return b.room(ctx, caller) },
 		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 			defer cancel()
 			return b.endPart(ctx, job.ID, i, answer)
 		},
@@ -183,10 +192,10 @@ func (b batching) sort(run *batchRun, job inventory.Job, batch inventory.Request
 
 // conclude ends the batch if every request has its answer. Else it goes on when
 // the first of those that another has sent has had its time.
-func (b batching) conclude(ctx context.Context, job inventory.Job, total, unknown int) (operations.Verdict, error) {
+func (b batching) conclude(ctx context.Context, job inventory.Job, total, unknown int) (jobs.Result, error) {
 	batch, err := b.store.RequestBatch(ctx, job.ID)
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
 	pause, answered := b.requestLimit(), 0
 	for _, part := range batch.Parts {
@@ -197,15 +206,15 @@ func (b batching) conclude(ctx context.Context, job inventory.Job, total, unknow
 		}
 	}
 	if answered < total {
-		return operations.Verdict{Again: max(pause, b.config.Index.PollFloor)}, nil
+		return jobs.Result{Again: max(pause, b.config.Index.PollFloor)}, nil
 	}
 	progress, err := json.Marshal(map[string]batchProgress{"progress": {Total: total, Answered: answered - unknown, Unknown: unknown}})
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
 	state := inventory.JobDone
 	if job.State == inventory.JobCancelling {
 		state = inventory.JobCancelled
 	}
-	return operations.Verdict{Recorded: true}, b.end(ctx, job, state, string(progress))
+	return jobs.Result{Recorded: true}, b.end(ctx, job, state, string(progress))
 }

@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/regions"
 )
 
@@ -137,7 +137,7 @@ func (g *Gateway) setFeature(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
-	changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), c.Subscription.ID, full, on, operations.Addressees(p))
+	changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), c.Subscription.ID, full, on, notify.Targets(p))
 	if refused := refusedBySubscription(x, err); refused != nil {
 		return refused
 	}

@@ -14,10 +14,12 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/jobs"
 	"portico/limits"
+	"portico/locate"
 	"portico/logs"
 	"portico/meter"
-	"portico/operations"
+	"portico/operations/sweep"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -65,17 +67,16 @@ type Gateway struct {
 	registry      Registry
 	public        *url.URL
 	lister        *fanout.Lister
-	asker         operations.Asker
+	prober        locate.Prober
 	sender        string // also the owner of the jobs that it works on
-	runner        *operations.Runner
-	kinds         kinds
+	runner        *jobs.Runner
+	sweeper       *sweep.Sweeper
 	reload        func(context.Context) (Reloaded, error)
 	own           http.Handler
 	hosts         map[string]bool // under which the public listener is called
 	batched       http.Handler    // answers a request in a batch
 	batchMemory   *limits.Memory  // for the answers of batches
 	contentMemory *limits.Memory  // for the contents of requests
-	jobShares     map[string]*operations.Shares
 	counts        *operationCounts
 	draining      *atomic.Bool
 	// current is who tells callers by the configuration that is in use now, for work
@@ -100,11 +101,10 @@ func New(o Options) *Gateway {
 		audit:         o.Audit,
 		metrics:       newMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
-		sender:        operations.NewOwner(),
+		sender:        jobs.NewOwner(),
 		reload:        o.Reload,
 		batchMemory:   sharedMemory(o, "batch.totalMemory", o.Config.Batch.TotalMemory),
 		contentMemory: sharedMemory(o, "limits.contentMemory", o.Config.Limits.ContentMemory),
-		jobShares:     jobShares(o.Config.Limits.CallerShare),
 		counts:        newOperationCounts(),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
@@ -123,7 +123,6 @@ func New(o Options) *Gateway {
 	lists.Budget = memory
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
-	g.kinds = g.firstKinds()
 	g.runner = g.newRunner(o.Metrics)
 	return g
 }
@@ -142,12 +141,11 @@ func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{
 		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, counts: g.counts, draining: g.draining,
+		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, counts: g.counts, draining: g.draining,
 		current: g.current,
 	}
 	next.lister = g.lister.WithOptions(listing(g, c, keys))
 	next.configure(c, authenticator)
-	next.kinds = next.nextKinds(g.kinds)
 	return next
 }
 
@@ -156,7 +154,10 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
-	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.sweeper = &sweep.Sweeper{
+		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
+	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.access = newAccessLog(g.log, c.Log)
 	g.router.Finder = newFinder(g)
@@ -220,4 +221,4 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 
 // Runner returns what does the durable work beside the requests. The caller
 // runs it, and ends it before it closes the store.
-func (g *Gateway) Runner() *operations.Runner { return g.runner }
+func (g *Gateway) Runner() *jobs.Runner { return g.runner }

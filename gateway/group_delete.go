@@ -11,7 +11,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/groupdelete"
 	"portico/routing"
 	"portico/tracing"
 )
@@ -49,7 +49,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.request.Path.Group(), inventory.DeletionOrder{
 		Check: check,
 		Payload: func(group inventory.Group) string {
-			return operations.DeletionPayload{
+			return groupdelete.Payload{
 				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.identity.Correlation, Caller: principal,
 			}.String()
 		},
@@ -111,30 +111,24 @@ func (g *Gateway) ownOperation(x *exchange, c ownCall) (id string, link func(kin
 	}
 }
 
-// groupDeletion is the kind of durable work that deletes groups.
-func (g *Gateway) groupDeletion() operations.GroupDeletion {
-	o := g.config.GroupDelete
-	return operations.GroupDeletion{
-		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
-		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, AtEndpoint: int(float64(o.PerEndpoint) / g.config.Limits.CallerShare), PerJob: o.PerJob,
-		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
-		Floor: g.config.Index.PollFloor, Log: g.log,
-	}
+// deletionCheck checks a group's emptiness on behalf of the job that deletes it.
+func (g *Gateway) deletionCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
+	return &lookOfJob{gateway: g, payload: p}
 }
 
 // lookOfJob is the last look on behalf of a job, and of who began it.
 type lookOfJob struct {
 	gateway *Gateway
-	payload operations.DeletionPayload
+	payload groupdelete.Payload
 	look    lastLook
 }
 
-// Judge implements operations.LastLook.
+// Judge implements groupdelete.EmptinessCheck.
 func (l *lookOfJob) Judge(group inventory.Group, touched []inventory.Touch) error {
 	return l.look.judge(group, touched)
 }
 
-// Look implements operations.LastLook.
+// Look implements groupdelete.EmptinessCheck.
 func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
 	var at *unlooked
 	if !errors.As(refusal, &at) {

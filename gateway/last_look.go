@@ -13,7 +13,7 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
-	"portico/operations"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 )
@@ -163,7 +163,7 @@ func downToTracked(t *regions.ResourceType) []*regions.ResourceType {
 func unconfigured(group inventory.Group, typeName, region string) *arm.Error {
 	return unsaid(fmt.Sprintf("anything is left in the resource group '%s'", group.Name), routing.GroupID(group.Subscription, group.Name), []silence{{
 		region, arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
-			Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group has, or had, resources. %s", typeName, region, operations.WayOut(region)),
+			Saying("No endpoint is configured any more that serves the type '%s' in the location '%s', where the resource group has, or had, resources. %s", typeName, region, locate.MissingRegionRemedy(region)),
 	}})
 }
 

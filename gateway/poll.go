@@ -7,7 +7,8 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/polling"
+	"portico/operations/reconcile"
 )
 
 // poll carries a poll of an operation. When it shows that the operation may have
@@ -93,10 +94,10 @@ func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p 
 // ended reads from a poll's answer whether the operation may be over.
 func (g *Gateway) ended(answer *http.Response, namespace, region string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
-		return operations.PollEnded(answer.StatusCode, nil), nil
+		return polling.MayHaveEnded(answer.StatusCode, nil), nil
 	}
 	text, err := g.hold(answer, namespace, region)
-	return err == nil && operations.PollEnded(http.StatusOK, text), err
+	return err == nil && polling.MayHaveEnded(http.StatusOK, text), err
 }
 
 // settleEnd asks what became of an operation that a client saw ended, within the
@@ -145,7 +146,7 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	}
 	header := http.Header{}
 	x.identity.Stamp(header)
-	finished, err := g.askerFor(x).Finished(ctx, header, follow, row)
+	finished, err := reconcile.Finished(ctx, g.proberFor(x), header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}

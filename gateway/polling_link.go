@@ -12,7 +12,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/polling"
 	"portico/routing"
 )
 
@@ -43,7 +43,7 @@ func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int
 		}
 		if link, fit := g.pollingLink(x, p, name, values[0], status); fit {
 			links.all = append(links.all, link)
-			polled = polled || operations.Polled(name, status)
+			polled = polled || polling.Named(name, status)
 		} else {
 			g.log.Warn("a polling URL on a foreign host was removed", zap.String("header", name),
 				zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
@@ -75,7 +75,7 @@ func lost(q *routing.Request) bool {
 func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
 	public, own := g.publicForm(sent, p)
 	redirect := redirects(status)
-	polled := operations.Polled(name, status)
+	polled := polling.Named(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.request.Reads()
 	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
 	at := nowhere
@@ -108,7 +108,7 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 // publicForm returns a polling URL as it is on the front door, and whether it
 // may be: it names the front door, the provider's own endpoint, or no host.
 func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
-	return operations.PollTarget(link, g.public, p.Endpoint)
+	return polling.Target(link, g.public, p.Endpoint)
 }
 
 // leadsOn tells whether the Location of an answer that names no operation may be

@@ -8,7 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/regions"
 )
 
@@ -79,7 +79,7 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
-		Subscription: c.Subscription.ID, Namespace: p.Key, Check: check, Tell: operations.Addressees(p),
+		Subscription: c.Subscription.ID, Namespace: p.Key, Check: check, Tell: notify.Targets(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)

@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
-	"portico/operations"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
@@ -29,7 +29,7 @@ func (g *Gateway) sight(ctx context.Context, x *exchange, sought routing.Sought,
 	if fault != nil || answer.Status == http.StatusNotFound {
 		return nil, fault
 	}
-	seen := operations.NewSighting(g.router.Map, q, endpoint.Region, sought.APIVersion, answer.Body, since)
+	seen := locate.NewDiscovery(g.router.Map, q, endpoint.Region, sought.APIVersion, answer.Body, since)
 	return &seen, nil
 }
 

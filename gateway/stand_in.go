@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/polling"
 	"portico/routing"
 )
 
@@ -168,7 +168,7 @@ func (g *Gateway) endIn(ctx context.Context, x *exchange, o inventory.Operation,
 	switch {
 	case deleted && known && (row.Region != o.Region || row.Created.After(o.Created)):
 		return ending{over: true, state: stateSucceeded}, nil // it was made anew
-	case deleted && state == "", state != "" && !operations.StateEnds(state):
+	case deleted && state == "", state != "" && !polling.Terminal(state):
 		return ending{state: stateInProgress}, nil
 	case deleted:
 		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil

@@ -10,7 +10,8 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
-	"portico/operations"
+	"portico/locate"
+	"portico/operations/polling"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
@@ -55,7 +56,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	if ticket.Kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
 		settled.Outcome = inventory.Accepted // what it has made is to be asked for
 	}
-	settled.Poll = operations.PollOf(answer, g.public, p.Endpoint, x.principal.In(p.Subscription.TenantID))
+	settled.Poll = polling.OfAnswer(answer, g.public, p.Endpoint, x.principal.In(p.Subscription.TenantID))
 	p.links = g.pollingLinks(answer.Header, x, p, answer.StatusCode)
 	settled.Operations = p.links.records()
 	g.settle(ctx, x, ticket, settled)
@@ -230,19 +231,19 @@ func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) 
 	return sight.Settled && !sight.Found, err
 }
 
-// askerFor asks by the share of a request's caller.
-func (g *Gateway) askerFor(x *exchange) operations.Asker {
-	asker := g.asker
-	asker.Caller = x.caller()
-	return asker
+// proberFor asks by the share of a request's caller.
+func (g *Gateway) proberFor(x *exchange) locate.Prober {
+	prober := g.prober
+	prober.Share = x.caller()
+	return prober
 }
 
 // look asks the provider, on a client's time but under the front door's own identity,
 // whether the resource of a row is there, and tells the inventory; see
-// [operations.Asker.Look]. What a provider shows to one caller proves nothing: it may
+// [locate.Prober.Probe]. What a provider shows to one caller proves nothing: it may
 // hide the resource from that one.
-func (g *Gateway) look(ctx context.Context, x *exchange, row inventory.Resource) (operations.Sight, error) {
+func (g *Gateway) look(ctx context.Context, x *exchange, row inventory.Resource) (locate.ProbeResult, error) {
 	h := http.Header{}
 	x.identity.Stamp(h)
-	return g.askerFor(x).Look(ctx, h, row)
+	return g.proberFor(x).Probe(ctx, h, row)
 }

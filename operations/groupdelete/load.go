@@ -1,0 +1,353 @@
+package groupdelete
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/regions"
+	"portico/routing"
+)
+
+// membersAtOnce is how many members are read and recorded at a time.
+const membersAtOnce = 500
+
+// record is what the inventory keeps of a member.
+type record struct {
+	State     memberState `json:"state,omitempty"`
+	Silent    bool        `json:"silent,omitempty"`
+	Due       time.Time   `json:"due,omitzero"`
+	Since     time.Time   `json:"since,omitzero"`
+	Tries     int         `json:"tries,omitempty"`
+	Why       string      `json:"why,omitempty"`
+	Tried     int         `json:"tried,omitempty"`
+	Blind     bool        `json:"blind,omitempty"`
+	RefusedAt int         `json:"refusedAt,omitempty"`
+	Blockers  []string    `json:"blockers,omitempty"`
+}
+
+func recordOf(m *member) record {
+	return record{m.state, m.unreachable, m.due, m.since, m.tries, m.why, m.tried, m.blind, m.refusedAt, m.blockers}
+}
+
+// restore gives a member what was recorded of it. What was accepted is in the row; of
+// a stray it is recorded here alone.
+func (m *member) restore(r record) {
+	m.unreachable, m.due, m.since, m.tries, m.why, m.tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
+	m.blind, m.refusedAt = r.Blind, r.RefusedAt
+	switch {
+	case r.State == memberParked:
+		m.state, m.blockers = memberParked, r.Blockers
+	case r.State == memberAccepted && inventory.IsStrayKey(m.key):
+		m.state = memberAccepted
+	}
+}
+
+// load makes the plan from what the inventory holds.
+func (w *attempt) load(ctx context.Context) error {
+	orders, err := w.Prober.Store.TypeOrders(ctx, w.claim.Job.Subscription)
+	if err != nil {
+		return err
+	}
+	known := make([]typeOrder, len(orders))
+	for i, o := range orders {
+		known[i] = typeOrder{o.Before, o.After}
+	}
+	w.plan, w.errors, w.came = newPlan(w.limits(), known), map[string]string{}, 0
+	w.gone, w.asked = map[string][16]byte{}, map[string][16]byte{}
+	recorded := map[string]record{}
+	for after := ""; ; {
+		page, err := w.Prober.Store.DeletionMembers(ctx, w.claim.Job, after, membersAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			var m record
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // none of an error alone
+				recorded[r.Key] = m
+			}
+		}
+		if len(page) < membersAtOnce {
+			break
+		}
+	}
+	if err := w.find(ctx, recorded, func(string) {}); err != nil {
+		return err
+	}
+	for _, m := range w.plan.members {
+		w.plan.forgetGone(m)
+	}
+	was := w.payload.Progress
+	w.plan.resume(was.Total, was.Deleted, w.came, was.Pass)
+	if len(recorded) == 0 && w.payload.Progress.Total == 0 {
+		w.note("group delete begins", zap.Int("resources", len(w.plan.members)))
+	}
+	return nil
+}
+
+// find reads what the group holds, adds to the plan what is new, and compares the rest
+// with it.
+func (w *attempt) find(ctx context.Context, recorded map[string]record, found func(key string)) error {
+	var fresh []inventory.Resource
+	for after := ""; ; {
+		page, err := w.Prober.Store.Resources(ctx, inventory.ResourceQuery{
+			Subscription: w.claim.Job.Subscription, Group: w.claim.Job.Subject, After: after, Limit: membersAtOnce,
+		})
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			after = row.Key
+			found(row.Key)
+			if generation, is := w.gone[row.Key]; is && generation == row.Generation {
+				continue // nothing is there; the row goes with the group
+			}
+			if w.plan.members[row.Key] == nil {
+				w.addRow(row, recorded)
+				fresh = append(fresh, inventory.Resource{Key: row.Key, Parent: row.Parent, Verify: row.Verify})
+			} else if err := w.compare(ctx, row); err != nil {
+				return err
+			}
+		}
+		if len(page) < membersAtOnce {
+			break
+		}
+	}
+	for _, row := range fresh { // its parent has gone, so it is being verified
+		if m := w.plan.members[row.Key]; row.Verify && row.Parent != "" && w.plan.members[row.Parent] == nil && m.state == memberWaiting {
+			w.plan.await(m)
+			m.orphan = true
+		}
+	}
+	strays, err := w.Prober.Store.Strays(ctx, w.claim.Job.Subscription, w.claim.Job.Subject)
+	if err != nil {
+		return err
+	}
+	for _, stray := range strays {
+		key := stray.MemberKey()
+		found(key)
+		w.strays[key] = stray
+		if w.plan.members[key] == nil {
+			w.addStray(stray, recorded)
+		}
+	}
+	return nil
+}
+
+// followed reports whether another job finds out what becomes of a row.
+func followed(row inventory.Resource) bool {
+	return row.FollowDelete || row.Phase == inventory.Deleting
+}
+
+func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
+	m := &member{key: row.Key, typ: row.Type, region: row.Region, parent: row.Parent, manager: arm.Fold(row.Details.ManagedBy)}
+	if q, endpoint, err := w.Prober.Target(row); err == nil {
+		m.endpoint, m.refuses = endpoint.Region+" "+endpoint.String(), q.Type.DeletionPolicy == regions.Refuse
+	}
+	if r, known := recorded[row.Key]; known {
+		m.restore(r)
+		if r.State == memberAccepted && row.FollowPut { // its DELETE found nothing yet
+			m.state, m.orphan = memberAccepted, true
+		}
+	}
+	if followed(row) {
+		m.state, m.blockers = memberAccepted, nil
+	}
+	w.add(m, row.Created)
+}
+
+// add adds a member to the plan that has been there since a time.
+func (w *attempt) add(m *member, since time.Time) {
+	if since.After(w.payload.Saved) {
+		w.came++
+	}
+	w.plan.add(m)
+}
+
+func (w *attempt) addStray(stray inventory.Stray, recorded map[string]record) {
+	m := &member{key: stray.MemberKey(), typ: stray.Type, region: stray.Region}
+	if _, endpoint, err := w.Prober.Target(stray.Row()); err == nil {
+		m.endpoint = nameOf(endpoint)
+	}
+	if r, known := recorded[m.key]; known {
+		m.restore(r)
+	}
+	w.add(m, stray.Seen)
+}
+
+// compare compares a member with its row.
+func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
+	m := w.plan.members[row.Key]
+	state := rowState{
+		accepted: followed(row) || m.state == memberAccepted && !m.orphan && row.Verify,
+		doubted:  row.Verify || row.FollowPut, failure: callResult{outcome: outcomeRefused},
+	}
+	if m.state == memberAccepted && seenAbsent(row) {
+		return w.confirmAbsent(ctx, row)
+	}
+	if m.state == memberAccepted && !state.accepted && !m.orphan {
+		text, err := w.Prober.Store.DeletionError(ctx, w.claim.Job, row.Key)
+		if err != nil {
+			return err
+		}
+		state.failure.blockers, state.failure.named = w.blockers(row.Key, text)
+	}
+	w.plan.observe(row.Key, state)
+	return nil
+}
+
+// seenAbsent reports whether a GET found nothing of a row's resource, while a write of
+// unknown fate keeps that from being proof. whether a GET found nothing of a row's resource, and a write
+// of unknown fate keeps that from being proof.
+func seenAbsent(row inventory.Resource) bool {
+	return row.Phase == inventory.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
+}
+
+// confirmAbsent asks once more for what a verification did not find, once for each
+// generation of its row.
+func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) error {
+	if w.asked[row.Key] == row.Generation {
+		return nil
+	}
+	w.asked[row.Key] = row.Generation
+	probed, err := w.Prober.Probe(ctx, w.header(), row)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if a := absence(row, probed, err); a.result.outcome == outcomeGone {
+		a.key = row.Key
+		w.noteAbsent(a)
+		w.plan.drop(row.Key)
+	}
+	return nil
+}
+
+// refresh brings the plan up to what the inventory holds now.
+func (w *attempt) refresh(ctx context.Context) error {
+	w.stale = false
+	if err := w.askStrays(ctx); err != nil {
+		return err
+	}
+	found := make(map[string]bool, len(w.plan.members))
+	if err := w.find(ctx, nil, func(key string) { found[key] = true }); err != nil {
+		return err
+	}
+	for key := range w.plan.members {
+		if !found[key] {
+			w.plan.drop(key)
+		}
+	}
+	return nil
+}
+
+// askStrays asks for the strays whose delete was accepted: nobody else does.
+func (w *attempt) askStrays(ctx context.Context) error {
+	for key, stray := range w.strays {
+		m := w.plan.members[key]
+		if m == nil || m.state != memberAccepted {
+			continue
+		}
+		q, endpoint, err := w.Prober.Target(stray.Row())
+		if err != nil {
+			continue
+		}
+		answer, err := w.Prober.Read(ctx, w.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
+		switch {
+		case err != nil:
+		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, stray.ID):
+			if _, err := w.Prober.Store.ForgetStray(ctx, stray); err != nil {
+				return err
+			}
+			w.plan.drop(key)
+		case answer.Status == http.StatusOK && inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+			w.plan.observe(key, rowState{failure: callResult{outcome: outcomeRefused}})
+		}
+	}
+	return nil
+}
+
+// blockers are the members that a refusal names.
+func (w *attempt) blockers(self, text string) ([]string, bool) {
+	scope := arm.Fold(routing.GroupID(w.claim.Job.Subscription, w.claim.Job.Subject)) + "/"
+	return blockersIn(text, scope, self, func(key string) bool { return w.plan.members[key] != nil })
+}
+
+// header carries the ids of a call, and on whose behalf it is made.
+func (w *attempt) header() http.Header {
+	header := jobs.Header(w.payload.Correlation, w.Region)
+	w.payload.Caller.Stamp(header)
+	return header
+}
+
+// learn records the order of types that the deletion has learnt, for later ones.
+func (w *attempt) learn(ctx context.Context) error {
+	if w.plan.end() != endNone {
+		w.plan.conclude()
+	}
+	if len(w.plan.learnt) == 0 {
+		return nil
+	}
+	learnt := make([]inventory.TypeOrder, len(w.plan.learnt))
+	for i, o := range w.plan.learnt {
+		learnt[i] = inventory.TypeOrder{Before: o.Before, After: o.After}
+	}
+	err := w.Prober.Store.LearnTypeOrders(ctx, w.claim.Job.Subscription, learnt)
+	if err == nil {
+		w.plan.learnt = nil
+	}
+	return err
+}
+
+// save records how far the deletion has come.
+func (w *attempt) save(ctx context.Context) error {
+	w.saved = time.Now()
+	w.payload.Progress, w.payload.Saved = w.plan.progress(), w.now()
+	w.setWaits(w.waiting())
+	if err := w.learn(ctx); err != nil {
+		return err
+	}
+	payload := w.payload.String()
+	for first := true; ; first = false {
+		page := w.changed()
+		if len(page) == 0 && !first {
+			return nil
+		}
+		if err := w.Prober.Store.SaveDeletion(ctx, &w.claim.Job, payload, page); err != nil {
+			return err
+		}
+		payload = ""
+	}
+}
+
+// changed are members of which something else is to be recorded than was, at
+// most a page of them. Those in flight will have an answer.
+func (w *attempt) changed() (page []inventory.DeletionMember) {
+	for key, m := range w.plan.members {
+		if !m.changed || m.state == memberInFlight {
+			continue
+		}
+		if len(page) == membersAtOnce {
+			break
+		}
+		text, err := json.Marshal(recordOf(m))
+		if err != nil { // all of it has a JSON form
+			continue
+		}
+		m.changed = false
+		page = append(page, inventory.DeletionMember{Key: key, Payload: string(text), Error: w.errors[key]})
+		delete(w.errors, key)
+	}
+	return page
+}
+
+func (w *attempt) note(what string, fields ...zap.Field) {
+	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.payload.Group, "\uFFFD")),
+		zap.String("subscription", w.claim.Job.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)
+}

@@ -1,0 +1,393 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/limits"
+	"portico/locate"
+	"portico/operations/failure"
+	"portico/operations/polling"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// asksAtOnce bounds the questions about the members of one call.
+const asksAtOnce = 8
+
+// update takes what came of a task into the plan.
+type update func(now time.Time)
+
+// carryOut does all tasks at the same time, and records what came of them. None begins
+// once ctx has ended; those that have begun go on for a while.
+func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
+	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(jobs.RecordTime, cut) })
+	defer stop()
+	var (
+		at      sync.WaitGroup
+		mu      sync.Mutex
+		updates []update
+		panics  error // guarded by mu, like updates
+		failure error
+	)
+	do := func(work func() update) {
+		at.Go(func() {
+			var made update
+			p := limits.CatchPanic(func() { made = work() })
+			mu.Lock()
+			defer mu.Unlock()
+			if p != nil { // the call is as after a crash
+				panics = errors.Join(panics, p)
+				return
+			}
+			updates = append(updates, made)
+		})
+	}
+	for _, task := range tasks {
+		if failure != nil || ctx.Err() != nil {
+			break
+		}
+		c := task.call
+		switch task.step {
+		case stepSend:
+			var send func() update
+			if send, failure = w.begin(ctx, calling, c); send != nil {
+				do(send)
+			}
+		case stepPoll:
+			do(func() update { return w.poll(calling, c) })
+		case stepAsk:
+			do(func() update { return w.ask(calling, c) })
+		}
+	}
+	at.Wait()
+	failure = errors.Join(failure, panics)
+	for _, made := range updates {
+		made(w.now())
+	}
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
+	defer cancel()
+	if err := w.settle(recording); err != nil {
+		return errors.Join(failure, err)
+	}
+	if err := w.save(recording); err != nil {
+		return errors.Join(failure, err)
+	}
+	if failure == nil && ctx.Err() != nil {
+		failure = context.Cause(ctx)
+	}
+	return failure
+}
+
+// begin records that a call is about to be made, and returns what makes it; nil
+// where it is not to be made after all.
+func (w *attempt) begin(ctx, calling context.Context, c *Call) (func() update, error) {
+	q, endpoint, err := w.target(c)
+	if err != nil {
+		w.plan.onResult(c, callResult{outcome: outcomeNotSent, unreachable: true}, w.now())
+		return nil, nil //nolint:nilerr // the map lacks the region, for now
+	}
+	before, begun, now := *c, time.Now(), w.now()
+	c.sent(now.Add(w.SendWithin + w.CallTimeout + w.CallMargin + w.window(c)))
+	var ids []string
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
+	for _, m := range c.open() {
+		ids = append(ids, m.ID)
+		order.Members = append(order.Members, c.inventoryMember(m))
+	}
+	failpoint.Pass(failpoint.MoveBeginBefore)
+	err = w.Prober.Store.BeginMoveCall(ctx, &w.claim.Job, order, w.render())
+	switch {
+	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTaken):
+		*c = before
+		return nil, w.revise(ctx, c)
+	case errors.Is(err, inventory.ErrSubscriptionNotFound):
+		*c = before
+		w.plan.stop(failure.Text(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		return nil, nil
+	case err != nil:
+		*c = before
+		return nil, err
+	}
+	failpoint.Pass(failpoint.MoveBeginAfter)
+	return func() update {
+		result := w.exchange(calling, c, q, endpoint, contentOf(w.to, ids), begun)
+		return func(now time.Time) {
+			w.metrics.calls.WithLabelValues(result.outcome.String()).Inc()
+			w.noteCall(c, result)
+			w.plan.onResult(c, result, now)
+		}
+	}, nil
+}
+
+// revise finds the members of a call that cannot move any more.
+func (w *attempt) revise(ctx context.Context, c *Call) error {
+	for _, m := range c.open() {
+		review := w.reviewRow
+		if m.Stray {
+			review = w.reviewStray
+		}
+		var err error
+		if m.decided, m.Error, err = review(ctx, c, m); err != nil {
+			return err
+		}
+	}
+	c.Due = w.now().Add(w.Floor)
+	return nil
+}
+
+// reviewRow decides whether a row can still move and, if not, what becomes of it and
+// why.
+func (w *attempt) reviewRow(ctx context.Context, c *Call, m *Member) (fate, string, error) {
+	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return fateGone, absentText(m.ID), nil
+	case err != nil:
+		return fateOpen, "", err
+	case row.Phase != inventory.Live || row.FollowDelete || row.Region != c.Region:
+		return fateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
+	}
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
+	if err != nil || !taken {
+		return fateOpen, "", err
+	}
+	return fateStayed, failure.Text("RequestConflict", "The target resource group has a resource of this ID."), nil
+}
+
+// reviewStray is reviewRow for a stray: its region may have been seen not to hold
+// it any more.
+func (w *attempt) reviewStray(ctx context.Context, c *Call, m *Member) (fate, string, error) {
+	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
+	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
+		return fateOpen, "", err
+	}
+	return fateGone, absentText(m.ID), nil
+}
+
+// taken reports whether the target has a resource of a key, or one below it.
+func (w *attempt) taken(ctx context.Context, key string) (bool, error) {
+	_, err := w.Prober.Store.Resource(ctx, w.to.Subscription, key)
+	if !errors.Is(err, inventory.ErrNotFound) {
+		return err == nil, err
+	}
+	next, err := w.Prober.Store.Resources(ctx, inventory.ResourceQuery{Subscription: w.to.Subscription, Group: w.to.Key, After: key + "/", Limit: 1})
+	return len(next) > 0 && strings.HasPrefix(next[0].Key, key+"/"), err
+}
+
+// target is the request of a call, and its endpoint.
+func (w *attempt) target(c *Call) (*routing.Request, *regions.Endpoint, error) {
+	return w.targetOf(c, w.from, "moveResources")
+}
+
+// targetOf builds the request of an action: its path names the source group.
+func (k *Mover) targetOf(c *Call, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
+	_, endpoint, err := k.Prober.Target(c.row(c.Members[0], from.Subscription))
+	if err != nil {
+		return nil, nil, err
+	}
+	q, fault := routing.ClassifyID(k.Prober.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	q.Query.Raw = "api-version=" + c.Version
+	return q, endpoint, nil
+}
+
+// row is what is needed to ask for a member where it was.
+func (c *Call) row(m *Member, sub string) inventory.Resource {
+	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
+}
+
+// window is how long a call without an answer may still take effect.
+func (w *attempt) window(c *Call) (longest time.Duration) {
+	for _, m := range c.Members {
+		window := w.LateWriteWindow
+		if q, _, err := w.Prober.Target(c.row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
+			window = q.Type.LateWriteWindow
+		}
+		longest = max(longest, window)
+	}
+	return longest
+}
+
+func contentOf(to inventory.Group, ids []string) []byte {
+	text, err := json.Marshal(struct {
+		Target    string   `json:"targetResourceGroup"`
+		Resources []string `json:"resources"`
+	}{routing.GroupID(to.Subscription, to.Name), ids})
+	if err != nil { // strings always have a JSON form
+		return nil
+	}
+	return text
+}
+
+// header carries the ids of a call, and on whose behalf it is made.
+func (k *Mover) header(p *Payload) http.Header {
+	header := jobs.Header(p.Correlation, k.Region)
+	p.Caller.Stamp(header)
+	header.Set("Referer", fanout.PublicLink(k.Prober.Public, p.Path, p.Query))
+	return header
+}
+
+// exchange sends a call. Once sent it is seen to its end.
+func (w *attempt) exchange(ctx context.Context, c *Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) callResult {
+	header := w.header(w.payload)
+	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Begun)) // the same for every resource of a move
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	response, err := w.Prober.Upstream.Do(ctx, upstream.Call{
+		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
+		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.claim.Job.Name(),
+	})
+	if err != nil {
+		return unanswered(err, c)
+	}
+	defer response.Body.Close()
+	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	result := callResult{after: polling.RetryAfter(response.Header), outcome: outcomeOf(response.StatusCode)}
+	switch {
+	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
+		result.outcome = outcomeAmbiguous
+	case result.outcome == outcomeAccepted:
+		if poll := polling.OfAnswer(response, w.Prober.Public, to, w.payload.Caller); poll != nil {
+			result.poll = &Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
+		}
+	case result.outcome != outcomeMoved:
+		result.text = failure.OfAnswer(response.StatusCode, body)
+	}
+	return result
+}
+
+// outcomeOf reads the status of the answer to a move. It is definite as for any write
+// (see package inventory, rule R4).
+func outcomeOf(status int) outcome {
+	switch {
+	case status == http.StatusAccepted:
+		return outcomeAccepted
+	case status == http.StatusTooManyRequests:
+		return outcomeThrottled
+	case status == http.StatusRequestTimeout, status >= 500, status < 200:
+		return outcomeAmbiguous
+	case status < 300:
+		return outcomeMoved
+	}
+	return outcomeRefused
+}
+
+// unanswered is a call that brought no answer.
+func unanswered(err error, c *Call) callResult {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		fault = &upstream.Fault{Sent: true, Region: c.Region, Err: err}
+	}
+	result := callResult{outcome: outcomeAmbiguous, unreachable: !fault.TooLate(), text: string(fault.ARM(c.Namespace).Body())}
+	if !fault.Sent {
+		result.outcome = outcomeNotSent
+	}
+	return result
+}
+
+// poll polls the operation of a call.
+func (w *attempt) poll(ctx context.Context, c *Call) update {
+	result := callResult{outcome: outcomeNotSent, unreachable: true}
+	if _, endpoint, err := w.target(c); err == nil {
+		result = w.pollCall(ctx, c, endpoint, w.payload)
+	}
+	return func(now time.Time) {
+		if result.outcome != outcomeAccepted && result.outcome != outcomeNotSent {
+			w.metrics.calls.WithLabelValues(result.outcome.String()).Inc()
+			w.noteCall(c, result)
+		}
+		w.plan.onResult(c, result, now)
+	}
+}
+
+// pollCall polls the operation of a call.
+func (k *Mover) pollCall(ctx context.Context, c *Call, endpoint *regions.Endpoint, p *Payload) callResult {
+	answer, err := k.Prober.Read(ctx, k.header(p), endpoint, c.Poll.Path, c.Poll.Query)
+	if err != nil {
+		return callResult{outcome: outcomeNotSent, unreachable: true}
+	}
+	result := callResult{outcome: outcomeAccepted, after: polling.RetryAfter(answer.Header)}
+	switch progress := polling.Read(c.Poll.Status, answer.Status, answer.Body); {
+	case progress == polling.Missing:
+		result.outcome = outcomeLost
+	case progress == polling.Finished, progress == polling.Refused:
+		result.outcome, result.text = outcomeOver, polling.Failure(c.Poll.Status, answer)
+	case answer.Status == http.StatusAccepted:
+		if next, own := polling.Target(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
+			result.poll = &Poll{Path: next.EscapedPath(), Query: next.RawQuery}
+		}
+	case answer.Status != http.StatusOK:
+		result.outcome = outcomeNotSent
+	}
+	return result
+}
+
+// ask asks for all open members of a call where they were and where they are to be.
+func (w *attempt) ask(ctx context.Context, c *Call) update {
+	asked, members := w.now(), c.open()
+	seen := make([]presence, len(members))
+	twins := make([]*inventory.Sighting, len(members))
+	limits.ForEach(asksAtOnce, len(members), func(i int) {
+		seen[i], twins[i] = w.find(ctx, c, members[i], asked)
+	})
+	return func(now time.Time) {
+		answered := false
+		for i, m := range members {
+			answered = answered || seen[i].known
+			m.twin = twins[i]
+			c.observe(m, seen[i], asked)
+		}
+		w.plan.conclude(c, answered, now)
+	}
+}
+
+// find asks for one member under both of its IDs.
+func (w *attempt) find(ctx context.Context, c *Call, m *Member, asked time.Time) (s presence, twin *inventory.Sighting) {
+	row := c.row(m, w.from.Subscription)
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
+		q, endpoint, err := w.Prober.Target(at)
+		if err != nil {
+			return presence{}, nil
+		}
+		answer, err := w.Prober.Read(ctx, w.header(w.payload), endpoint, q.Path.Escaped(), q.Query.Raw)
+		if err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+			return presence{}, nil
+		}
+		there := answer.Status == http.StatusOK
+		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
+			return presence{}, nil
+		}
+		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
+			s.working = true
+		}
+		if i == 0 {
+			s.old = there
+			continue
+		}
+		if s.new = there; there && s.old {
+			seen := locate.NewDiscovery(w.Prober.Map, q, endpoint.Region, c.Version, answer.Body, asked)
+			twin = &seen
+		}
+	}
+	s.known = true
+	return s, twin
+}

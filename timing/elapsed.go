@@ -1,0 +1,11 @@
+// Package timing tells how much time has passed on a machine that may be
+// suspended, or whose clock may be set.
+package timing
+
+import "time"
+
+// Elapsed is the larger of the monotonic and the wall-clock difference: a suspended
+// machine stops the one, a set clock moves the other.
+func Elapsed(since, now time.Time) time.Duration {
+	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
+}
