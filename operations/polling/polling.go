@@ -66,6 +66,7 @@ func Named(header string, status int) bool {
 // Progress is what an answer to a poll says of the operation.
 type Progress uint8
 
+// The kinds of progress.
 const (
 	Unclear  Progress = iota // nothing: the poll failed, not the operation
 	Running                  // it goes on
