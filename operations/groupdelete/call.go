@@ -217,7 +217,7 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 	return e
 }
 
-// resultOf reads the status of the answer to a DELETE.
+// outcomeOf reads the status of the answer to a DELETE.
 func outcomeOf(status int, absent bool) outcome {
 	switch {
 	case status == http.StatusAccepted:

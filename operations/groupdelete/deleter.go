@@ -58,21 +58,21 @@ type Deleter struct {
 }
 
 // Start implements [jobs.Lasting].
-func (k *Deleter) Start(registry prometheus.Registerer) {
-	k.metrics, k.slots = newMetrics(registry), limits.NewEndpoints(k.AtEndpoint, k.PerEndpoint)
+func (d *Deleter) Start(registry prometheus.Registerer) {
+	d.metrics, d.slots = newMetrics(registry), limits.NewEndpoints(d.AtEndpoint, d.PerEndpoint)
 }
 
 // Succeed implements [jobs.Lasting].
-func (k *Deleter) Succeed(before jobs.Kind) {
+func (d *Deleter) Succeed(before jobs.Kind) {
 	b := before.(*Deleter)
-	k.metrics, k.slots = b.metrics, b.slots
-	if k.PerEndpoint != b.PerEndpoint || k.AtEndpoint != b.AtEndpoint {
-		k.slots = limits.NewEndpoints(k.AtEndpoint, k.PerEndpoint)
+	d.metrics, d.slots = b.metrics, b.slots
+	if d.PerEndpoint != b.PerEndpoint || d.AtEndpoint != b.AtEndpoint {
+		d.slots = limits.NewEndpoints(d.AtEndpoint, d.PerEndpoint)
 	}
 }
 
 // Caller implements [jobs.Commissioned].
-func (k *Deleter) Caller(_ context.Context, job inventory.Job) (string, error) {
+func (d *Deleter) Caller(_ context.Context, job inventory.Job) (string, error) {
 	p, err := ReadPayload(job)
 	return p.Caller.Caller(), err
 }
@@ -80,8 +80,8 @@ func (k *Deleter) Caller(_ context.Context, job inventory.Job) (string, error) {
 // longestWait bounds the pause before a member is tried again, if nobody asked for one.
 const longestWait = 15 * time.Second
 
-func (k *Deleter) limits() planLimits {
-	return planLimits{perEndpoint: k.PerEndpoint, perJob: k.PerJob, budget: k.Budget, pause: k.Floor, longest: longestWait}
+func (d *Deleter) limits() planLimits {
+	return planLimits{perEndpoint: d.PerEndpoint, perJob: d.PerJob, budget: d.Budget, pause: d.Floor, longest: longestWait}
 }
 
 // Payload is what the job of a group's deletion keeps.
@@ -122,21 +122,21 @@ func ReadPayload(j inventory.Job) (p Payload, err error) {
 }
 
 // Run works on the deletion until there is nothing to do but wait.
-func (k *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
 		return jobs.Result{End: inventory.JobFailed}, err
 	}
-	group, err := k.Prober.Store.Group(ctx, claim.Job.Subscription, claim.Job.Subject)
+	group, err := d.Prober.Store.Group(ctx, claim.Job.Subscription, claim.Job.Subject)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && group.Generation != claim.Job.ID:
-		p.Ended = k.Prober.Store.Time()
+		p.Ended = d.Prober.Store.Time()
 		return jobs.Result{End: inventory.JobDone, Payload: p.String()}, nil
 	case err != nil:
 		return jobs.Result{}, err
 	}
-	w := &attempt{Deleter: k, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}}
-	defer k.metrics.forget(claim.Job.ID)
+	w := &attempt{Deleter: d, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}}
+	defer d.metrics.forget(claim.Job.ID)
 	if claim.Job.State == inventory.JobCancelling {
 		return w.cancel(ctx)
 	}

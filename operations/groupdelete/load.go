@@ -70,7 +70,7 @@ func (w *attempt) load(ctx context.Context) error {
 		}
 		for _, r := range page {
 			var m record
-			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // none of an error alone
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
 				recorded[r.Key] = m
 			}
 		}
@@ -149,7 +149,7 @@ func followed(row inventory.Resource) bool {
 func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
 	m := &member{key: row.Key, typ: row.Type, region: row.Region, parent: row.Parent, manager: arm.Fold(row.Details.ManagedBy)}
 	if q, endpoint, err := w.Prober.Target(row); err == nil {
-		m.endpoint, m.refuses = endpoint.Region+" "+endpoint.String(), q.Type.DeletionPolicy == regions.Refuse
+		m.endpoint, m.refuses = nameOf(endpoint), q.Type.DeletionPolicy == regions.Refuse
 	}
 	if r, known := recorded[row.Key]; known {
 		m.restore(r)
@@ -204,8 +204,7 @@ func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
 }
 
 // seenAbsent reports whether a GET found nothing of a row's resource, while a write of
-// unknown fate keeps that from being proof. whether a GET found nothing of a row's resource, and a write
-// of unknown fate keeps that from being proof.
+// unknown fate keeps that from being proof.
 func seenAbsent(row inventory.Resource) bool {
 	return row.Phase == inventory.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
 }

@@ -43,8 +43,8 @@ func newMetrics(registry prometheus.Registerer) *metrics {
 const countedDeletions = 1000
 
 // Measure counts the deletions that wait for regions.
-func (k *Deleter) Measure(ctx context.Context) error {
-	open, err := k.Prober.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
+func (d *Deleter) Measure(ctx context.Context) error {
+	open, err := d.Prober.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
 	if err != nil {
 		return err
 	}
@@ -58,7 +58,7 @@ func (k *Deleter) Measure(ctx context.Context) error {
 			waiting[region]++
 		}
 	}
-	k.metrics.wait(waiting)
+	d.metrics.wait(waiting)
 	return nil
 }
 

@@ -90,119 +90,119 @@ type plan struct {
 }
 
 func newPlan(limits planLimits, known []typeOrder) *plan {
-	d := &plan{
+	p := &plan{
 		limits: limits, members: map[string]*member{}, below: map[string][]*member{}, waiters: map[string][]*member{},
 		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
 	}
 	for _, o := range known {
-		d.orderTypes(o)
+		p.orderTypes(o)
 	}
-	return d
+	return p
 }
 
 // add takes a member in, in the state that it has.
-func (d *plan) add(m *member) {
-	d.members[m.key] = m
-	d.all = append(d.all, m)
+func (p *plan) add(m *member) {
+	p.members[m.key] = m
+	p.all = append(p.all, m)
 	if m.parent != "" {
-		d.below[m.parent] = append(d.below[m.parent], m)
+		p.below[m.parent] = append(p.below[m.parent], m)
 	}
-	d.total++
-	d.count(m, 1)
-	d.tally.count(m.typ, 1)
+	p.total++
+	p.count(m, 1)
+	p.tally.count(m.typ, 1)
 	for _, key := range m.blockers {
-		d.waiters[key] = append(d.waiters[key], m)
+		p.waiters[key] = append(p.waiters[key], m)
 	}
 }
 
 // resume goes on, once the members are added, from where an earlier plan left off, of
 // which total and deleted were recorded. What has gone since then counts as well; came
 // is how many of the members have come since.
-func (d *plan) resume(total, deleted, came, pass int) {
-	d.pass = max(pass, d.pass)
-	gone := deleted + max(0, total-deleted-(len(d.members)-came))
+func (p *plan) resume(total, deleted, came, pass int) {
+	p.pass = max(pass, p.pass)
+	gone := deleted + max(0, total-deleted-(len(p.members)-came))
 	if gone > 0 {
-		d.total, d.went = gone+len(d.members), make([]string, gone) // of types that nobody remembers
+		p.total, p.went = gone+len(p.members), make([]string, gone) // of types that nobody remembers
 	}
 }
 
 // forgetGone has a restored member, once all are added, wait no longer for those that
 // have gone since.
-func (d *plan) forgetGone(m *member) {
+func (p *plan) forgetGone(m *member) {
 	if m.state != memberParked || len(m.blockers) == 0 {
 		return
 	}
-	m.blockers = slices.DeleteFunc(m.blockers, func(key string) bool { return d.members[key] == nil })
+	m.blockers = slices.DeleteFunc(m.blockers, func(key string) bool { return p.members[key] == nil })
 	if len(m.blockers) == 0 {
-		d.become(m, memberWaiting, false)
+		p.become(m, memberWaiting, false)
 	}
 }
 
 // progress is how far the deletion has come.
-func (d *plan) progress() Progress {
-	p := d.counted()
-	p.WaitingFor = d.unreachableRegions()
-	return p
+func (p *plan) progress() Progress {
+	progress := p.counted()
+	progress.WaitingFor = p.unreachableRegions()
+	return progress
 }
 
-func (d *plan) counted() Progress {
+func (p *plan) counted() Progress {
 	return Progress{
-		Total: d.total, Deleted: d.total - len(d.members), InFlight: d.counts[memberInFlight] + d.counts[memberAccepted],
-		Waiting: d.counts[memberWaiting], Parked: d.counts[memberParked], Pass: d.pass,
+		Total: p.total, Deleted: p.total - len(p.members), InFlight: p.counts[memberInFlight] + p.counts[memberAccepted],
+		Waiting: p.counts[memberWaiting], Parked: p.counts[memberParked], Pass: p.pass,
 	}
 }
 
 // become moves a member to a state.
-func (d *plan) become(m *member, state memberState, unreachable bool) {
-	d.count(m, -1)
+func (p *plan) become(m *member, state memberState, unreachable bool) {
+	p.count(m, -1)
 	m.state, m.unreachable, m.changed = state, unreachable, true
-	d.count(m, 1)
+	p.count(m, 1)
 }
 
-func (d *plan) count(m *member, by int) {
-	d.counts[m.state] += by
+func (p *plan) count(m *member, by int) {
+	p.counts[m.state] += by
 	if m.active() {
-		d.activeOf[m.typ] += by
+		p.activeOf[m.typ] += by
 	}
 	if m.state == memberInFlight {
-		d.atEndpoint[m.endpoint] += by
+		p.atEndpoint[m.endpoint] += by
 	}
 }
 
 // remove removes a member, and lets those that waited for it go on.
-func (d *plan) remove(m *member) {
-	d.learnFromSuccess(m)
-	d.count(m, -1)
-	d.tally.count(m.typ, -1)
-	delete(d.members, m.key)
-	d.went = append(d.went, m.typ)
-	if len(d.all) > 64 && len(d.all) > 2*len(d.members) {
-		d.all = slices.DeleteFunc(d.all, func(m *member) bool { return d.members[m.key] != m })
+func (p *plan) remove(m *member) {
+	p.learnFromSuccess(m)
+	p.count(m, -1)
+	p.tally.count(m.typ, -1)
+	delete(p.members, m.key)
+	p.went = append(p.went, m.typ)
+	if len(p.all) > 64 && len(p.all) > 2*len(p.members) {
+		p.all = slices.DeleteFunc(p.all, func(m *member) bool { return p.members[m.key] != m })
 	}
-	for _, child := range d.below[m.key] {
-		if d.members[child.key] == child && (child.state == memberWaiting || child.state == memberParked) {
-			d.await(child)
+	for _, child := range p.below[m.key] {
+		if p.members[child.key] == child && (child.state == memberWaiting || child.state == memberParked) {
+			p.await(child)
 			child.orphan = true
 		}
 	}
-	delete(d.below, m.key)
-	waiters := d.waiters[m.key]
-	delete(d.waiters, m.key)
+	delete(p.below, m.key)
+	waiters := p.waiters[m.key]
+	delete(p.waiters, m.key)
 	for _, w := range waiters {
-		if d.members[w.key] != w || w.state != memberParked || !slices.Contains(w.blockers, m.key) {
+		if p.members[w.key] != w || w.state != memberParked || !slices.Contains(w.blockers, m.key) {
 			continue
 		}
 		w.blockers = slices.DeleteFunc(w.blockers, func(key string) bool { return key == m.key })
 		if w.changed = true; len(w.blockers) == 0 {
-			d.become(w, memberWaiting, false)
+			p.become(w, memberWaiting, false)
 		}
 	}
 }
 
 // await leaves it to another job to find out what becomes of a member.
-func (d *plan) await(m *member) {
+func (p *plan) await(m *member) {
 	m.since, m.tries, m.due, m.blockers, m.orphan = time.Time{}, 0, time.Time{}, nil, false
-	d.become(m, memberAccepted, false)
+	p.become(m, memberAccepted, false)
 }
 
 // outcome is what an answer to a member's DELETE means for it.
@@ -234,76 +234,76 @@ type callResult struct {
 }
 
 // onResult takes what the call of a member came to.
-func (d *plan) onResult(key string, s callResult, now time.Time) {
-	m := d.members[key]
+func (p *plan) onResult(key string, s callResult, now time.Time) {
+	m := p.members[key]
 	if m == nil || m.state != memberInFlight {
 		return
 	}
 	if s.outcome == outcomeGone || s.outcome == outcomeAccepted || s.outcome == outcomeRefused && !s.named {
-		d.tally.note(m.typ, m.among, s.outcome != outcomeRefused)
+		p.tally.note(m.typ, m.among, s.outcome != outcomeRefused)
 	}
 	switch s.outcome {
 	case outcomeGone:
-		d.remove(m)
+		p.remove(m)
 	case outcomeAccepted:
-		d.await(m)
+		p.await(m)
 	case outcomeUnproven: // another job asks for it, and it may have to be deleted after that
-		d.await(m)
+		p.await(m)
 		m.orphan = true
 	case outcomeRefused:
-		d.park(m, s)
+		p.park(m, s)
 	case outcomeTransient:
-		d.retry(m, s, now)
+		p.retry(m, s, now)
 	case outcomeUnreachable, outcomeUnsent:
 		m.tries++
 		m.why = s.why
-		m.due = now.Add(d.pauseOf(m, s.after))
-		d.become(m, memberWaiting, s.outcome == outcomeUnreachable)
+		m.due = now.Add(p.pauseOf(m, s.after))
+		p.become(m, memberWaiting, s.outcome == outcomeUnreachable)
 	}
 }
 
 // retry has a member tried again later, as long as its budget lasts.
-func (d *plan) retry(m *member, s callResult, now time.Time) {
+func (p *plan) retry(m *member, s callResult, now time.Time) {
 	if m.since.IsZero() {
 		m.since = now
 	}
 	m.tries++
 	m.why = s.why
-	m.due = now.Add(d.pauseOf(m, s.after))
-	if m.due.Before(m.since.Add(d.limits.budget)) {
-		d.become(m, memberWaiting, false)
+	m.due = now.Add(p.pauseOf(m, s.after))
+	if m.due.Before(m.since.Add(p.limits.budget)) {
+		p.become(m, memberWaiting, false)
 		return
 	}
-	d.setAside(m, nil) // its budget stays spent: each further pass tries it once
+	p.setAside(m, nil) // its budget stays spent: each further pass tries it once
 }
 
-func (d *plan) pauseOf(m *member, asked time.Duration) time.Duration {
-	return max(asked, jobs.Backoff(d.limits.pause, max(d.limits.longest, d.limits.pause), m.tries))
+func (p *plan) pauseOf(m *member, asked time.Duration) time.Duration {
+	return max(asked, jobs.Backoff(p.limits.pause, max(p.limits.longest, p.limits.pause), m.tries))
 }
 
 // park sets a refused member aside, until what it waits for has gone.
-func (d *plan) park(m *member, s callResult) {
+func (p *plan) park(m *member, s callResult) {
 	m.since, m.tries = time.Time{}, 0
 	var blockers []string
 	for _, key := range s.blockers {
-		if b := d.members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
+		if b := p.members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
 			blockers = append(blockers, key)
-			d.learn(typeOrder{Before: b.typ, After: m.typ})
+			p.learn(typeOrder{Before: b.typ, After: m.typ})
 		}
 	}
 	m.blind, m.refusedAt = !s.named, m.tried
-	d.setAside(m, blockers)
-	if s.named && len(blockers) == 0 && m.tried < len(d.went) {
-		d.become(m, memberWaiting, false) // what it named has gone meanwhile
+	p.setAside(m, blockers)
+	if s.named && len(blockers) == 0 && m.tried < len(p.went) {
+		p.become(m, memberWaiting, false) // what it named has gone meanwhile
 	}
 }
 
-func (d *plan) setAside(m *member, blockers []string) {
+func (p *plan) setAside(m *member, blockers []string) {
 	m.blockers, m.due = blockers, time.Time{}
 	for _, key := range blockers {
-		d.waiters[key] = append(d.waiters[key], m)
+		p.waiters[key] = append(p.waiters[key], m)
 	}
-	d.become(m, memberParked, false)
+	p.become(m, memberParked, false)
 }
 
 // rowState is what the inventory has of a member at a time.
@@ -315,25 +315,25 @@ type rowState struct {
 
 // observe compares a member with what the inventory has of it. That of one in flight
 // comes with its answer.
-func (d *plan) observe(key string, s rowState) {
-	m := d.members[key]
+func (p *plan) observe(key string, s rowState) {
+	m := p.members[key]
 	switch {
 	case m == nil || m.state == memberInFlight:
 	case m.state != memberAccepted && s.accepted:
-		d.await(m)
+		p.await(m)
 	case m.state != memberAccepted || s.accepted || m.orphan && s.doubted:
 	case m.orphan: // it outlived what it lay below
 		m.orphan = false
-		d.become(m, memberWaiting, false)
+		p.become(m, memberWaiting, false)
 	default: // its deletion was accepted, and yet it stands
-		d.park(m, s.failure)
+		p.park(m, s.failure)
 	}
 }
 
 // drop removes a member that is there no more.
-func (d *plan) drop(key string) {
-	if m := d.members[key]; m != nil && m.state != memberInFlight {
-		d.remove(m)
+func (p *plan) drop(key string) {
+	if m := p.members[key]; m != nil && m.state != memberInFlight {
+		p.remove(m)
 	}
 }
 
@@ -346,11 +346,11 @@ const (
 	endBlocked            // a whole pass made no progress
 )
 
-func (d *plan) end() end {
+func (p *plan) end() end {
 	switch {
-	case len(d.members) == 0:
+	case len(p.members) == 0:
 		return endEmpty
-	case d.counts[memberParked] == len(d.members) && !d.canPass():
+	case p.counts[memberParked] == len(p.members) && !p.canPass():
 		return endBlocked
 	}
 	return endNone
@@ -358,9 +358,9 @@ func (d *plan) end() end {
 
 // canPass reports whether a further pass over what is parked could bring anything:
 // something has gone since one of them was tried.
-func (d *plan) canPass() bool {
-	for _, m := range d.members {
-		if m.state == memberParked && m.tried < len(d.went) {
+func (p *plan) canPass() bool {
+	for _, m := range p.members {
+		if m.state == memberParked && m.tried < len(p.went) {
 			return true
 		}
 	}
@@ -368,9 +368,9 @@ func (d *plan) canPass() bool {
 }
 
 // unreachableRegions are those that members wait for.
-func (d *plan) unreachableRegions() []string {
+func (p *plan) unreachableRegions() []string {
 	regions := map[string]bool{}
-	for _, m := range d.members {
+	for _, m := range p.members {
 		if m.state == memberWaiting && m.unreachable {
 			regions[m.region] = true
 		}

@@ -92,9 +92,9 @@ func (t *tally) orders() []typeOrder {
 }
 
 // conclude learns, when the deletion is over, from how it went.
-func (d *plan) conclude() {
-	for _, o := range d.tally.orders() {
-		d.learn(o)
+func (p *plan) conclude() {
+	for _, o := range p.tally.orders() {
+		p.learn(o)
 	}
-	maps.DeleteFunc(d.tally.beside, func([2]string, score) bool { return true })
+	maps.DeleteFunc(p.tally.beside, func([2]string, score) bool { return true })
 }

@@ -19,17 +19,17 @@ type Wait struct {
 
 // waits lists what a deletion waits for that is over by limit, up to mostWaits. A first
 // call without an answer yet is no wait.
-func (d *plan) waits(limit time.Time) []Wait {
+func (p *plan) waits(limit time.Time) []Wait {
 	var all []Wait
-	for _, m := range d.all {
+	for _, m := range p.all {
 		if len(all) == mostWaits {
 			break
 		}
-		if d.members[m.key] != m {
+		if p.members[m.key] != m {
 			continue
 		}
 		if reason := m.waitsFor(); reason != "" {
-			all = append(all, Wait{ID: m.key, Region: m.region, Reason: reason, Until: m.until(limit, d.limits.budget)})
+			all = append(all, Wait{ID: m.key, Region: m.region, Reason: reason, Until: m.until(limit, p.limits.budget)})
 		}
 	}
 	return all
