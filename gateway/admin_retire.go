@@ -68,7 +68,7 @@ func (g *Gateway) adminRetire(w http.ResponseWriter, r *http.Request) (int, any,
 	if errors.As(err, &busy) {
 		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be under way until %s. Reload all gateways, and retire it then.",
 			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
-		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(g.store.Time()), longestRetry))
+		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(g.store.Time()), arm.MaxRetryAfter))
 		return 0, nil, fault
 	}
 	g.audit.Info("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),

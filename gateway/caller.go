@@ -9,14 +9,8 @@ import (
 
 // caller names whose share of a budget a request uses: its principal's, or, where
 // nobody has to say who they are, its address's. It is for telling callers apart
-// only, and is neither logged nor a metric label. Work of Portico's own has the empty
-// name.
-func (x *exchange) caller() string {
-	if x.job {
-		return ""
-	}
-	return callerName(x.principal, x.client)
-}
+// only, and is neither logged nor a metric label.
+func (x *exchange) caller() string { return callerName(x.principal, x.client) }
 
 func callerName(principal access.Principal, client tracing.Client) string {
 	if principal.TenantID != "" {

@@ -183,7 +183,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	if fault != nil {
 		s.t.Fatal(fault)
 	}
-	d, err := s.gateway.router.Resolve(s.t.Context(), q, access.Principal{AnyTenant: true}, content)
+	d, err := s.gateway.resolve(s.t.Context(), &exchange{principal: access.Principal{AnyTenant: true}}, q, content)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 		x := of(r)
 		x.principal = access.Principal{AnyTenant: true}
 		x.request = q
-		if err := s.gateway.carry(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
+		if err := s.gateway.serve(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
 			s.gateway.fail(w, r, err)
 		}
 	}), s.gateway.begin, s.gateway.identify)

@@ -27,8 +27,6 @@ type exchange struct {
 	onRegionFailure []string
 	// request is the classified request, from the link classify on.
 	request *routing.Request
-	// job: it is no client's request, but stands for one in the work of a job.
-	job bool
 	// memory is what its content holds, nil for nothing.
 	memory *limits.Reservation
 

@@ -68,6 +68,7 @@ type Gateway struct {
 	public        *url.URL
 	lister        *fanout.Lister
 	prober        locate.Prober
+	finder        *locate.Finder
 	sender        string // also the owner of the jobs that it works on
 	runner        *jobs.Runner
 	sweeper       *sweep.Sweeper
@@ -158,9 +159,9 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.sweeper = &sweep.Sweeper{
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
 	}
+	g.finder = locate.NewFinder(g.prober, g.log)
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.access = newAccessLog(g.log, c.Log)
-	g.router.Finder = newFinder(g)
 	g.own = g.ownRoutes()
 	g.batched = g.batchedChain()
 }

@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/routing"
 	"portico/tracing"
@@ -71,7 +72,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
 	defer cancel()
-	var look lastLook
+	emptiness := g.emptinessCheck(callerFrom(x))
 	for range closingRounds {
 		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{
 			Check: func(group inventory.Group) error {
@@ -80,19 +81,20 @@ func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check 
 				}
 				return check(group)
 			},
-			Last: look.judge,
+			Last: emptiness.Judge,
 		})
-		var unlooked *unlooked
 		switch {
 		case err == nil:
 			return true, nil
 		case errors.Is(err, errDeleting), errors.As(err, new(*inventory.GroupNotEmptyError)):
 			return false, nil
-		case !errors.As(err, &unlooked):
+		}
+		looked, failure := emptiness.Look(looking, err)
+		if !looked {
 			return false, err
 		}
-		if look, err = g.lookAgain(looking, x, c, unlooked); err != nil {
-			g.note(x, "an empty group could not be looked at; a job will", err)
+		if failure != nil {
+			g.note(x, "an empty group could not be looked at; a job will", failure)
 			return false, nil
 		}
 	}
@@ -111,40 +113,14 @@ func (g *Gateway) ownOperation(x *exchange, c ownCall) (id string, link func(kin
 	}
 }
 
-// deletionCheck checks a group's emptiness on behalf of the job that deletes it.
+// deletionCheck checks a group's emptiness on behalf of whoever began its deletion.
 func (g *Gateway) deletionCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
-	return &lookOfJob{gateway: g, payload: p}
+	return g.emptinessCheck(g.deletionCaller(p))
 }
 
-// lookOfJob is the last look on behalf of a job, and of who began it.
-type lookOfJob struct {
-	gateway *Gateway
-	payload groupdelete.Payload
-	look    lastLook
-}
-
-// Judge implements groupdelete.EmptinessCheck.
-func (l *lookOfJob) Judge(group inventory.Group, touched []inventory.Touch) error {
-	return l.look.judge(group, touched)
-}
-
-// Look implements groupdelete.EmptinessCheck.
-func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
-	var at *unlooked
-	if !errors.As(refusal, &at) {
-		return false, nil
-	}
-	g := l.gateway
-	subscription, err := g.store.Subscription(ctx, at.group.Subscription)
-	if err != nil {
-		return true, err
-	}
-	q, fault := routing.ClassifyID(g.router.Map, http.MethodDelete, routing.GroupID(subscription.ID, at.group.Name))
-	if fault != nil {
-		return true, fault
-	}
-	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q, job: true}
-	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
-	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
-	return true, err
+// deletionCaller is the caller who began a deletion, as its job acts for them.
+func (g *Gateway) deletionCaller(p groupdelete.Payload) locate.Caller {
+	// No client sent the header, so there is nothing to refuse.
+	identity, _ := tracing.Identify(http.Header{tracing.CorrelationHeader: {p.Correlation}}, g.config.Server.Region, time.Now())
+	return locate.Caller{Principal: p.Caller, Identity: identity}
 }

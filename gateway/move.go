@@ -242,7 +242,7 @@ func (m *moving) find(ctx context.Context) error {
 		if m.source.Subscription.Covered {
 			return nil
 		}
-		_, err := m.router.Resolve(ctx, q, m.x.principal, routing.Body{})
+		_, err := m.resolve(ctx, m.x, q, routing.Body{})
 		var absent *arm.Error
 		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
 			return err
@@ -291,7 +291,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	case errors.Is(refused, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
-		if t := m.declared(refused.Key); t != nil {
+		if t := m.router.Map.Type(refused.Key); t != nil {
 			return m.router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
 		}
 		for _, q := range m.resources {
@@ -302,7 +302,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		return nil
 	case errors.As(refused, &quota):
 		name := refused.Key
-		if t := m.declared(refused.Key); t != nil {
+		if t := m.router.Map.Type(refused.Key); t != nil {
 			name = t.FullName
 		}
 		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)

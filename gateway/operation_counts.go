@@ -121,7 +121,7 @@ func (g *Gateway) admitRemoval(ctx context.Context, in inventory.Subscription) e
 // untilForgotten refuses what there is room for once something is forgotten.
 func untilForgotten(why string) *arm.Error {
 	fault := arm.NewError(arm.TooManyRequests, why)
-	fault.RetryAfter = longestRetry
+	fault.RetryAfter = arm.MaxRetryAfter
 	return fault
 }
 

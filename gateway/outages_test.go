@@ -137,7 +137,7 @@ func TestUnknownFailures(t *testing.T) {
 	if fault := s.gateway.faultOf(x, errors.New("inner")); fault.Status != 500 || fault.Code != arm.InternalServerError || strings.Contains(fault.Message, "inner") || fault.RetryAfter != 0 {
 		t.Errorf("%+v", fault)
 	}
-	if fault := s.gateway.faultOf(x, fmt.Errorf("a: %w", inventory.ErrUnavailable)); fault.Code != arm.ServerTimeout || fault.RetryAfter != outageRetry {
+	if fault := s.gateway.faultOf(x, fmt.Errorf("a: %w", inventory.ErrUnavailable)); fault.Code != arm.ServerTimeout || fault.RetryAfter != arm.OutageRetryAfter {
 		t.Errorf("%+v", fault)
 	}
 	refusal := arm.NewError(arm.NotImplemented)

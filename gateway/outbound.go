@@ -25,29 +25,16 @@ func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method strin
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
-	principal := x.principal.In(p.Subscription.TenantID)
-	g.stamp(h, x, principal, g.referer(x.request, method))
+	caller := callerFrom(x)
+	caller.Stamp(h, p.Subscription.TenantID, g.public, g.referer(x.request, method))
 	if method != http.MethodGet && method != http.MethodHead {
-		h[tracing.SystemDataHeader] = []string{systemData(principal, x.request, p.Row, x.started)}
+		h[tracing.SystemDataHeader] = []string{systemData(x.principal.In(p.Subscription.TenantID), x.request, p.Row, x.started)}
 	}
 	return upstream.Call{
 		Endpoint: p.Endpoint, Method: method,
 		Path: x.request.Path.Escaped(), Query: x.request.Query.Raw,
-		Header: h, Content: p.content, Caller: x.caller(),
+		Header: h, Content: p.content, Caller: caller.Share,
 	}
-}
-
-// stamp writes ids, caller and referer onto a call.
-func (g *Gateway) stamp(h http.Header, x *exchange, principal access.Principal, referer string) {
-	x.identity.Stamp(h)
-	principal.Stamp(h)
-	h["Referer"] = []string{referer}
-	if address := x.clientAddress(); address != "" {
-		h["X-Ms-Client-Ip-Address"] = []string{address}
-		h["X-Forwarded-For"] = []string{x.client.Forwarded}
-	}
-	h["X-Forwarded-Proto"] = []string{g.public.Scheme}
-	h["X-Forwarded-Host"] = []string{g.public.Host}
 }
 
 // looksInside holds for calls whose answers the front door reads: they must

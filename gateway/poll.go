@@ -32,8 +32,8 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 			return noEndpointToPoll(o)
 		}
 	}
-	answer, err := g.asked(w, r, x, p, http.MethodGet)
-	if answer == nil {
+	answer, err := g.fetch(r, x, p, http.MethodGet)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
@@ -117,7 +117,8 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operat
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		_, err = g.ask(ctx, x, row)
+		prober, header := g.proberFor(x)
+		_, err = prober.Probe(ctx, header, row)
 	}
 	if err != nil {
 		g.note(x, "the end of an operation was not confirmed", err)
@@ -144,9 +145,8 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	if err != nil {
 		return row, err
 	}
-	header := http.Header{}
-	x.identity.Stamp(header)
-	finished, err := reconcile.Finished(ctx, g.proberFor(x), header, follow, row)
+	prober, header := g.proberFor(x)
+	finished, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}

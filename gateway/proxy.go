@@ -30,7 +30,7 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 	if fault := g.checkContent(x.request, body); fault != nil {
 		return fault
 	}
-	d, err := g.router.Resolve(r.Context(), x.request, x.principal, body)
+	d, err := g.resolve(r.Context(), x, x.request, body)
 	if err != nil {
 		return err
 	}
@@ -38,7 +38,7 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) err
 		return fault
 	}
 	x.region = d.Region
-	return g.carry(w, r, x, proxied{Decision: d, body: body, content: content})
+	return g.serve(w, r, x, proxied{Decision: d, body: body, content: content})
 }
 
 // checkArguments checks the common arguments, which a poll need not have. Where a
@@ -99,8 +99,25 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 	return routing.Body{}, routing.CheckJSON(content)
 }
 
-// carry answers a resolved request in the way that its kind asks for.
-func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+// serve answers a resolved request. If the answer to a read shows that the cache by
+// which it was resolved was behind, it resolves and serves the read once more, by
+// the cache that was corrected, and takes the next answer as it is.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+	for {
+		err := g.serveResolved(w, r, x, p)
+		if !errors.Is(err, errCacheBehind) {
+			return err
+		}
+		if p.Decision, err = g.resolve(r.Context(), x, x.request, p.body); err != nil {
+			return err
+		}
+		p.Cached = false
+		x.region = p.Region
+	}
+}
+
+// serveResolved answers a request in the way that its kind asks for.
+func (g *Gateway) serveResolved(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
 	if headers.TooMuchForProvider(r.Header, x.request.Provider.PassesRequest()) {
 		return tooManyHeaders("there is more of it than a resource provider takes")
 	}
@@ -148,10 +165,10 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	return g.relay(w, r, x, p)
 }
 
-// relay carries a call that the index has no part in.
+// relay forwards a call that the index has no part in.
 func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.asked(w, r, x, p, r.Method)
-	if answer == nil {
+	answer, err := g.fetch(r, x, p, r.Method)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
@@ -161,21 +178,22 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p p
 // head answers whether a resource is there, by asking its provider with GET,
 // the verb that every provider has.
 func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.asked(w, r, x, p, http.MethodGet)
-	if answer == nil {
+	answer, err := g.fetch(r, x, p, http.MethodGet)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
 	known := p.Row != nil
 	if known && answer.StatusCode == http.StatusOK {
-		if err := g.learn(r.Context(), x, p, answer); err != nil {
+		if err := g.recordRead(r.Context(), x, p, answer); err != nil {
 			return err
 		}
 	}
 	there := answer.StatusCode < 300
 	if known && answer.StatusCode == http.StatusNotFound {
 		// Nobody would see what the body says, so it has to be what it seems.
-		if there, err = g.confirmAbsence(r.Context(), x, x.subscription(), x.request.Key()); err != nil {
+		prober, header := g.proberFor(x)
+		if there, err = prober.VerifyAbsence(r.Context(), header, x.subscription(), x.request.Key()); err != nil {
 			return arm.NewError(arm.InvalidProviderResponse, x.request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
 		}
 	}
@@ -194,29 +212,29 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return nil
 }
 
-// read carries a GET of a tracked resource, and has the inventory learn of what
-// it settles. A 404 has the front door ask by itself: what a client is told of
-// absence proves nothing.
+// read forwards a GET of a tracked resource and records what the answer proves. What
+// a client is told of absence proves nothing: Portico then asks by itself.
 func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.asked(w, r, x, p, http.MethodGet)
-	if answer == nil {
+	answer, err := g.fetch(r, x, p, http.MethodGet)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && p.Doubtful {
-		if err := g.learn(r.Context(), x, p, answer); err != nil {
+		if err := g.recordRead(r.Context(), x, p, answer); err != nil {
 			return err
 		}
 	}
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// learn tells the inventory what a GET of a tracked resource said, before the
-// client has it. The answer's body, once read, is put back.
-func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
+// recordRead records what a GET of a tracked resource proves, before the client has
+// the answer. The answer's body, once read, is put back.
+func (g *Gateway) recordRead(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
-		if _, err := g.confirmAbsence(ctx, x, x.subscription(), x.request.Key()); err != nil {
+		prober, header := g.proberFor(x)
+		if _, err := prober.VerifyAbsence(ctx, header, x.subscription(), x.request.Key()); err != nil {
 			g.note(x, "a client was told that a resource is not there, and its provider did not confirm that", err)
 		}
 	case http.StatusOK:
@@ -231,36 +249,6 @@ func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *htt
 		}
 	}
 	return nil
-}
-
-// confirmAbsence asks for a resource that a client was told is not there, and
-// reports whether it is. An error means that its provider did not say; the row is
-// then flagged, and asked for later.
-func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange, sub, key string) (there bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
-	defer cancel()
-	row, err := g.store.Resource(ctx, sub, key)
-	if errors.Is(err, inventory.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	sight, err := g.look(ctx, x, row)
-	if err == nil || row.Doubtful() {
-		return sight.Found, err
-	}
-	return false, errors.Join(err, g.store.Doubt(context.WithoutCancel(ctx), sub, key))
-}
-
-// call sends the request to the endpoint that was decided on, once.
-func (g *Gateway) call(ctx context.Context, r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
-	call := g.outbound(r, x, p, method)
-	answer, err := g.upstream.Do(ctx, call)
-	if err != nil {
-		return nil, providerFault(err, x)
-	}
-	return answer, nil
 }
 
 func providerFault(err error, x *exchange) error {

@@ -52,9 +52,6 @@ func setRetryAfter(h http.Header, pause time.Duration) {
 	}
 }
 
-// outageRetry is when a client may ask again while the store is down.
-const outageRetry = 5 * time.Second
-
 func (g *Gateway) faultOf(x *exchange, err error) *arm.Error {
 	var fault *arm.Error
 	if errors.As(err, &fault) {
@@ -69,7 +66,7 @@ func (g *Gateway) faultOf(x *exchange, err error) *arm.Error {
 	}
 	fault = x.diagnosed(code, err)
 	if code == arm.ServerTimeout {
-		fault.RetryAfter = outageRetry
+		fault.RetryAfter = arm.OutageRetryAfter
 	}
 	return fault
 }

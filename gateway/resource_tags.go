@@ -184,7 +184,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 	if fault != nil {
 		return nil, fault
 	}
-	d, err := g.router.Resolve(call.Context(), q, x.principal, body)
+	d, err := g.resolve(call.Context(), x, q, body)
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 	inner.region = d.Region
 	answer := g.capture()
 	fault = answer.whole(s.id, func() {
-		err = g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
+		err = g.serve(answer, call, &inner, proxied{Decision: d, body: body, content: content})
 	})
 	if err == nil && fault != nil {
 		err = fault

@@ -75,6 +75,6 @@ func (g *Gateway) mustStand(ctx context.Context, x *exchange, s scope) error {
 	if fault != nil {
 		return fault
 	}
-	_, err := g.router.Resolve(ctx, host, x.principal, routing.Body{})
+	_, err := g.resolve(ctx, x, host, routing.Body{})
 	return err
 }

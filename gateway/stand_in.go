@@ -111,7 +111,7 @@ func (g *Gateway) standing(r *http.Request, x *exchange, p proxied, o inventory.
 	}
 	standing := p
 	var err error
-	standing.Decision, err = g.router.Resolve(r.Context(), q, x.principal, routing.Body{})
+	standing.Decision, err = g.resolve(r.Context(), x, q, routing.Body{})
 	if errors.As(err, &fault) && fault.Status == http.StatusNotFound {
 		return p, nil, nil
 	}
@@ -183,7 +183,8 @@ func (g *Gateway) endIn(ctx context.Context, x *exchange, o inventory.Operation,
 // mayStand reports whether the resource of an operation may be there, though its
 // caller was told that it is not.
 func (g *Gateway) mayStand(ctx context.Context, x *exchange, o inventory.Operation) bool {
-	there, err := g.confirmAbsence(ctx, x, o.Subscription, o.Resource)
+	prober, header := g.proberFor(x)
+	there, err := prober.VerifyAbsence(ctx, header, o.Subscription, o.Resource)
 	if err != nil {
 		g.note(x, "whether the resource of an operation is there was not confirmed", err)
 	}

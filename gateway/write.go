@@ -10,14 +10,13 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
-	"portico/locate"
 	"portico/operations/polling"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
 )
 
-// write carries a PUT, PATCH or DELETE of a tracked resource. The inventory records
+// write forwards a PUT, PATCH or DELETE of a tracked resource. The inventory records
 // the intent before the first byte leaves, and what the answer means before the
 // client has it. Once recorded, a write is seen to its end even when the client
 // has gone.
@@ -119,12 +118,13 @@ func (g *Gateway) intend(ctx context.Context, x *exchange, p proxied) (inventory
 			if !row.Doubtful() && !conflict.Contested {
 				return ticket, p, locationConflict(x, row, p.Location)
 			}
-			gone, err := g.ask(ctx, x, row)
-			if err != nil || !gone || attempt > 0 {
+			prober, header := g.proberFor(x)
+			result, err := prober.Probe(ctx, header, row)
+			if err != nil || !result.Removed() || attempt > 0 {
 				return ticket, p, g.stillThere(ctx, x, p, row, err)
 			}
 		}
-		p.Decision, err = g.router.Resolve(ctx, x.request, x.principal, p.body)
+		p.Decision, err = g.resolve(ctx, x, x.request, p.body)
 		if err != nil || p.Answer == routing.Absent {
 			return ticket, p, err
 		}
@@ -220,30 +220,7 @@ func (g *Gateway) refusal(x *exchange, p proxied, err error) error {
 // concern.
 func (g *Gateway) fenced(x *exchange, fence *inventory.FencedError) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(x.request.Path.String()).Because(fence)
-	fault.RetryAfter = min(max(fence.Until.Sub(g.store.Time()), conflictRetry), longestRetry)
+	fault.RetryAfter = min(max(fence.Until.Sub(g.store.Time()), conflictRetry), arm.MaxRetryAfter)
 	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
 		x.request.Name(), fence.Until.UTC().Format(time.RFC3339))
-}
-
-// ask is look, and reports whether the row was removed.
-func (g *Gateway) ask(ctx context.Context, x *exchange, row inventory.Resource) (gone bool, err error) {
-	sight, err := g.look(ctx, x, row)
-	return sight.Settled && !sight.Found, err
-}
-
-// proberFor asks by the share of a request's caller.
-func (g *Gateway) proberFor(x *exchange) locate.Prober {
-	prober := g.prober
-	prober.Share = x.caller()
-	return prober
-}
-
-// look asks the provider, on a client's time but under the front door's own identity,
-// whether the resource of a row is there, and tells the inventory; see
-// [locate.Prober.Probe]. What a provider shows to one caller proves nothing: it may
-// hide the resource from that one.
-func (g *Gateway) look(ctx context.Context, x *exchange, row inventory.Resource) (locate.ProbeResult, error) {
-	h := http.Header{}
-	x.identity.Stamp(h)
-	return g.proberFor(x).Probe(ctx, h, row)
 }

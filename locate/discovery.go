@@ -1,14 +1,19 @@
 package locate
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"net/http"
 	"time"
 
 	"portico/arm"
+	"portico/fanout"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
+	"portico/upstream"
 )
 
 // NewDiscovery is what a GET shows of a tracked resource that the index does not
@@ -49,4 +54,36 @@ func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, bo
 		row.Details = *details
 	}
 	return inventory.Sighting{Resource: row, ListedSince: since}
+}
+
+// discover asks one endpoint, on a caller's behalf, for a resource that has no row
+// there. It returns nil if the provider has no such resource; a fault means that
+// the provider did not say.
+func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Sighting, *arm.Error) {
+	q, fault := routing.ClassifyID(p.Map, http.MethodGet, sought.ID)
+	if fault != nil {
+		return nil, fault
+	}
+	path, query := q.Path.Escaped(), "api-version="+sought.APIVersion
+	header := http.Header{}
+	caller.Stamp(header, sought.Subscription.TenantID, p.Public, fanout.PublicLink(p.Public, path, query))
+	since := p.Store.Time()
+	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share})
+	namespace := sought.Type.Provider.Namespace
+	switch {
+	case err != nil:
+		if fault, ok := errors.AsType[*upstream.Fault](err); ok {
+			return nil, fault.ARM(namespace)
+		}
+		return nil, arm.Unreachable(namespace, endpoint.Region).Because(err)
+	case answer.Status == http.StatusNotFound:
+		return nil, nil
+	case answer.Status != http.StatusOK:
+		fault := arm.NewError(arm.InvalidProviderResponse, namespace, fmt.Sprintf("status %d", answer.Status)).WithStatus(answer.Status)
+		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+		fault.RetryAfter = min(pause, arm.MaxRetryAfter)
+		return nil, fault
+	}
+	seen := NewDiscovery(p.Map, q, endpoint.Region, sought.APIVersion, answer.Body, since)
+	return &seen, nil
 }

@@ -49,27 +49,16 @@ func (r ProbeResult) Removed() bool { return r.Settled && !r.Found }
 // call. An error means that the provider did not say, or that the answer was not
 // recorded.
 func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Resource) (ProbeResult, error) {
-	q, endpoint, err := p.Target(row)
-	if err != nil {
-		return ProbeResult{}, err
-	}
-	answer, err := p.Read(ctx, header, endpoint, q.Path.Escaped(), q.Query.Raw)
+	answer, err := p.Get(ctx, header, row)
 	if err != nil {
 		return ProbeResult{}, err
 	}
 	var result ProbeResult
 	result.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
 	var observation inventory.Observation
-	switch answer.Status {
-	case http.StatusOK:
+	if answer.Status == http.StatusOK {
 		observation = inventory.ReadObservation(answer.Body)
 		result.Found, result.ProvisioningState = true, observation.ProvisioningState
-	case http.StatusNotFound:
-		if !arm.SaysAbsent(answer.Body, row.ID) {
-			return ProbeResult{}, NewStatusError(answer.Status, answer.Header)
-		}
-	default:
-		return ProbeResult{}, NewStatusError(answer.Status, answer.Header)
 	}
 	failpoint.Pass(failpoint.ObserveBefore)
 	result.Settled, result.Generation, err = p.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
@@ -95,6 +84,20 @@ func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscript
 		return result.Found, err
 	}
 	return false, errors.Join(err, p.Store.Doubt(context.WithoutCancel(ctx), subscription, key))
+}
+
+// Get asks the provider for the resource of a row. Its answer is a 200, or a 404 that
+// says that the resource does not exist; anything else is an error.
+func (p Prober) Get(ctx context.Context, header http.Header, row inventory.Resource) (upstream.Answer, error) {
+	q, endpoint, err := p.Target(row)
+	if err != nil {
+		return upstream.Answer{}, err
+	}
+	answer, err := p.Read(ctx, header, endpoint, q.Path.Escaped(), q.Query.Raw)
+	if err != nil || answer.Status == http.StatusOK || answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, row.ID) {
+		return answer, err
+	}
+	return answer, NewStatusError(answer.Status, answer.Header)
 }
 
 // Read sends a GET for path and query to an endpoint.

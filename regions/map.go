@@ -1,6 +1,10 @@
 package regions
 
-import "portico/arm"
+import (
+	"strings"
+
+	"portico/arm"
+)
 
 // Region is one region of the cloud. Name is normalised, as [arm.Location]
 // makes it; the fields from Geography on may be empty.
@@ -57,6 +61,16 @@ func (m *Map) Provider(namespace string) *Provider {
 	}
 	var buf [keyBuffer]byte
 	return m.byKey[string(arm.AppendFold(buf[:0], namespace))]
+}
+
+// Type returns the type of a full name in any casing
+// ("Contoso.Compute/virtualMachines/disks"), or nil.
+func (m *Map) Type(fullName string) *ResourceType {
+	namespace, name, _ := strings.Cut(fullName, "/")
+	if provider := m.Provider(namespace); provider != nil {
+		return provider.TypeNamed(name)
+	}
+	return nil
 }
 
 // InternalTo returns the provider that keeps what it makes on behalf of its

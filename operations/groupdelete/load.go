@@ -253,19 +253,15 @@ func (w *attempt) askStrays(ctx context.Context) error {
 		if m == nil || m.state != memberAccepted {
 			continue
 		}
-		q, endpoint, err := w.Prober.Target(stray.Row())
-		if err != nil {
-			continue
-		}
-		answer, err := w.Prober.Read(ctx, w.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
+		answer, err := w.Prober.Get(ctx, w.header(), stray.Row())
 		switch {
 		case err != nil:
-		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, stray.ID):
+		case answer.Status == http.StatusNotFound:
 			if _, err := w.Prober.Store.ForgetStray(ctx, stray); err != nil {
 				return err
 			}
 			w.plan.drop(key)
-		case answer.Status == http.StatusOK && inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+		case inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
 			w.plan.observe(key, rowState{failure: callResult{outcome: outcomeRefused}})
 		}
 	}

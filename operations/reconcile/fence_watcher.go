@@ -137,20 +137,8 @@ func fenced(fence inventory.Fence) inventory.Resource {
 
 // landed asks whether something has landed under a fence.
 func (f *FenceWatcher) landed(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
-	q, endpoint, err := f.Prober.Target(fenced(fence))
-	if err != nil {
-		return false, err
-	}
-	answer, err := patient(f.Prober, claim, f.Patience).Read(ctx, claim.Header(f.Region), endpoint, q.Path.Escaped(), q.Query.Raw)
-	switch {
-	case err != nil:
-		return false, err
-	case answer.Status == http.StatusOK:
-		return true, nil
-	case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, fence.ID):
-		return false, nil
-	}
-	return false, locate.NewStatusError(answer.Status, answer.Header)
+	answer, err := patient(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), fenced(fence))
+	return err == nil && answer.Status == http.StatusOK, err
 }
 
 // remove deletes what has landed under a fence, unless that is under way already.
