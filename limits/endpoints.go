@@ -7,22 +7,21 @@ import "sync"
 type Endpoints struct {
 	all, perCaller int
 	mu             sync.Mutex
-	slots          map[string]*Concurrency
+	slots          map[[2]string]*Concurrency // by region and address
 }
 
 // NewEndpoints returns limits of all calls, but at least perCaller, per endpoint.
 func NewEndpoints(all, perCaller int) *Endpoints {
-	return &Endpoints{all: max(all, perCaller), perCaller: perCaller, slots: map[string]*Concurrency{}}
+	return &Endpoints{all: max(all, perCaller), perCaller: perCaller, slots: map[[2]string]*Concurrency{}}
 }
 
 // At returns the limit of an endpoint.
-func (e *Endpoints) At(endpoint string) *Concurrency {
+func (e *Endpoints) At(region, address string) *Concurrency {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	slots := e.slots[endpoint]
-	if slots == nil {
-		slots = NewConcurrency(e.all, e.perCaller, nil)
-		e.slots[endpoint] = slots
+	key := [2]string{region, address}
+	if e.slots[key] == nil {
+		e.slots[key] = NewConcurrency(e.all, e.perCaller, nil)
 	}
-	return slots
+	return e.slots[key]
 }

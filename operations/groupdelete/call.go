@@ -36,7 +36,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	if err != nil {
 		return unconfigured(err)
 	}
-	slots, caller := w.slots.At(nameOf(endpoint)), w.payload.Caller.Caller()
+	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
 	if err := slots.Acquire(ctx, caller); err != nil {
 		return unsent(err)
 	}
@@ -81,7 +81,7 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 	if err != nil {
 		return unconfigured(err)
 	}
-	slots, caller := w.slots.At(nameOf(endpoint)), w.payload.Caller.Caller()
+	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
 	if err := slots.Acquire(ctx, caller); err != nil {
 		return unsent(err)
 	}

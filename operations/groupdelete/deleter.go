@@ -111,9 +111,7 @@ type Progress struct {
 }
 
 // String is the payload as it is stored.
-func (p Payload) String() string {
-	return inventory.PayloadOf(p)
-}
+func (p Payload) String() string { return inventory.PayloadOf(p) }
 
 // ReadPayload reads the payload of a deletion's job.
 func ReadPayload(j inventory.Job) (p Payload, err error) {

@@ -43,7 +43,7 @@ func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
 		mu      sync.Mutex
 		updates []update
 		panics  error // guarded by mu, like updates
-		failure error
+		failed  error
 	)
 	do := func(work func() update) {
 		at.Go(func() {
@@ -59,14 +59,14 @@ func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
 		})
 	}
 	for _, task := range tasks {
-		if failure != nil || ctx.Err() != nil {
+		if failed != nil || ctx.Err() != nil {
 			break
 		}
 		c := task.call
 		switch task.step {
 		case stepSend:
 			var send func() update
-			if send, failure = w.begin(ctx, calling, c); send != nil {
+			if send, failed = w.begin(ctx, calling, c); send != nil {
 				do(send)
 			}
 		case stepPoll:
@@ -76,22 +76,22 @@ func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
 		}
 	}
 	at.Wait()
-	failure = errors.Join(failure, panics)
+	failed = errors.Join(failed, panics)
 	for _, made := range updates {
 		made(w.now())
 	}
 	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 	defer cancel()
 	if err := w.settle(recording); err != nil {
-		return errors.Join(failure, err)
+		return errors.Join(failed, err)
 	}
 	if err := w.save(recording); err != nil {
-		return errors.Join(failure, err)
+		return errors.Join(failed, err)
 	}
-	if failure == nil && ctx.Err() != nil {
-		failure = context.Cause(ctx)
+	if failed == nil && ctx.Err() != nil {
+		failed = context.Cause(ctx)
 	}
-	return failure
+	return failed
 }
 
 // begin records that a call is about to be made, and returns what makes it; nil

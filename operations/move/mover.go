@@ -69,9 +69,7 @@ type Payload struct {
 }
 
 // String is the payload as it is stored.
-func (p Payload) String() string {
-	return inventory.PayloadOf(p)
-}
+func (p Payload) String() string { return inventory.PayloadOf(p) }
 
 // ReadPayload reads the payload of a move's job, or of its validation's.
 func ReadPayload(j inventory.Job) (p Payload, err error) {

@@ -98,7 +98,7 @@ func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs
 	if endpoint == nil {
 		return k.gone(ctx, claim, n)
 	}
-	slots := k.slots.At(endpoint.Region + " " + endpoint.String())
+	slots := k.slots.At(endpoint.Region, endpoint.String())
 	if !slots.TryAcquire("") {
 		return jobs.Result{Again: jobs.Jitter(8 * k.Floor)}, nil
 	}

@@ -24,6 +24,17 @@ func newBench(t *testing.T) *bench {
 	return &bench{Provider: jobstest.NewProvider(t), fallback: time.Hour, limit: time.Hour}
 }
 
+// newDoubtfulBench is a bench whose machine has to be verified.
+func newDoubtfulBench(t *testing.T) *bench {
+	t.Helper()
+	b := newBench(t)
+	b.Live()
+	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
 func (b *bench) verifier(store *inventory.Store) reconcile.Verifier {
 	return reconcile.Verifier{Prober: b.Prober(store), Floor: jobstest.Floor, Patience: 20 * time.Second, VersionFallback: b.fallback, Region: "westus"}
 }

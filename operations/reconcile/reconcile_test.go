@@ -44,12 +44,8 @@ func TestVerificationSettlesWhatIsInDoubt(t *testing.T) {
 
 // All calls of one job carry one id.
 func TestJobsHaveOneCorrelation(t *testing.T) {
-	b := newBench(t)
+	b := newDoubtfulBench(t)
 	b.Say(jobstest.Machine, jobstest.Reply{Status: 500}, jobstest.Reply{Status: 500}, jobstest.Reply{Status: 500}, jobstest.State("Succeeded"))
-	b.Live()
-	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
-		t.Fatal(err)
-	}
 	b.run(b.Store)
 	b.Within("settling", b.Alive)
 	if b.Correlations() != 1 || b.Questions(jobstest.Machine) < 4 {
@@ -60,12 +56,8 @@ func TestJobsHaveOneCorrelation(t *testing.T) {
 // A state that is not terminal is no end: a resource that is on its way out is
 // not called alive because it was seen.
 func TestVerificationFollowsByGet(t *testing.T) {
-	b := newBench(t)
-	b.Live()
+	b := newDoubtfulBench(t)
 	b.Say(jobstest.Machine, jobstest.State("Deleting"), jobstest.State("Deleting"), jobstest.State("Deleting"), jobstest.Reply{Status: 404})
-	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
-		t.Fatal(err)
-	}
 	b.run(b.Store)
 	b.Within("its end", b.Gone)
 	if b.Questions(jobstest.Machine) < 4 {
@@ -77,11 +69,7 @@ func TestVerificationFollowsByGet(t *testing.T) {
 // provider says when: a state in which a resource stays must not be asked for
 // every second for ever.
 func TestVerificationKeepsAPace(t *testing.T) {
-	b := newBench(t)
-	b.Live()
-	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
-		t.Fatal(err)
-	}
+	b := newDoubtfulBench(t)
 	verifier := b.verifier(b.Store)
 	job := b.Load(inventory.JobID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
 	for _, c := range []struct {
@@ -107,11 +95,7 @@ func TestVerificationKeepsAPace(t *testing.T) {
 
 // Operators are told what the latest question came to.
 func TestVerificationTellsItsOutcome(t *testing.T) {
-	b := newBench(t)
-	b.Live()
-	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
-		t.Fatal(err)
-	}
+	b := newDoubtfulBench(t)
 	verifier := b.verifier(b.Store)
 	job := b.Load(inventory.JobID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
 	for _, c := range []struct {

@@ -11,11 +11,7 @@ import (
 
 // A runner that dies without a word leaves its job to another.
 func TestTakeover(t *testing.T) {
-	b := newBench(t)
-	b.Live()
-	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
-		t.Fatal(err)
-	}
+	b := newDoubtfulBench(t)
 	var dead []inventory.Job
 	b.Within("a claim", func() bool {
 		var err error

@@ -46,9 +46,7 @@ type summary struct {
 	Drift   map[string]int `json:"drift"`
 }
 
-func (p *payload) String() string {
-	return inventory.PayloadOf(p)
-}
+func (p *payload) String() string { return inventory.PayloadOf(p) }
 
 func readPayload(text string) (*payload, error) {
 	p := &payload{}

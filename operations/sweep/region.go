@@ -90,7 +90,7 @@ func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
 // lists reads the collections: that of the subscription or, of a nested type,
 // one below each parent that lies in the region.
 func (rs *regionSweep) lists(ctx context.Context) error {
-	slots, group := rs.slotsOf(rs.endpoint), &workGroup{}
+	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
 	last := rs.typ.Name
 	if rs.typ.Parent == nil {
 		path := "/subscriptions/" + rs.sub + "/providers/" + rs.typ.Provider.Namespace + "/" + last
@@ -121,7 +121,7 @@ func (rs *regionSweep) lists(ctx context.Context) error {
 func (rs *regionSweep) adoptYoung(ctx context.Context) error {
 	young := rs.young
 	rs.young = nil
-	slots, group := rs.slotsOf(rs.endpoint), &workGroup{}
+	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
 	for _, q := range young {
 		group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.store.Time()) })
 	}

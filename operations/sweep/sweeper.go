@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +15,7 @@ import (
 
 	"portico/inventory"
 	"portico/jobs"
+	"portico/limits"
 	"portico/locate"
 	"portico/regions"
 )
@@ -37,32 +37,27 @@ type Sweeper struct {
 	Log      *zap.Logger
 
 	metrics *metrics
+	slots   *limits.Endpoints
 	scan    jobs.SubscriptionScan // for what is not covered
-
-	mu    sync.Mutex
-	slots map[*regions.Endpoint]chan struct{}
 }
 
 // Start implements [jobs.Lasting].
-func (s *Sweeper) Start(registry prometheus.Registerer) { s.metrics = newMetrics(registry) }
+func (s *Sweeper) Start(registry prometheus.Registerer) {
+	s.metrics, s.slots = newMetrics(registry), limits.NewEndpoints(callsPerEndpoint, callsPerEndpoint)
+}
 
 // Succeed implements [jobs.Lasting].
-func (s *Sweeper) Succeed(before jobs.Kind) { s.metrics = before.(*Sweeper).metrics }
+func (s *Sweeper) Succeed(before jobs.Kind) {
+	b := before.(*Sweeper)
+	s.metrics, s.slots = b.metrics, b.slots
+}
 
 // callsPerEndpoint is how many calls one replica's sweeps make to an endpoint at a
 // time.
 const callsPerEndpoint = 8
 
-func (s *Sweeper) slotsOf(e *regions.Endpoint) chan struct{} {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.slots == nil {
-		s.slots = map[*regions.Endpoint]chan struct{}{}
-	}
-	if s.slots[e] == nil {
-		s.slots[e] = make(chan struct{}, callsPerEndpoint)
-	}
-	return s.slots[e]
+func (s *Sweeper) slotsAt(e *regions.Endpoint) *limits.Concurrency {
+	return s.slots.At(e.Region, e.String())
 }
 
 // Order says what is to be swept.

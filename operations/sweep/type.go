@@ -60,7 +60,7 @@ func (ts *typeSweep) run(ctx context.Context) error {
 	}
 	whole := map[string]bool{} // the regions that were listed to the end
 	group := &workGroup{}
-	slots := make(chan struct{}, regionsAtOnce)
+	slots := limits.NewConcurrency(regionsAtOnce, regionsAtOnce, nil)
 	for _, region := range wanted {
 		group.do(ctx, slots, func() error {
 			complete, err := ts.region(ctx, region)
@@ -147,7 +147,7 @@ func (ts *typeSweep) verify(ctx context.Context, whole map[string]bool) error {
 		if !whole[row.Region] || row.Doubtful() || !ts.unlisted(row) {
 			return nil
 		}
-		group.do(ctx, ts.slotsOf(ts.typ.Endpoint(row.Region)), func() error { return ts.verifyRow(ctx, row) })
+		group.do(ctx, ts.slotsAt(ts.typ.Endpoint(row.Region)), func() error { return ts.verifyRow(ctx, row) })
 		return group.failure()
 	})
 	return errors.Join(failure, group.wait(ctx))
@@ -183,17 +183,12 @@ type workGroup struct {
 
 // do begins a piece of work when a slot is free. After a failure, or when ctx
 // has ended, it does nothing.
-func (g *workGroup) do(ctx context.Context, slots chan struct{}, piece func() error) {
-	if g.failure() != nil {
-		return
-	}
-	select {
-	case slots <- struct{}{}:
-	case <-ctx.Done():
+func (g *workGroup) do(ctx context.Context, slots *limits.Concurrency, piece func() error) {
+	if g.failure() != nil || slots.Acquire(ctx, "") != nil {
 		return
 	}
 	g.work.Go(func() {
-		defer func() { <-slots }()
+		defer slots.Release("")
 		var err error
 		if p := limits.CatchPanic(func() { err = piece() }); p != nil {
 			err = p
