@@ -124,7 +124,10 @@ func New(o Options) *Gateway {
 	lists.Budget = memory
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
-	g.runner = g.newRunner(o.Metrics)
+	g.runner = jobs.NewRunner(jobs.Options{
+		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: o.Config.Jobs.Lease, Floor: o.Config.Index.PollFloor,
+		CallerShare: o.Config.Limits.CallerShare, Log: g.log, Metrics: o.Metrics,
+	})
 	return g
 }
 

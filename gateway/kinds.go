@@ -1,8 +1,6 @@
 package gateway
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
 	"portico/inventory"
 	"portico/jobs"
 	"portico/operations/groupdelete"
@@ -53,11 +51,4 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 			Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: region, Log: g.log,
 		},
 	}
-}
-
-func (g *Gateway) newRunner(registry prometheus.Registerer) *jobs.Runner {
-	return jobs.NewRunner(jobs.Options{
-		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: g.config.Index.PollFloor,
-		CallerShare: g.config.Limits.CallerShare, Log: g.log, Metrics: registry,
-	})
 }

@@ -27,7 +27,7 @@ func storeAt(t *testing.T, path string) *inventory.Store {
 	return store
 }
 
-// Whoever cannot renew a lease stops when it is over: another may hold the job.
+// A holder that cannot renew its lease stops when it is over: another may hold the job.
 func TestALeaseThatCannotBeRenewedEndsTheWork(t *testing.T) {
 	store := storeAt(t, filepath.Join(t.TempDir(), "portico.db"))
 	if err := store.Close(); err != nil {

@@ -58,12 +58,12 @@ func TestLeasesAreRenewed(t *testing.T) {
 	}
 }
 
-// Whoever is deposed is told by its context, and what it says then is nothing.
-func TestDeposed(t *testing.T) {
+// The context of a deposed attempt is cancelled, and its result counts for nothing.
+func TestDeposedAttemptsAreCancelled(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	id := b.AddJob("long", "x")
-	cancelled := errors.New("not told")
-	told := make(chan error, 1)
+	cancelled := errors.New("its context was not cancelled")
+	ended := make(chan error, 1)
 	r := b.Run(b.Store, one("long", work(func(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 		if claim.Job.State == inventory.JobCancelling {
 			return jobs.Result{End: inventory.JobCancelled, Payload: `{"progress":"undone"}`}, nil
@@ -73,7 +73,7 @@ func TestDeposed(t *testing.T) {
 			cancelled = nil
 		case <-time.After(20 * time.Second):
 		}
-		told <- cancelled
+		ended <- cancelled
 		return jobs.Result{End: inventory.JobDone, Payload: `{"progress":"a lie"}`}, nil
 	})), func(o *jobs.Options) { o.Lease = 3 * time.Second }) // not lost before it is taken
 	b.Within("the beginning", func() bool { return b.Load(id).Owner != "" })
@@ -81,8 +81,8 @@ func TestDeposed(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.Within("the cancelling", func() bool { return b.Load(id).State == inventory.JobCancelled })
-	if err := <-told; err != nil {
-		t.Error("the deposed one was not told")
+	if err := <-ended; err != nil {
+		t.Error("the deposed attempt went on")
 	}
 	b.Within("its end", func() bool { return r.Metric(t, "portico_job_attempts_total", "long", "deposed") == 1 })
 	if j := b.Load(id); j.Payload != `{"progress":"undone"}` {
@@ -91,7 +91,7 @@ func TestDeposed(t *testing.T) {
 }
 
 // A runner that ends gives back what it holds.
-func TestHandingOver(t *testing.T) {
+func TestEndingRunnersReleaseTheirJobs(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	id := b.AddJob("long", "x")
 	var begun atomic.Int32
@@ -118,7 +118,7 @@ func TestHandingOver(t *testing.T) {
 }
 
 // What goes wrong in one attempt stays in it.
-func TestPanics(t *testing.T) {
+func TestPanicsStayInTheirAttempt(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	id := b.AddJob("wild", "x")
 	r := b.Run(b.Store, one("wild", work(func(_ context.Context, claim *jobs.Claim) (jobs.Result, error) {
@@ -234,7 +234,7 @@ func TestKindsAreReplaced(t *testing.T) {
 }
 
 // What nobody takes is seen.
-func TestOverdue(t *testing.T) {
+func TestOverdueJobsAreCounted(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	release := make(chan struct{})
 	for i := range 20 {
@@ -254,7 +254,7 @@ func TestOverdue(t *testing.T) {
 
 // What comes to nothing again and again is seen, also where its provider says
 // when to come back; what only goes on is not.
-func TestPutOff(t *testing.T) {
+func TestJobsThatKeepFailingAreCounted(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	b.AddJob("vain", "x")
 	b.AddJob("again", "x")

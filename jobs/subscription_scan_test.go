@@ -61,7 +61,7 @@ func TestAScanGoesOnWhereItWas(t *testing.T) {
 }
 
 // A store that does not answer does not have no open writes.
-func TestWhatCannotBeCountedStaysAsItWas(t *testing.T) {
+func TestGaugesStayWhenTheStoreFails(t *testing.T) {
 	store := subscriptionStore(t, 0)
 	registry := prometheus.NewRegistry()
 	r := NewRunner(Options{Store: store, Lease: time.Second, Log: zap.NewNop(), Metrics: registry})

@@ -30,10 +30,10 @@ func TestThrottledWarning(t *testing.T) {
 	c.logged = c.logged.Add(-warnEvery)
 	c.after(t.Context(), down)
 	if logged.Len() != 2 {
-		t.Error("it is not told again after a while")
+		t.Error("it is not logged again after a while")
 	}
 	if first, second := c.after(t.Context(), nil), c.after(t.Context(), nil); first != 0 || second != 0 || logged.Len() != 3 {
-		t.Error("its end is not told once")
+		t.Error("its end is not logged once")
 	}
 	ended, cancel := context.WithCancel(t.Context())
 	cancel()
@@ -42,7 +42,7 @@ func TestThrottledWarning(t *testing.T) {
 	}
 }
 
-func TestPauses(t *testing.T) {
+func TestPausesGrowWithinBounds(t *testing.T) {
 	r := Runner{Options: Options{Floor: 10 * time.Millisecond}}
 	for attempts := range int64(80) {
 		pause := r.pauseAfter(attempts)

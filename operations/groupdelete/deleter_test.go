@@ -22,8 +22,8 @@ import (
 	"portico/operations/reconcile"
 )
 
-// yard is a group with resources at a provider that counts its deletes.
-type yard struct {
+// deletionBench is a group with resources at a provider that counts its deletes.
+type deletionBench struct {
 	*jobstest.Bench
 	group string
 	job   inventory.Job
@@ -37,11 +37,11 @@ type yard struct {
 	headers []http.Header
 }
 
-// newYard makes a group with so many machines. A write without an answer may land
+// newDeletionBench makes a group with so many machines. A write without an answer may land
 // within the window.
-func newYard(t *testing.T, n int, window string) *yard {
+func newDeletionBench(t *testing.T, n int, window string) *deletionBench {
 	t.Helper()
-	y := &yard{group: "g", there: map[string]bool{}, deleted: map[string]int{}, tried: map[string]int{}}
+	y := &deletionBench{group: "g", there: map[string]bool{}, deleted: map[string]int{}, tried: map[string]int{}}
 	server := httptest.NewServer(http.HandlerFunc(y.serve))
 	t.Cleanup(server.Close)
 	y.Bench = jobstest.New(t, fmt.Sprintf(`
@@ -60,7 +60,7 @@ providers:
 }
 
 // make makes the group with so many machines in it.
-func (y *yard) make(n int) {
+func (y *deletionBench) make(n int) {
 	y.T.Helper()
 	y.Group(y.group)
 	for i := range n {
@@ -72,9 +72,11 @@ func (y *yard) make(n int) {
 	}
 }
 
-func (y *yard) id(name string) string { return strings.TrimSuffix(jobstest.Machine, "/m") + "/" + name }
+func (y *deletionBench) id(name string) string {
+	return strings.TrimSuffix(jobstest.Machine, "/m") + "/" + name
+}
 
-func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
+func (y *deletionBench) serve(w http.ResponseWriter, r *http.Request) {
 	name := r.URL.Path[strings.LastIndexByte(r.URL.Path, '/')+1:]
 	y.mu.Lock()
 	defer y.mu.Unlock()
@@ -112,7 +114,7 @@ func (y *yard) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 // begin marks the group.
-func (y *yard) begin() {
+func (y *deletionBench) begin() {
 	y.T.Helper()
 	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionOrder{
 		Payload: func(g inventory.Group) string {
@@ -136,7 +138,7 @@ func (nothingElse) Look(context.Context, error) (bool, error)      { return fals
 
 // deletes runs a runner over a store, as one replica does. It verifies and tracks what
 // the deletion leaves open.
-func (y *yard) deletes(store *inventory.Store, adjust ...func(*groupdelete.Deleter)) *jobstest.Runner {
+func (y *deletionBench) deletes(store *inventory.Store, adjust ...func(*groupdelete.Deleter)) *jobstest.Runner {
 	y.T.Helper()
 	prober := y.Prober(store)
 	deleter := &groupdelete.Deleter{
@@ -155,7 +157,7 @@ func (y *yard) deletes(store *inventory.Store, adjust ...func(*groupdelete.Delet
 	})
 }
 
-func (y *yard) ended() (inventory.Job, groupdelete.Payload) {
+func (y *deletionBench) ended() (inventory.Job, groupdelete.Payload) {
 	y.T.Helper()
 	y.Within("the end of the deletion", func() bool { return y.Load(y.job.ID).State.Ended() })
 	job := y.Load(y.job.ID)
@@ -167,7 +169,7 @@ func (y *yard) ended() (inventory.Job, groupdelete.Payload) {
 }
 
 // settled returns the machines whose rows are gone, and how often each was deleted.
-func (y *yard) settled() map[string]int {
+func (y *deletionBench) settled() map[string]int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	settled := map[string]int{}
@@ -179,7 +181,7 @@ func (y *yard) settled() map[string]int {
 	return settled
 }
 
-func (y *yard) count(of func() int) int {
+func (y *deletionBench) count(of func() int) int {
 	y.mu.Lock()
 	defer y.mu.Unlock()
 	return of()
@@ -187,11 +189,11 @@ func (y *yard) count(of func() int) int {
 
 // Work goes on with another runner where one was stopped, or lost its lease, in
 // the middle of it; and nothing is deleted again whose success was settled.
-func TestGroupDeletionMovesOn(t *testing.T) {
+func TestAnotherRunnerFinishesADeletion(t *testing.T) {
 	const n = 60
-	for name, leave := range map[string]func(y *yard, first *jobstest.Runner){
-		"stopped": func(_ *yard, first *jobstest.Runner) { first.Stop() },
-		"deposed": func(y *yard, first *jobstest.Runner) {
+	for name, leave := range map[string]func(y *deletionBench, first *jobstest.Runner){
+		"stopped": func(_ *deletionBench, first *jobstest.Runner) { first.Stop() },
+		"deposed": func(y *deletionBench, first *jobstest.Runner) {
 			y.Within("a claim of the job that is held", func() bool {
 				_ = y.Store.DeferJob(context.Background(), y.Load(y.job.ID), time.Now().Add(-time.Second), "")
 				stolen, err := y.Store.ClaimJobs(context.Background(), "thief", time.Millisecond, 1, inventory.GroupDeleteJob)
@@ -202,7 +204,7 @@ func TestGroupDeletionMovesOn(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			y := newYard(t, n, "1m")
+			y := newDeletionBench(t, n, "1m")
 			slow := make(chan struct{})
 			y.answer = func(string, int) (int, string) {
 				select {
@@ -241,9 +243,9 @@ func TestGroupDeletionMovesOn(t *testing.T) {
 
 // Two runners, whose leases are taken from them at any time, end the deletion
 // between them, whatever the provider answers, and forget nothing.
-func TestGroupDeletionAmongThieves(t *testing.T) {
+func TestDeletionSurvivesLostLeases(t *testing.T) {
 	const n = 40
-	y := newYard(t, n, "300ms")
+	y := newDeletionBench(t, n, "300ms")
 	statuses := []int{409, 500, 503, 429, 0, 0, 0, 408, 0, -1}
 	y.answer = func(name string, tries int) (int, string) {
 		time.Sleep(time.Millisecond)
@@ -278,9 +280,9 @@ func TestGroupDeletionAmongThieves(t *testing.T) {
 	}
 }
 
-// What is refused is told in the provider's words, in the order of the ids.
-func TestGroupDeletionTellsWhy(t *testing.T) {
-	y := newYard(t, 5, "1m")
+// A deletion that failed shows the provider's own errors, in the order of the ids.
+func TestFailedDeletionsNameTheirLeftovers(t *testing.T) {
+	y := newDeletionBench(t, 5, "1m")
 	y.answer = func(name string, _ int) (int, string) {
 		switch name {
 		case "m001":
@@ -318,8 +320,8 @@ func TestGroupDeletionTellsWhy(t *testing.T) {
 }
 
 // Every failure that may pass is tried again.
-func TestGroupDeletionTriesAgain(t *testing.T) {
-	y := newYard(t, 8, "300ms")
+func TestTransientFailuresAreRetried(t *testing.T) {
+	y := newDeletionBench(t, 8, "300ms")
 	statuses := []int{500, 502, 503, 504, 429, 408, 501, 409}
 	y.answer = func(name string, tries int) (int, string) {
 		var i int
@@ -341,8 +343,8 @@ func TestGroupDeletionTriesAgain(t *testing.T) {
 
 // A refusal that names a pause, and nothing that it waits for, is one for the
 // time being: the last pass over what was refused does not end it.
-func TestGroupDeletionComesBackWhenAsked(t *testing.T) {
-	y := newYard(t, 2, "1s")
+func TestRefusalsWithRetryAfterAreRetried(t *testing.T) {
+	y := newDeletionBench(t, 2, "1s")
 	y.pause = "1"
 	y.answer = func(_ string, tries int) (int, string) {
 		if tries <= 2 {
@@ -363,7 +365,7 @@ func TestGroupDeletionComesBackWhenAsked(t *testing.T) {
 
 // No more calls are under way than an endpoint may have, of all groups.
 func TestGroupDeletionsShareTheirEndpoints(t *testing.T) {
-	y := newYard(t, 40, "1m")
+	y := newDeletionBench(t, 40, "1m")
 	var now, most int
 	var mu sync.Mutex
 	y.answer = func(string, int) (int, string) {

@@ -53,7 +53,7 @@ func (p *plan) send(orders []*member, m *member) []*member {
 	if p.counts[memberInFlight] >= p.limits.perJob || p.atEndpoint[m.endpoint] >= p.limits.perEndpoint {
 		return orders
 	}
-	m.tried, m.among = len(p.went), p.tally.standing()
+	m.tried, m.among = len(p.went), p.tally.typesPresent()
 	p.become(m, memberInFlight, false)
 	return append(orders, m)
 }

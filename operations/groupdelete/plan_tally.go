@@ -36,8 +36,8 @@ func (t *tally) count(typ string, by int) {
 	}
 }
 
-// standing are the types of which there are members. The slice is not changed.
-func (t *tally) standing() []string {
+// typesPresent are the types of which there are members. The slice is not changed.
+func (t *tally) typesPresent() []string {
 	if t.among == nil {
 		t.among = []string{}
 		for typ, n := range t.present {

@@ -10,11 +10,9 @@ import (
 
 	"go.uber.org/zap"
 
-	"portico/config"
 	"portico/inventory"
 	"portico/jobs"
 	"portico/jobs/jobstest"
-	"portico/locate"
 	"portico/operations/move"
 )
 
@@ -24,9 +22,6 @@ func TestValidationThatDoesNotEnd(t *testing.T) {
 	for name, poll := range map[string]int{"it goes on": http.StatusAccepted, "nobody says": http.StatusServiceUnavailable} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			b := jobstest.NewProvider(t)
-			b.Live()
-			b.Group("h")
 			provider := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				if r.Method == http.MethodGet {
 					w.WriteHeader(poll)
@@ -36,7 +31,7 @@ func TestValidationThatDoesNotEnd(t *testing.T) {
 				w.WriteHeader(http.StatusAccepted)
 			}))
 			t.Cleanup(provider.Close)
-			cfg, err := config.Parse("test.yaml", fmt.Appendf(nil, `
+			b := jobstest.New(t, fmt.Sprintf(`
 server: {publicURL: "https://portico.example", region: westus}
 regions: [{name: westus}]
 providers:
@@ -44,12 +39,12 @@ providers:
     registration: automatic
     endpoints: {westus: [%[1]q], global: [%[1]q]}
     resourceTypes: [{name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"], capabilities: {move: true}}]
-`, provider.URL))
-			if err != nil {
-				t.Fatal(err)
-			}
+`, provider.URL), inventory.Subscription{ID: jobstest.Subscription, TenantID: "t", Covered: true})
+			b.Group("g")
+			b.Group("h")
+			b.Live()
 			mover := &move.Mover{
-				Prober: locate.Prober{Map: cfg.Map, Upstream: b.Client, Store: b.Store, Public: b.Public, Timeout: 5 * time.Second},
+				Prober: b.Prober(b.Store),
 				Sender: "test", Region: "westus", Budget: time.Hour, Limit: 300 * time.Millisecond, Floor: jobstest.Floor, Log: zap.NewNop(),
 			}
 			payload := move.Payload{

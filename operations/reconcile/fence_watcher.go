@@ -33,12 +33,12 @@ type FenceWatcher struct {
 	Region         string // of the front door, for the ids of its calls
 	Log            *zap.Logger
 
-	standing, overLimit prometheus.Gauge
+	fences, overLimit prometheus.Gauge
 }
 
 // Start implements [jobs.Lasting].
 func (f *FenceWatcher) Start(metrics prometheus.Registerer) {
-	f.standing = prometheus.NewGauge(prometheus.GaugeOpts{
+	f.fences = prometheus.NewGauge(prometheus.GaugeOpts{
 		Name: "portico_fences",
 		Help: "Writes of unknown fate that resource groups were closed over, and that may still take effect.",
 	})
@@ -46,13 +46,13 @@ func (f *FenceWatcher) Start(metrics prometheus.Registerer) {
 		Name: "portico_fences_over_limit",
 		Help: "Resources under fences for longer than index.followLimit: what landed there late cannot be deleted, or its provider does not say.",
 	})
-	metrics.MustRegister(f.standing, f.overLimit)
+	metrics.MustRegister(f.fences, f.overLimit)
 }
 
 // Succeed implements [jobs.Lasting].
 func (f *FenceWatcher) Succeed(before jobs.Kind) {
 	b := before.(*FenceWatcher)
-	f.standing, f.overLimit = b.standing, b.overLimit
+	f.fences, f.overLimit = b.fences, b.overLimit
 }
 
 // Measure counts the fences, and those that stand too long.
@@ -65,7 +65,7 @@ func (f *FenceWatcher) Measure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	f.standing.Set(float64(n))
+	f.fences.Set(float64(n))
 	f.overLimit.Set(float64(counts.Old))
 	return nil
 }

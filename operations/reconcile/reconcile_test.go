@@ -17,7 +17,7 @@ func statusIs(state string) jobstest.Reply {
 	return jobstest.Reply{Status: 200, Body: `{"status":"` + state + `"}`}
 }
 
-func TestVerificationSettlesWhatIsInDoubt(t *testing.T) {
+func TestVerifierSettlesFlaggedRows(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		last  jobstest.Reply
@@ -55,7 +55,7 @@ func TestJobsHaveOneCorrelation(t *testing.T) {
 
 // A state that is not terminal is no end: a resource that is on its way out is
 // not called alive because it was seen.
-func TestVerificationFollowsByGet(t *testing.T) {
+func TestVerifierWaitsForATerminalState(t *testing.T) {
 	b := newDoubtfulBench(t)
 	b.Say(jobstest.Machine, jobstest.State("Deleting"), jobstest.State("Deleting"), jobstest.State("Deleting"), jobstest.Reply{Status: 404})
 	b.run(b.Store)
@@ -68,7 +68,7 @@ func TestVerificationFollowsByGet(t *testing.T) {
 // What is being worked on for long is asked for less and less often, unless its
 // provider says when: a state in which a resource stays must not be asked for
 // every second for ever.
-func TestVerificationKeepsAPace(t *testing.T) {
+func TestVerifierSlowsDown(t *testing.T) {
 	b := newDoubtfulBench(t)
 	verifier := b.verifier(b.Store)
 	job := b.Load(inventory.JobID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
@@ -93,8 +93,8 @@ func TestVerificationKeepsAPace(t *testing.T) {
 	}
 }
 
-// Operators are told what the latest question came to.
-func TestVerificationTellsItsOutcome(t *testing.T) {
+// The job keeps what the latest probe came to, for operators.
+func TestVerifierRecordsItsOutcome(t *testing.T) {
 	b := newDoubtfulBench(t)
 	verifier := b.verifier(b.Store)
 	job := b.Load(inventory.JobID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
@@ -122,7 +122,7 @@ func TestVerificationTellsItsOutcome(t *testing.T) {
 	}
 }
 
-func TestVerificationOfTheChildrenOfWhatIsGone(t *testing.T) {
+func TestChildrenOfGoneResourcesAreVerified(t *testing.T) {
 	b := newBench(t)
 	disk := jobstest.Machine + "/disks/d"
 	b.Live()
@@ -135,7 +135,7 @@ func TestVerificationOfTheChildrenOfWhatIsGone(t *testing.T) {
 	b.Within("the child's end", func() bool { _, ok := b.Row(disk); return !ok })
 }
 
-func TestTheLivingAreLeftAlone(t *testing.T) {
+func TestExistingResourcesKeepTheirRows(t *testing.T) {
 	b := newBench(t)
 	b.Live()
 	r := b.run(b.Store)
@@ -148,7 +148,7 @@ func TestTheLivingAreLeftAlone(t *testing.T) {
 
 // Each way in which an answer can name its operation is followed to the end,
 // and what the end left is asked for.
-func TestFollowing(t *testing.T) {
+func TestOperationsAreTrackedToTheirEnd(t *testing.T) {
 	const where = "/subscriptions/" + jobstest.Subscription + "/providers/Contoso.Compute/operations/1"
 	location, async := &inventory.Poll{Path: where, Query: "a=b"}, &inventory.Poll{Path: where, Status: true}
 	there, missing := jobstest.State("Succeeded"), jobstest.Reply{Status: 404}
@@ -193,9 +193,9 @@ func TestFollowing(t *testing.T) {
 	}
 }
 
-// To anybody but who began it an operation does not exist. What the resource has
-// become is asked for on nobody's behalf.
-func TestFollowingAsWhoBegan(t *testing.T) {
+// An operation exists for the caller who began it alone, so polls carry that caller.
+// The resource is asked for on nobody's behalf.
+func TestPollsCarryTheCallerWhoBegan(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 204})
 	b.Accept(inventory.Put, &inventory.Poll{Path: "/poll", TenantID: "tenant", ObjectID: "object"})
@@ -207,7 +207,7 @@ func TestFollowingAsWhoBegan(t *testing.T) {
 }
 
 // A poll can name a further URL of the operation, but only the provider's own.
-func TestFollowingAFurtherURL(t *testing.T) {
+func TestPollsFollowTheProvidersOwnLocation(t *testing.T) {
 	b := newBench(t)
 	b.Live()
 	b.Say("/first", jobstest.Reply{Status: 202, Header: "https://elsewhere.example/stolen"}, jobstest.Reply{Status: 202, Header: "/second?x"})
@@ -222,7 +222,7 @@ func TestFollowingAFurtherURL(t *testing.T) {
 }
 
 // A provider's pause counts for the next poll.
-func TestFollowingWaitsAsAsked(t *testing.T) {
+func TestPollsWaitForRetryAfter(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 202, Header: "3600"})
 	b.Accept(inventory.Put, &inventory.Poll{Path: "/poll"})
@@ -236,7 +236,7 @@ func TestFollowingWaitsAsAsked(t *testing.T) {
 
 // Whatever else a provider says, it is asked again when it wants to be: sooner
 // would be an attempt of its own making.
-func TestQuestionsWaitAsAsked(t *testing.T) {
+func TestProbesWaitForRetryAfter(t *testing.T) {
 	for _, status := range []int{408, 429, 500, 503, 409} {
 		for _, kind := range []string{inventory.VerifyJob, inventory.FollowJob} {
 			t.Run(fmt.Sprintf("%d to %s", status, kind), func(t *testing.T) {
@@ -260,7 +260,7 @@ func TestQuestionsWaitAsAsked(t *testing.T) {
 }
 
 // A connection that breaks costs an attempt, not the operation.
-func TestQuestionsThatBreakOff(t *testing.T) {
+func TestBrokenConnectionsCostAnAttempt(t *testing.T) {
 	b := newBench(t)
 	b.Live()
 	b.Say("/poll", jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: 204})
@@ -274,7 +274,7 @@ func TestQuestionsThatBreakOff(t *testing.T) {
 }
 
 // The end of an operation that a newer write has replaced ends nothing.
-func TestFollowingWhatWasReplaced(t *testing.T) {
+func TestReplacedOperationsEndNothing(t *testing.T) {
 	b := newBench(t)
 	b.Live()
 	polled, replaced := make(chan struct{}), make(chan struct{})
@@ -299,8 +299,8 @@ func TestFollowingWhatWasReplaced(t *testing.T) {
 	}
 }
 
-// What takes too long is looked after rarely, and counted.
-func TestFollowingBeyondTheLimit(t *testing.T) {
+// An operation that takes too long is polled rarely, and counted.
+func TestOperationsBeyondTheLimitAreCounted(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 202})
 	b.Accept(inventory.Put, &inventory.Poll{Path: "/poll"})

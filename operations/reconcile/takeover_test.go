@@ -10,7 +10,7 @@ import (
 )
 
 // A runner that dies without a word leaves its job to another.
-func TestTakeover(t *testing.T) {
+func TestAnotherRunnerTakesOverAfterTheLease(t *testing.T) {
 	b := newDoubtfulBench(t)
 	var dead []inventory.Job
 	b.Within("a claim", func() bool {

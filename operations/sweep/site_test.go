@@ -31,8 +31,8 @@ func machineID(sub, group, name string) string {
 	return fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/%s/%s", sub, group, jobstest.Machines, name)
 }
 
-// estate is one region's provider: what it holds, by ID, and how it misbehaves.
-type estate struct {
+// regionProvider is one region's provider: what it holds, by ID, and how it misbehaves.
+type regionProvider struct {
 	name string
 	url  string
 
@@ -47,7 +47,7 @@ type estate struct {
 	literal bool // nextLinks are the referer with a token behind it
 }
 
-func (e *estate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+func (e *regionProvider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	fail, onGet := e.failing, e.onGet
 	collection := strings.Count(r.URL.Path, "/")%2 == 1
@@ -82,12 +82,12 @@ func (e *estate) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	jobstest.SayAbsent(w, r.URL.Path)
 }
 
-func (e *estate) body(id, state string) string {
+func (e *regionProvider) body(id, state string) string {
 	return fmt.Sprintf(`{"id":%q,"location":%q,"tags":{"Env":"x"},"properties":{"provisioningState":%q},"systemData":{"createdBy":"ann","createdByType":"User","createdAt":"2020-01-02T03:04:05Z"}}`, id, e.name, state)
 }
 
 // list shows what lies directly in a collection, in pages.
-func (e *estate) list(w http.ResponseWriter, r *http.Request) {
+func (e *regionProvider) list(w http.ResponseWriter, r *http.Request) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.lists = append(e.lists, r.URL.Path)
@@ -133,7 +133,7 @@ func in(id, collection string) bool {
 	return strings.HasPrefix(folded, sub+"/") && rest != "" && !strings.Contains(rest, "/")
 }
 
-func (e *estate) hold(ids ...string) {
+func (e *regionProvider) hold(ids ...string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	for _, id := range ids {
@@ -141,19 +141,19 @@ func (e *estate) hold(ids ...string) {
 	}
 }
 
-func (e *estate) drop(id string) {
+func (e *regionProvider) drop(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	delete(e.held, id)
 }
 
-func (e *estate) hide(id string) {
+func (e *regionProvider) hide(id string) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.hidden[id] = true
 }
 
-func (e *estate) fail(f func(*http.Request) int) {
+func (e *regionProvider) fail(f func(*http.Request) int) {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	e.failing = f
@@ -165,7 +165,7 @@ func always(status int) func(*http.Request) int { return func(*http.Request) int
 // site is a store before two regions that hold what a test puts there.
 type site struct {
 	*jobstest.Bench
-	west, east *estate
+	west, east *regionProvider
 	registry   *prometheus.Registry
 	sweeper    *sweep.Sweeper
 }
@@ -175,9 +175,9 @@ func newSite(t *testing.T) *site {
 	s := &site{}
 	for _, region := range []struct {
 		name string
-		at   **estate
+		at   **regionProvider
 	}{{"westus", &s.west}, {"eastus", &s.east}} {
-		e := &estate{name: region.name, held: map[string]string{}, hidden: map[string]bool{}}
+		e := &regionProvider{name: region.name, held: map[string]string{}, hidden: map[string]bool{}}
 		server := httptest.NewServer(e)
 		t.Cleanup(server.Close)
 		e.url = server.URL

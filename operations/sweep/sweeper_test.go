@@ -19,7 +19,7 @@ var everything = sweep.Order{}
 
 func vm(name string) string { return machineID(jobstest.Subscription, "g", name) }
 
-func TestSweepAdoptsAnEstate(t *testing.T) {
+func TestSweepAdoptsWhatProvidersHold(t *testing.T) {
 	s := newSite(t)
 	s.group(secondSub, "G2")
 	s.west.hold(vm("Vm-1"), vm("vm2"), vm("vm3"), vm("vm4"), vm("vm5"), vm("Vm-1")+"/disks/D1", vm("Vm-1")+"/disks/d2", vm("Vm-1")+"/disks/d3")
@@ -95,10 +95,10 @@ func TestSweepAdoptsNamesWithNumberSigns(t *testing.T) {
 func TestSweepOfARegionThatFailsClaimsNothing(t *testing.T) {
 	for _, c := range []struct {
 		name string
-		fail func(*estate)
+		fail func(*regionProvider)
 	}{
-		{"at once", func(e *estate) { e.fail(always(http.StatusInternalServerError)) }},
-		{"on a later page", func(e *estate) {
+		{"at once", func(e *regionProvider) { e.fail(always(http.StatusInternalServerError)) }},
+		{"on a later page", func(e *regionProvider) {
 			e.fail(func(r *http.Request) int {
 				if r.URL.Query().Has("$skiptoken") {
 					return http.StatusNotFound
@@ -106,8 +106,8 @@ func TestSweepOfARegionThatFailsClaimsNothing(t *testing.T) {
 				return 0
 			})
 		}},
-		{"by a link to a foreign host", func(e *estate) { e.foreign = true }},
-		{"by an answer that is no list", func(e *estate) { e.fail(always(http.StatusNoContent)) }},
+		{"by a link to a foreign host", func(e *regionProvider) { e.foreign = true }},
+		{"by an answer that is no list", func(e *regionProvider) { e.fail(always(http.StatusNoContent)) }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := newSite(t)
@@ -173,7 +173,7 @@ func TestSweepClaimsNothingBelowUnseenParents(t *testing.T) {
 
 // A list that lacks a resource which is there, or shows one that is not, is not
 // believed.
-func TestSweepAsksBeforeItBelieves(t *testing.T) {
+func TestSweepProbesBeforeItRemoves(t *testing.T) {
 	s := newSite(t)
 	s.create(vm("hidden"), "westus")
 	s.create(vm("gone"), "westus")
