@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
+
 	"portico/inventory"
 	"portico/jobs"
 	"portico/jobs/jobstest"
@@ -230,6 +232,26 @@ func TestKindsAreReplaced(t *testing.T) {
 	b.Within("what was begun", func() bool { return b.Load(begun).State == inventory.JobDone })
 	if got := b.Load(begun).Payload + ", " + b.Load(later).Payload; got != "old, new" {
 		t.Errorf("done by %s", got)
+	}
+}
+
+// lasting is a kind that counts what it has of its predecessors.
+type lasting struct {
+	work
+	starts, before int
+}
+
+func (k *lasting) Start(prometheus.Registerer) { k.starts++ }
+func (k *lasting) Succeed(before jobs.Kind)    { k.before = before.(*lasting).before + 1 }
+
+// The first kind of a name is started; each that replaces it succeeds the one before.
+func TestKindsSucceedEachOther(t *testing.T) {
+	first, second, third := &lasting{}, &lasting{}, &lasting{}
+	r := jobs.NewRunner(jobs.Options{Kinds: one("k", first), Metrics: prometheus.NewRegistry()})
+	r.Replace(one("k", second))
+	r.Replace(one("k", third))
+	if first.starts != 1 || second.starts+third.starts != 0 || second.before != 1 || third.before != 2 {
+		t.Errorf("%+v, %+v, %+v", first, second, third)
 	}
 }
 
