@@ -14,6 +14,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/operations/groupdelete"
+	"portico/operations/groupdelete/plan"
 	"portico/operations/move"
 )
 
@@ -194,7 +195,7 @@ type operationHead struct {
 type (
 	operationStatus struct {
 		operationHead
-		groupdelete.Progress
+		plan.Progress
 		Properties *deletionWaits `json:"properties,omitempty"`
 		// Message says what an operator has to do for it to go on.
 		Message string `json:"message,omitempty"`
@@ -208,7 +209,7 @@ type (
 // deletionWaits is what a deletion waits for, each with why and until when at the
 // latest.
 type deletionWaits struct {
-	WaitingFor []groupdelete.Wait `json:"waitingFor"`
+	WaitingFor []plan.Wait `json:"waitingFor"`
 }
 
 // ownStatus tells how far an operation has come, and how it ended.

@@ -13,6 +13,7 @@ import (
 	"portico/inventory"
 	"portico/locate"
 	"portico/operations/failure"
+	"portico/operations/groupdelete/plan"
 	"portico/operations/polling"
 	"portico/regions"
 	"portico/routing"
@@ -26,11 +27,11 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	row, err := store.Resource(ctx, w.claim.Job.Subscription, key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return answer{result: callResult{outcome: outcomeGone}}
+		return answer{result: plan.Result{Outcome: plan.OutcomeGone}}
 	case err != nil:
 		return unsent(err)
 	case followed(row):
-		return answer{result: callResult{outcome: outcomeAccepted}}
+		return answer{result: plan.Result{Outcome: plan.OutcomeAccepted}}
 	}
 	q, endpoint, err := w.Prober.Target(row)
 	if err != nil {
@@ -68,8 +69,8 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	failpoint.Pass(failpoint.GroupSettleAfter)
 	switch {
 	case err != nil: // the intent ends by time; the row says that it is there
-		return answer{result: callResult{outcome: outcomeUnsent}, stale: true}
-	case e.answer.result.outcome == outcomeGone && settled.Row != nil: // another write may overturn it
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+	case e.answer.result.Outcome == plan.OutcomeGone && settled.Row != nil: // another write may overturn it
 		return w.unproven(context.WithoutCancel(calling), *settled.Row)
 	}
 	return e.answer
@@ -95,7 +96,7 @@ func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray)
 	}
 	e := w.exchange(calling, q, endpoint, w.header(), begun)
 	if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
-		return answer{result: callResult{outcome: outcomeUnsent}, stale: true}
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
 	}
 	return e.answer
 }
@@ -107,7 +108,7 @@ func nameOf(e *regions.Endpoint) string { return e.Region + " " + e.String() }
 func unsent(err error) answer {
 	var state *inventory.GroupStateError
 	return answer{
-		result: callResult{outcome: outcomeUnsent}, stale: errors.Is(err, inventory.ErrChanged),
+		result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: errors.Is(err, inventory.ErrChanged),
 		lost: errors.As(err, &state) || errors.Is(err, inventory.ErrGroupNotFound),
 	}
 }
@@ -115,9 +116,9 @@ func unsent(err error) answer {
 // unconfigured is a member without an endpoint to call. Where the map lacks its region
 // it waits: the region comes back, or is retired.
 func unconfigured(err error) answer {
-	a := answer{result: callResult{outcome: outcomeRefused}, text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}
+	a := answer{result: plan.Result{Outcome: plan.OutcomeRefused}, text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}
 	if missing := (locate.MissingEndpointError{}); errors.As(err, &missing) {
-		a.result.outcome, a.text = outcomeUnreachable, failure.Text(arm.NoRegisteredProviderFound, err.Error()+". "+locate.MissingRegionRemedy(missing.Region))
+		a.result.Outcome, a.text = plan.OutcomeUnreachable, failure.Text(arm.NoRegisteredProviderFound, err.Error()+". "+locate.MissingRegionRemedy(missing.Region))
 	}
 	return a
 }
@@ -139,8 +140,8 @@ func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *rout
 	case got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, row.ID):
 		return w.absent(ctx, row), true
 	}
-	if r := outcomeOf(got.Status, false); r == outcomeTransient || r == outcomeUnreachable {
-		return answer{result: callResult{outcome: r, after: polling.RetryAfter(got.Header), why: whyStatus(got.Status)}, text: failure.OfAnswer(got.Status, got.Body)}, true
+	if r := outcomeOf(got.Status, false); r == plan.OutcomeTransient || r == plan.OutcomeUnreachable {
+		return answer{result: plan.Result{Outcome: r, After: polling.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: failure.OfAnswer(got.Status, got.Body)}, true
 	}
 	return answer{}, false
 }
@@ -157,13 +158,13 @@ func (w *attempt) absent(ctx context.Context, row inventory.Resource) answer {
 func absence(row inventory.Resource, probed locate.ProbeResult, err error) answer {
 	switch {
 	case err == nil && probed.Settled:
-		return answer{result: callResult{outcome: outcomeGone}}
+		return answer{result: plan.Result{Outcome: plan.OutcomeGone}}
 	case err != nil || probed.Found || probed.Generation == [16]byte{}:
-		return answer{result: callResult{outcome: outcomeUnsent}, stale: true}
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
 	case row.FollowPut:
-		return answer{result: callResult{outcome: outcomeUnproven}}
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnproven}}
 	}
-	return answer{result: callResult{outcome: outcomeGone}, absent: probed.Generation}
+	return answer{result: plan.Result{Outcome: plan.OutcomeGone}, absent: probed.Generation}
 }
 
 // unproven asks for a resource whose DELETE found nothing, while another write may
@@ -200,38 +201,38 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 	status := response.StatusCode
 	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, q.ID())
 	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status, absent), Status: status}}
-	e.answer.result.outcome = outcomeOf(status, absent)
-	e.answer.result.after, e.answer.result.why = polling.RetryAfter(response.Header), whyStatus(status)
+	e.answer.result.Outcome = outcomeOf(status, absent)
+	e.answer.result.After, e.answer.result.Why = polling.RetryAfter(response.Header), whyStatus(status)
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = inventory.Ambiguous
 		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
-	case e.answer.result.outcome == outcomeAccepted:
+	case e.answer.result.Outcome == plan.OutcomeAccepted:
 		e.settled.Poll = polling.OfAnswer(response, w.Prober.Public, endpoint, w.payload.Caller)
-	case e.answer.result.outcome != outcomeGone:
+	case e.answer.result.Outcome != plan.OutcomeGone:
 		e.answer.text = failure.OfAnswer(status, body)
 	}
 	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
-		e.answer.result.outcome = outcomeUnsent // it has changed since it was asked for
+		e.answer.result.Outcome = plan.OutcomeUnsent // it has changed since it was asked for
 	}
 	return e
 }
 
 // outcomeOf reads the status of the answer to a DELETE.
-func outcomeOf(status int, absent bool) outcome {
+func outcomeOf(status int, absent bool) plan.Outcome {
 	switch {
 	case status == http.StatusAccepted:
-		return outcomeAccepted
+		return plan.OutcomeAccepted
 	case status >= 200 && status < 300, status == http.StatusNotFound && absent:
-		return outcomeGone
+		return plan.OutcomeGone
 	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
-		return outcomeUnreachable
+		return plan.OutcomeUnreachable
 	case status == http.StatusNotFound: // the answer is not about the resource
-		return outcomeTransient
+		return plan.OutcomeTransient
 	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500, status < 200:
-		return outcomeTransient
+		return plan.OutcomeTransient
 	}
-	return outcomeRefused
+	return plan.OutcomeRefused
 }
 
 // unanswered is a call that brought no answer: its region is unreachable, unless the
@@ -242,9 +243,9 @@ func (w *attempt) unanswered(err error, q *routing.Request) answer {
 		fault = &upstream.Fault{Sent: true, Err: err}
 	}
 	if fault.TooLate() || errors.Is(err, context.Canceled) {
-		return answer{result: callResult{outcome: outcomeUnsent}}
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}}
 	}
-	return answer{result: callResult{outcome: outcomeUnreachable, why: "Its provider gave no answer."}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
+	return answer{result: plan.Result{Outcome: plan.OutcomeUnreachable, Why: "Its provider gave no answer."}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
 }
 
 // whyStatus says in a sentence what a provider answered.

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"portico/jobs"
+	"portico/operations/groupdelete/plan"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -17,9 +18,9 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestDeletionWhoseCallPanics(t *testing.T) {
 	log, lines := observer.New(zap.ErrorLevel)
 	w := &attempt{Deleter: &Deleter{Log: zap.New(log)}, claim: &jobs.Claim{}, answers: make(chan answer, 1)} // without a store
-	m := &member{key: "m"}
+	m := &plan.Member{Key: "m"}
 	w.launch(t.Context(), context.WithoutCancel(t.Context()), m)
-	if a := <-w.answers; a.key != "m" || a.result.outcome != outcomeUnsent || !a.stale {
+	if a := <-w.answers; a.key != "m" || a.result.Outcome != plan.OutcomeUnsent || !a.stale {
 		t.Errorf("%+v", a)
 	}
 	w.calls.Wait()

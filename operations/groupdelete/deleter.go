@@ -16,6 +16,7 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
+	"portico/operations/groupdelete/plan"
 )
 
 // EmptinessCheck asks a group's providers whether anything is left in it; see
@@ -80,8 +81,8 @@ func (d *Deleter) Caller(_ context.Context, job inventory.Job) (string, error) {
 // longestWait bounds the pause before a member is tried again, if nobody asked for one.
 const longestWait = 15 * time.Second
 
-func (d *Deleter) limits() planLimits {
-	return planLimits{perEndpoint: d.PerEndpoint, perJob: d.PerJob, budget: d.Budget, pause: d.Floor, longest: longestWait}
+func (d *Deleter) limits() plan.Limits {
+	return plan.Limits{PerEndpoint: d.PerEndpoint, PerJob: d.PerJob, Budget: d.Budget, Pause: d.Floor, Longest: longestWait}
 }
 
 // Payload is what the job of a group's deletion keeps.
@@ -90,24 +91,13 @@ type Payload struct {
 	Incarnation [16]byte         `json:"incarnation"`
 	Correlation string           `json:"correlation"` // of all its calls
 	Caller      access.Principal `json:"caller"`      // who began it
-	Progress    Progress         `json:"progress"`
-	Waits       []Wait           `json:"waits,omitempty"`
+	Progress    plan.Progress    `json:"progress"`
+	Waits       []plan.Wait      `json:"waits,omitempty"`
 	// Saved is when Progress was recorded: it does not count what came later.
 	Saved time.Time `json:"saved,omitzero"`
 	Ended time.Time `json:"ended,omitzero"`
 	// Fault is the error that the deletion ended with, as clients get it.
 	Fault json.RawMessage `json:"fault,omitempty"`
-}
-
-// Progress is how far a deletion has come.
-type Progress struct {
-	Total      int      `json:"total"` // of the resources that it found so far
-	Deleted    int      `json:"deleted"`
-	InFlight   int      `json:"inFlight"` // their deletion is under way
-	Waiting    int      `json:"waiting"`
-	Parked     int      `json:"parked"` // refused
-	Pass       int      `json:"pass"`
-	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
 }
 
 // String is the payload as it is stored.
@@ -150,14 +140,14 @@ type attempt struct {
 	claim   *jobs.Claim
 	payload *Payload
 	group   inventory.Group
-	plan    *plan
+	plan    *plan.Plan
 	strays  map[string]inventory.Stray // by member
 	errors  map[string]string          // of members, not recorded yet
 	// gone are the generations of rows without a resource, and asked those that were
 	// asked for once more, both by key.
 	gone, asked map[string][16]byte
-	open        []Wait // writes that hold the group back
-	came        int    // how many members are younger than what is recorded
+	open        []plan.Wait // writes that hold the group back
+	came        int         // how many members are younger than what is recorded
 	answers     chan answer
 	calls       sync.WaitGroup
 	saved       time.Time
@@ -169,7 +159,7 @@ type attempt struct {
 // answer is what came of one member's call.
 type answer struct {
 	key    string
-	result callResult
+	result plan.Result
 	text   string // of a failure
 	stale  bool   // the inventory has changed meanwhile
 	lost   bool
@@ -193,7 +183,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 			w.send(ctx, calling)
 		}
 		w.measure()
-		if w.plan.counts[memberInFlight] == 0 {
+		if w.plan.In(plan.InFlight) == 0 {
 			if result, ended, err := w.onIdle(ctx, calling, over); ended || err != nil {
 				return result, err
 			}
@@ -225,15 +215,15 @@ func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecon
 // send makes the calls that can be made now. None begins once ctx has ended;
 // those that have begun go on with calling.
 func (w *attempt) send(ctx, calling context.Context) (sent bool) {
-	orders := w.plan.next(w.now())
+	orders := w.plan.Next(w.now())
 	for _, m := range orders {
 		w.launch(ctx, calling, m)
 	}
 	return len(orders) > 0
 }
 
-func (w *attempt) launch(ctx, calling context.Context, m *member) {
-	key := m.key
+func (w *attempt) launch(ctx, calling context.Context, m *plan.Member) {
+	key := m.Key
 	stray, isStray := w.strays[key]
 	w.calls.Go(func() {
 		var a answer
@@ -246,7 +236,7 @@ func (w *attempt) launch(ctx, calling context.Context, m *member) {
 		})
 		if p != nil { // run waits for an answer all the same
 			w.Log.Error("panic", zap.String("job", w.claim.Job.Name()), zap.String("member", key), zap.Error(p))
-			a = answer{result: callResult{outcome: outcomeUnsent}, stale: true}
+			a = answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
 		}
 		a.key = key
 		w.answers <- a
@@ -254,19 +244,19 @@ func (w *attempt) launch(ctx, calling context.Context, m *member) {
 }
 
 func (w *attempt) onAnswer(a answer) {
-	w.metrics.calls.WithLabelValues(a.result.outcome.String()).Inc()
+	w.metrics.calls.WithLabelValues(a.result.Outcome.String()).Inc()
 	w.stale, w.lost = w.stale || a.stale, w.lost || a.lost
 	if a.text != "" {
 		w.errors[a.key] = a.text
 	}
 	w.noteAbsent(a)
-	if a.result.outcome == outcomeRefused {
-		a.result.blockers, a.result.named = w.blockers(a.key, a.text)
-		if a.result.after > 0 && !a.result.named {
-			a.result.outcome = outcomeTransient // it is to be sent again, and waits for nothing else
+	if a.result.Outcome == plan.OutcomeRefused {
+		a.result.Blockers, a.result.Named = w.blockers(a.key, a.text)
+		if a.result.After > 0 && !a.result.Named {
+			a.result.Outcome = plan.OutcomeTransient // it is to be sent again, and waits for nothing else
 		}
 	}
-	w.plan.onResult(a.key, a.result, w.now())
+	w.plan.OnResult(a.key, a.result, w.now())
 }
 
 // noteAbsent notes a row that may go with the group.
@@ -281,14 +271,14 @@ func (w *attempt) noteAbsent(a answer) {
 func (w *attempt) finish(cut context.CancelFunc) {
 	patience := time.AfterFunc(jobs.RecordTime, cut)
 	defer patience.Stop()
-	for w.plan.counts[memberInFlight] > 0 {
+	for w.plan.In(plan.InFlight) > 0 {
 		w.onAnswer(<-w.answers)
 	}
 }
 
 // watchOver reads what other jobs found out and records progress, now and then.
 func (w *attempt) watchOver(ctx context.Context) error {
-	if w.plan.counts[memberAccepted] > 0 || w.stale {
+	if w.plan.In(plan.Accepted) > 0 || w.stale {
 		if err := w.refresh(ctx); err != nil {
 			return err
 		}
@@ -307,15 +297,15 @@ func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.R
 	if err := w.refresh(ctx); err != nil {
 		return jobs.Result{}, true, err
 	}
-	end := w.plan.end()
+	end := w.plan.End()
 	switch {
-	case end == endEmpty:
+	case end == plan.EndEmpty:
 		result, err = w.close(ctx, over)
 		return result, true, err
 	case over:
 		result, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		return result, true, err
-	case end == endBlocked:
+	case end == plan.EndBlocked:
 		came, undecided, err := w.lookAround(ctx)
 		switch {
 		case came, err != nil:
@@ -335,7 +325,7 @@ func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.R
 		}
 	}
 	pause := w.pause()
-	if pause <= longestStay && w.plan.counts[memberAccepted] == 0 {
+	if pause <= longestStay && w.plan.In(plan.Accepted) == 0 {
 		return jobs.Result{}, false, jobs.Sleep(ctx, pause)
 	}
 	result, err = w.again(ctx, pause)
@@ -352,10 +342,10 @@ const saveEvery = time.Second
 // pause is how long there is nothing to do.
 func (w *attempt) pause() time.Duration {
 	pause := longestWait
-	if at, waits := w.plan.wake(); waits {
+	if at, waits := w.plan.Wake(); waits {
 		pause = max(w.watch(), min(pause, at.Sub(w.now())))
 	}
-	if w.plan.counts[memberAccepted] > 0 {
+	if w.plan.In(plan.Accepted) > 0 {
 		pause = w.watch()
 	}
 	left := w.claim.Job.Created.Add(w.Limit).Sub(w.now())

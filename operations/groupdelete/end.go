@@ -14,6 +14,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/operations/failure"
+	"portico/operations/groupdelete/plan"
 )
 
 // closingRounds is how often one attempt tries to close a group: each look at its
@@ -30,7 +31,7 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 	}
 	check := w.EmptinessCheck(*w.payload)
 	done := *w.payload
-	done.Progress, done.Ended = w.plan.progress(), w.now()
+	done.Progress, done.Ended = w.plan.Progress(), w.now()
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
@@ -47,7 +48,7 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
-			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, mostWaits)
+			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
 			if err != nil {
 				return jobs.Result{}, err
 			}
@@ -72,10 +73,34 @@ func (w *attempt) waitFor(open []inventory.OpenWrite, until func(inventory.OpenW
 	pause := w.watch()
 	for _, o := range open {
 		ends := until(o)
-		w.open = append(w.open, Wait{ID: o.Key, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
+		w.open = append(w.open, plan.Wait{ID: o.Key, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
 		pause = max(pause, min(ends.Sub(w.now()), longestClosing))
 	}
 	return pause
+}
+
+// limit is when the deletion as a whole ends.
+func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
+
+// waiting lists what the deletion waits for.
+func (w *attempt) waiting() []plan.Wait {
+	all := append(w.plan.Waits(w.limit()), w.open...)
+	for i := range all {
+		if stray, is := w.strays[all[i].ID]; is {
+			all[i].ID = stray.ID
+		}
+	}
+	return all
+}
+
+// setWaits puts what the deletion waits for into its status, and reports whether that
+// has changed.
+func (w *attempt) setWaits(now []plan.Wait) (changed bool) {
+	if slices.Equal(now, w.payload.Waits) {
+		return false
+	}
+	w.payload.Waits = now
+	return true
 }
 
 // lookAround looks for members that came back after their delete, before the rest is
@@ -97,9 +122,9 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 		}
 		undecided = inconclusive == nil && check.Judge(w.group, touched) != nil
 	}
-	known := w.plan.total
+	known := w.plan.Total
 	err = w.refresh(ctx)
-	return w.plan.total > known, undecided, err
+	return w.plan.Total > known, undecided, err
 }
 
 // again goes on after a pause.
@@ -118,7 +143,7 @@ func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.
 	var fault *arm.Error
 	if errors.As(inconclusive, &fault) {
 		for _, detail := range fault.Details {
-			w.payload.Waits = append(w.payload.Waits, Wait{Region: detail.Target, Reason: detail.Message, Until: w.limit()})
+			w.payload.Waits = append(w.payload.Waits, plan.Wait{Region: detail.Target, Reason: detail.Message, Until: w.limit()})
 			w.payload.Progress.WaitingFor = append(w.payload.Progress.WaitingFor, detail.Target)
 		}
 		slices.Sort(w.payload.Progress.WaitingFor)
@@ -152,7 +177,7 @@ func (w *attempt) reopen(ctx context.Context, state inventory.JobState, outcome 
 	var open *inventory.GroupNotEmptyError
 	switch {
 	case errors.As(err, &open): // a call may still land
-		writes, err := w.Prober.Store.GroupWrites(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, mostWaits)
+		writes, err := w.Prober.Store.GroupWrites(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
 		if err != nil {
 			return jobs.Result{}, err
 		}
@@ -169,8 +194,8 @@ func (w *attempt) reopen(ctx context.Context, state inventory.JobState, outcome 
 
 // leftovers are the members that are left, by key.
 func (w *attempt) leftovers(ctx context.Context) ([]failure.Detail, error) {
-	keys := make([]string, 0, len(w.plan.members))
-	for key := range w.plan.members {
+	keys := make([]string, 0, len(w.plan.Members))
+	for key := range w.plan.Members {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)

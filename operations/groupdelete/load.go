@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/jobs"
+	"portico/operations/groupdelete/plan"
 	"portico/regions"
 	"portico/routing"
 )
@@ -21,32 +22,32 @@ const membersAtOnce = 500
 
 // record is what the inventory keeps of a member.
 type record struct {
-	State     memberState `json:"state,omitempty"`
-	Silent    bool        `json:"silent,omitempty"`
-	Due       time.Time   `json:"due,omitzero"`
-	Since     time.Time   `json:"since,omitzero"`
-	Tries     int         `json:"tries,omitempty"`
-	Why       string      `json:"why,omitempty"`
-	Tried     int         `json:"tried,omitempty"`
-	Blind     bool        `json:"blind,omitempty"`
-	RefusedAt int         `json:"refusedAt,omitempty"`
-	Blockers  []string    `json:"blockers,omitempty"`
+	State     plan.State `json:"state,omitempty"`
+	Silent    bool       `json:"silent,omitempty"`
+	Due       time.Time  `json:"due,omitzero"`
+	Since     time.Time  `json:"since,omitzero"`
+	Tries     int        `json:"tries,omitempty"`
+	Why       string     `json:"why,omitempty"`
+	Tried     int        `json:"tried,omitempty"`
+	Blind     bool       `json:"blind,omitempty"`
+	RefusedAt int        `json:"refusedAt,omitempty"`
+	Blockers  []string   `json:"blockers,omitempty"`
 }
 
-func recordOf(m *member) record {
-	return record{m.state, m.unreachable, m.due, m.since, m.tries, m.why, m.tried, m.blind, m.refusedAt, m.blockers}
+func recordOf(m *plan.Member) record {
+	return record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers}
 }
 
 // restore gives a member what was recorded of it. What was accepted is in the row; of
 // a stray it is recorded here alone.
-func (m *member) restore(r record) {
-	m.unreachable, m.due, m.since, m.tries, m.why, m.tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
-	m.blind, m.refusedAt = r.Blind, r.RefusedAt
+func restore(m *plan.Member, r record) {
+	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
+	m.Blind, m.RefusedAt = r.Blind, r.RefusedAt
 	switch {
-	case r.State == memberParked:
-		m.state, m.blockers = memberParked, r.Blockers
-	case r.State == memberAccepted && inventory.IsStrayKey(m.key):
-		m.state = memberAccepted
+	case r.State == plan.Parked:
+		m.State, m.Blockers = plan.Parked, r.Blockers
+	case r.State == plan.Accepted && inventory.IsStrayKey(m.Key):
+		m.State = plan.Accepted
 	}
 }
 
@@ -56,11 +57,11 @@ func (w *attempt) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	known := make([]typeOrder, len(orders))
+	known := make([]plan.TypeOrder, len(orders))
 	for i, o := range orders {
-		known[i] = typeOrder{o.Before, o.After}
+		known[i] = plan.TypeOrder{Before: o.Before, After: o.After}
 	}
-	w.plan, w.errors, w.came = newPlan(w.limits(), known), map[string]string{}, 0
+	w.plan, w.errors, w.came = plan.New(w.limits(), known), map[string]string{}, 0
 	w.gone, w.asked = map[string][16]byte{}, map[string][16]byte{}
 	recorded := map[string]record{}
 	for after := ""; ; {
@@ -81,13 +82,10 @@ func (w *attempt) load(ctx context.Context) error {
 	if err := w.find(ctx, recorded, func(string) {}); err != nil {
 		return err
 	}
-	for _, m := range w.plan.members {
-		w.plan.forgetGone(m)
-	}
 	was := w.payload.Progress
-	w.plan.resume(was.Total, was.Deleted, w.came, was.Pass)
+	w.plan.Resume(was.Total, was.Deleted, w.came, was.Pass)
 	if len(recorded) == 0 && w.payload.Progress.Total == 0 {
-		w.note("group delete begins", zap.Int("resources", len(w.plan.members)))
+		w.note("group delete begins", zap.Int("resources", len(w.plan.Members)))
 	}
 	return nil
 }
@@ -109,7 +107,7 @@ func (w *attempt) find(ctx context.Context, recorded map[string]record, found fu
 			if generation, is := w.gone[row.Key]; is && generation == row.Generation {
 				continue // nothing is there; the row goes with the group
 			}
-			if w.plan.members[row.Key] == nil {
+			if w.plan.Members[row.Key] == nil {
 				w.addRow(row, recorded)
 				fresh = append(fresh, inventory.Resource{Key: row.Key, Parent: row.Parent, Verify: row.Verify})
 			} else if err := w.compare(ctx, row); err != nil {
@@ -121,9 +119,8 @@ func (w *attempt) find(ctx context.Context, recorded map[string]record, found fu
 		}
 	}
 	for _, row := range fresh { // its parent has gone, so it is being verified
-		if m := w.plan.members[row.Key]; row.Verify && row.Parent != "" && w.plan.members[row.Parent] == nil && m.state == memberWaiting {
-			w.plan.await(m)
-			m.orphan = true
+		if m := w.plan.Members[row.Key]; row.Verify && row.Parent != "" && w.plan.Members[row.Parent] == nil && m.State == plan.Waiting {
+			w.plan.AwaitProof(m)
 		}
 	}
 	strays, err := w.Prober.Store.Strays(ctx, w.claim.Job.Subscription, w.claim.Job.Subject)
@@ -134,7 +131,7 @@ func (w *attempt) find(ctx context.Context, recorded map[string]record, found fu
 		key := stray.MemberKey()
 		found(key)
 		w.strays[key] = stray
-		if w.plan.members[key] == nil {
+		if w.plan.Members[key] == nil {
 			w.addStray(stray, recorded)
 		}
 	}
@@ -147,59 +144,59 @@ func followed(row inventory.Resource) bool {
 }
 
 func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
-	m := &member{key: row.Key, typ: row.Type, region: row.Region, parent: row.Parent, manager: arm.Fold(row.Details.ManagedBy)}
+	m := &plan.Member{Key: row.Key, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
 	if q, endpoint, err := w.Prober.Target(row); err == nil {
-		m.endpoint, m.refuses = nameOf(endpoint), q.Type.DeletionPolicy == regions.Refuse
+		m.Endpoint, m.Refuses = nameOf(endpoint), q.Type.DeletionPolicy == regions.Refuse
 	}
 	if r, known := recorded[row.Key]; known {
-		m.restore(r)
-		if r.State == memberAccepted && row.FollowPut { // its DELETE found nothing yet
-			m.state, m.orphan = memberAccepted, true
+		restore(m, r)
+		if r.State == plan.Accepted && row.FollowPut { // its DELETE found nothing yet
+			m.State, m.Orphan = plan.Accepted, true
 		}
 	}
 	if followed(row) {
-		m.state, m.blockers = memberAccepted, nil
+		m.State, m.Blockers = plan.Accepted, nil
 	}
 	w.add(m, row.Created)
 }
 
 // add adds a member to the plan that has been there since a time.
-func (w *attempt) add(m *member, since time.Time) {
+func (w *attempt) add(m *plan.Member, since time.Time) {
 	if since.After(w.payload.Saved) {
 		w.came++
 	}
-	w.plan.add(m)
+	w.plan.Add(m)
 }
 
 func (w *attempt) addStray(stray inventory.Stray, recorded map[string]record) {
-	m := &member{key: stray.MemberKey(), typ: stray.Type, region: stray.Region}
+	m := &plan.Member{Key: stray.MemberKey(), Type: stray.Type, Region: stray.Region}
 	if _, endpoint, err := w.Prober.Target(stray.Row()); err == nil {
-		m.endpoint = nameOf(endpoint)
+		m.Endpoint = nameOf(endpoint)
 	}
-	if r, known := recorded[m.key]; known {
-		m.restore(r)
+	if r, known := recorded[m.Key]; known {
+		restore(m, r)
 	}
 	w.add(m, stray.Seen)
 }
 
 // compare compares a member with its row.
 func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
-	m := w.plan.members[row.Key]
-	state := rowState{
-		accepted: followed(row) || m.state == memberAccepted && !m.orphan && row.Verify,
-		doubted:  row.Verify || row.FollowPut, failure: callResult{outcome: outcomeRefused},
+	m := w.plan.Members[row.Key]
+	state := plan.RowState{
+		Accepted: followed(row) || m.State == plan.Accepted && !m.Orphan && row.Verify,
+		Doubted:  row.Verify || row.FollowPut, Failure: plan.Result{Outcome: plan.OutcomeRefused},
 	}
-	if m.state == memberAccepted && seenAbsent(row) {
+	if m.State == plan.Accepted && seenAbsent(row) {
 		return w.confirmAbsent(ctx, row)
 	}
-	if m.state == memberAccepted && !state.accepted && !m.orphan {
+	if m.State == plan.Accepted && !state.Accepted && !m.Orphan {
 		text, err := w.Prober.Store.DeletionError(ctx, w.claim.Job, row.Key)
 		if err != nil {
 			return err
 		}
-		state.failure.blockers, state.failure.named = w.blockers(row.Key, text)
+		state.Failure.Blockers, state.Failure.Named = w.blockers(row.Key, text)
 	}
-	w.plan.observe(row.Key, state)
+	w.plan.Observe(row.Key, state)
 	return nil
 }
 
@@ -220,10 +217,10 @@ func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) err
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
-	if a := absence(row, probed, err); a.result.outcome == outcomeGone {
+	if a := absence(row, probed, err); a.result.Outcome == plan.OutcomeGone {
 		a.key = row.Key
 		w.noteAbsent(a)
-		w.plan.drop(row.Key)
+		w.plan.Drop(row.Key)
 	}
 	return nil
 }
@@ -234,13 +231,13 @@ func (w *attempt) refresh(ctx context.Context) error {
 	if err := w.askStrays(ctx); err != nil {
 		return err
 	}
-	found := make(map[string]bool, len(w.plan.members))
+	found := make(map[string]bool, len(w.plan.Members))
 	if err := w.find(ctx, nil, func(key string) { found[key] = true }); err != nil {
 		return err
 	}
-	for key := range w.plan.members {
+	for key := range w.plan.Members {
 		if !found[key] {
-			w.plan.drop(key)
+			w.plan.Drop(key)
 		}
 	}
 	return nil
@@ -249,8 +246,8 @@ func (w *attempt) refresh(ctx context.Context) error {
 // askStrays asks for the strays whose delete was accepted: nobody else does.
 func (w *attempt) askStrays(ctx context.Context) error {
 	for key, stray := range w.strays {
-		m := w.plan.members[key]
-		if m == nil || m.state != memberAccepted {
+		m := w.plan.Members[key]
+		if m == nil || m.State != plan.Accepted {
 			continue
 		}
 		answer, err := w.Prober.Get(ctx, w.header(), stray.Row())
@@ -260,9 +257,9 @@ func (w *attempt) askStrays(ctx context.Context) error {
 			if _, err := w.Prober.Store.ForgetStray(ctx, stray); err != nil {
 				return err
 			}
-			w.plan.drop(key)
+			w.plan.Drop(key)
 		case inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
-			w.plan.observe(key, rowState{failure: callResult{outcome: outcomeRefused}})
+			w.plan.Observe(key, plan.RowState{Failure: plan.Result{Outcome: plan.OutcomeRefused}})
 		}
 	}
 	return nil
@@ -271,7 +268,7 @@ func (w *attempt) askStrays(ctx context.Context) error {
 // blockers are the members that a refusal names.
 func (w *attempt) blockers(self, text string) ([]string, bool) {
 	scope := arm.Fold(routing.GroupID(w.claim.Job.Subscription, w.claim.Job.Subject)) + "/"
-	return blockersIn(text, scope, self, func(key string) bool { return w.plan.members[key] != nil })
+	return plan.BlockersIn(text, scope, self, func(key string) bool { return w.plan.Members[key] != nil })
 }
 
 // header carries the ids of a call, and on whose behalf it is made.
@@ -283,19 +280,19 @@ func (w *attempt) header() http.Header {
 
 // learn records the order of types that the deletion has learnt, for later ones.
 func (w *attempt) learn(ctx context.Context) error {
-	if w.plan.end() != endNone {
-		w.plan.conclude()
+	if w.plan.End() != plan.EndNone {
+		w.plan.Conclude()
 	}
-	if len(w.plan.learnt) == 0 {
+	if len(w.plan.Learnt) == 0 {
 		return nil
 	}
-	learnt := make([]inventory.TypeOrder, len(w.plan.learnt))
-	for i, o := range w.plan.learnt {
+	learnt := make([]inventory.TypeOrder, len(w.plan.Learnt))
+	for i, o := range w.plan.Learnt {
 		learnt[i] = inventory.TypeOrder{Before: o.Before, After: o.After}
 	}
 	err := w.Prober.Store.LearnTypeOrders(ctx, w.claim.Job.Subscription, learnt)
 	if err == nil {
-		w.plan.learnt = nil
+		w.plan.Learnt = nil
 	}
 	return err
 }
@@ -303,7 +300,7 @@ func (w *attempt) learn(ctx context.Context) error {
 // save records how far the deletion has come.
 func (w *attempt) save(ctx context.Context) error {
 	w.saved = time.Now()
-	w.payload.Progress, w.payload.Saved = w.plan.progress(), w.now()
+	w.payload.Progress, w.payload.Saved = w.plan.Progress(), w.now()
 	w.setWaits(w.waiting())
 	if err := w.learn(ctx); err != nil {
 		return err
@@ -324,8 +321,8 @@ func (w *attempt) save(ctx context.Context) error {
 // changed are members of which something else is to be recorded than was, at
 // most a page of them. Those in flight will have an answer.
 func (w *attempt) changed() (page []inventory.DeletionMember) {
-	for key, m := range w.plan.members {
-		if !m.changed || m.state == memberInFlight {
+	for key, m := range w.plan.Members {
+		if !m.Changed || m.State == plan.InFlight {
 			continue
 		}
 		if len(page) == membersAtOnce {
@@ -335,7 +332,7 @@ func (w *attempt) changed() (page []inventory.DeletionMember) {
 		if err != nil { // all of it has a JSON form
 			continue
 		}
-		m.changed = false
+		m.Changed = false
 		page = append(page, inventory.DeletionMember{Key: key, Payload: string(text), Error: w.errors[key]})
 		delete(w.errors, key)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory"
+	"portico/operations/groupdelete/plan"
 )
 
 // metrics are labelled by the names of states, outcomes, ends and regions.
@@ -15,13 +16,13 @@ type metrics struct {
 	members, waiting *prometheus.GaugeVec
 
 	mu    sync.Mutex
-	seen  map[[16]byte]Progress // of the deletions that this replica works on
-	shown map[string]int        // the regions that deletions wait for
+	seen  map[[16]byte]plan.Progress // of the deletions that this replica works on
+	shown map[string]int             // the regions that deletions wait for
 }
 
 func newMetrics(registry prometheus.Registerer) *metrics {
 	m := &metrics{
-		seen: map[[16]byte]Progress{},
+		seen: map[[16]byte]plan.Progress{},
 		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
 		}, []string{"result"}),
@@ -78,9 +79,9 @@ func (m *metrics) wait(regions map[string]int) {
 	m.shown = regions
 }
 
-func (w *attempt) measure() { w.metrics.show(w.claim.Job.ID, w.plan.counted()) }
+func (w *attempt) measure() { w.metrics.show(w.claim.Job.ID, w.plan.Counted()) }
 
-func (m *metrics) show(id [16]byte, p Progress) {
+func (m *metrics) show(id [16]byte, p plan.Progress) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.seen[id] = p
@@ -95,7 +96,7 @@ func (m *metrics) forget(id [16]byte) {
 }
 
 func (m *metrics) sum() {
-	var all Progress
+	var all plan.Progress
 	for _, p := range m.seen {
 		all.InFlight, all.Waiting, all.Parked = all.InFlight+p.InFlight, all.Waiting+p.Waiting, all.Parked+p.Parked
 	}

@@ -1,4 +1,4 @@
-package groupdelete
+package plan
 
 import (
 	"strings"
@@ -9,13 +9,13 @@ import (
 // mostBlockers bounds what is taken from one refusal.
 const mostBlockers = 64
 
-// blockersIn finds the resources of a group that a refusal names: every id in its text
+// BlockersIn finds the resources of a group that a refusal names: every id in its text
 // that begins with scope, which is the folded id of the group with a slash behind it.
 // Providers name them in prose, so an id ends where no id goes on; an id below a member
 // stands for the member. known reports whether a folded id is a member's; self is the
 // resource that was refused. named reports whether the text names any resource of the
 // group but self, also one that has gone.
-func blockersIn(text, scope, self string, known func(key string) bool) (keys []string, named bool) {
+func BlockersIn(text, scope, self string, known func(key string) bool) (keys []string, named bool) {
 	text = arm.Fold(strings.ReplaceAll(text, `\/`, "/"))
 	for len(keys) < mostBlockers {
 		i := strings.Index(text, scope)

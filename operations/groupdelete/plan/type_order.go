@@ -1,11 +1,11 @@
-package groupdelete
+package plan
 
-// typeOrder says that the resources of one type go before those of another.
-type typeOrder struct{ Before, After string }
+// TypeOrder says that the resources of one type go before those of another.
+type TypeOrder struct{ Before, After string }
 
 // orderTypes adds to what is known, unless that says the contrary: an order
 // that contradicts itself would order nothing.
-func (p *plan) orderTypes(o typeOrder) (added bool) {
+func (p *Plan) orderTypes(o TypeOrder) (added bool) {
 	if p.before[o.After][o.Before] || p.goesBefore(o.After, o.Before) {
 		return false
 	}
@@ -17,7 +17,7 @@ func (p *plan) orderTypes(o typeOrder) (added bool) {
 }
 
 // goesBefore reports whether a type is known to go before another, or is the same.
-func (p *plan) goesBefore(typ, other string) bool {
+func (p *Plan) goesBefore(typ, other string) bool {
 	seen := map[string]bool{}
 	var reaches func(string) bool
 	reaches = func(from string) bool {
@@ -40,24 +40,24 @@ func (p *plan) goesBefore(typ, other string) bool {
 
 // learn keeps what a refusal shows, as a hint for later deletions and the rest of this
 // one: it holds no resource back for ever.
-func (p *plan) learn(o typeOrder) {
+func (p *Plan) learn(o TypeOrder) {
 	if p.orderTypes(o) {
-		p.learnt = append(p.learnt, o)
+		p.Learnt = append(p.Learnt, o)
 	}
 }
 
 // learnFromSuccess learns from a member that goes after it was refused without a
 // reason, if only resources of one other type have gone between.
-func (p *plan) learnFromSuccess(m *member) {
-	if !m.blind || m.state != memberInFlight && m.state != memberAccepted {
+func (p *Plan) learnFromSuccess(m *Member) {
+	if !m.Blind || m.State != InFlight && m.State != Accepted {
 		return
 	}
 	other := ""
-	for _, typ := range p.went[min(m.refusedAt, len(p.went)):min(m.tried, len(p.went))] {
+	for _, typ := range p.went[min(m.RefusedAt, len(p.went)):min(m.Tried, len(p.went))] {
 		switch {
 		case typ == "":
 			return
-		case typ == m.typ || typ == other:
+		case typ == m.Type || typ == other:
 		case other == "":
 			other = typ
 		default:
@@ -65,6 +65,6 @@ func (p *plan) learnFromSuccess(m *member) {
 		}
 	}
 	if other != "" {
-		p.learn(typeOrder{Before: other, After: m.typ})
+		p.learn(TypeOrder{Before: other, After: m.Type})
 	}
 }

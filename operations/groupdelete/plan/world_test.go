@@ -1,4 +1,4 @@
-package groupdelete
+package plan
 
 import (
 	"container/heap"
@@ -10,10 +10,10 @@ import (
 
 // thing is a resource of a simulated provider.
 type thing struct {
-	key, typ, endpoint string
-	parent             string
-	refuses            bool
-	needs              []int // that have to go before it
+	key, Type, endpoint string
+	parent              string
+	refuses             bool
+	needs               []int // that have to go before it
 
 	never       bool          // it refuses for ever
 	async       time.Duration // its delete is accepted, and takes so long
@@ -122,29 +122,29 @@ func (w *world) blockers(th *thing) (keys []string) {
 }
 
 // take is the provider's answer to a DELETE.
-func (w *world) take(th *thing) callResult {
+func (w *world) take(th *thing) Result {
 	switch {
 	case th.unreachable > 0:
 		th.unreachable--
-		return callResult{outcome: outcomeUnreachable}
+		return Result{Outcome: OutcomeUnreachable}
 	case th.transient > 0:
 		th.transient--
-		return callResult{outcome: outcomeTransient}
+		return Result{Outcome: OutcomeTransient}
 	case !th.there:
-		return callResult{outcome: outcomeGone}
+		return Result{Outcome: OutcomeGone}
 	case th.working:
-		return callResult{outcome: outcomeAccepted}
+		return Result{Outcome: OutcomeAccepted}
 	}
 	blockers := w.blockers(th)
 	switch {
 	case th.never:
-		return callResult{outcome: outcomeRefused}
+		return Result{Outcome: OutcomeRefused}
 	case len(blockers) > 0 && w.naming == namesAll:
-		return callResult{outcome: outcomeRefused, blockers: blockers, named: true}
+		return Result{Outcome: OutcomeRefused, Blockers: blockers, Named: true}
 	case len(blockers) > 0 && w.naming == namesOne:
-		return callResult{outcome: outcomeRefused, blockers: blockers[:1], named: true}
+		return Result{Outcome: OutcomeRefused, Blockers: blockers[:1], Named: true}
 	case len(blockers) > 0:
-		return callResult{outcome: outcomeRefused}
+		return Result{Outcome: OutcomeRefused}
 	case th.async > 0:
 		th.working = true
 		w.after(th.async, func() {
@@ -160,10 +160,10 @@ func (w *world) take(th *thing) callResult {
 				}
 			}
 		})
-		return callResult{outcome: outcomeAccepted}
+		return Result{Outcome: OutcomeAccepted}
 	}
 	w.lose(th)
-	return callResult{outcome: outcomeGone}
+	return Result{Outcome: OutcomeGone}
 }
 
 // lose lets a thing go, and what lies below it.
@@ -202,11 +202,11 @@ func (w *world) drop(key string) {
 
 // call makes a call and hands its answer to done, if the plan is still the one
 // that made it. A killed runner's call is made or not, and settled or not.
-func (w *world) call(key string, done func(callResult)) {
+func (w *world) call(key string, done func(Result)) {
 	r := w.rows[key]
 	if r == nil || r.accepted {
 		// The intent is refused, as what it was meant for has changed.
-		w.after(0, func() { done(callResult{outcome: outcomeUnsent}) })
+		w.after(0, func() { done(Result{Outcome: OutcomeUnsent}) })
 		return
 	}
 	th, epoch := w.things[w.index[key]], w.epoch
@@ -218,17 +218,17 @@ func (w *world) call(key string, done func(callResult)) {
 		}
 		answer := w.take(th)
 		if orphaned && w.random.IntN(2) == 0 {
-			if answer.outcome == outcomeAccepted {
+			if answer.Outcome == OutcomeAccepted {
 				return // as after a crash: the row knows nothing of it
 			}
 			return
 		}
 		if now := w.rows[key]; now != nil {
-			switch answer.outcome {
-			case outcomeGone:
+			switch answer.Outcome {
+			case OutcomeGone:
 				w.settled++
 				w.drop(key)
-			case outcomeAccepted:
+			case OutcomeAccepted:
 				now.accepted = th.working
 				if !th.there {
 					w.drop(key)
@@ -281,64 +281,61 @@ func (w *world) clear(left []bool, i int) {
 
 // plan makes the deletion from what the inventory has, and maybe from what an
 // earlier one has recorded.
-func (w *world) plan(limits planLimits, order []typeOrder, earlier *plan) *plan {
-	d := newPlan(limits, order)
+func (w *world) plan(limits Limits, order []TypeOrder, earlier *Plan) *Plan {
+	d := New(limits, order)
 	for _, th := range w.things {
 		if r := w.rows[th.key]; r != nil {
-			d.add(w.member(th, r, earlier))
+			d.Add(w.member(th, r, earlier))
 		}
-	}
-	for _, m := range d.members {
-		d.forgetGone(m)
 	}
 	if earlier != nil {
 		came := 0
-		for key := range d.members {
-			if earlier.members[key] == nil {
+		for key := range d.Members {
+			if earlier.Members[key] == nil {
 				came++
 			}
 		}
-		d.resume(earlier.total, earlier.total-len(earlier.members), came, earlier.pass)
+		d.Resume(earlier.Total, earlier.Total-len(earlier.Members), came, earlier.pass)
 	}
 	return d
 }
 
-func (w *world) member(th *thing, r *row, earlier *plan) *member {
-	m := &member{key: th.key, typ: th.typ, region: th.endpoint, endpoint: th.endpoint, parent: th.parent, refuses: th.refuses}
-	if earlier != nil && earlier.members[th.key] != nil {
-		old := *earlier.members[th.key]
-		if m = &old; m.state == memberInFlight || m.state == memberAccepted {
-			m.state = memberWaiting
+func (w *world) member(th *thing, r *row, earlier *Plan) *Member {
+	m := &Member{Key: th.key, Type: th.Type, Region: th.endpoint, Endpoint: th.endpoint, Parent: th.parent, Refuses: th.refuses}
+	if earlier != nil && earlier.Members[th.key] != nil {
+		old := *earlier.Members[th.key]
+		if m = &old; m.State == InFlight || m.State == Accepted {
+			m.State = Waiting
 		}
-		m.blockers = slices.Clone(m.blockers)
+		m.Blockers = slices.Clone(m.Blockers)
 	}
 	if r.accepted {
-		m.state, m.orphan, m.blockers = memberAccepted, false, nil
+		m.State, m.Orphan, m.Blockers = Accepted, false, nil
 	} else if r.doubted && th.parent != "" && w.rows[th.parent] == nil {
-		m.state, m.orphan, m.blockers = memberAccepted, true, nil
+		m.State, m.Orphan, m.Blockers = Accepted, true, nil
 	}
 	return m
 }
 
 // refresh shows a plan what the inventory has.
-func (w *world) refresh(d *plan) {
+func (w *world) refresh(d *Plan) {
 	for _, key := range keysOf(d) {
 		if r := w.rows[key]; r == nil {
-			d.drop(key)
+			d.Drop(key)
 		} else {
-			d.observe(key, rowState{accepted: r.accepted, doubted: r.doubted, failure: callResult{outcome: outcomeRefused}})
+			d.Observe(key, RowState{Accepted: r.accepted, Doubted: r.doubted, Failure: Result{Outcome: OutcomeRefused}})
 		}
 	}
 	for _, th := range w.things {
-		if r := w.rows[th.key]; r != nil && d.members[th.key] == nil {
-			d.add(w.member(th, r, nil))
+		if r := w.rows[th.key]; r != nil && d.Members[th.key] == nil {
+			d.Add(w.member(th, r, nil))
 		}
 	}
 }
 
-func keysOf(d *plan) []string {
-	keys := make([]string, 0, len(d.members))
-	for key := range d.members {
+func keysOf(d *Plan) []string {
+	keys := make([]string, 0, len(d.Members))
+	for key := range d.Members {
 		keys = append(keys, key)
 	}
 	slices.Sort(keys)
@@ -347,15 +344,15 @@ func keysOf(d *plan) []string {
 
 // ending is what a run came to.
 type ending struct {
-	end   end
-	plan  *plan
+	end   End
+	plan  *Plan
 	took  time.Duration
 	calls int
 }
 
 // run deletes everything, as the job does, and kills the runner with a chance of
 // one in kill at each step (0: never).
-func (w *world) run(limits planLimits, order []typeOrder, kill int) (ending, error) {
+func (w *world) run(limits Limits, order []TypeOrder, kill int) (ending, error) {
 	begun, watch := w.now, 50*time.Millisecond
 	d := w.plan(limits, order, nil)
 	seen := w.now
@@ -371,20 +368,20 @@ func (w *world) run(limits planLimits, order []typeOrder, kill int) (ending, err
 			d = w.plan(limits, order, earlier)
 		}
 		plan := d
-		for _, m := range d.next(w.now) {
-			w.call(m.key, func(s callResult) {
+		for _, m := range d.Next(w.now) {
+			w.call(m.Key, func(s Result) {
 				if plan == d {
-					d.onResult(m.key, s, w.now)
+					d.OnResult(m.Key, s, w.now)
 				}
 			})
 		}
 		if err := d.sound(); err != nil {
 			return ending{}, err
 		}
-		switch e := d.end(); {
-		case e == endEmpty && w.look(), e == endBlocked && d.counts[memberInFlight] == 0 && w.returned():
+		switch e := d.End(); {
+		case e == EndEmpty && w.look(), e == EndBlocked && d.counts[InFlight] == 0 && w.returned():
 			w.refresh(d)
-		case e != endNone && d.counts[memberInFlight] == 0:
+		case e != EndNone && d.counts[InFlight] == 0:
 			return ending{e, d, w.now.Sub(begun), w.calls}, nil
 		}
 		w.step(w.now.Add(watch))
@@ -411,35 +408,35 @@ func (w *world) returned() (found bool) {
 }
 
 // sound checks the plan's own counts, and its limits.
-func (d *plan) sound() error {
-	var counts [memberParked + 1]int
+func (p *Plan) sound() error {
+	var counts [Parked + 1]int
 	at, active := map[string]int{}, map[string]int{}
-	for _, m := range d.members {
-		counts[m.state]++
-		if m.state == memberInFlight {
-			at[m.endpoint]++
+	for _, m := range p.Members {
+		counts[m.State]++
+		if m.State == InFlight {
+			at[m.Endpoint]++
 		}
 		if m.active() {
-			active[m.typ]++
+			active[m.Type]++
 		}
-		for _, b := range m.blockers {
-			if m.state != memberParked {
-				return fmt.Errorf("%s is in state %d and waits for %v", m.key, m.state, m.blockers)
+		for _, b := range m.Blockers {
+			if m.State != Parked {
+				return fmt.Errorf("%s is in state %d and waits for %v", m.Key, m.State, m.Blockers)
 			}
-			if d.members[b] == nil {
-				return fmt.Errorf("%s waits for %s, which has gone", m.key, b)
+			if p.Members[b] == nil {
+				return fmt.Errorf("%s waits for %s, which has gone", m.Key, b)
 			}
 		}
 	}
-	if counts != d.counts || counts[memberInFlight] > d.limits.perJob {
-		return fmt.Errorf("counts %v, counted %v", d.counts, counts)
+	if counts != p.counts || counts[InFlight] > p.limits.PerJob {
+		return fmt.Errorf("counts %v, counted %v", p.counts, counts)
 	}
 	for endpoint, n := range at {
-		if n > d.limits.perEndpoint || n != d.atEndpoint[endpoint] {
-			return fmt.Errorf("%d calls at %s, counted %d", n, endpoint, d.atEndpoint[endpoint])
+		if n > p.limits.PerEndpoint || n != p.atEndpoint[endpoint] {
+			return fmt.Errorf("%d calls at %s, counted %d", n, endpoint, p.atEndpoint[endpoint])
 		}
 	}
-	for typ, n := range d.activeOf {
+	for typ, n := range p.activeOf {
 		if active[typ] != n {
 			return fmt.Errorf("%d of %s are active, counted %d", active[typ], typ, n)
 		}

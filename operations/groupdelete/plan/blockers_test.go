@@ -1,4 +1,4 @@
-package groupdelete
+package plan
 
 import (
 	"slices"
@@ -31,7 +31,7 @@ func TestBlockersAreReadFromRefusals(t *testing.T) {
 		{`no reason`, nil, false},
 		{``, nil, false},
 	} {
-		keys, named := blockersIn(c.text, group, key("self"), func(key string) bool { return known[key] })
+		keys, named := BlockersIn(c.text, group, key("self"), func(key string) bool { return known[key] })
 		if !slices.Equal(keys, c.keys) || named != c.named {
 			t.Errorf("%s: %v %v", c.text, keys, named)
 		}
@@ -42,7 +42,7 @@ func FuzzBlockers(f *testing.F) {
 	const scope = "/subscriptions/s/resourcegroups/g/"
 	f.Add("in use by " + scope + "providers/n/t/a.")
 	f.Fuzz(func(t *testing.T, text string) {
-		keys, named := blockersIn(text, scope, scope+"providers/n/t/self", func(key string) bool { return len(key)%2 == 0 })
+		keys, named := BlockersIn(text, scope, scope+"providers/n/t/self", func(key string) bool { return len(key)%2 == 0 })
 		if len(keys) > mostBlockers || len(keys) > 0 && !named {
 			t.Error(keys, named)
 		}

@@ -1,4 +1,4 @@
-package groupdelete
+package plan
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 
 // costLimits are those of a deletion in service, with an endpoint for each of
 // four regions.
-var costLimits = planLimits{perEndpoint: 16, perJob: 64, budget: 15 * time.Minute, pause: 100 * time.Millisecond, longest: time.Minute}
+var costLimits = Limits{PerEndpoint: 16, PerJob: 64, Budget: 15 * time.Minute, Pause: 100 * time.Millisecond, Longest: time.Minute}
 
 const concurrency = 64
 
@@ -22,7 +22,7 @@ func forest(n int, ordered bool) []*thing {
 	things := make([]*thing, n)
 	for i := range things {
 		typ := i * types / n
-		th := &thing{key: fmt.Sprintf("r%04d", i), typ: fmt.Sprintf("t%d", typ), endpoint: fmt.Sprint(i % 4)}
+		th := &thing{key: fmt.Sprintf("r%04d", i), Type: fmt.Sprintf("t%d", typ), endpoint: fmt.Sprint(i % 4)}
 		from, to := 0, i
 		if ordered {
 			from, to = (typ-1)*n/types, typ*n/types
@@ -105,13 +105,13 @@ func plainLoop(things []*thing) int {
 // trips.
 func TestDeletionCost(t *testing.T) {
 	const n = 2000
-	remove := func(things []*thing, naming naming, order []typeOrder) ending {
+	remove := func(things []*thing, naming naming, order []TypeOrder) ending {
 		t.Helper()
 		came, err := newWorld(1, naming, things).run(costLimits, order, 0)
-		if err != nil || came.end != endEmpty {
+		if err != nil || came.end != EndEmpty {
 			t.Fatalf("%+v %v", came.end, err)
 		}
-		came.plan.conclude()
+		came.plan.Conclude()
 		return came
 	}
 	each := func(came ending) float64 { return float64(came.calls) / n }
@@ -126,10 +126,10 @@ func TestDeletionCost(t *testing.T) {
 	}
 
 	first := remove(forest(n, true), namesAll, nil)
-	learnt := remove(forest(n, true), namesAll, first.plan.learnt)
+	learnt := remove(forest(n, true), namesAll, first.plan.Learnt)
 	unseeing := remove(forest(n, true), namesNone, nil)
-	again := remove(forest(n, true), namesNone, unseeing.plan.learnt)
-	third := remove(forest(n, true), namesNone, append(unseeing.plan.learnt, again.plan.learnt...))
+	again := remove(forest(n, true), namesNone, unseeing.plan.Learnt)
+	third := remove(forest(n, true), namesNone, append(unseeing.plan.Learnt, again.plan.Learnt...))
 	d := depth(forest(n, true))
 	bound := time.Duration(1.3 * float64(d+n/concurrency) * float64(100*time.Millisecond))
 	t.Logf("types in order, depth %d: %.2f calls each, %.2f once learnt, in %v of %v; blind: %.2f, then %.2f, then %.2f; a plain loop: %.2f",
@@ -149,7 +149,7 @@ func TestDeletionOfACircle(t *testing.T) {
 		w := newWorld(1, n, things)
 		stay := len(w.mustStay())
 		came, err := w.run(costLimits, nil, 0)
-		if err != nil || came.end != endBlocked || len(came.plan.members) != stay {
+		if err != nil || came.end != EndBlocked || len(came.plan.Members) != stay {
 			t.Fatalf("%+v %v, %d have to stay", came, err, stay)
 		}
 		t.Logf("%d of 200 stay: %d calls in %d passes", stay, came.calls, came.plan.pass)

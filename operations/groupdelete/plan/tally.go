@@ -1,4 +1,4 @@
-package groupdelete
+package plan
 
 import (
 	"cmp"
@@ -67,9 +67,9 @@ func (t *tally) note(typ string, others []string, success bool) {
 }
 
 // orders are what the tally shows, the plainest first.
-func (t *tally) orders() []typeOrder {
+func (t *tally) orders() []TypeOrder {
 	type finding struct {
-		typeOrder
+		TypeOrder
 		refusals int
 	}
 	var found []finding
@@ -78,21 +78,21 @@ func (t *tally) orders() []typeOrder {
 		without := score{all.calls - with.calls, all.successes - with.successes}
 		refusals := with.calls - with.successes
 		if refusals >= leastRefusals && 2*with.successes <= with.calls && without.calls > 0 && 10*without.successes >= 9*without.calls {
-			found = append(found, finding{typeOrder{Before: pair[1], After: pair[0]}, refusals})
+			found = append(found, finding{TypeOrder{Before: pair[1], After: pair[0]}, refusals})
 		}
 	}
 	slices.SortFunc(found, func(a, b finding) int {
 		return cmp.Or(cmp.Compare(b.refusals, a.refusals), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
 	})
-	orders := make([]typeOrder, len(found))
+	orders := make([]TypeOrder, len(found))
 	for i, f := range found {
-		orders[i] = f.typeOrder
+		orders[i] = f.TypeOrder
 	}
 	return orders
 }
 
-// conclude learns, when the deletion is over, from how it went.
-func (p *plan) conclude() {
+// Conclude learns, when the deletion is over, from how it went.
+func (p *Plan) Conclude() {
 	for _, o := range p.tally.orders() {
 		p.learn(o)
 	}

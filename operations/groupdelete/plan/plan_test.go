@@ -1,4 +1,4 @@
-package groupdelete
+package plan
 
 import (
 	"fmt"
@@ -9,7 +9,7 @@ import (
 	"pgregory.net/rapid"
 )
 
-var testLimits = planLimits{perEndpoint: 4, perJob: 8, budget: 15 * time.Minute, pause: 100 * time.Millisecond, longest: time.Minute}
+var testLimits = Limits{PerEndpoint: 4, PerJob: 8, Budget: 15 * time.Minute, Pause: 100 * time.Millisecond, Longest: time.Minute}
 
 // drawThings draws resources with dependencies of any form, circles too, and
 // with faults of any kind.
@@ -19,7 +19,7 @@ func drawThings(t *rapid.T) []*thing {
 	for i := range things {
 		th := &thing{
 			key:      fmt.Sprintf("r%02d", i),
-			typ:      rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "type"),
+			Type:     rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "type"),
 			endpoint: rapid.SampledFrom([]string{"east", "west"}).Draw(t, "endpoint"),
 			never:    rapid.IntRange(0, 9).Draw(t, "never") == 0,
 			refuses:  rapid.Bool().Draw(t, "refuses"),
@@ -67,9 +67,9 @@ func endsRight(t *rapid.T) {
 	things := drawThings(t)
 	w := newWorld(rapid.Uint64().Draw(t, "seed"), naming(rapid.IntRange(0, 2).Draw(t, "naming")), things)
 	want := w.mustStay()
-	var order []typeOrder
+	var order []TypeOrder
 	for range rapid.IntRange(0, 3).Draw(t, "hints") {
-		order = append(order, typeOrder{
+		order = append(order, TypeOrder{
 			rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "before"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "after"),
 		})
 	}
@@ -80,7 +80,7 @@ func endsRight(t *rapid.T) {
 	}
 	var there []string
 	for _, th := range things {
-		if th.there && (!th.came || came.end == endEmpty) {
+		if th.there && (!th.came || came.end == EndEmpty) {
 			there = append(there, th.key)
 		}
 		if th.there && !th.came && w.rows[th.key] == nil {
@@ -90,7 +90,7 @@ func endsRight(t *rapid.T) {
 	if !slices.Equal(there, want) {
 		t.Fatalf("left %v, want %v", there, want)
 	}
-	if (came.end == endEmpty) != (len(want) == 0) {
+	if (came.end == EndEmpty) != (len(want) == 0) {
 		t.Fatalf("it ended as %d with %v left", came.end, there)
 	}
 }
@@ -99,17 +99,17 @@ func endsRight(t *rapid.T) {
 // the next pass, and named when there is none.
 func TestDeletionParksWhatFailed(t *testing.T) {
 	things := []*thing{
-		{key: "failing", typ: "a", endpoint: "e", async: time.Second, fails: 1},
-		{key: "slow", typ: "a", endpoint: "e", async: 3 * time.Second},
+		{key: "failing", Type: "a", endpoint: "e", async: time.Second, fails: 1},
+		{key: "slow", Type: "a", endpoint: "e", async: 3 * time.Second},
 	}
 	w := newWorld(1, namesNone, things)
 	came, err := w.run(testLimits, nil, 0)
-	if err != nil || came.end != endEmpty || came.plan.pass != 2 || came.calls != 3 {
+	if err != nil || came.end != EndEmpty || came.plan.pass != 2 || came.calls != 3 {
 		t.Errorf("%+v %v", came, err)
 	}
-	w = newWorld(1, namesNone, []*thing{{key: "failing", typ: "a", endpoint: "e", async: time.Second, fails: 1}})
+	w = newWorld(1, namesNone, []*thing{{key: "failing", Type: "a", endpoint: "e", async: time.Second, fails: 1}})
 	came, err = w.run(testLimits, nil, 0)
-	if err != nil || came.end != endBlocked || came.calls != 1 {
+	if err != nil || came.end != EndBlocked || came.calls != 1 {
 		t.Errorf("%+v %v", came, err)
 	}
 }
@@ -118,33 +118,33 @@ func TestDeletionParksWhatFailed(t *testing.T) {
 // fails for too long by its provider's own word is parked.
 func TestDeletionWaitsForRegionsAlone(t *testing.T) {
 	w := newWorld(1, namesNone, []*thing{
-		{key: "a", typ: "a", endpoint: "dead", unreachable: 60},
-		{key: "b", typ: "b", endpoint: "e", never: true},
+		{key: "a", Type: "a", endpoint: "dead", unreachable: 60},
+		{key: "b", Type: "b", endpoint: "e", never: true},
 	})
 	came, err := w.run(testLimits, nil, 0)
-	if err != nil || came.end != endBlocked || len(came.plan.members) != 1 || came.took < 30*time.Minute || came.calls != 60+1+1+1 {
+	if err != nil || came.end != EndBlocked || len(came.plan.Members) != 1 || came.took < 30*time.Minute || came.calls != 60+1+1+1 {
 		t.Errorf("%+v %v", came, err)
 	}
-	w = newWorld(1, namesNone, []*thing{{key: "a", typ: "a", endpoint: "e", transient: 1 << 20}})
+	w = newWorld(1, namesNone, []*thing{{key: "a", Type: "a", endpoint: "e", transient: 1 << 20}})
 	came, err = w.run(testLimits, nil, 0)
-	if err != nil || came.end != endBlocked || came.took > 16*time.Minute || came.took < 13*time.Minute {
+	if err != nil || came.end != EndBlocked || came.took > 16*time.Minute || came.took < 13*time.Minute {
 		t.Errorf("%+v %v", came, err)
 	}
 }
 
 // A pause that an answer asks for is kept, if the budget allows for it.
 func TestDeletionKeepsPauses(t *testing.T) {
-	d := newPlan(testLimits, nil)
-	d.add(&member{key: "a", typ: "a", endpoint: "e"})
+	d := New(testLimits, nil)
+	d.Add(&Member{Key: "a", Type: "a", Endpoint: "e"})
 	now := time.Unix(0, 0)
-	d.next(now)
-	d.onResult("a", callResult{outcome: outcomeTransient, after: 5 * time.Minute}, now)
-	if len(d.next(now.Add(4*time.Minute))) != 0 || len(d.next(now.Add(5*time.Minute))) != 1 {
+	d.Next(now)
+	d.OnResult("a", Result{Outcome: OutcomeTransient, After: 5 * time.Minute}, now)
+	if len(d.Next(now.Add(4*time.Minute))) != 0 || len(d.Next(now.Add(5*time.Minute))) != 1 {
 		t.Error("the pause was not kept")
 	}
-	d.onResult("a", callResult{outcome: outcomeTransient, after: time.Hour}, now.Add(5*time.Minute))
-	if d.end() != endBlocked {
-		t.Errorf("%+v", d.members["a"])
+	d.OnResult("a", Result{Outcome: OutcomeTransient, After: time.Hour}, now.Add(5*time.Minute))
+	if d.End() != EndBlocked {
+		t.Errorf("%+v", d.Members["a"])
 	}
 }
 
@@ -163,13 +163,13 @@ func TestDeletionGoesOnBesideWhatCame(t *testing.T) {
 		"nothing came, one went":     {total: 3, deleted: 1, now: true},
 		"nothing came, nothing went": {total: 3, deleted: 1, members: []string{"x"}},
 	} {
-		d := newPlan(testLimits, nil)
-		d.add(&member{key: "refused", typ: "a", endpoint: "e", state: memberParked, tried: c.deleted})
+		d := New(testLimits, nil)
+		d.Add(&Member{Key: "refused", Type: "a", Endpoint: "e", State: Parked, Tried: c.deleted})
 		for _, key := range c.members {
-			d.add(&member{key: key, typ: "b", endpoint: "e"})
+			d.Add(&Member{Key: key, Type: "b", Endpoint: "e"})
 		}
-		d.resume(c.total, c.deleted, c.came, 1)
-		if got := d.progress(); got.Total-got.Deleted != len(d.members) || got.Deleted < c.deleted {
+		d.Resume(c.total, c.deleted, c.came, 1)
+		if got := d.Progress(); got.Total-got.Deleted != len(d.Members) || got.Deleted < c.deleted {
 			t.Errorf("%s: %+v", name, got)
 		}
 		if d.canPass() != c.now {
@@ -177,10 +177,10 @@ func TestDeletionGoesOnBesideWhatCame(t *testing.T) {
 		}
 		now := time.Unix(0, 0)
 		for _, key := range c.members {
-			d.next(now)
-			d.onResult(key, callResult{outcome: outcomeGone}, now)
+			d.Next(now)
+			d.OnResult(key, Result{Outcome: OutcomeGone}, now)
 		}
-		if len(c.members) > 0 && (d.end() != endNone || !d.canPass()) {
+		if len(c.members) > 0 && (d.End() != EndNone || !d.canPass()) {
 			t.Errorf("%s: given up after a step", name)
 		}
 	}
