@@ -14,7 +14,6 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/operations/groupdelete"
-	"portico/operations/groupdelete/plan"
 	"portico/operations/move"
 )
 
@@ -195,7 +194,7 @@ type operationHead struct {
 type (
 	operationStatus struct {
 		operationHead
-		plan.Progress
+		groupdelete.Progress
 		Properties *deletionWaits `json:"properties,omitempty"`
 		// Message says what an operator has to do for it to go on.
 		Message string `json:"message,omitempty"`
@@ -209,7 +208,7 @@ type (
 // deletionWaits is what a deletion waits for, each with why and until when at the
 // latest.
 type deletionWaits struct {
-	WaitingFor []plan.Wait `json:"waitingFor"`
+	WaitingFor []groupdelete.Wait `json:"waitingFor"`
 }
 
 // ownStatus tells how far an operation has come, and how it ended.

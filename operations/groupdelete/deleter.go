@@ -85,6 +85,12 @@ func (d *Deleter) limits() plan.Limits {
 	return plan.Limits{PerEndpoint: d.PerEndpoint, PerJob: d.PerJob, Budget: d.Budget, Pause: d.Floor, Longest: longestWait}
 }
 
+// Progress is how far a deletion has come.
+type Progress = plan.Progress
+
+// Wait is one thing that a deletion waits for.
+type Wait = plan.Wait
+
 // Payload is what the job of a group's deletion keeps.
 type Payload struct {
 	Group       string           `json:"group"` // as it was written

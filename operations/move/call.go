@@ -18,6 +18,7 @@ import (
 	"portico/limits"
 	"portico/locate"
 	"portico/operations/failure"
+	"portico/operations/move/plan"
 	"portico/operations/polling"
 	"portico/regions"
 	"portico/routing"
@@ -33,7 +34,7 @@ type update func(now time.Time)
 
 // carryOut does all tasks at the same time, and records what came of them. None begins
 // once ctx has ended; those that have begun go on for a while.
-func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
+func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
 	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
 	defer cut()
 	stop := context.AfterFunc(ctx, func() { time.AfterFunc(jobs.RecordTime, cut) })
@@ -62,16 +63,16 @@ func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
 		if failed != nil || ctx.Err() != nil {
 			break
 		}
-		c := task.call
-		switch task.step {
-		case stepSend:
+		c := task.Call
+		switch task.Step {
+		case plan.StepSend:
 			var send func() update
 			if send, failed = w.begin(ctx, calling, c); send != nil {
 				do(send)
 			}
-		case stepPoll:
+		case plan.StepPoll:
 			do(func() update { return w.poll(calling, c) })
-		case stepAsk:
+		case plan.StepAsk:
 			do(func() update { return w.ask(calling, c) })
 		}
 	}
@@ -96,19 +97,19 @@ func (w *attempt) carryOut(ctx context.Context, tasks []task) error {
 
 // begin records that a call is about to be made, and returns what makes it; nil
 // where it is not to be made after all.
-func (w *attempt) begin(ctx, calling context.Context, c *Call) (func() update, error) {
+func (w *attempt) begin(ctx, calling context.Context, c *plan.Call) (func() update, error) {
 	q, endpoint, err := w.target(c)
 	if err != nil {
-		w.plan.onResult(c, callResult{outcome: outcomeNotSent, unreachable: true}, w.now())
+		w.plan.OnResult(c, plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}, w.now())
 		return nil, nil //nolint:nilerr // the map lacks the region, for now
 	}
 	before, begun, now := *c, time.Now(), w.now()
-	c.sent(now.Add(w.SendWithin + w.CallTimeout + w.CallMargin + w.window(c)))
+	c.Sent(now.Add(w.SendWithin + w.CallTimeout + w.CallMargin + w.window(c)))
 	var ids []string
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
-	for _, m := range c.open() {
+	for _, m := range c.Open() {
 		ids = append(ids, m.ID)
-		order.Members = append(order.Members, c.inventoryMember(m))
+		order.Members = append(order.Members, c.InventoryMember(m))
 	}
 	failpoint.Pass(failpoint.MoveBeginBefore)
 	err = w.Prober.Store.BeginMoveCall(ctx, &w.claim.Job, order, w.render())
@@ -118,7 +119,7 @@ func (w *attempt) begin(ctx, calling context.Context, c *Call) (func() update, e
 		return nil, w.revise(ctx, c)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
 		*c = before
-		w.plan.stop(failure.Text(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		w.plan.Stop(failure.Text(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
 		return nil, nil
 	case err != nil:
 		*c = before
@@ -128,22 +129,22 @@ func (w *attempt) begin(ctx, calling context.Context, c *Call) (func() update, e
 	return func() update {
 		result := w.exchange(calling, c, q, endpoint, contentOf(w.to, ids), begun)
 		return func(now time.Time) {
-			w.metrics.calls.WithLabelValues(result.outcome.String()).Inc()
+			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
 			w.noteCall(c, result)
-			w.plan.onResult(c, result, now)
+			w.plan.OnResult(c, result, now)
 		}
 	}, nil
 }
 
 // revise finds the members of a call that cannot move any more.
-func (w *attempt) revise(ctx context.Context, c *Call) error {
-	for _, m := range c.open() {
+func (w *attempt) revise(ctx context.Context, c *plan.Call) error {
+	for _, m := range c.Open() {
 		review := w.reviewRow
 		if m.Stray {
 			review = w.reviewStray
 		}
 		var err error
-		if m.decided, m.Error, err = review(ctx, c, m); err != nil {
+		if m.Decided, m.Error, err = review(ctx, c, m); err != nil {
 			return err
 		}
 	}
@@ -153,32 +154,32 @@ func (w *attempt) revise(ctx context.Context, c *Call) error {
 
 // reviewRow decides whether a row can still move and, if not, what becomes of it and
 // why.
-func (w *attempt) reviewRow(ctx context.Context, c *Call, m *Member) (fate, string, error) {
+func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (plan.Fate, string, error) {
 	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
-		return fateGone, absentText(m.ID), nil
+		return plan.FateGone, absentText(m.ID), nil
 	case err != nil:
-		return fateOpen, "", err
+		return plan.FateOpen, "", err
 	case row.Phase != inventory.Live || row.FollowDelete || row.Region != c.Region:
-		return fateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
+		return plan.FateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
 	if err != nil || !taken {
-		return fateOpen, "", err
+		return plan.FateOpen, "", err
 	}
-	return fateStayed, failure.Text("RequestConflict", "The target resource group has a resource of this ID."), nil
+	return plan.FateStayed, failure.Text("RequestConflict", "The target resource group has a resource of this ID."), nil
 }
 
 // reviewStray is reviewRow for a stray: its region may have been seen not to hold
 // it any more.
-func (w *attempt) reviewStray(ctx context.Context, c *Call, m *Member) (fate, string, error) {
+func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member) (plan.Fate, string, error) {
 	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
 	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
-		return fateOpen, "", err
+		return plan.FateOpen, "", err
 	}
-	return fateGone, absentText(m.ID), nil
+	return plan.FateGone, absentText(m.ID), nil
 }
 
 // taken reports whether the target has a resource of a key, or one below it.
@@ -192,13 +193,13 @@ func (w *attempt) taken(ctx context.Context, key string) (bool, error) {
 }
 
 // target is the request of a call, and its endpoint.
-func (w *attempt) target(c *Call) (*routing.Request, *regions.Endpoint, error) {
+func (w *attempt) target(c *plan.Call) (*routing.Request, *regions.Endpoint, error) {
 	return w.targetOf(c, w.from, "moveResources")
 }
 
 // targetOf builds the request of an action: its path names the source group.
-func (k *Mover) targetOf(c *Call, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
-	_, endpoint, err := k.Prober.Target(c.row(c.Members[0], from.Subscription))
+func (k *Mover) targetOf(c *plan.Call, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
+	_, endpoint, err := k.Prober.Target(c.Row(c.Members[0], from.Subscription))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -210,16 +211,11 @@ func (k *Mover) targetOf(c *Call, from inventory.Group, action string) (*routing
 	return q, endpoint, nil
 }
 
-// row is what is needed to ask for a member where it was.
-func (c *Call) row(m *Member, sub string) inventory.Resource {
-	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
-}
-
 // window is how long a call without an answer may still take effect.
-func (w *attempt) window(c *Call) (longest time.Duration) {
+func (w *attempt) window(c *plan.Call) (longest time.Duration) {
 	for _, m := range c.Members {
 		window := w.LateWriteWindow
-		if q, _, err := w.Prober.Target(c.row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
+		if q, _, err := w.Prober.Target(c.Row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
 			window = q.Type.LateWriteWindow
 		}
 		longest = max(longest, window)
@@ -247,7 +243,7 @@ func (k *Mover) header(p *Payload) http.Header {
 }
 
 // exchange sends a call. Once sent it is seen to its end.
-func (w *attempt) exchange(ctx context.Context, c *Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) callResult {
+func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) plan.Result {
 	header := w.header(w.payload)
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Begun)) // the same for every resource of a move
 	header.Set("Content-Type", "application/json; charset=utf-8")
@@ -260,90 +256,90 @@ func (w *attempt) exchange(ctx context.Context, c *Call, q *routing.Request, to 
 	}
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	result := callResult{after: polling.RetryAfter(response.Header), outcome: outcomeOf(response.StatusCode)}
+	result := plan.Result{After: polling.RetryAfter(response.Header), Outcome: outcomeOf(response.StatusCode)}
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
-		result.outcome = outcomeAmbiguous
-	case result.outcome == outcomeAccepted:
+		result.Outcome = plan.OutcomeAmbiguous
+	case result.Outcome == plan.OutcomeAccepted:
 		if poll := polling.OfAnswer(response, w.Prober.Public, to, w.payload.Caller); poll != nil {
-			result.poll = &Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
+			result.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
 		}
-	case result.outcome != outcomeMoved:
-		result.text = failure.OfAnswer(response.StatusCode, body)
+	case result.Outcome != plan.OutcomeMoved:
+		result.Text = failure.OfAnswer(response.StatusCode, body)
 	}
 	return result
 }
 
 // outcomeOf reads the status of the answer to a move. It is definite as for any write
 // (see package inventory, rule R4).
-func outcomeOf(status int) outcome {
+func outcomeOf(status int) plan.Outcome {
 	switch {
 	case status == http.StatusAccepted:
-		return outcomeAccepted
+		return plan.OutcomeAccepted
 	case status == http.StatusTooManyRequests:
-		return outcomeThrottled
+		return plan.OutcomeThrottled
 	case status == http.StatusRequestTimeout, status >= 500, status < 200:
-		return outcomeAmbiguous
+		return plan.OutcomeAmbiguous
 	case status < 300:
-		return outcomeMoved
+		return plan.OutcomeMoved
 	}
-	return outcomeRefused
+	return plan.OutcomeRefused
 }
 
 // unanswered is a call that brought no answer.
-func unanswered(err error, c *Call) callResult {
+func unanswered(err error, c *plan.Call) plan.Result {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
 		fault = &upstream.Fault{Sent: true, Region: c.Region, Err: err}
 	}
-	result := callResult{outcome: outcomeAmbiguous, unreachable: !fault.TooLate(), text: string(fault.ARM(c.Namespace).Body())}
+	result := plan.Result{Outcome: plan.OutcomeAmbiguous, Unreachable: !fault.TooLate(), Text: string(fault.ARM(c.Namespace).Body())}
 	if !fault.Sent {
-		result.outcome = outcomeNotSent
+		result.Outcome = plan.OutcomeNotSent
 	}
 	return result
 }
 
 // poll polls the operation of a call.
-func (w *attempt) poll(ctx context.Context, c *Call) update {
-	result := callResult{outcome: outcomeNotSent, unreachable: true}
+func (w *attempt) poll(ctx context.Context, c *plan.Call) update {
+	result := plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
 	if _, endpoint, err := w.target(c); err == nil {
 		result = w.pollCall(ctx, c, endpoint, w.payload)
 	}
 	return func(now time.Time) {
-		if result.outcome != outcomeAccepted && result.outcome != outcomeNotSent {
-			w.metrics.calls.WithLabelValues(result.outcome.String()).Inc()
+		if result.Outcome != plan.OutcomeAccepted && result.Outcome != plan.OutcomeNotSent {
+			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
 			w.noteCall(c, result)
 		}
-		w.plan.onResult(c, result, now)
+		w.plan.OnResult(c, result, now)
 	}
 }
 
 // pollCall polls the operation of a call.
-func (k *Mover) pollCall(ctx context.Context, c *Call, endpoint *regions.Endpoint, p *Payload) callResult {
+func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.Endpoint, p *Payload) plan.Result {
 	answer, err := k.Prober.Read(ctx, k.header(p), endpoint, c.Poll.Path, c.Poll.Query)
 	if err != nil {
-		return callResult{outcome: outcomeNotSent, unreachable: true}
+		return plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
 	}
-	result := callResult{outcome: outcomeAccepted, after: polling.RetryAfter(answer.Header)}
+	result := plan.Result{Outcome: plan.OutcomeAccepted, After: polling.RetryAfter(answer.Header)}
 	switch progress := polling.Read(c.Poll.Status, answer.Status, answer.Body); {
 	case progress == polling.Missing:
-		result.outcome = outcomeLost
+		result.Outcome = plan.OutcomeLost
 	case progress == polling.Finished, progress == polling.Refused:
-		result.outcome, result.text = outcomeOver, polling.Failure(c.Poll.Status, answer)
+		result.Outcome, result.Text = plan.OutcomeOver, polling.Failure(c.Poll.Status, answer)
 	case answer.Status == http.StatusAccepted:
 		if next, own := polling.Target(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
-			result.poll = &Poll{Path: next.EscapedPath(), Query: next.RawQuery}
+			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
 	case answer.Status != http.StatusOK:
-		result.outcome = outcomeNotSent
+		result.Outcome = plan.OutcomeNotSent
 	}
 	return result
 }
 
 // ask asks for all open members of a call where they were and where they are to be.
-func (w *attempt) ask(ctx context.Context, c *Call) update {
-	asked, members := w.now(), c.open()
-	seen := make([]presence, len(members))
+func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
+	asked, members := w.now(), c.Open()
+	seen := make([]plan.Presence, len(members))
 	twins := make([]*inventory.Sighting, len(members))
 	limits.ForEach(asksAtOnce, len(members), func(i int) {
 		seen[i], twins[i] = w.find(ctx, c, members[i], asked)
@@ -351,43 +347,43 @@ func (w *attempt) ask(ctx context.Context, c *Call) update {
 	return func(now time.Time) {
 		answered := false
 		for i, m := range members {
-			answered = answered || seen[i].known
-			m.twin = twins[i]
-			c.observe(m, seen[i], asked)
+			answered = answered || seen[i].Known
+			m.Twin = twins[i]
+			c.Observe(m, seen[i], asked)
 		}
-		w.plan.conclude(c, answered, now)
+		w.plan.Conclude(c, answered, now)
 	}
 }
 
 // find asks for one member under both of its IDs.
-func (w *attempt) find(ctx context.Context, c *Call, m *Member, asked time.Time) (s presence, twin *inventory.Sighting) {
-	row := c.row(m, w.from.Subscription)
+func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked time.Time) (s plan.Presence, twin *inventory.Sighting) {
+	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
 		q, endpoint, err := w.Prober.Target(at)
 		if err != nil {
-			return presence{}, nil
+			return plan.Presence{}, nil
 		}
 		answer, err := w.Prober.Read(ctx, w.header(w.payload), endpoint, q.Path.Escaped(), q.Query.Raw)
 		if err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
-			return presence{}, nil
+			return plan.Presence{}, nil
 		}
 		there := answer.Status == http.StatusOK
 		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
-			return presence{}, nil
+			return plan.Presence{}, nil
 		}
 		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
-			s.working = true
+			s.Working = true
 		}
 		if i == 0 {
-			s.old = there
+			s.Old = there
 			continue
 		}
-		if s.new = there; there && s.old {
+		if s.New = there; there && s.Old {
 			seen := locate.NewDiscovery(w.Prober.Map, q, endpoint.Region, c.Version, answer.Body, asked)
 			twin = &seen
 		}
 	}
-	s.known = true
+	s.Known = true
 	return s, twin
 }

@@ -12,6 +12,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/operations/failure"
+	"portico/operations/move/plan"
 )
 
 // rowsAtOnce is how many resources move in one transaction.
@@ -19,9 +20,9 @@ const rowsAtOnce = 100
 
 // settle records the fates that are known, in the index and in the payload at once.
 func (w *attempt) settle(ctx context.Context) error {
-	for _, c := range w.plan.calls {
+	for _, c := range w.plan.Calls {
 		for {
-			page := c.unrecorded(rowsAtOnce)
+			page := c.Unrecorded(rowsAtOnce)
 			if len(page) == 0 {
 				break
 			}
@@ -29,14 +30,14 @@ func (w *attempt) settle(ctx context.Context) error {
 				MoveCall: inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}, LockETag: w.LockETag,
 			}
 			for _, m := range page {
-				into := map[fate]*[]inventory.MoveMember{fateMoved: &result.Moved, fateStayed: &result.Stayed, fateGone: &result.Gone}[m.decided]
-				*into = append(*into, c.inventoryMember(m))
-				m.Fate = m.decided
+				into := map[plan.Fate]*[]inventory.MoveMember{plan.FateMoved: &result.Moved, plan.FateStayed: &result.Stayed, plan.FateGone: &result.Gone}[m.Decided]
+				*into = append(*into, c.InventoryMember(m))
+				m.Fate = m.Decided
 			}
 			failpoint.Pass(failpoint.MoveSettleBefore)
 			if err := w.Prober.Store.SettleMove(ctx, &w.claim.Job, result, w.render()); err != nil {
 				for _, m := range page {
-					m.Fate = fateOpen
+					m.Fate = plan.FateOpen
 				}
 				return err
 			}
@@ -50,28 +51,16 @@ func (w *attempt) settle(ctx context.Context) error {
 	return nil
 }
 
-// unrecorded are members whose fate is known and not recorded.
-func (c *Call) unrecorded(limit int) (page []*Member) {
-	for _, m := range c.Members {
-		if m.Fate == fateOpen && m.decided != fateOpen && len(page) < limit {
-			page = append(page, m)
-		}
-	}
-	return page
-}
-
 // adopt adopts what a provider has in both places: nothing else would find the new one
 // before the next sweep.
-func (w *attempt) adopt(ctx context.Context, m *Member) {
-	if m.Fate != fateStayed || m.twin == nil || m.Stray {
+func (w *attempt) adopt(ctx context.Context, m *plan.Member) {
+	if m.Fate != plan.FateStayed || m.Twin == nil || m.Stray {
 		return
 	}
-	if _, err := w.Prober.Store.Adopt(ctx, *m.twin); err != nil {
+	if _, err := w.Prober.Store.Adopt(ctx, *m.Twin); err != nil {
 		w.note("a resource that a provider has twice was not adopted", zap.Error(err))
 	}
 }
-
-func (f fate) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
 
 // closePause is the pause before the groups are tried again that a last call holds.
 const closePause = time.Second
@@ -79,7 +68,7 @@ const closePause = time.Second
 // close gives both groups back, when the fate of all is recorded.
 func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	ended := *w.payload
-	ended.Progress, ended.Ended = w.plan.progress(), w.now()
+	ended.Progress, ended.Ended = w.plan.Progress(), w.now()
 	state, outcome := inventory.JobDone, "Succeeded"
 	if fault := w.fault(); fault != nil {
 		state, outcome = inventory.JobFailed, string(fault.Code)
@@ -103,7 +92,7 @@ func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 
 // fault is the error that a move ends with, nil where all has moved.
 func (w *attempt) fault() *arm.Error {
-	p := w.plan.progress()
+	p := w.plan.Progress()
 	switch {
 	case p.Failed == 0:
 		return nil
@@ -116,17 +105,17 @@ func (w *attempt) fault() *arm.Error {
 
 // leftovers are the resources that have not moved, each with its provider's answer.
 func (w *attempt) leftovers() (left []failure.Detail) {
-	failed := max(1, w.plan.progress().Failed)
-	for _, c := range w.plan.calls {
+	failed := max(1, w.plan.Progress().Failed)
+	for _, c := range w.plan.Calls {
 		for _, m := range c.Members {
-			if m.Fate == fateMoved {
+			if m.Fate == plan.FateMoved {
 				continue
 			}
 			text := m.Error
 			switch {
 			case text == "" && c.Error != "":
 				text = c.Error
-			case text == "" && m.Fate == fateGone:
+			case text == "" && m.Fate == plan.FateGone:
 				text = absentText(m.ID)
 			case text == "":
 				text = failure.Text("ResourceNotMoved", "The provider did not move the resource.")
@@ -138,6 +127,6 @@ func (w *attempt) leftovers() (left []failure.Detail) {
 }
 
 // noteCall logs what a call came to.
-func (w *attempt) noteCall(c *Call, result callResult) {
-	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.open())), zap.Stringer("result", result.outcome))
+func (w *attempt) noteCall(c *plan.Call, result plan.Result) {
+	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())), zap.Stringer("result", result.Outcome))
 }

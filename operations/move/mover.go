@@ -16,6 +16,7 @@ import (
 	"portico/jobs"
 	"portico/locate"
 	"portico/operations/failure"
+	"portico/operations/move/plan"
 )
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It
@@ -50,6 +51,9 @@ func (k *Mover) Caller(_ context.Context, job inventory.Job) (string, error) {
 	return p.Caller.Caller(), err
 }
 
+// Progress is how far a move has come.
+type Progress = plan.Progress
+
 // Payload is what the job of a move keeps, and that of its validation.
 type Payload struct {
 	Source      inventory.GroupName `json:"source"` // as it is written
@@ -61,8 +65,8 @@ type Payload struct {
 	Caller      access.Principal    `json:"caller"`          // who began it
 	Begun       time.Time           `json:"begun"`           // when the resources are modified, for all of them
 	Planned     bool                `json:"planned,omitempty"`
-	Calls       []*Call             `json:"calls,omitempty"`
-	Progress    Progress            `json:"progress"`
+	Calls       []*plan.Call        `json:"calls,omitempty"`
+	Progress    plan.Progress       `json:"progress"`
 	Ended       time.Time           `json:"ended,omitzero"`
 	// Fault is the error that it ended with, as clients get it.
 	Fault json.RawMessage `json:"fault,omitempty"`
@@ -82,7 +86,7 @@ func ReadPayload(j inventory.Job) (p Payload, err error) {
 func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
 	for _, c := range p.Calls {
 		for _, m := range c.Members {
-			if m.Fate == fateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+			if m.Fate == plan.FateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
 				done = true
 			}
 		}
@@ -91,8 +95,8 @@ func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done b
 	return order.MovedRow(row, inventory.Group{Subscription: arm.Fold(p.Target.Subscription), Key: arm.Fold(p.Target.Name), Name: p.Target.Name}), done
 }
 
-func (k *Mover) limits() planLimits {
-	return planLimits{budget: k.Budget, pause: k.Floor, longest: longestAsk, window: k.LateWriteWindow}
+func (k *Mover) limits() plan.Limits {
+	return plan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestAsk, Window: k.LateWriteWindow}
 }
 
 // longestWait bounds the pause of an attempt that has nothing to do, and longestStay that
@@ -118,7 +122,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	case err != nil:
 		return jobs.Result{}, err
 	}
-	w := &attempt{Mover: k, claim: claim, payload: &p, from: from, to: to, plan: &plan{limits: k.limits(), calls: p.Calls}}
+	w := &attempt{Mover: k, claim: claim, payload: &p, from: from, to: to, plan: &plan.Plan{Limits: k.limits(), Calls: p.Calls}}
 	switch reason := w.stopped(); {
 	case p.Planned:
 	case reason != "":
@@ -153,7 +157,7 @@ type attempt struct {
 	claim    *jobs.Claim
 	payload  *Payload
 	from, to inventory.Group
-	plan     *plan
+	plan     *plan.Plan
 }
 
 func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
@@ -171,16 +175,16 @@ func (w *attempt) stopped() string {
 
 // forgo leaves everything where it is, for a reason.
 func (w *attempt) forgo(reason string) {
-	var all []candidate
+	var all []plan.Candidate
 	for _, id := range w.payload.Resources {
-		all = append(all, candidate{member: Member{ID: id, Key: arm.Fold(id)}, refusal: reason})
+		all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: arm.Fold(id)}, Refusal: reason})
 	}
 	w.take(all)
 }
 
-func (w *attempt) take(all []candidate) {
-	w.plan.calls = planCalls(all)
-	w.payload.Calls, w.payload.Planned = w.plan.calls, true
+func (w *attempt) take(all []plan.Candidate) {
+	w.plan.Calls = plan.CallsFor(all)
+	w.payload.Calls, w.payload.Planned = w.plan.Calls, true
 }
 
 // arrange makes the plan from the index, once no write is on its way any more.
@@ -190,12 +194,12 @@ func (w *attempt) arrange(ctx context.Context) error {
 		return err
 	}
 	w.take(all)
-	w.note("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.calls)))
+	w.note("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.Calls)))
 	return w.save(ctx)
 }
 
 // candidates finds the resources that a payload names, and the strays of their IDs.
-func (k *Mover) candidates(ctx context.Context, p *Payload) (all []candidate, err error) {
+func (k *Mover) candidates(ctx context.Context, p *Payload) (all []plan.Candidate, err error) {
 	strays, err := k.Prober.Store.Strays(ctx, p.Source.Subscription, p.Source.Name)
 	if err != nil {
 		return nil, err
@@ -205,31 +209,31 @@ func (k *Mover) candidates(ctx context.Context, p *Payload) (all []candidate, er
 		row, err := k.Prober.Store.Resource(ctx, p.Source.Subscription, key)
 		switch {
 		case errors.Is(err, inventory.ErrNotFound), err == nil && row.Phase == inventory.Pending:
-			all = append(all, candidate{member: Member{ID: id, Key: key}, refusal: absentText(id)})
+			all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: key}, Refusal: absentText(id)})
 			continue
 		case err != nil:
 			return nil, err
 		}
-		all = append(all, k.placed(Member{ID: row.ID, Key: key, Type: row.TypeName}, row))
+		all = append(all, k.placed(plan.Member{ID: row.ID, Key: key, Type: row.TypeName}, row))
 		for _, stray := range strays {
 			if stray.Key == key {
-				all = append(all, k.placed(Member{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
+				all = append(all, k.placed(plan.Member{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
 			}
 		}
 	}
 	return all, nil
 }
 
-func (k *Mover) placed(m Member, row inventory.Resource) candidate {
-	r := candidate{member: m, region: row.Region}
+func (k *Mover) placed(m plan.Member, row inventory.Resource) plan.Candidate {
+	r := plan.Candidate{Member: m, Region: row.Region}
 	q, endpoint, err := k.Prober.Target(row)
 	switch {
 	case err != nil:
-		r.refusal = failure.Text(arm.NoRegisteredProviderFound, err.Error())
+		r.Refusal = failure.Text(arm.NoRegisteredProviderFound, err.Error())
 	case row.Phase == inventory.Deleting || row.FollowDelete:
-		r.refusal = failure.Text(arm.RequestConflict, "The resource is being deleted.")
+		r.Refusal = failure.Text(arm.RequestConflict, "The resource is being deleted.")
 	default:
-		r.namespace, r.server, r.versions = q.Type.Provider.Namespace, endpoint.String(), q.Type.APIVersions
+		r.Namespace, r.Server, r.Versions = q.Type.Provider.Namespace, endpoint.String(), q.Type.APIVersions
 	}
 	return r
 }
@@ -242,21 +246,21 @@ func absentText(id string) string {
 func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	for {
 		if reason := w.stopped(); reason != "" {
-			w.plan.stop(reason)
+			w.plan.Stop(reason)
 		}
 		if err := w.settle(ctx); err != nil {
 			return jobs.Result{}, err
 		}
-		if w.plan.ended() {
+		if w.plan.Ended() {
 			return w.close(ctx)
 		}
-		if tasks := w.plan.next(w.now()); len(tasks) > 0 {
+		if tasks := w.plan.Next(w.now()); len(tasks) > 0 {
 			if err := w.carryOut(ctx, tasks); err != nil {
 				return jobs.Result{}, err
 			}
 			continue
 		}
-		pause := min(longestWait, w.plan.wake().Sub(w.now()))
+		pause := min(longestWait, w.plan.Wake().Sub(w.now()))
 		if left := w.claim.Job.Created.Add(w.Limit).Sub(w.now()); left > 0 {
 			pause = min(pause, left)
 		}
@@ -271,7 +275,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 
 // render is the payload as it is now.
 func (w *attempt) render() string {
-	w.payload.Progress = w.plan.progress()
+	w.payload.Progress = w.plan.Progress()
 	return w.payload.String()
 }
 

@@ -11,6 +11,7 @@ import (
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/move"
+	"portico/operations/move/plan"
 )
 
 // What cannot move any more when its provider would be told of it is given up at
@@ -28,13 +29,13 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			}
 		}
 	}
-	stray := []*move.Call{{
+	stray := []*plan.Call{{
 		Namespace: "Contoso.Compute", Region: "westus", Version: "2024-01-01",
-		Members: []*move.Member{{ID: jobstest.Machine, Key: strings.ToLower(jobstest.Machine), Type: jobstest.Machines, Stray: true}},
+		Members: []*plan.Member{{ID: jobstest.Machine, Key: strings.ToLower(jobstest.Machine), Type: jobstest.Machines, Stray: true}},
 	}}
 	for _, c := range []struct {
 		name    string
-		planned []*move.Call
+		planned []*plan.Call
 		before  func(*jobstest.Provider)
 		want    string
 	}{

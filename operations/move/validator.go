@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -13,6 +12,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/operations/failure"
+	"portico/operations/move/plan"
 	"portico/operations/polling"
 	"portico/upstream"
 )
@@ -53,7 +53,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		}
 	}
 	var refused []failure.Detail
-	for _, c := range planCalls(all) {
+	for _, c := range plan.CallsFor(all) {
 		if c.Namespace == "" {
 			for _, m := range c.Members {
 				refused = append(refused, failure.Detail{Target: m.ID, Message: m.Error})
@@ -64,24 +64,24 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		if err != nil {
 			return jobs.Result{}, err
 		}
-		switch result.outcome {
-		case outcomeMoved:
+		switch result.Outcome {
+		case plan.OutcomeMoved:
 			continue
-		case outcomeRefused:
+		case plan.OutcomeRefused:
 		default: // it said nothing: again, as long as there is patience
 			if k.Mover.Prober.Store.Time().Sub(claim.Job.Created) < k.Mover.Budget {
-				return jobs.Result{Again: max(k.Mover.Floor, min(result.after, longestAsked))}, nil
+				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestAsked))}, nil
 			}
 		}
-		for _, typ := range c.types() {
-			refused = append(refused, failure.Detail{Target: typ, Message: result.text})
+		for _, typ := range c.Types() {
+			refused = append(refused, failure.Detail{Target: typ, Message: result.Text})
 		}
 	}
 	if len(refused) == 0 {
-		p.Progress = Progress{Total: len(all)}
+		p.Progress = plan.Progress{Total: len(all)}
 		return k.end(p, inventory.JobDone, nil, nil)
 	}
-	p.Progress = Progress{Total: len(all), Failed: len(refused)}
+	p.Progress = plan.Progress{Total: len(all), Failed: len(refused)}
 	at := k.Mover.Prober.Store.Time().UTC().Format("20060102T150405Z")
 	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(claim.Job.ID).String(), p.Correlation)
 	return k.end(p, inventory.JobFailed, fault, refused)
@@ -95,22 +95,12 @@ func (k Validator) end(p Payload, state inventory.JobState, fault *arm.Error, re
 	return jobs.Result{End: state, Payload: p.String()}, nil
 }
 
-// types are those of the members of a call, each once.
-func (c *Call) types() (names []string) {
-	for _, m := range c.Members {
-		if !slices.Contains(names, m.Type) {
-			names = append(names, m.Type)
-		}
-	}
-	return names
-}
-
 // validate asks one provider in one region, and follows it to the end, or until
 // a time.
-func (k Validator) validate(ctx context.Context, p *Payload, c *Call, from, to inventory.Group, until time.Time) (callResult, error) {
+func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from, to inventory.Group, until time.Time) (plan.Result, error) {
 	q, endpoint, err := k.Mover.targetOf(c, from, "validateMoveResources")
 	if err != nil {
-		return callResult{outcome: outcomeRefused, text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}, nil
+		return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}, nil
 	}
 	var ids []string
 	for _, m := range c.Members {
@@ -130,10 +120,10 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *Call, from, to i
 		return unanswered(err, c), ctx.Err()
 	}
 	after, _ := upstream.RetryAfter(response.Header, time.Now())
-	result := callResult{outcome: outcomeOf(response.StatusCode), after: after, text: failure.OfAnswer(response.StatusCode, body)}
+	result := plan.Result{Outcome: outcomeOf(response.StatusCode), After: after, Text: failure.OfAnswer(response.StatusCode, body)}
 	switch response.StatusCode {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
-		result.outcome = outcomeMoved // it has no such call
+		result.Outcome = plan.OutcomeMoved // it has no such call
 	case http.StatusAccepted:
 		return k.follow(ctx, p, c, polling.OfAnswer(response, k.Mover.Prober.Public, endpoint, p.Caller), until)
 	}
@@ -142,38 +132,38 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *Call, from, to i
 
 // follow polls a validation that was accepted. Without an end by a time it counts as
 // refused.
-func (k Validator) follow(ctx context.Context, p *Payload, c *Call, poll *inventory.Poll, until time.Time) (callResult, error) {
+func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *inventory.Poll, until time.Time) (plan.Result, error) {
 	if poll == nil { // nobody can tell what it thinks
-		return callResult{outcome: outcomeMoved}, nil
+		return plan.Result{Outcome: plan.OutcomeMoved}, nil
 	}
-	c.Poll = &Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
-	_, endpoint, err := k.Mover.Prober.Target(c.row(c.Members[0], p.Source.Subscription))
+	c.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
+	_, endpoint, err := k.Mover.Prober.Target(c.Row(c.Members[0], p.Source.Subscription))
 	if err != nil {
-		return callResult{}, err
+		return plan.Result{}, err
 	}
 	for pause := poll.RetryAfter; ; {
 		left := until.Sub(k.Mover.Prober.Store.Time())
 		if left <= 0 {
-			return callResult{outcome: outcomeRefused, text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
+			return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
 		}
 		if err := jobs.Sleep(ctx, min(left, max(k.Mover.Floor, min(pause, longestWait)))); err != nil {
-			return callResult{}, err
+			return plan.Result{}, err
 		}
 		result := k.Mover.pollCall(ctx, c, endpoint, p)
-		switch result.outcome {
-		case outcomeAccepted, outcomeNotSent:
-			if result.poll != nil {
-				c.Poll = result.poll
+		switch result.Outcome {
+		case plan.OutcomeAccepted, plan.OutcomeNotSent:
+			if result.Poll != nil {
+				c.Poll = result.Poll
 			}
-			pause = result.after
-		case outcomeOver:
-			result.outcome = outcomeMoved
-			if result.text != "" {
-				result.outcome = outcomeRefused
+			pause = result.After
+		case plan.OutcomeOver:
+			result.Outcome = plan.OutcomeMoved
+			if result.Text != "" {
+				result.Outcome = plan.OutcomeRefused
 			}
 			return result, nil
 		default: // it was lost
-			return callResult{outcome: outcomeNotSent, text: failure.Text("OperationNotFound", "The provider lost its validation.")}, nil
+			return plan.Result{Outcome: plan.OutcomeNotSent, Text: failure.Text("OperationNotFound", "The provider lost its validation.")}, nil
 		}
 	}
 }

@@ -1,4 +1,4 @@
-package move
+package plan
 
 import (
 	"encoding/json"
@@ -20,8 +20,8 @@ const (
 type moveWorld struct {
 	*rapid.T
 	now     time.Time
-	limits  planLimits
-	plan    *plan
+	limits  Limits
+	plan    *Plan
 	stored  []byte            // the plan as it was recorded
 	at      map[string]string // where the provider has a resource: old, new, both, none
 	indexed map[string]string
@@ -46,25 +46,25 @@ func newMoveWorld(t *rapid.T) *moveWorld {
 	w := &moveWorld{
 		T: t, now: time.Unix(1_000_000, 0).UTC(), at: map[string]string{}, indexed: map[string]string{},
 		landing: map[int][]landing{}, running: map[int]*operationOf{},
-		limits: planLimits{budget: 2 * time.Minute, pause: time.Second, longest: 20 * time.Second, window: moveWindow},
+		limits: Limits{Budget: 2 * time.Minute, Pause: time.Second, Longest: 20 * time.Second, Window: moveWindow},
 	}
-	var all []candidate
+	var all []Candidate
 	for i := range rapid.IntRange(1, 7).Draw(t, "resources") {
 		key := fmt.Sprintf("r%d", i)
 		region := rapid.SampledFrom([]string{"westus", "eastus"}).Draw(t, "region")
-		r := candidate{member: Member{ID: key, Key: key, Type: "N/t"}, namespace: "N", region: region, versions: []string{"1"}}
+		r := Candidate{Member: Member{ID: key, Key: key, Type: "N/t"}, Namespace: "N", Region: region, Versions: []string{"1"}}
 		if rapid.IntRange(0, 9).Draw(t, "cannot") == 0 {
-			r.refusal = "no"
+			r.Refusal = "no"
 		}
 		all, w.at[key], w.indexed[key] = append(all, r), "old", "old"
 	}
-	w.plan = &plan{limits: w.limits, calls: planCalls(all)}
+	w.plan = &Plan{Limits: w.limits, Calls: CallsFor(all)}
 	w.record()
 	return w
 }
 
 func (w *moveWorld) record() {
-	text, err := json.Marshal(w.plan.calls)
+	text, err := json.Marshal(w.plan.Calls)
 	if err != nil {
 		w.Fatal(err)
 	}
@@ -73,8 +73,8 @@ func (w *moveWorld) record() {
 
 // die has another go on with what was recorded.
 func (w *moveWorld) die() {
-	w.plan = &plan{limits: w.limits}
-	if err := json.Unmarshal(w.stored, &w.plan.calls); err != nil {
+	w.plan = &Plan{Limits: w.limits}
+	if err := json.Unmarshal(w.stored, &w.plan.Calls); err != nil {
 		w.Fatal(err)
 	}
 }
@@ -121,10 +121,10 @@ func (w *moveWorld) send(i int, c *Call) {
 	}
 	w.sends++
 	var keys []string
-	for _, m := range c.open() {
+	for _, m := range c.Open() {
 		keys = append(keys, m.Key)
 	}
-	c.sent(w.now.Add(moveCall + moveWindow))
+	c.Sent(w.now.Add(moveCall + moveWindow))
 	w.record()
 	if w.luck(12, "dies before it sends") {
 		w.die()
@@ -133,11 +133,11 @@ func (w *moveWorld) send(i int, c *Call) {
 	lands := func(at time.Duration, keys []string) {
 		w.landing[i] = append(w.landing[i], landing{w.now.Add(at), keys})
 	}
-	var result callResult
+	var result Result
 	switch rapid.IntRange(0, 9).Draw(w.T, "answer") {
 	case 0, 1:
 		lands(0, keys)
-		result.outcome = outcomeMoved
+		result.Outcome = OutcomeMoved
 	case 2, 3: // an operation
 		o := &operationOf{ends: w.now.Add(time.Duration(rapid.IntRange(0, 90).Draw(w.T, "takes")) * time.Second)}
 		o.fails, o.lost = w.luck(3, "fails"), w.luck(6, "lost")
@@ -148,17 +148,17 @@ func (w *moveWorld) send(i int, c *Call) {
 			o.ends = w.now.Add(time.Duration(rapid.IntRange(0, 1).Draw(w.T, "at last")) * time.Second)
 		}
 		lands(o.ends.Sub(w.now), keys)
-		result = callResult{outcome: outcomeAccepted, poll: &Poll{Path: "/p"}}
+		result = Result{Outcome: OutcomeAccepted, Poll: &Poll{Path: "/p"}}
 	case 4:
 		lands(time.Duration(rapid.IntRange(0, 29).Draw(w.T, "without a word"))*time.Second, keys)
-		result.outcome = outcomeAccepted
+		result.Outcome = OutcomeAccepted
 	case 5:
 		lands(0, w.some(keys))
-		result = callResult{outcome: outcomeRefused, text: "refused"}
+		result = Result{Outcome: OutcomeRefused, Text: "refused"}
 	case 6:
-		result = callResult{outcome: outcomeThrottled, after: time.Duration(rapid.IntRange(0, 40).Draw(w.T, "pause")) * time.Second, text: "slow down"}
+		result = Result{Outcome: OutcomeThrottled, After: time.Duration(rapid.IntRange(0, 40).Draw(w.T, "pause")) * time.Second, Text: "slow down"}
 	case 7:
-		result = callResult{outcome: outcomeNotSent, unreachable: true}
+		result = Result{Outcome: OutcomeNotSent, Unreachable: true}
 	default:
 		if w.luck(2, "lands") {
 			if w.luck(2, "in part") {
@@ -166,14 +166,14 @@ func (w *moveWorld) send(i int, c *Call) {
 			}
 			lands(time.Duration(rapid.IntRange(0, 39).Draw(w.T, "late"))*time.Second, keys)
 		}
-		result = callResult{outcome: outcomeAmbiguous, text: "what?"}
+		result = Result{Outcome: OutcomeAmbiguous, Text: "what?"}
 	}
 	w.pass(w.now.Add(time.Duration(rapid.IntRange(0, 9000).Draw(w.T, "answers after")) * time.Millisecond))
 	if w.luck(10, "dies before it hears") {
 		w.die()
 		return
 	}
-	w.plan.onResult(c, result, w.now)
+	w.plan.OnResult(c, result, w.now)
 	if !w.luck(10, "dies before it records") {
 		w.record()
 	} else {
@@ -185,44 +185,44 @@ func (w *moveWorld) poll(i int, c *Call) {
 	o := w.running[i]
 	switch {
 	case w.luck(8, "no answer"):
-		w.plan.onResult(c, callResult{outcome: outcomeNotSent}, w.now)
+		w.plan.OnResult(c, Result{Outcome: OutcomeNotSent}, w.now)
 	case o.lost:
-		w.plan.onResult(c, callResult{outcome: outcomeLost}, w.now)
+		w.plan.OnResult(c, Result{Outcome: OutcomeLost}, w.now)
 	case w.now.Before(o.ends):
-		w.plan.onResult(c, callResult{outcome: outcomeAccepted}, w.now)
+		w.plan.OnResult(c, Result{Outcome: OutcomeAccepted}, w.now)
 	case o.fails:
-		w.plan.onResult(c, callResult{outcome: outcomeRefused, text: "failed"}, w.now)
+		w.plan.OnResult(c, Result{Outcome: OutcomeRefused, Text: "failed"}, w.now)
 	default:
-		w.plan.onResult(c, callResult{outcome: outcomeOver}, w.now)
+		w.plan.OnResult(c, Result{Outcome: OutcomeOver}, w.now)
 	}
 }
 
 func (w *moveWorld) ask(i int, c *Call) {
 	asked := w.now
-	for _, m := range c.open() {
-		sight := presence{known: !w.luck(8, "no word"), old: w.at[m.Key] == "old", new: w.at[m.Key] == "new"}
-		sight.working = w.works(i) || w.luck(10, "busy")
-		c.observe(m, sight, asked)
+	for _, m := range c.Open() {
+		sight := Presence{Known: !w.luck(8, "no word"), Old: w.at[m.Key] == "old", New: w.at[m.Key] == "new"}
+		sight.Working = w.works(i) || w.luck(10, "busy")
+		c.Observe(m, sight, asked)
 		if w.luck(10, "a slow question") {
 			w.pass(w.now.Add(time.Second))
 		}
 	}
-	w.plan.conclude(c, true, w.now)
+	w.plan.Conclude(c, true, w.now)
 }
 
 // settle records what became of members, some at a time.
 func (w *moveWorld) settle() bool {
-	for _, c := range w.plan.calls {
+	for _, c := range w.plan.Calls {
 		for _, m := range c.Members {
-			if m.Fate != fateOpen || m.decided == fateOpen {
+			if m.Fate != FateOpen || m.Decided == FateOpen {
 				continue
 			}
 			if w.luck(12, "dies before it settles") {
 				w.die()
 				return false
 			}
-			m.Fate = m.decided
-			w.indexed[m.Key] = map[fate]string{fateMoved: "new", fateStayed: "old", fateGone: "none"}[m.Fate]
+			m.Fate = m.Decided
+			w.indexed[m.Key] = map[Fate]string{FateMoved: "new", FateStayed: "old", FateGone: "none"}[m.Fate]
 			w.record()
 		}
 	}
@@ -237,35 +237,35 @@ func TestMovesComeToTheTruth(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := newMoveWorld(t)
 		limit := w.now.Add(time.Duration(rapid.IntRange(20, 600).Draw(t, "limit")) * time.Second)
-		for step := 0; !w.plan.ended(); step++ {
+		for step := 0; !w.plan.Ended(); step++ {
 			if step > 5000 {
 				t.Fatalf("no end: %s", w.stored)
 			}
 			if w.now.After(limit) {
-				w.plan.stop("over")
+				w.plan.Stop("over")
 			}
-			for _, task := range w.plan.next(w.now) {
-				i := indexOfCall(w.plan, task.call)
+			for _, task := range w.plan.Next(w.now) {
+				i := indexOfCall(w.plan, task.Call)
 				if i < 0 {
 					break // it died meanwhile
 				}
-				switch task.step {
-				case stepSend:
-					w.send(i, task.call)
-				case stepPoll:
-					w.poll(i, task.call)
-				case stepAsk:
-					w.ask(i, task.call)
+				switch task.Step {
+				case StepSend:
+					w.send(i, task.Call)
+				case StepPoll:
+					w.poll(i, task.Call)
+				case StepAsk:
+					w.ask(i, task.Call)
 				}
 				if w.luck(15, "dies") {
 					w.die()
 				}
 			}
-			if !w.settle() || w.plan.ended() {
+			if !w.settle() || w.plan.Ended() {
 				continue
 			}
 			w.record()
-			if wake := w.plan.wake(); wake.After(w.now) {
+			if wake := w.plan.Wake(); wake.After(w.now) {
 				w.pass(wake)
 			}
 		}
@@ -285,8 +285,8 @@ func TestMovesComeToTheTruth(t *testing.T) {
 	}
 }
 
-func indexOfCall(p *plan, c *Call) int {
-	for i, known := range p.calls {
+func indexOfCall(p *Plan, c *Call) int {
+	for i, known := range p.Calls {
 		if known == c {
 			return i
 		}
@@ -295,7 +295,7 @@ func indexOfCall(p *plan, c *Call) int {
 }
 
 func TestOneCallPerProviderAndRegion(t *testing.T) {
-	var all []candidate
+	var all []Candidate
 	for i, r := range []struct{ namespace, region, server, versions string }{
 		{"B", "east", "x", "21"}, {"A", "west", "x", "321"}, {"A", "west", "x", "21"}, {"A", "west", "y", "3"}, {"A", "east", "x", "1"}, {"A", "west", "x", "1"},
 	} {
@@ -303,10 +303,10 @@ func TestOneCallPerProviderAndRegion(t *testing.T) {
 		for _, v := range r.versions {
 			versions = append(versions, string(v))
 		}
-		all = append(all, candidate{member: Member{Key: fmt.Sprint(i)}, namespace: r.namespace, region: r.region, server: r.server, versions: versions})
+		all = append(all, Candidate{Member: Member{Key: fmt.Sprint(i)}, Namespace: r.namespace, Region: r.region, Server: r.server, Versions: versions})
 	}
 	var got []string
-	for _, c := range planCalls(all) {
+	for _, c := range CallsFor(all) {
 		text := c.Namespace + "/" + c.Region + " " + c.Version + ":"
 		for _, m := range c.Members {
 			text += m.Key
