@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/routing"
 )
 
@@ -14,7 +15,7 @@ import (
 var errCacheBehind = errors.New("gateway: the cached location of a resource was out of date")
 
 // fetch sends a request to its endpoint, by method, and returns the answer.
-func (g *Gateway) fetch(r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
+func (g *Gateway) fetch(r *http.Request, x *exchange.Exchange, p proxied, method string) (*http.Response, error) {
 	answer, err := g.upstream.Do(r.Context(), g.outbound(r, x, p, method))
 	if err != nil {
 		return nil, providerFault(err, x)
@@ -32,16 +33,16 @@ func (g *Gateway) fetch(r *http.Request, x *exchange, p proxied, method string) 
 // there, from a place that the cache named: the resource that decides about the
 // place must still lie there and, if it is the one that was read, must be of the
 // same generation as before the read. Otherwise the error is errCacheBehind.
-func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
+func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange.Exchange, p proxied, answer *http.Response) error {
 	absent, err := g.saysNothing(x, answer)
 	if err != nil || !absent {
 		return err
 	}
 	key, own := p.CachedKey, p.CachedKey == ""
 	if own {
-		key = x.request.Key()
+		key = x.Request.Key()
 	}
-	located, err := g.locations.Refresh(ctx, x.subscription(), key)
+	located, err := g.locations.Refresh(ctx, x.Subscription(), key)
 	if err != nil {
 		return err
 	}
@@ -52,14 +53,14 @@ func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange, p proxied, an
 }
 
 // saysNothing reports whether an answer is a 404 or a list without elements.
-func (g *Gateway) saysNothing(x *exchange, answer *http.Response) (bool, error) {
+func (g *Gateway) saysNothing(x *exchange.Exchange, answer *http.Response) (bool, error) {
 	switch {
 	case answer.StatusCode == http.StatusNotFound:
 		return true, nil
-	case !succeeded(answer) || x.request.Class != routing.Collection && x.request.Class != routing.Below:
+	case !succeeded(answer) || x.Request.Class != routing.Collection && x.Request.Class != routing.Below:
 		return false, nil
 	}
-	text, err := g.hold(answer, x.request.Provider.Namespace, x.region)
+	text, err := g.hold(answer, x.Request.Provider.Namespace, x.Region)
 	if err != nil {
 		return false, err
 	}

@@ -36,7 +36,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Floor: index.PollFloor, Log: g.log,
 		},
-		inventory.RequestBatchJob: batching{g},
+		inventory.RequestBatchJob: g.batches,
 		inventory.MoveJob:         mover,
 		inventory.ValidateMoveJob: move.Validator{Mover: mover},
 		inventory.VerifyJob: reconcile.Verifier{

@@ -7,6 +7,8 @@ import (
 
 	"portico/access"
 	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/resolve"
 	"portico/headers"
 	"portico/inventory"
 	"portico/routing"
@@ -16,23 +18,23 @@ import (
 
 // outbound builds the call to a provider: of what the client sent, what passes to
 // this provider, plus what only the front door may say.
-func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method string) upstream.Call {
-	h := headers.ToProvider(r.Header, x.request.Provider.PassesRequest())
-	if looksInside(x.request, p, method) {
+func (g *Gateway) outbound(r *http.Request, x *exchange.Exchange, p proxied, method string) upstream.Call {
+	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
+	if looksInside(x.Request, p, method) {
 		delete(h, "Accept-Encoding")
 	}
-	if x.request.Class == routing.Collection { // a part of a page cannot be judged
+	if x.Request.Class == routing.Collection { // a part of a page cannot be judged
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
-	caller := callerFrom(x)
-	caller.Stamp(h, p.Subscription.TenantID, g.public, g.referer(x.request, method))
+	caller := resolve.CallerOf(x)
+	caller.Stamp(h, p.Subscription.TenantID, g.public, g.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {
-		h[tracing.SystemDataHeader] = []string{systemData(x.principal.In(p.Subscription.TenantID), x.request, p.Row, x.started)}
+		h[tracing.SystemDataHeader] = []string{systemData(x.Principal.In(p.Subscription.TenantID), x.Request, p.Row, x.Started)}
 	}
 	return upstream.Call{
 		Endpoint: p.Endpoint, Method: method,
-		Path: x.request.Path.Escaped(), Query: x.request.Query.Raw,
+		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
 		Header: h, Content: p.content, Caller: caller.Share,
 	}
 }

@@ -6,8 +6,9 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations/polling"
+	"portico/operations/async"
 	"portico/operations/reconcile"
 )
 
@@ -16,12 +17,12 @@ import (
 // client learns of it, so that what the client does next meets an index that knows. To
 // anybody but who began the operation it does not exist (async reference,
 // Operation result rules).
-func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
 	if o := p.Operation; o != nil {
 		if !g.began(x, p, o) {
-			return x.request.Unroutable()
+			return x.Request.Unroutable()
 		}
-		if x.request.Type == nil { // else the path is that of a resource too, and is read for that
+		if x.Request.Type == nil { // else the path is that of a resource too, and is read for that
 			g.renew(r.Context(), x, *o)
 			g.identifyOperation(r.Context(), x, *o)
 		}
@@ -48,39 +49,39 @@ func noEndpointToPoll(o *inventory.Operation) *arm.Error {
 }
 
 // began tells whether the caller is who began an operation, as far as that is known.
-func (g *Gateway) began(x *exchange, p proxied, o *inventory.Operation) bool {
-	principal := x.principal.In(p.Subscription.TenantID)
+func (g *Gateway) began(x *exchange.Exchange, p proxied, o *inventory.Operation) bool {
+	principal := x.Principal.In(p.Subscription.TenantID)
 	return o.BelongsTo(principal.TenantID, principal.ObjectID)
 }
 
 // renew keeps the record of a URL that is still polled after half of its time:
 // operations may run for longer than records are kept.
-func (g *Gateway) renew(ctx context.Context, x *exchange, o inventory.Operation) {
+func (g *Gateway) renew(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
 	now, kept := g.store.Time(), g.config.Operations.Records
 	if o.Until.Sub(now) > kept/2 {
 		return
 	}
 	if err := g.store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
-		g.note(x, "a polling URL was not renewed", err)
+		x.Warn("a polling URL was not renewed", err)
 	}
 }
 
 // identifyOperation completes a record of a version that knew polling URLs by their
 // exact spelling alone.
-func (g *Gateway) identifyOperation(ctx context.Context, x *exchange, o inventory.Operation) {
-	identity := x.request.OperationIdentity()
+func (g *Gateway) identifyOperation(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	identity := x.Request.OperationIdentity()
 	if o.Identity != "" || identity == "" {
 		return
 	}
 	if err := g.store.IdentifyOperation(ctx, o.Subscription, o.Token, identity); err != nil {
-		g.note(x, "what operation a polling URL is of was not recorded", err)
+		x.Warn("what operation a polling URL is of was not recorded", err)
 	}
 }
 
 // polled gives the client a provider's answer to a poll.
-func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, answer *http.Response) error {
+func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied, answer *http.Response) error {
 	if p.Operation != nil && p.Operation.Resource != "" {
-		ended, err := g.ended(answer, x.request.Provider.Namespace, p.Region)
+		ended, err := g.ended(answer, x.Request.Provider.Namespace, p.Region)
 		if err != nil {
 			return err
 		}
@@ -94,17 +95,17 @@ func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p 
 // ended reads from a poll's answer whether the operation may be over.
 func (g *Gateway) ended(answer *http.Response, namespace, region string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
-		return polling.MayHaveEnded(answer.StatusCode, nil), nil
+		return async.MayHaveEnded(answer.StatusCode, nil), nil
 	}
 	text, err := g.hold(answer, namespace, region)
-	return err == nil && polling.MayHaveEnded(http.StatusOK, text), err
+	return err == nil && async.MayHaveEnded(http.StatusOK, text), err
 }
 
 // settleEnd asks what became of an operation that a client saw ended, within the
 // time of one question. What the client saw proves nothing: the front door polls by
 // itself, and asks for the resource. Where that does not settle the row it stays as
 // it is, and is polled and asked for later.
-func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operation) {
+func (g *Gateway) settleEnd(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
 	row, err := g.endOf(ctx, x, o)
@@ -117,17 +118,17 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operat
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		prober, header := g.proberFor(x)
+		prober, header := g.resolver.ProberFor(x)
 		_, err = prober.Probe(ctx, header, row)
 	}
 	if err != nil {
-		g.note(x, "the end of an operation was not confirmed", err)
+		x.Warn("the end of an operation was not confirmed", err)
 	}
 }
 
 // endOf ends the follow of an operation whose end the front door's own question
 // shows, or else hastens the next one, and returns the row that the operation works on.
-func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation) (inventory.Resource, error) {
+func (g *Gateway) endOf(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
 	row, err := g.store.Resource(ctx, o.Subscription, o.Resource)
 	kind := inventory.Put
 	switch {
@@ -145,13 +146,13 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	if err != nil {
 		return row, err
 	}
-	prober, header := g.proberFor(x)
+	prober, header := g.resolver.ProberFor(x)
 	finished, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}
 	if err != nil {
-		g.note(x, "an operation that a client saw ended was not polled", err)
+		x.Warn("an operation that a client saw ended was not polled", err)
 	}
 	// The poll may have taken all the time that there was.
 	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Index.AskTimeout)

@@ -1,6 +1,7 @@
 package regions
 
 import (
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -42,6 +43,12 @@ func (m *Map) Region(name string) (Region, bool) {
 		return Region{}, false
 	}
 	return m.regions[i], true
+}
+
+// HasRegion reports whether a region is declared, or an endpoint lies in it.
+func (m *Map) HasRegion(name string) bool {
+	_, declared := m.byName[name]
+	return declared || slices.ContainsFunc(m.endpoints, func(e *Endpoint) bool { return e.Region == name })
 }
 
 // Providers returns all providers, sorted by folded namespace.

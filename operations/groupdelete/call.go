@@ -12,9 +12,9 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/locate"
+	"portico/operations/async"
 	"portico/operations/failure"
 	"portico/operations/groupdelete/plan"
-	"portico/operations/polling"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -141,7 +141,7 @@ func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *rout
 		return w.absent(ctx, row), true
 	}
 	if r := outcomeOf(got.Status, false); r == plan.OutcomeTransient || r == plan.OutcomeUnreachable {
-		return answer{result: plan.Result{Outcome: r, After: polling.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: failure.OfAnswer(got.Status, got.Body)}, true
+		return answer{result: plan.Result{Outcome: r, After: async.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: failure.OfAnswer(got.Status, got.Body)}, true
 	}
 	return answer{}, false
 }
@@ -202,13 +202,13 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, q.ID())
 	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status, absent), Status: status}}
 	e.answer.result.Outcome = outcomeOf(status, absent)
-	e.answer.result.After, e.answer.result.Why = polling.RetryAfter(response.Header), whyStatus(status)
+	e.answer.result.After, e.answer.result.Why = async.RetryAfter(response.Header), whyStatus(status)
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = inventory.Ambiguous
 		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
 	case e.answer.result.Outcome == plan.OutcomeAccepted:
-		e.settled.Poll = polling.OfAnswer(response, w.Prober.Public, endpoint, w.payload.Caller)
+		e.settled.Poll = async.OfAnswer(response, w.Prober.Public, endpoint, w.payload.Caller)
 	case e.answer.result.Outcome != plan.OutcomeGone:
 		e.answer.text = failure.OfAnswer(status, body)
 	}

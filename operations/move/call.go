@@ -17,9 +17,9 @@ import (
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
+	"portico/operations/async"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
-	"portico/operations/polling"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -256,12 +256,12 @@ func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request
 	}
 	defer response.Body.Close()
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	result := plan.Result{After: polling.RetryAfter(response.Header), Outcome: outcomeOf(response.StatusCode)}
+	result := plan.Result{After: async.RetryAfter(response.Header), Outcome: outcomeOf(response.StatusCode)}
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		result.Outcome = plan.OutcomeAmbiguous
 	case result.Outcome == plan.OutcomeAccepted:
-		if poll := polling.OfAnswer(response, w.Prober.Public, to, w.payload.Caller); poll != nil {
+		if poll := async.OfAnswer(response, w.Prober.Public, to, w.payload.Caller); poll != nil {
 			result.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
 		}
 	case result.Outcome != plan.OutcomeMoved:
@@ -320,14 +320,14 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 	if err != nil {
 		return plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
 	}
-	result := plan.Result{Outcome: plan.OutcomeAccepted, After: polling.RetryAfter(answer.Header)}
-	switch progress := polling.Read(c.Poll.Status, answer.Status, answer.Body); {
-	case progress == polling.Missing:
+	result := plan.Result{Outcome: plan.OutcomeAccepted, After: async.RetryAfter(answer.Header)}
+	switch progress := async.Read(c.Poll.Status, answer.Status, answer.Body); {
+	case progress == async.Missing:
 		result.Outcome = plan.OutcomeLost
-	case progress == polling.Finished, progress == polling.Refused:
-		result.Outcome, result.Text = plan.OutcomeOver, polling.Failure(c.Poll.Status, answer)
+	case progress == async.Finished, progress == async.Refused:
+		result.Outcome, result.Text = plan.OutcomeOver, async.Failure(c.Poll.Status, answer)
 	case answer.Status == http.StatusAccepted:
-		if next, own := polling.Target(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
+		if next, own := async.Target(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
 			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
 	case answer.Status != http.StatusOK:

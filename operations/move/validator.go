@@ -11,9 +11,9 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/jobs"
+	"portico/operations/async"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
-	"portico/operations/polling"
 	"portico/upstream"
 )
 
@@ -125,7 +125,7 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from,
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		result.Outcome = plan.OutcomeMoved // it has no such call
 	case http.StatusAccepted:
-		return k.follow(ctx, p, c, polling.OfAnswer(response, k.Mover.Prober.Public, endpoint, p.Caller), until)
+		return k.follow(ctx, p, c, async.OfAnswer(response, k.Mover.Prober.Public, endpoint, p.Caller), until)
 	}
 	return result, nil
 }

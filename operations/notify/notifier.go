@@ -16,7 +16,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/limits"
-	"portico/operations/polling"
+	"portico/operations/async"
 	"portico/regions"
 	"portico/upstream"
 )
@@ -215,7 +215,7 @@ func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snap
 	}
 	defer response.Body.Close()
 	_, broken := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	a := attempt{after: polling.RetryAfter(response.Header), text: strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode)}
+	a := attempt{after: async.RetryAfter(response.Header), text: strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode)}
 	switch status := response.StatusCode; {
 	case status == http.StatusAccepted:
 		a.over = true

@@ -14,7 +14,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/locate"
-	"portico/operations/polling"
+	"portico/operations/async"
 	"portico/upstream"
 )
 
@@ -116,21 +116,21 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
 	missing := follow.Progress
 	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
-	switch progress := polling.Read(follow.Status, answer.Status, answer.Body); progress {
-	case polling.Finished:
+	switch progress := async.Read(follow.Status, answer.Status, answer.Body); progress {
+	case async.Finished:
 		t.recordFailure(ctx, follow, answer, row)
 		return t.end(ctx, claim)
-	case polling.Missing, polling.Refused:
+	case async.Missing, async.Refused:
 		t.recordFailure(ctx, follow, answer, row)
 		follow.Progress = missing
 		return t.missing(ctx, claim, follow, row)
-	case polling.Unclear, polling.Running:
+	case async.Unclear, async.Running:
 	}
 	switch {
 	case answer.Status == http.StatusOK:
-		follow.Progress.Status = polling.StateWord(answer.Body)
+		follow.Progress.Status = async.StateWord(answer.Body)
 	case answer.Status == http.StatusAccepted:
-		if next, own := polling.Target(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
+		if next, own := async.Target(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
 			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
 		}
 	case slowed && asked > 0: // the provider knows best
@@ -189,8 +189,8 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 		if err != nil {
 			return false, err
 		}
-		if progress := polling.Read(follow.Status, answer.Status, answer.Body); progress != polling.Missing && progress != polling.Refused {
-			return progress == polling.Finished, nil
+		if progress := async.Read(follow.Status, answer.Status, answer.Body); progress != async.Missing && progress != async.Refused {
+			return progress == async.Finished, nil
 		}
 	}
 	if follow.Kind != inventory.Delete {
@@ -251,7 +251,7 @@ func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.F
 	if follow.Kind != inventory.Delete {
 		return
 	}
-	if text := polling.Failure(follow.Status, answer); text != "" {
+	if text := async.Failure(follow.Status, answer); text != "" {
 		_ = t.Prober.Store.TellDeletion(ctx, row.Subscription, row.Group, row.Key, text)
 	}
 }
