@@ -97,11 +97,6 @@ func (t *OperationTracker) age(claim *jobs.Claim) time.Duration {
 	return t.Prober.Store.Time().Sub(claim.Job.Created)
 }
 
-// pace is the pause until the next poll.
-func (t *OperationTracker) pace(claim *jobs.Claim, asked time.Duration) time.Duration {
-	return pace(t.age(claim), asked, t.Floor)
-}
-
 func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) (jobs.Result, error) {
 	_, endpoint, err := t.Prober.Target(row)
 	if err != nil {
@@ -137,7 +132,7 @@ func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow i
 	default:
 		return jobs.Result{}, locate.NewStatusError(answer.Status, answer.Header)
 	}
-	return jobs.Result{Again: t.pace(claim, asked), Payload: follow.String()}, nil
+	return jobs.Result{Again: pace(t.age(claim), asked, t.Floor), Payload: follow.String()}, nil
 }
 
 // pollsUntilLost is how many polls in a row have to find no operation until it counts
@@ -220,7 +215,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 		!probed.Found && (row.Phase != inventory.Pending || t.age(claim) > t.Limit):
 		return t.lose(ctx, claim, row)
 	}
-	return jobs.Result{Again: t.pace(claim, probed.RetryAfter)}, nil
+	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
 }
 
 // end has the row verified, unless a newer acceptance has taken the job's place.
