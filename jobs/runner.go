@@ -14,6 +14,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/timing"
 )
 
 // Options say what a runner works on, and how.
@@ -117,5 +118,5 @@ func (r *Runner) pace() time.Duration {
 // pauseAfter is how long to wait after a number of attempts that came to nothing.
 func (r *Runner) pauseAfter(attempts int64) time.Duration {
 	longest := min(60*r.Floor, max(r.Floor, time.Minute))
-	return max(r.Floor, Jitter(Backoff(2*r.Floor, longest, int(attempts))))
+	return max(r.Floor, timing.Jitter(timing.Backoff(2*r.Floor, longest, int(attempts))))
 }

@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+
+	"portico/timing"
 )
 
 const (
@@ -38,5 +40,5 @@ func (w *throttledWarning) after(ctx context.Context, err error) time.Duration {
 		w.logged = time.Now()
 		w.log.Warn(w.what, zap.Error(err))
 	}
-	return Backoff(2*shortestOutage, longestOutage, w.failures)
+	return timing.Backoff(2*shortestOutage, longestOutage, w.failures)
 }

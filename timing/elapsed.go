@@ -1,5 +1,5 @@
-// Package timing tells how much time has passed on a machine that may be
-// suspended, or whose clock may be set.
+// Package timing measures the time that has passed on a machine that may be suspended,
+// or whose clock may be set, and spaces what is tried again.
 package timing
 
 import "time"

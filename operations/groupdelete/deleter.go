@@ -17,6 +17,7 @@ import (
 	"portico/limits"
 	"portico/locate"
 	"portico/operations/groupdelete/plan"
+	"portico/timing"
 )
 
 // EmptinessCheck asks a group's providers whether anything is left in it; see
@@ -332,7 +333,7 @@ func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.R
 	}
 	pause := w.pause()
 	if pause <= longestStay && w.plan.In(plan.Accepted) == 0 {
-		return jobs.Result{}, false, jobs.Sleep(ctx, pause)
+		return jobs.Result{}, false, timing.Sleep(ctx, pause)
 	}
 	result, err = w.again(ctx, pause)
 	return result, true, err

@@ -17,6 +17,7 @@ import (
 	"portico/locate"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
+	"portico/timing"
 )
 
 // Mover moves resources from a group to another; neither takes a write meanwhile. It
@@ -267,7 +268,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 		if pause = max(pause, time.Millisecond); pause > longestStay {
 			return jobs.Result{Again: pause, Payload: w.render()}, nil
 		}
-		if err := jobs.Sleep(ctx, pause); err != nil {
+		if err := timing.Sleep(ctx, pause); err != nil {
 			return jobs.Result{}, err
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"portico/operations/async"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -146,7 +147,7 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *i
 		if left <= 0 {
 			return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
 		}
-		if err := jobs.Sleep(ctx, min(left, max(k.Mover.Floor, min(pause, longestWait)))); err != nil {
+		if err := timing.Sleep(ctx, min(left, max(k.Mover.Floor, min(pause, longestWait)))); err != nil {
 			return plan.Result{}, err
 		}
 		result := k.Mover.pollCall(ctx, c, endpoint, p)

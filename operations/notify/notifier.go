@@ -18,6 +18,7 @@ import (
 	"portico/limits"
 	"portico/operations/async"
 	"portico/regions"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -100,7 +101,7 @@ func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs
 	}
 	slots := k.slots.At(endpoint.Region, endpoint.String())
 	if !slots.TryAcquire("") {
-		return jobs.Result{Again: jobs.Jitter(8 * k.Floor)}, nil
+		return jobs.Result{Again: timing.Jitter(8 * k.Floor)}, nil
 	}
 	defer slots.Release("")
 	for range versionsPerAttempt {
@@ -184,7 +185,7 @@ func (k *SubscriptionNotifier) pause(a attempt, tries int) time.Duration {
 	if a.after > 0 {
 		return max(k.Floor, a.after)
 	}
-	return jobs.Jitter(jobs.Backoff(2*k.Floor, longestPause, tries))
+	return timing.Jitter(timing.Backoff(2*k.Floor, longestPause, tries))
 }
 
 // attempt is what one came to.

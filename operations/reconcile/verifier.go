@@ -9,6 +9,7 @@ import (
 	"portico/inventory"
 	"portico/jobs"
 	"portico/locate"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -86,7 +87,7 @@ const longestAsked = time.Hour
 // a region that hangs must not hold up the others, and one that is slow must
 // still be heard.
 func patient(p locate.Prober, claim *jobs.Claim, most time.Duration) locate.Prober {
-	p.Timeout = max(p.Timeout, jobs.Backoff(p.Timeout, most, int(claim.Job.Attempts)))
+	p.Timeout = max(p.Timeout, timing.Backoff(p.Timeout, most, int(claim.Job.Attempts)))
 	return p
 }
 

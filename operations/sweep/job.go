@@ -11,6 +11,7 @@ import (
 
 	"portico/inventory"
 	"portico/jobs"
+	"portico/timing"
 )
 
 // scheduledSubject is that of the one job that sweeps everything again and again;
@@ -136,7 +137,7 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 		return jobs.Result{Again: s.Interval, Payload: p.String()}
 	case p.Uncovered && !report.Complete():
 		p.Tries++
-		pause := jobs.Backoff(shortestUncovered, longestUncovered, p.Tries)
+		pause := timing.Backoff(shortestUncovered, longestUncovered, p.Tries)
 		return jobs.Result{Again: pause, Payload: p.String()}
 	case !report.Complete():
 		return jobs.Result{End: inventory.JobFailed, Payload: p.String()}

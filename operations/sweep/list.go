@@ -12,6 +12,7 @@ import (
 	"portico/jobs"
 	"portico/locate"
 	"portico/routing"
+	"portico/timing"
 	"portico/upstream"
 )
 
@@ -68,7 +69,7 @@ func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, quer
 			return answer, err
 		}
 		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
-		if err := jobs.Sleep(ctx, min(max(pause, time.Second), longestThrottle)); err != nil {
+		if err := timing.Sleep(ctx, min(max(pause, time.Second), longestThrottle)); err != nil {
 			return answer, err
 		}
 	}

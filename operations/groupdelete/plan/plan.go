@@ -8,7 +8,7 @@ import (
 	"slices"
 	"time"
 
-	"portico/jobs"
+	"portico/timing"
 )
 
 // State is how far the deletion of one resource has come. The numbers are stored.
@@ -303,7 +303,7 @@ func (p *Plan) retry(m *Member, s Result, now time.Time) {
 }
 
 func (p *Plan) pauseOf(m *Member, asked time.Duration) time.Duration {
-	return max(asked, jobs.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
+	return max(asked, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
 }
 
 // park sets a refused member aside, until what it waits for has gone.

@@ -10,7 +10,7 @@ import (
 	"time"
 
 	"portico/inventory"
-	"portico/jobs"
+	"portico/timing"
 )
 
 // phase is how far a call has come. The numbers are stored.
@@ -257,7 +257,7 @@ func (p *Plan) lasts(c *Call, at time.Time) bool {
 }
 
 func (p *Plan) pauseOf(c *Call, asked time.Duration) time.Duration {
-	return max(asked, jobs.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
+	return max(asked, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
 }
 
 // Presence is where a member was seen.
