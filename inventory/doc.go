@@ -27,7 +27,7 @@
 // # The rules
 //
 // By these numbers tests name the rule without which they fail; package gateway
-// and package operations keep those that concern requests and jobs.
+// and the packages of jobs keep those that concern requests and jobs.
 //
 //   - R1: a write leaves only after its intent is durable, and once: its first byte
 //     not past the time that the intent gives it, its last not past the intent's

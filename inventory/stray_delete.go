@@ -18,6 +18,13 @@ const strayMark = "stray:"
 // MemberKey is what a stray is called where rows are called by their keys.
 func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
 
+// Row is what is needed to call for a stray like for a row.
+func (s Stray) Row() Resource {
+	return Resource{
+		Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, TypeName: s.Type, Region: s.Region,
+	}
+}
+
 // IsStrayKey tells a stray's MemberKey from a row's key.
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
