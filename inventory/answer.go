@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // Answer is what became of a write. The zero Answer is an ambiguous one.
@@ -49,8 +50,8 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	if id == "" {
 		id = ticket.ID
 	}
-	return commit(ctx, s, unflushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) (SettleResult, error) {
-		h, err := hold(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
+	return commit(ctx, s, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) (SettleResult, error) {
+		h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
 		if err != nil {
 			return SettleResult{}, err
 		}
@@ -68,7 +69,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 				row.ProvisioningState = a.ProvisioningState
 			}
 			row.learn(a.Details)
-			row.Changed = t.now
+			row.Changed = t.Now
 			if ticket.Kind == Put {
 				row.APIVersion = ticket.APIVersion
 			}
@@ -92,10 +93,10 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 // follows tells whether an answer is the acceptance of a write that is still
 // open: its operation, and not an earlier one's, is the one to follow then. That
 // of a PATCH is not followed, as the row is flagged.
-func (h *held) follows(t *tx, e answered, kind WriteKind) bool {
+func (h *resourceTx) follows(t *tx, e answered, kind WriteKind) bool {
 	unfinished := kind == Put && e.outcome == Succeeded && !Terminal(e.provisioningState)
 	return kind != Patch && (e.outcome == Accepted || unfinished) && slices.ContainsFunc(h.open, func(open intent) bool {
-		return open.id == e.id && open.ends > micros(t.now)
+		return open.id == e.id && open.ends > engine.Micros(t.Now)
 	})
 }
 
@@ -139,8 +140,8 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		settled bool
 		after   [16]byte
 	}
-	ended, err := commit(ctx, s, durability(!o.Found), aboutResource(sub, key), func(t *tx) (end, error) {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+	ended, err := commit(ctx, s, engine.Durability(!o.Found), resourceLocks(sub, key), func(t *tx) (end, error) {
+		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return end{}, err
 		}
@@ -162,8 +163,8 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 }
 
 // lapses tells whether time has ended an intent that nobody has looked at since.
-func (h *held) lapses(t *tx) bool {
-	return slices.ContainsFunc(h.open, func(in intent) bool { return in.ends <= micros(t.now) })
+func (h *resourceTx) lapses(t *tx) bool {
+	return slices.ContainsFunc(h.open, func(in intent) bool { return in.ends <= engine.Micros(t.Now) })
 }
 
 // EndFollow records that the operation of an accepted write is over, or lost. A
@@ -171,8 +172,8 @@ func (h *held) lapses(t *tx) bool {
 // GET tells. It returns the row, or ErrNotFound. follow names the operation, by
 // SettleResult; where another is followed by now nothing ends.
 func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, follow [16]byte) (Resource, error) {
-	return commit(ctx, s, flushed, aboutResource(sub, key), func(t *tx) (Resource, error) {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
+		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return Resource{}, err
 		}
@@ -210,17 +211,17 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind WriteKind, f
 // HastenFollow has what is followed on behalf of a kind of write polled as soon as
 // the poll floor allows.
 func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind WriteKind) error {
-	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
-		id, due := followID(kind, arm.Fold(key)), micros(t.now.Add(t.pollFloor))
-		return t.later(hastenJob, due, arm.Fold(sub), id[:], due)
+	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
+		id, due := followID(kind, arm.Fold(key)), engine.Micros(t.Now.Add(t.store.options.PollFloor))
+		return t.Later(hastenJob, due, arm.Fold(sub), id[:], due)
 	})
 }
 
 // Doubt flags a row, durably: its resource is to be asked for. Without a row it
 // does nothing.
 func (s *Store) Doubt(ctx context.Context, sub, key string) error {
-	return s.writer.do(ctx, flushed, aboutResource(sub, key), func(t *tx) error {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+	return s.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
+		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {
 			return err
 		}

@@ -71,7 +71,7 @@ type Located struct {
 }
 
 // Doubtful reports whether a GET may settle something about the resource.
-func (l Located) Doubtful() bool { return l.Phase != Live || l.Verify || l.Unfinished }
+func (l Located) Doubtful() bool { return needsVerify(l.Phase, l.Verify) || l.Unfinished }
 
 // entry is what memory holds of a place. It is never changed.
 type entry struct {
@@ -99,7 +99,10 @@ func (p *places) at(key string) place {
 }
 
 func newLocations(s *Store, o Options) (*Locations, error) {
-	clock := o.now()
+	clock := o.Now
+	if clock == nil {
+		clock = time.Now
+	}
 	l := &Locations{store: s, places: newPlaces(), flights: newFlights(), ttl: o.CacheTTL, clock: clock, begun: clock()}
 	for i := range l.shards {
 		var err error
@@ -197,7 +200,7 @@ func (s *Store) location(ctx context.Context, sub, key string) (Located, error) 
 	found := Located{Found: true}
 	var generation []byte
 	var provisioningState string
-	err := s.read(ctx).one(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
+	err := s.read(ctx).One(selectLocation, sub, key)(&found.Region, &found.Type, &generation, &found.Phase, &found.Verify, &provisioningState)
 	if err != nil {
 		return Located{}, orNotFound(err)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 const (
@@ -36,7 +37,7 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 	}
 	n := 0
 	part := *c
-	err = s.read(ctx).each(func(scan scanner) error {
+	err = s.read(ctx).Each(func(scan engine.Scanner) error {
 		var phase Phase
 		var verify bool
 		if err := scan(&part.key, &phase, &verify); err != nil {
@@ -62,6 +63,6 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 // Intents counts the writes that are open: under way, or ended in a way that
 // leaves their outcome unknown until their time is over.
 func (s *Store) Intents(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx).one(openIntents)(&n)
+	err = s.read(ctx).One(openIntents)(&n)
 	return n, err
 }

@@ -18,7 +18,7 @@ func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, c
 	args := append([]any{sub, Delete, Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
-		return s.read(ctx).one(selectContested(len(above)), args...)(append(dest, &contested)...)
+		return s.read(ctx).One(selectContested(len(above)), args...)(append(dest, &contested)...)
 	})
 	return row, contested, orNotFound(err)
 }
@@ -51,8 +51,3 @@ func ancestry(key string) []any {
 // scopeSegments is how many segments of an ID come before its first type:
 // subscriptions, its id, resourceGroups, its name, providers, the namespace.
 const scopeSegments = 6
-
-// opposed tells whether a DELETE or a move of the resource is open.
-func (h *held) opposed() bool {
-	return slices.ContainsFunc(h.open, func(in intent) bool { return in.kind.removes() })
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // GroupDeleteJob is the kind of the job that deletes what a group holds, and
@@ -33,7 +34,7 @@ type DeletionOrder struct {
 // *LockedError where a lock stands on the subscription, on the group, or on
 // anything in it.
 func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (Job, error) {
-	return commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (Job, error) {
+	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
 			return Job{}, err
@@ -78,9 +79,9 @@ func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 	}
 	job := Job{
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
-		Incarnation: newID(), Due: t.now, Created: t.now, Payload: o.Payload(g),
+		Incarnation: newID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
 	}
-	_, err := t.exec(addJob, job.insertion(t.now)...)
+	_, err := t.Exec(addJob, job.insertion(t.Now)...)
 	return job, err
 }
 
@@ -90,8 +91,8 @@ func (t *tx) mark(g Group) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
-		micros(t.now), g.Subscription, g.Key)
+	_, err = t.Exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+		engine.Micros(t.Now), g.Subscription, g.Key)
 	return err
 }
 
@@ -100,7 +101,7 @@ func (t *tx) mark(g Group) error {
 // caller no longer holds the job, ErrNotFound when the group is not the one that
 // it was made for.
 func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload string) error {
-	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
 				return ErrNotFound
@@ -119,7 +120,7 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 // ends. It waits, by *GroupNotEmptyError, for all writes that are on their way
 // into the group.
 func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
-	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
@@ -131,10 +132,10 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 			return err
 		}
 		var open int
-		if err := t.one(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
+		if err := t.One(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
 			return err
 		}
-		if !mayGiveBack(open) {
+		if !mayReopen(open) {
 			return &GroupNotEmptyError{Intents: open}
 		}
 		g.State, g.Generation = GroupActive, newID()
@@ -148,10 +149,10 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
 func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error {
-	forget := micros(t.now.Add(s.options.JobRecords))
-	if err := j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now)); err != nil {
+	forget := engine.Micros(t.Now.Add(s.options.JobRecords))
+	if err := j.update(t, endJob, state, payload, payload, endedShard, forget, engine.Micros(t.Now)); err != nil {
 		return err
 	}
-	_, err := t.exec(forgetMembers, j.Subscription, j.ID[:])
+	_, err := t.Exec(forgetMembers, j.Subscription, j.ID[:])
 	return err
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 const (
@@ -49,13 +50,13 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 // CountTombstones returns how many removed resources of a subscription are
 // remembered, but counts no further than limit.
 func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
-	err = s.read(ctx).one(tombstones, arm.Fold(sub), limit)(&n)
+	err = s.read(ctx).One(tombstones, arm.Fold(sub), limit)(&n)
 	return n, err
 }
 
 func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
-	horizon := micros(s.dialect.now().Add(-s.options.TombstoneAge))
-	old, err := collect(s.read(ctx), scanPair, oldTombstones, horizon, atMost(limit))
+	horizon := engine.Micros(s.engine.Now().Add(-s.options.TombstoneAge))
+	old, err := engine.Collect(s.read(ctx), scanPair, oldTombstones, horizon, atMost(limit))
 	if err != nil {
 		return 0, err
 	}
@@ -65,10 +66,10 @@ func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
 // expireIntents goes on behind those that had to be left, as these are always
 // the first.
 func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err error) {
-	now := micros(s.dialect.now())
+	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {
-		page, err := collect(s.read(ctx), scanLapsing, endedIntents, from, now, atMost(limit-lapsed))
+		page, err := engine.Collect(s.read(ctx), scanLapsing, endedIntents, from, now, atMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}
@@ -116,7 +117,7 @@ func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped
 
 // lapseGroup ends the intents into a group whose time is over.
 func lapseGroup(t *tx, sub, group string) error {
-	ended, err := collect(t, scanMember, lapsedInGroup, sub, group, micros(t.now))
+	ended, err := engine.Collect(t, scanMember, lapsedInGroup, sub, group, engine.Micros(t.Now))
 	if err != nil {
 		return err
 	}
@@ -129,7 +130,7 @@ type lapsing struct {
 	ends int64
 }
 
-func scanLapsing(scan scanner) (e lapsing, err error) {
+func scanLapsing(scan engine.Scanner) (e lapsing, err error) {
 	err = scan(&e.subscription, &e.group, &e.key, &e.ends)
 	return e, err
 }
@@ -166,7 +167,7 @@ func (m member) compare(other member) int {
 	return cmp.Or(cmp.Compare(m.subscription, other.subscription), cmp.Compare(m.group, other.group), cmp.Compare(m.key, other.key))
 }
 
-func scanMember(scan scanner) (m member, err error) {
+func scanMember(scan engine.Scanner) (m member, err error) {
 	err = scan(&m.subscription, &m.group, &m.key)
 	return m, err
 }
@@ -176,11 +177,11 @@ func lapse(t *tx, ended []member) error {
 	// The order in which all transactions lock rows.
 	slices.SortFunc(ended, member.compare)
 	for _, m := range slices.Compact(ended) {
-		h, err := hold(t, m.subscription, m.key)
+		h, err := lockResource(t, m.subscription, m.key)
 		if err != nil {
 			return err
 		}
-		after, did := settle(h.state(), passed{now: micros(t.now)}, newID())
+		after, did := settle(h.state(), passed{now: engine.Micros(t.Now)}, newID())
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

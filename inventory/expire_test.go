@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // What the store has of a resource may be damaged. The resource stays as it is,
@@ -29,8 +30,8 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 	}
 	set := func(details, key string) {
 		t.Helper()
-		err := s.writer.do(t.Context(), flushed, aboutResource("s", key), func(tx *tx) error {
-			n, err := tx.exec("UPDATE resources SET details = ? WHERE subscription = ? AND key = ?", details, "s", key)
+		err := s.write(t.Context(), engine.Flushed, resourceLocks("s", key), func(tx *tx) error {
+			n, err := tx.Exec("UPDATE resources SET details = ? WHERE subscription = ? AND key = ?", details, "s", key)
 			if err == nil && n != 1 {
 				err = ErrNotFound
 			}

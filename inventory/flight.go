@@ -4,6 +4,8 @@ import (
 	"context"
 	"sync"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // flightLimit bounds one shared reading.
@@ -53,7 +55,7 @@ func (f *flights) do(ctx context.Context, at place, read func(context.Context) (
 	case <-mine.landed:
 		return mine.found, mine.err
 	case <-ctx.Done():
-		return Located{}, classify(ctx, ctx.Err())
+		return Located{}, engine.Classify(ctx, ctx.Err())
 	}
 }
 
@@ -61,7 +63,7 @@ func (f *flights) board(at place, read func(context.Context) (Located, error)) (
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if f.ctx.Err() != nil {
-		return nil, unavailable(errClosed)
+		return nil, engine.Unavailable(engine.ErrClosed)
 	}
 	if busy := f.places[at]; busy != nil {
 		if busy.next == nil {

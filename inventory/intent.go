@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // Write is a PUT, PATCH or DELETE of a tracked resource that is about to be sent.
@@ -57,7 +58,7 @@ type Ticket struct {
 
 const (
 	lockIntents = `SELECT id, kind, generation, made, spoiled, ended, not_after, ends FROM intents
-		WHERE subscription = ? AND key = ? ORDER BY id` + lockSuffix
+		WHERE subscription = ? AND key = ? ORDER BY id` + engine.ForUpdate
 	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
@@ -67,7 +68,7 @@ const (
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
-func scanIntent(scan scanner) (intent, error) {
+func scanIntent(scan engine.Scanner) (intent, error) {
 	var (
 		in             intent
 		id, generation []byte
@@ -103,9 +104,8 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	about := aboutWrite(w.Subscription, w.Group, w.above(), w.Key)
-	about.namespace = w.Namespace
-	return commit(ctx, s, flushed, about, func(t *tx) (Ticket, error) {
+	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.above(), w.Key)
+	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
 			return Ticket{}, err
@@ -121,14 +121,14 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err != nil {
 			return Ticket{}, err
 		}
-		h, err := hold(t, w.Subscription, w.Key)
+		h, err := lockResource(t, w.Subscription, w.Key)
 		if err != nil {
 			return Ticket{}, err
 		}
 		if err := s.admit(t, w, h, astray); err != nil {
 			return Ticket{}, err
 		}
-		if err := t.later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.Later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)
@@ -139,20 +139,20 @@ func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
 	group, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return incarnation, w.admittedBy(nil)
+		return incarnation, ErrGroupNotFound
 	case err != nil:
 		return incarnation, err
 	}
-	return group.Incarnation, w.admittedBy(&group)
+	return group.Incarnation, admitWrite(&groupState{group.State, group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }
 
-func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
+func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 	row := h.row
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
 	}
-	if row != nil && w.conflicts(row) {
-		return &LocationConflictError{Row: *row, Contested: h.opposed()}
+	if row != nil && conflicts(w.Kind, placement{w.Region, w.Location}, placement{row.Region, row.Location}) {
+		return &LocationConflictError{Row: *row, Contested: h.state().removalOpen()}
 	}
 	switch {
 	case w.Kind == Delete:
@@ -168,13 +168,6 @@ func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
 		return err
 	}
 	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
-}
-
-// conflicts tells whether the row lies elsewhere. All writes are held to it: the
-// success of one in one region says nothing of a row that speaks of another.
-func (w *Write) conflicts(row *Resource) bool {
-	return row.Region != w.Region ||
-		w.Kind == Put && w.Location != "" && row.Location != "" && row.Location != w.Location
 }
 
 // above is the key of the parent that must be there.
@@ -206,10 +199,10 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 	return nil, nil
 }
 
-func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
-	sendBy := t.now.Add(s.options.SendWithin)
-	notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
-	e := intended{id: newID(), kind: w.Kind, notAfter: micros(notAfter), ends: micros(notAfter.Add(w.LateWriteWindow))}
+func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
+	sendBy := t.Now.Add(s.options.SendWithin)
+	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
+	e := intended{id: newID(), kind: w.Kind, notAfter: engine.Micros(notAfter), ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
 		Intent: e.id, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
@@ -217,14 +210,14 @@ func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
 	after, did := h.settle(t, e)
 	added := after.open[len(after.open)-1]
 	if added.made {
-		h.create(w.row(t.now))
+		h.create(w.row(t.Now))
 	}
 	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}
-	err := t.changeOne(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
-		w.APIVersion, w.Sender, added.generation[:], flag(added.made), flag(added.spoiled),
-		flag(added.ended), micros(sendBy), added.notAfter, added.ends)
+	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
+		w.APIVersion, w.Sender, added.generation[:], engine.Flag(added.made), engine.Flag(added.spoiled),
+		engine.Flag(added.ended), engine.Micros(sendBy), added.notAfter, added.ends)
 	ticket.Made = added.made
 	if after.row != nil {
 		ticket.Generation = after.row.generation

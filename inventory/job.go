@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // JobState is where a piece of durable work stands. The numbers are stored.
@@ -143,13 +144,13 @@ const (
 		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
 		shard = excluded.shard`
 	selectJob = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND id = ?`
-	lockJob   = selectJob + lockSuffix
+	lockJob   = selectJob + engine.ForUpdate
 	listJobs  = `SELECT ` + jobColumns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
 	cancelJob = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
 		WHERE subscription = ? AND id = ?`
 )
 
-func scanJob(scan scanner) (Job, error) {
+func scanJob(scan engine.Scanner) (Job, error) {
 	var (
 		j                            Job
 		id, incarnation              []byte
@@ -159,7 +160,7 @@ func scanJob(scan scanner) (Job, error) {
 		&j.Attempts, &j.Payload, &created, &changed)
 	copy(j.ID[:], id)
 	copy(j.Incarnation[:], incarnation)
-	j.Due, j.Until, j.Created, j.Changed = moment(due), moment(until), moment(created), moment(changed)
+	j.Due, j.Until, j.Created, j.Changed = engine.Moment(due), engine.Moment(until), engine.Moment(created), engine.Moment(changed)
 	return j, err
 }
 
@@ -167,8 +168,8 @@ func scanJob(scan scanner) (Job, error) {
 // job that nobody holds yet.
 func (j Job) insertion(now time.Time) []any {
 	return []any{
-		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], JobWaiting, micros(j.Due),
-		"", 0, 0, 0, j.Payload, micros(now), micros(now), shardOf(j.ID),
+		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], JobWaiting, engine.Micros(j.Due),
+		"", 0, 0, 0, j.Payload, engine.Micros(now), engine.Micros(now), shardOf(j.ID),
 	}
 }
 
@@ -184,12 +185,12 @@ func (s *Store) AddJob(ctx context.Context, j Job) (added bool, err error) {
 	if j.Incarnation == [16]byte{} {
 		j.Incarnation = newID()
 	}
-	return commit(ctx, s, flushed, aboutJob(j.Subscription, j.Subject), func(t *tx) (bool, error) {
+	return commit(ctx, s, engine.Flushed, jobLocks(j.Subscription, j.Subject), func(t *tx) (bool, error) {
 		fresh := j
 		if fresh.Due.IsZero() {
-			fresh.Due = t.now
+			fresh.Due = t.Now
 		}
-		n, err := t.exec(addJob, fresh.insertion(t.now)...)
+		n, err := t.Exec(addJob, fresh.insertion(t.Now)...)
 		return n > 0, err
 	})
 }
@@ -199,8 +200,8 @@ func (s *Store) Job(ctx context.Context, sub string, id [16]byte) (Job, error) {
 	return loadJob(s.read(ctx), selectJob, arm.Fold(sub), id)
 }
 
-func loadJob(from source, statement, sub string, id [16]byte) (Job, error) {
-	j, err := scanJob(from.one(statement, sub, id[:]))
+func loadJob(from engine.Source, statement, sub string, id [16]byte) (Job, error) {
+	j, err := scanJob(from.One(statement, sub, id[:]))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Job{}, ErrNotFound
 	}
@@ -222,14 +223,14 @@ func (s *Store) Jobs(ctx context.Context, q JobQuery) ([]Job, error) {
 	if q.Kind != "" {
 		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
 	}
-	return collect(s.read(ctx), scanJob, statement+` ORDER BY subscription, id LIMIT ?`, append(args, atMost(q.Limit))...)
+	return engine.Collect(s.read(ctx), scanJob, statement+` ORDER BY subscription, id LIMIT ?`, append(args, atMost(q.Limit))...)
 }
 
 // CancelJob has a job end early: it becomes JobCancelling and due, and whoever
 // works on it is deposed. What that means is for its kind. ErrNotFound when
 // there is no such job, ErrJobEnded when it is over; cancelling twice is once.
 func (s *Store) CancelJob(ctx context.Context, sub string, id [16]byte) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
 		j, err := loadJob(t, lockJob, arm.Fold(sub), id)
 		switch {
 		case err != nil || j.State == JobCancelling:
@@ -237,7 +238,7 @@ func (s *Store) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 		case j.State.Ended():
 			return ErrJobEnded
 		}
-		_, err = t.exec(cancelJob, JobCancelling, micros(t.now), micros(t.now), j.Subscription, j.ID[:])
+		_, err = t.Exec(cancelJob, JobCancelling, engine.Micros(t.Now), engine.Micros(t.Now), j.Subscription, j.ID[:])
 		return err
 	})
 }

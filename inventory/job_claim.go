@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/failpoint"
+	"portico/inventory/engine"
 )
 
 const (
@@ -64,11 +65,11 @@ func (s *Store) claimEach(ctx context.Context, due []Job, owner string, lease ti
 	slices.SortFunc(due, func(a, b Job) int {
 		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
 	})
-	return commit(ctx, s, flushed, subject{}, func(t *tx) ([]Job, error) {
+	return commit(ctx, s, engine.Flushed, engine.LockSet{}, func(t *tx) ([]Job, error) {
 		mine := make([]Job, 0, len(due))
-		until, now := micros(t.now.Add(lease)), micros(t.now)
+		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
 		for _, j := range due {
-			claimed, err := scanJob(t.one(claimJob, owner, until, until, now, j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
+			claimed, err := scanJob(t.Returning().One(claimJob, owner, until, until, now, j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
 			if errors.Is(err, sql.ErrNoRows) {
 				continue // another was faster
 			}
@@ -89,7 +90,7 @@ func (s *Store) OpenJobs(ctx context.Context, kind string, limit int) ([]Job, er
 
 // dueJobs reads what is due, without holding it.
 func (s *Store) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
-	return s.jobsBefore(ctx, micros(s.dialect.now()), limit, kinds)
+	return s.jobsBefore(ctx, engine.Micros(s.engine.Now()), limit, kinds)
 }
 
 func (s *Store) jobsBefore(ctx context.Context, moment int64, limit int, kinds []string) ([]Job, error) {
@@ -107,7 +108,7 @@ func (s *Store) jobsBefore(ctx context.Context, moment int64, limit int, kinds [
 			}
 		}
 		for _, kind := range of {
-			found, err := collect(from, scanJob, dueJobs, shard, kind, moment, limit)
+			found, err := engine.Collect(from, scanJob, dueJobs, shard, kind, moment, limit)
 			if err != nil {
 				return nil, err
 			}
@@ -119,9 +120,9 @@ func (s *Store) jobsBefore(ctx context.Context, moment int64, limit int, kinds [
 }
 
 // jobKinds lists the kinds in a shard, each one step in the index.
-func jobKinds(from source, shard int) (kinds []string, err error) {
+func jobKinds(from engine.Source, shard int) (kinds []string, err error) {
 	for kind := ""; ; kinds = append(kinds, kind) {
-		err := from.one(jobKind, shard, kind)(&kind)
+		err := from.One(jobKind, shard, kind)(&kind)
 		if errors.Is(err, sql.ErrNoRows) {
 			return kinds, nil
 		}
@@ -133,7 +134,7 @@ func jobKinds(from source, shard int) (kinds []string, err error) {
 
 // update runs a statement that ends with ifHeld.
 func (j *Job) update(t *tx, statement string, args ...any) error {
-	n, err := t.exec(statement, append(args, j.Subscription, j.ID[:], j.Incarnation[:], j.Token)...)
+	n, err := t.Exec(statement, append(args, j.Subscription, j.ID[:], j.Incarnation[:], j.Token)...)
 	if err == nil && n == 0 {
 		return ErrDeposed
 	}
@@ -145,9 +146,9 @@ func (j *Job) update(t *tx, statement string, args ...any) error {
 // renewal that is lost lets another take the job earlier.
 func (s *Store) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
 	held := *j
-	until, err := commit(ctx, s, unflushed, aboutJob(held.Subscription, held.Subject), func(t *tx) (time.Time, error) {
-		until := t.now.Add(lease)
-		return until, held.update(t, renewJob, micros(until), micros(until))
+	until, err := commit(ctx, s, engine.Unflushed, jobLocks(held.Subscription, held.Subject), func(t *tx) (time.Time, error) {
+		until := t.Now.Add(lease)
+		return until, held.update(t, renewJob, engine.Micros(until), engine.Micros(until))
 	})
 	if err == nil {
 		j.Until, j.Due = until, until
@@ -158,8 +159,8 @@ func (s *Store) RenewJob(ctx context.Context, j *Job, lease time.Duration) error
 // SaveJob records progress, durably, or returns ErrDeposed.
 func (s *Store) SaveJob(ctx context.Context, j *Job, payload string) error {
 	held := *j
-	err := s.writer.do(ctx, flushed, aboutJob(held.Subscription, held.Subject), func(t *tx) error {
-		return held.update(t, saveJob, payload, micros(t.now))
+	err := s.write(ctx, engine.Flushed, jobLocks(held.Subscription, held.Subject), func(t *tx) error {
+		return held.update(t, saveJob, payload, engine.Micros(t.Now))
 	})
 	if err == nil {
 		j.Payload = payload
@@ -173,16 +174,16 @@ func (s *Store) SaveJob(ctx context.Context, j *Job, payload string) error {
 // Where the payload is as it was this need not be durable: the lease then ends
 // by time.
 func (s *Store) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
-	return s.writer.do(ctx, durability(payload != "" && payload != j.Payload), aboutJob(j.Subscription, j.Subject), func(t *tx) error {
-		return j.update(t, deferJob, micros(due), payload, payload, j.Attempts, micros(t.now))
+	return s.write(ctx, engine.Durability(payload != "" && payload != j.Payload), jobLocks(j.Subscription, j.Subject), func(t *tx) error {
+		return j.update(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now))
 	})
 }
 
 // EndJob ends a job, durably, or returns ErrDeposed. An empty payload is as for
 // DeferJob. The job is kept until Options.JobRecords has passed.
 func (s *Store) EndJob(ctx context.Context, j Job, state JobState, payload string) error {
-	return s.writer.do(ctx, flushed, aboutJob(j.Subscription, j.Subject), func(t *tx) error {
-		forget := t.now.Add(s.options.JobRecords)
-		return j.update(t, endJob, state, payload, payload, endedShard, micros(forget), micros(t.now))
+	return s.write(ctx, engine.Flushed, jobLocks(j.Subscription, j.Subject), func(t *tx) error {
+		forget := t.Now.Add(s.options.JobRecords)
+		return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now))
 	})
 }

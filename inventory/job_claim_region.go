@@ -6,6 +6,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 const (
@@ -27,7 +29,7 @@ const claimPage = 16
 // statements for each region and shard at most.
 func (s *Store) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
 	a := &admission{
-		from: s.read(ctx), kind: kind, now: micros(s.dialect.now()), room: room,
+		from: s.read(ctx), kind: kind, now: engine.Micros(s.engine.Now()), room: room,
 		seen: map[[16]byte]bool{}, full: map[string]bool{},
 	}
 	if err := a.admitOldest(); err != nil {
@@ -41,7 +43,7 @@ func (s *Store) ClaimJobsByRegion(ctx context.Context, owner string, lease time.
 
 // admission collects the due jobs of a kind for which there is room.
 type admission struct {
-	from source
+	from engine.Source
 	kind string
 	now  int64
 	room func(region string) bool
@@ -71,7 +73,7 @@ func (a *admission) admitOldest() error {
 	var oldest []Job
 	var unread []int // shards with more due jobs than were read
 	for shard := range jobShards {
-		page, err := collect(a.from, scanJob, dueJobs, shard, a.kind, a.now, claimPage)
+		page, err := engine.Collect(a.from, scanJob, dueJobs, shard, a.kind, a.now, claimPage)
 		if err != nil {
 			return err
 		}
@@ -100,13 +102,13 @@ func (a *admission) admitByRegion(shard int) error {
 	region, due := "", int64(0)
 	for {
 		if due <= a.now && !a.full[region] {
-			page, err := collect(a.from, scanJob, dueInRegion, shard, a.kind, region, a.now, claimPage)
+			page, err := engine.Collect(a.from, scanJob, dueInRegion, shard, a.kind, region, a.now, claimPage)
 			if err != nil {
 				return err
 			}
 			a.admit(page)
 		}
-		err := a.from.one(nextJobRegion, shard, a.kind, region)(&region, &due)
+		err := a.from.One(nextJobRegion, shard, a.kind, region)(&region, &due)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
 		}

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // What was due when it was read may have been claimed since, even for a lease
@@ -28,18 +30,6 @@ func TestAClaimIsOfWhatWasRead(t *testing.T) {
 	}
 }
 
-// The monotonic clock of a suspended machine stops; the one on the wall does not.
-func TestElapsedIsByTheFasterClock(t *testing.T) {
-	now := time.Now()
-	if got := elapsed(now, now.Add(time.Second)); got != time.Second {
-		t.Errorf("%v", got)
-	}
-	awoken := now.Round(0).Add(time.Hour) // no monotonic reading
-	if got := elapsed(now, awoken); got < time.Hour {
-		t.Errorf("%v", got)
-	}
-}
-
 // A claim reads no more than what it may take, however many jobs are due.
 func TestClaimsUseTheirIndexes(t *testing.T) {
 	s := openTest(t, testOptions(t))
@@ -48,11 +38,7 @@ func TestClaimsUseTheirIndexes(t *testing.T) {
 		for i := range args {
 			args[i] = 1
 		}
-		plan, err := collect(s.read(t.Context()), func(scan scanner) (detail string, err error) {
-			var id, parent, unused int
-			err = scan(&id, &parent, &unused, &detail)
-			return detail, err
-		}, "EXPLAIN QUERY PLAN "+statement, args...)
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+statement, args...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -3,6 +3,8 @@ package inventory
 import (
 	"context"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 const (
@@ -32,26 +34,26 @@ const ManyAttempts = 20
 // due for longer than overdue, and those that were made longer ago than old.
 func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Duration) (JobCounts, error) {
 	var counts JobCounts
-	from, now := s.read(ctx), s.dialect.now()
+	from, now := s.read(ctx), s.engine.Now()
 	first := int64(0)
 	for shard := range jobShards {
 		var all, ready, late, aged, vain int
 		var due int64
-		if err := from.one(countJobs, shard, kind)(&all); err != nil {
+		if err := from.One(countJobs, shard, kind)(&all); err != nil {
 			return JobCounts{}, err
 		}
 		if all == 0 {
 			continue
 		}
-		if err := from.one(countDue, shard, kind, micros(now))(&ready, &due); err != nil {
+		if err := from.One(countDue, shard, kind, engine.Micros(now))(&ready, &due); err != nil {
 			return JobCounts{}, err
 		}
 		if ready > 0 {
-			if err := from.one(countDue, shard, kind, micros(now.Add(-overdue)))(&late, &due); err != nil {
+			if err := from.One(countDue, shard, kind, engine.Micros(now.Add(-overdue)))(&late, &due); err != nil {
 				return JobCounts{}, err
 			}
 		}
-		if err := from.one(countLong, micros(now.Add(-old)), ManyAttempts, shard, kind)(&aged, &vain); err != nil {
+		if err := from.One(countLong, engine.Micros(now.Add(-old)), ManyAttempts, shard, kind)(&aged, &vain); err != nil {
 			return JobCounts{}, err
 		}
 		if late > 0 && (first == 0 || due < first) {
@@ -62,7 +64,7 @@ func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Du
 		counts.PutOff += vain
 	}
 	if first != 0 {
-		counts.Oldest = now.Sub(moment(first))
+		counts.Oldest = now.Sub(engine.Moment(first))
 	}
 	return counts, nil
 }
@@ -76,14 +78,14 @@ type jobKey struct {
 // ForgetJobs deletes at most limit jobs that ended longer ago than
 // Options.JobRecords, and returns how many it deleted.
 func (s *Store) ForgetJobs(ctx context.Context, limit int) (int, error) {
-	from, now := s.read(ctx), micros(s.dialect.now())
+	from, now := s.read(ctx), engine.Micros(s.engine.Now())
 	kinds, err := jobKinds(from, endedShard)
 	if err != nil {
 		return 0, err
 	}
 	var old []jobKey
 	for _, kind := range kinds {
-		found, err := collect(from, func(scan scanner) (k jobKey, err error) {
+		found, err := engine.Collect(from, func(scan engine.Scanner) (k jobKey, err error) {
 			err = scan(&k.subscription, &k.id)
 			return k, err
 		}, oldJobs, endedShard, kind, now, atMost(limit))
@@ -96,7 +98,7 @@ func (s *Store) ForgetJobs(ctx context.Context, limit int) (int, error) {
 	return inPieces(ctx, s, old, func(t *tx, piece []jobKey) (int, error) {
 		deleted := 0
 		for _, k := range piece {
-			n, err := t.exec(forgetJob, k.subscription, k.id, endedShard, now)
+			n, err := t.Exec(forgetJob, k.subscription, k.id, endedShard, now)
 			if err != nil {
 				return 0, err
 			}

@@ -5,6 +5,8 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // The kinds of the jobs that belong to rows. A row that is flagged has one that
@@ -107,7 +109,7 @@ type accepted struct {
 
 // storeJobs gives the row the jobs that it needs now, where it had those of
 // before. What is plainly alive, and was, costs nothing.
-func (h *held) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
+func (h *resourceTx) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
 	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
 		return nil
 	}
@@ -120,21 +122,21 @@ func (h *held) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
 	return h.storeFollow(t, Delete, before.followDelete, now.followDelete)
 }
 
-func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
+func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 	switch {
 	case now && !before:
 		return verify(t, h.subscription, h.key, h.region())
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
-		id, due := verifyID(h.key), micros(t.now.Add(t.pollFloor))
-		return t.later(hastenJob, due, h.subscription, id[:], due)
+		id, due := verifyID(h.key), engine.Micros(t.Now.Add(t.store.options.PollFloor))
+		return t.Later(hastenJob, due, h.subscription, id[:], due)
 	}
 	return nil
 }
 
 // region is where the resource is held, once its row is stored.
-func (h *held) region() string {
+func (h *resourceTx) region() string {
 	switch {
 	case h.row != nil:
 		return h.row.Region
@@ -148,12 +150,12 @@ func (h *held) region() string {
 func verify(t *tx, sub, key, region string) error {
 	job := Job{
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
-		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
+		Incarnation: newID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
-	return t.later(putJob, job.insertion(t.now)...)
+	return t.Later(putJob, job.insertion(t.Now)...)
 }
 
-func (h *held) storeFollow(t *tx, kind WriteKind, before, now bool) error {
+func (h *resourceTx) storeFollow(t *tx, kind WriteKind, before, now bool) error {
 	fresh := h.accepted
 	if fresh != nil && fresh.kind != kind {
 		fresh = nil
@@ -169,8 +171,8 @@ func (h *held) storeFollow(t *tx, kind WriteKind, before, now bool) error {
 
 // follow has the operation of an accepted write followed, in the place of what was
 // followed before.
-func (h *held) follow(t *tx, kind WriteKind, fresh *accepted) error {
-	follow, pause := Follow{Kind: kind}, t.pollFloor
+func (h *resourceTx) follow(t *tx, kind WriteKind, fresh *accepted) error {
+	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
 	incarnation := newID()
 	if fresh != nil {
 		incarnation = fresh.incarnation
@@ -182,13 +184,13 @@ func (h *held) follow(t *tx, kind WriteKind, fresh *accepted) error {
 	}
 	job := Job{
 		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
-		Incarnation: incarnation, Due: t.now.Add(pause), Payload: follow.String(),
+		Incarnation: incarnation, Due: t.Now.Add(pause), Payload: follow.String(),
 	}
-	return t.later(putJob, job.insertion(t.now)...)
+	return t.Later(putJob, job.insertion(t.Now)...)
 }
 
-func (h *held) dropJob(t *tx, id [16]byte) error {
-	return t.later(deleteJob, h.subscription, id[:])
+func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
+	return t.Later(deleteJob, h.subscription, id[:])
 }
 
 // doubtBelow flags the rows below a key, of any depth, and has them asked for.
@@ -196,7 +198,7 @@ func doubtBelow(t *tx, sub, key string) error {
 	from, to := below(key)
 	fresh := newID()
 	type child struct{ key, region string }
-	children, err := collect(t, func(scan scanner) (c child, err error) {
+	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {
 		err = scan(&c.key, &c.region)
 		return c, err
 	}, doubtChildren, fresh[:], sub, from, to)
@@ -207,7 +209,7 @@ func doubtBelow(t *tx, sub, key string) error {
 		t.locked.forget()
 	}
 	for _, c := range children {
-		t.changed = append(t.changed, t.places.at(c.key))
+		t.dropLocation(c.key)
 		if err := verify(t, sub, c.key, c.region); err != nil {
 			return err
 		}
@@ -229,13 +231,13 @@ func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Du
 		lateWriteWindow = s.options.LateWriteWindow
 	}
 	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
-		return forgotten{id: newID(), kind: f.Kind, ends: micros(now.Add(lateWriteWindow))}
+		return forgotten{id: newID(), kind: f.Kind, ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
 func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.Time) any) error {
-	return s.writer.do(ctx, flushed, aboutResource(j.Subscription, j.Subject), func(t *tx) error {
-		h, err := hold(t, j.Subscription, j.Subject)
+	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
+		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
 			return err
 		}
@@ -250,7 +252,7 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 		if err != nil {
 			return err
 		}
-		after, did := h.settle(t, event(follow, t.now))
+		after, did := h.settle(t, event(follow, t.Now))
 		if err := h.storeLost(t, after); err != nil {
 			return err
 		}
@@ -259,14 +261,14 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 }
 
 // storeLost inserts the intents that stand for operations of which nobody knows.
-func (h *held) storeLost(t *tx, after state) error {
+func (h *resourceTx) storeLost(t *tx, after state) error {
 	for _, in := range after.open {
 		if slices.ContainsFunc(h.open, func(known intent) bool { return known.id == in.id }) {
 			continue
 		}
-		now := micros(t.now)
-		err := t.later(insertIntent, h.subscription, h.key, in.id[:], in.kind, h.row.Group, h.row.Type, h.row.Region,
-			h.row.APIVersion, "", in.generation[:], flag(in.made), flag(in.spoiled), flag(in.ended), now, now, in.ends)
+		now := engine.Micros(t.Now)
+		err := t.Later(insertIntent, h.subscription, h.key, in.id[:], in.kind, h.row.Group, h.row.Type, h.row.Region,
+			h.row.APIVersion, "", in.generation[:], engine.Flag(in.made), engine.Flag(in.spoiled), engine.Flag(in.ended), now, now, in.ends)
 		if err != nil {
 			return err
 		}

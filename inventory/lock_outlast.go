@@ -5,6 +5,8 @@ import (
 	"errors"
 	"math"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // callUnderWay finds a call that may still be running: its sender has not recorded
@@ -48,12 +50,12 @@ func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, 
 // intent can be seen, and whoever gets the row after that reads the locks anew.
 func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) error {
 	if group == "" {
-		return s.writer.do(ctx, unflushed, aboutFence(l.Subscription), func(t *tx) error {
-			_, err := collect(t, scanText, lockGroups, l.Subscription)
+		return s.write(ctx, engine.Unflushed, everyGroupLocks(l.Subscription), func(t *tx) error {
+			_, err := engine.Collect(t, scanText, lockGroups, l.Subscription)
 			return err
 		})
 	}
-	return s.writer.do(ctx, unflushed, aboutGroup(l.Subscription, group), func(t *tx) error {
+	return s.write(ctx, engine.Unflushed, groupLocks(l.Subscription, group), func(t *tx) error {
 		_, err := t.group(l.Subscription, group)
 		if errors.Is(err, ErrNotFound) {
 			return nil
@@ -70,12 +72,12 @@ func (s *Store) forbiddenBy(ctx context.Context, l Lock) (underWay bool, err err
 		// No lock can be set in a group that is Moving, but above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
 			var moving int
-			if err := s.read(ctx).one(countMoving, l.Subscription, GroupMoving)(&moving); err != nil || moving > 0 {
+			if err := s.read(ctx).One(countMoving, l.Subscription, GroupMoving)(&moving); err != nil || moving > 0 {
 				return moving > 0, err
 			}
 		}
 	}
 	from, to := below(l.Scope)
-	err = s.read(ctx).one(callUnderWay, l.Subscription, l.Scope, from, to, first, last, micros(s.dialect.now()), GroupDeleting)(&underWay)
+	err = s.read(ctx).One(callUnderWay, l.Subscription, l.Scope, from, to, first, last, engine.Micros(s.engine.Now()), GroupDeleting)(&underWay)
 	return underWay, err
 }

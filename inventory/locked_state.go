@@ -3,8 +3,10 @@ package inventory
 import (
 	"database/sql"
 	"errors"
+	"iter"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // lockedState is what a transaction has read behind the locks of its members,
@@ -42,21 +44,86 @@ func newLockedState() *lockedState {
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// lookup is a query, and what takes its rows.
-type lookup struct {
-	request
-	row func(scanner) error
+// Lookups implements [engine.Unit]. Locked are, in the order in which all
+// transactions do that, the subscription's own row, its groups, and their
+// resources, as far as a member needs it; registrations are read between.
+func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
+	queries := make([]engine.Lookup, 0, 4*len(members))
+	if t.LocksRows() {
+		queries = appendLocks(queries, members)
+	}
+	l := t.locked
+	for sub, row := range rowsIn(members, groupRow, groupRow) {
+		if of := (scopeOf{sub, row.Name}); !known(l.scopes, of) {
+			queries = append(queries, l.lookUpScope(of))
+		}
+	}
+	for sub, row := range rowsIn(members, registrationRow, registrationRow) {
+		if of := (registrationOf{sub, row.Name}); !known(l.registrations, of) {
+			queries = append(queries, l.lookUpRegistration(of))
+		}
+	}
+	for sub, row := range rowsIn(members, parentRow, resourceRow) {
+		of := resourceOf{sub, row.Name}
+		if known(l.rows, of) {
+			continue
+		}
+		if row.Kind == resourceRow {
+			queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
+		}
+		queries = append(queries, l.lookUpRow(of))
+	}
+	return queries
 }
 
-// lookUp asks queries, in their order and in one round trip.
-func (t *tx) lookUp(queries ...lookup) error { return t.check(t.link.lookUp(queries)) }
+// appendLocks locks the rows of the subscription and of groups. What a statement
+// that waits for a lock reads beside the locked row may be of before the wait, so
+// nothing is taken from these. All members are of one subscription.
+func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Lookup {
+	for _, lock := range [...]struct {
+		kind      uint8
+		statement string
+	}{{subscriptionRow, lockSubscription}, {everyGroup, lockGroups}, {groupRow, lockGroup}} {
+		var last *engine.Row
+		for sub, row := range rowsIn(members, lock.kind, lock.kind) {
+			if last != nil && *last == *row {
+				continue
+			}
+			last = row
+			args := []any{sub}
+			if row.Kind == groupRow {
+				args = append(args, row.Name)
+			}
+			queries = append(queries, engine.Lookup{Request: engine.Request{Statement: lock.statement, Args: args}})
+		}
+	}
+	return queries
+}
 
-// kept makes a lookup of which forget drops the answer when a row cannot be
-// read: that is not the transaction's failure, but of the member that asks for
-// it again.
-func kept(r request, row func(scanner) error, forget func()) lookup {
+// rowsIn are the rows of some kinds that the members lock, in the order of these.
+func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engine.Row] {
+	return func(yield func(string, *engine.Row) bool) {
+		for _, m := range members {
+			for i := range m.Locks.Rows {
+				row := &m.Locks.Rows[i]
+				if row.Kind >= first && row.Kind <= last && !yield(m.Locks.Partition, row) {
+					return
+				}
+			}
+		}
+	}
+}
+
+func known[K comparable, V any](read map[K]V, of K) bool {
+	_, known := read[of]
+	return known
+}
+
+// kept makes a lookup whose answer forget drops when a row cannot be read: that is
+// not the transaction's failure, but that of the member that asks for it again.
+func kept(r engine.Request, row func(engine.Scanner) error, forget func()) engine.Lookup {
 	broken := false
-	return lookup{r, func(scan scanner) error {
+	return engine.Lookup{Request: r, Row: func(scan engine.Scanner) error {
 		if broken = broken || row(scan) != nil; broken {
 			forget()
 		}
@@ -64,60 +131,47 @@ func kept(r request, row func(scanner) error, forget func()) lookup {
 	}}
 }
 
-func (l *lockedState) lookUpScope(of scopeOf) lookup {
+func (l *lockedState) lookUpScope(of scopeOf) engine.Lookup {
 	l.scopes[of] = scopeState{}
-	return kept(lockScopeOf(of), func(scan scanner) (err error) {
+	return kept(lockScopeOf(of), func(scan engine.Scanner) (err error) {
 		l.scopes[of], err = scanScope(scan)
 		return err
 	}, func() { delete(l.scopes, of) })
 }
 
-func (l *lockedState) lookUpRegistration(of registrationOf) lookup {
+func (l *lockedState) lookUpRegistration(of registrationOf) engine.Lookup {
 	l.registrations[of] = NotRegistered
-	return kept(request{statement: selectRegistration, args: []any{of.subscription, of.namespace}}, func(scan scanner) error {
+	return kept(engine.Request{Statement: selectRegistration, Args: []any{of.subscription, of.namespace}}, func(scan engine.Scanner) error {
 		r, err := scanRegistration(scan)
 		l.registrations[of] = r.State
 		return err
 	}, func() { delete(l.registrations, of) })
 }
 
-func (l *lockedState) lookUpIntents(of resourceOf) lookup {
+func (l *lockedState) lookUpIntents(of resourceOf) engine.Lookup {
 	l.intents[of] = nil
-	return kept(lockIntentsOf(of), func(scan scanner) error {
+	return kept(lockIntentsOf(of), func(scan engine.Scanner) error {
 		in, err := scanIntent(scan)
 		l.intents[of] = append(l.intents[of], in)
 		return err
 	}, func() { delete(l.intents, of) })
 }
 
-func (l *lockedState) lookUpRow(of resourceOf) lookup {
+func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	l.rows[of] = nil
-	return kept(lockResourceOf(of), func(scan scanner) error {
+	return kept(lockRowOf(of), func(scan engine.Scanner) error {
 		row, err := scanResource(scan)
 		l.rows[of] = &row
 		return err
 	}, func() { delete(l.rows, of) })
 }
 
-// lookUpResource asks for what a member holds, after the row above, each thing
-// once.
-func (l *lockedState) lookUpResource(about subject) (queries []lookup) {
-	of, above := resourceOf{about.subscription, about.key}, resourceOf{about.subscription, about.above}
-	if _, asked := l.rows[above]; about.above != "" && !asked {
-		queries = append(queries, l.lookUpRow(above))
-	}
-	if _, asked := l.rows[of]; asked {
-		return queries
-	}
-	return append(queries, l.lookUpIntents(of), l.lookUpRow(of)) // see hold
+func lockIntentsOf(of resourceOf) engine.Request {
+	return engine.Request{Statement: lockIntents, Args: []any{of.subscription, of.key}}
 }
 
-func lockIntentsOf(of resourceOf) request {
-	return request{statement: lockIntents, args: []any{of.subscription, of.key}}
-}
-
-func lockResourceOf(of resourceOf) request {
-	return request{statement: lockResource, args: []any{of.subscription, of.key}}
+func lockRowOf(of resourceOf) engine.Request {
+	return engine.Request{Statement: lockResourceRow, Args: []any{of.subscription, of.key}}
 }
 
 // take hands over what is known of a resource, and forgets it.
@@ -135,7 +189,7 @@ func (t *tx) row(sub, key string) (Resource, error) {
 	row, known := t.locked.rows[resourceOf{sub, key}]
 	switch {
 	case !known:
-		return loadResource(t, lockResource, sub, key)
+		return loadResource(t, lockResourceRow, sub, key)
 	case row == nil:
 		return Resource{}, ErrNotFound
 	}
@@ -156,7 +210,7 @@ func (t *tx) scope(of scopeOf) (scopeState, error) {
 		return s, nil
 	}
 	q := lockScopeOf(of)
-	s, err := scanScope(t.one(q.statement, q.args...))
+	s, err := scanScope(t.One(q.Statement, q.Args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return scopeState{}, nil
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // The kinds of the jobs that move resources from a group to another, and that
@@ -66,7 +67,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
 	}
-	return commit(ctx, s, flushed, aboutScopes(o.Source.Subscription), func(t *tx) (Job, error) {
+	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (Job, error) {
 		facts, err := t.movable(o)
 		if err != nil {
 			return Job{}, err
@@ -76,7 +77,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 		}
 		job := Job{
 			Subscription: o.Source.Subscription, ID: newID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: newID(),
-			Due: t.now, Created: t.now, Payload: o.Payload(*facts.source.group, *facts.target.group),
+			Due: t.Now, Created: t.Now, Payload: o.Payload(*facts.source.group, *facts.target.group),
 		}
 		if o.Validate {
 			job.Kind = ValidateMoveJob
@@ -85,7 +86,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 		} else if err := facts.touch(t, o.Keys); err != nil {
 			return Job{}, err
 		}
-		if _, err := t.exec(addJob, job.insertion(t.now)...); err != nil {
+		if _, err := t.Exec(addJob, job.insertion(t.Now)...); err != nil {
 			return Job{}, err
 		}
 		operation := o.Operation
@@ -142,7 +143,7 @@ const movesFrom = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AN
 // while.
 func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
 	from := groupOf(arm.Fold(key))
-	return collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
+	return engine.Collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
 // groupOf is the group that a folded key lies in.
@@ -188,14 +189,14 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 // provider may still be moving something it refuses by *GroupNotEmptyError.
 func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, state JobState, payload string) error {
 	source, target = source.folded(), target.folded()
-	return s.writer.do(ctx, flushed, aboutScopes(j.Subscription), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
 		from, to, err := t.movingPair(&j, source, target)
 		if err != nil {
 			return err
 		}
 		for _, g := range [...]Group{from, to} {
 			var open int
-			if err := t.one(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
+			if err := t.One(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
 				return err
 			}
 			if open > 0 {
@@ -205,7 +206,7 @@ func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, st
 		if err := t.markPair(from, to, GroupActive, newID()); err != nil {
 			return err
 		}
-		forget := micros(t.now.Add(s.options.JobRecords))
-		return j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now))
+		forget := engine.Micros(t.Now.Add(s.options.JobRecords))
+		return j.update(t, endJob, state, payload, payload, endedShard, forget, engine.Micros(t.Now))
 	})
 }

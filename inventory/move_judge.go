@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"portico/inventory/engine"
 )
 
 // side is one of the groups of a move, as it is while it is locked.
@@ -47,7 +49,7 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 	if f.registrations, err = t.registrationsFor(o); err != nil {
 		return f, err
 	}
-	f.rows, err = collect(t, func(scan scanner) (r Resource, err error) {
+	f.rows, err = engine.Collect(t, func(scan engine.Scanner) (r Resource, err error) {
 		var following int64
 		err = scan(&r.Key, &r.Type, &r.Region, &r.Phase, &following)
 		r.FollowDelete = following&followsDelete != 0
@@ -57,11 +59,11 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 		return f, err
 	}
 	f.taken = map[string]bool{}
-	keys, err := collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
+	keys, err := engine.Collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
 	if err != nil {
 		return f, err
 	}
-	fenced, err := collect(t, scanText, listFencedKeys, o.Target.Subscription, o.Target.Name)
+	fenced, err := engine.Collect(t, scanText, listFencedKeys, o.Target.Subscription, o.Target.Name)
 	if err != nil {
 		return f, err
 	}
@@ -69,7 +71,7 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 		f.taken[key] = true
 	}
 	f.counted = map[string]int{}
-	return f, t.each(func(scan scanner) error {
+	return f, t.Each(func(scan engine.Scanner) error {
 		var typ string
 		var n int
 		err := scan(&typ, &n)
@@ -120,7 +122,7 @@ func (f *moveFacts) touch(t *tx, keys []string) error {
 			continue
 		}
 		done[at] = true
-		if err := t.later(insertTouch, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
+		if err := t.Later(insertTouch, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
 			return err
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // errOccupied: nothing can be where a resource has moved to, so this is a fault.
@@ -27,12 +28,12 @@ type MoveResult struct {
 func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload string) error {
 	held := *j
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
-	err := s.writer.do(ctx, flushed, aboutScopes(held.Subscription), func(t *tx) error {
+	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
 		_, to, err := t.movingPair(&held, r.Source, r.Target)
 		if err != nil {
 			return err
 		}
-		if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+		if err := held.update(t, saveJob, payload, engine.Micros(t.Now)); err != nil {
 			return err
 		}
 		for _, m := range r.Moved {
@@ -63,7 +64,7 @@ func (r *MoveResult) settle(t *tx, j Job, m MoveMember, to Group, record func(*t
 	intent := m.intentOf(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
 		from, to := below(at.key)
-		if _, err := t.exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
+		if _, err := t.Exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
 			return err
 		}
 	}
@@ -94,17 +95,17 @@ func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 	}
 	from, to := below(m.Key)
 	generation := newID()
-	_, err := t.exec(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
+	_, err := t.Exec(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 	return err
 }
 
 func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		from, to := below(m.Key)
-		_, err := t.exec(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
+		_, err := t.Exec(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
 		return err
 	}
-	h, err := hold(t, r.Source.Subscription, m.Key)
+	h, err := lockResource(t, r.Source.Subscription, m.Key)
 	if err != nil || h.row == nil {
 		return err
 	}
@@ -121,12 +122,12 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if moved.Parent != "" {
 		moved.Parent = r.moved(row.Parent)
 	}
-	moved.Verify, moved.Generation, moved.Changed = true, newID(), t.now
-	old := held{subscription: row.Subscription, key: row.Key, row: &row}
-	if err := old.bury(t); err != nil {
+	moved.Verify, moved.Generation, moved.Changed = true, newID(), t.Now
+	old := resourceTx{subscription: row.Subscription, key: row.Key, row: &row}
+	if err := old.writeTombstone(t); err != nil {
 		return err
 	}
-	if err := t.later(deleteResource, row.Subscription, row.Key); err != nil {
+	if err := t.Later(deleteResource, row.Subscription, row.Key); err != nil {
 		return err
 	}
 	if err := moved.insertNew(t); err != nil {
@@ -140,7 +141,8 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	}
 	t.count(usage{row.Subscription, row.Group, row.Type}, -1, 0)
 	t.count(usage{moved.Subscription, moved.Group, moved.Type}, 1, 0)
-	t.changed = append(t.changed, t.places.at(row.Key), t.places.at(moved.Key))
+	t.dropLocation(row.Key)
+	t.dropLocation(moved.Key)
 	return r.moveJobs(t, row, moved)
 }
 
@@ -159,14 +161,14 @@ func (r *Resource) insertNew(t *tx) error {
 // occupied tells whether there is a row at a key or below it, or a fence.
 func (t *tx) occupied(sub, key string) (taken bool, err error) {
 	from, to := below(key)
-	err = t.one(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
+	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
 	return taken, err
 }
 
 // moveJobs has a row asked for at its new place, and what it is followed for
 // followed on.
 func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
-	old := held{subscription: row.Subscription, key: row.Key}
+	old := resourceTx{subscription: row.Subscription, key: row.Key}
 	if row.Verify {
 		if err := old.dropJob(t, verifyID(row.Key)); err != nil {
 			return err
@@ -190,8 +192,8 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 			return err
 		}
 		job.Subscription, job.ID, job.Subject = moved.Subscription, followID(kind, moved.Key), moved.Key
-		job.Due = t.now
-		if err := t.later(putJob, job.insertion(t.now)...); err != nil {
+		job.Due = t.Now
+		if err := t.Later(putJob, job.insertion(t.Now)...); err != nil {
 			return err
 		}
 	}
@@ -200,15 +202,15 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 
 func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 	first, last := below(m.Key)
-	strays, err := collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
+	strays, err := engine.Collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(dropStrays, r.Source.Subscription, m.Region, m.Key, first, last); err != nil {
+	if _, err := t.Exec(dropStrays, r.Source.Subscription, m.Region, m.Key, first, last); err != nil {
 		return err
 	}
 	for _, s := range strays {
-		err := t.later(putStray, to.Subscription, s.Region, r.moved(s.Key), movedID(s.ID, to), to.Key, s.Type, micros(t.now))
+		err := t.Later(putStray, to.Subscription, s.Region, r.moved(s.Key), movedID(s.ID, to), to.Key, s.Type, engine.Micros(t.Now))
 		if err != nil {
 			return err
 		}
@@ -219,7 +221,7 @@ func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 // moveLocks has the locks on a resource, and below it, stand where that is now.
 func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 	first, last := below(key)
-	locks, err := collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
+	locks, err := engine.Collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
 	if err != nil || len(locks) == 0 {
 		return err
 	}
@@ -236,8 +238,8 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 		if err != nil {
 			return err
 		}
-		err = t.later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
-			micros(l.Created), micros(t.now))
+		err = t.Later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
+			engine.Micros(l.Created), engine.Micros(t.Now))
 		if err != nil {
 			return err
 		}

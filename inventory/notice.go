@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // NoticeJob is the kind of the jobs that tell endpoints of a subscription, one
@@ -95,9 +96,9 @@ const (
 // announced are the endpoints that were told of a subscription.
 type announced []Addressee
 
-func loadAnnounced(from source, sub string) (announced, error) {
+func loadAnnounced(from engine.Source, sub string) (announced, error) {
 	var text string
-	if err := orNotFound(from.one(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
+	if err := orNotFound(from.One(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -116,7 +117,7 @@ func (a announced) put(t *tx, sub string) error {
 	for _, one := range a {
 		text.WriteString(one.subject() + "\n")
 	}
-	_, err := t.exec(putAnnounced, sub, text.String())
+	_, err := t.Exec(putAnnounced, sub, text.String())
 	return err
 }
 
@@ -138,7 +139,7 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 	if err != nil {
 		return err
 	}
-	registrations, err := collect(t, scanRegistration, listRegistrations, sub.ID)
+	registrations, err := engine.Collect(t, scanRegistration, listRegistrations, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (t *tx) notify(sub string, targets announced) error {
 			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
 		}
 		jobs = append(jobs, Job{
-			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.now, Payload: payload.String(),
+			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
 	// In the order in which claims lock them.
@@ -196,12 +197,12 @@ func (t *tx) notify(sub string, targets announced) error {
 // holds it. Whoever holds it looks for what is new before it ends.
 func (t *tx) addOrHasten(j Job) error {
 	j.Incarnation = newID()
-	n, err := t.exec(addJob, j.insertion(t.now)...)
+	n, err := t.Exec(addJob, j.insertion(t.Now)...)
 	if err != nil || n > 0 {
 		return err
 	}
-	due := micros(j.Due)
-	_, err = t.exec(hastenJob, due, j.Subscription, j.ID[:], due)
+	due := engine.Micros(j.Due)
+	_, err = t.Exec(hastenJob, due, j.Subscription, j.ID[:], due)
 	return err
 }
 
@@ -244,7 +245,7 @@ func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
 // of it finds the job either open or ended, and in the latter case makes a new
 // one.
 func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func(Subscription) (JobState, error), gone ...Addressee) error {
-	return s.writer.do(ctx, flushed, aboutGate(j.Subscription, false), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -253,7 +254,7 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 		if err != nil {
 			return err
 		}
-		if err := j.update(t, endJob, state, payload, payload, endedShard, micros(t.now.Add(s.options.JobRecords)), micros(t.now)); err != nil {
+		if err := j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(t.Now.Add(s.options.JobRecords)), engine.Micros(t.Now)); err != nil {
 			return err
 		}
 		if len(gone) > 0 {
@@ -285,7 +286,7 @@ func (t *tx) recallErasure(sub Subscription) error {
 	if err != nil || left > 0 {
 		return err
 	}
-	_, err = t.exec(recallJob, micros(t.now), sub.ID, eraseID[:])
+	_, err = t.Exec(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
 	return err
 }
 
@@ -295,8 +296,8 @@ func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, er
 	return countNotices(s.read(ctx), arm.Fold(sub), arm.Fold(namespace))
 }
 
-func countNotices(from source, sub, namespace string) (int, error) {
-	subjects, err := collect(from, scanText, openNotices, sub, NoticeJob)
+func countNotices(from engine.Source, sub, namespace string) (int, error) {
+	subjects, err := engine.Collect(from, scanText, openNotices, sub, NoticeJob)
 	n := 0
 	for _, subject := range subjects {
 		if namespace == "" || strings.HasPrefix(subject, namespace+" ") {
@@ -313,7 +314,7 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 	if err != nil || !known.misses(tell) {
 		return err
 	}
-	return s.writer.do(ctx, flushed, aboutGate(sub, false), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil || current.Erased {
 			return orNotFound(err)

@@ -3,6 +3,8 @@ package inventory
 import (
 	"context"
 	"slices"
+
+	"portico/inventory/engine"
 )
 
 // pieceSize is how many records are ended or removed in one transaction.
@@ -14,7 +16,7 @@ const pieceSize = 100
 // fails. run returns how many records it has ended; inPieces returns their sum.
 func inPieces[T any](ctx context.Context, s *Store, all []T, run func(t *tx, piece []T) (int, error)) (ended int, err error) {
 	for piece := range slices.Chunk(all, pieceSize) {
-		n, err := commit(ctx, s, unflushed, subject{}, func(t *tx) (int, error) { return run(t, piece) })
+		n, err := commit(ctx, s, engine.Unflushed, engine.LockSet{}, func(t *tx) (int, error) { return run(t, piece) })
 		if ended += n; err != nil {
 			return ended, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"portico/inventory/engine"
 	"portico/test/harness"
 )
 
@@ -66,24 +67,32 @@ func createdIn(t *testing.T, s *Store, group, name string) *Resource {
 // afterReading runs a function once a transaction has read what its members are
 // about.
 type afterReading struct {
-	session
+	engine.Session
 	run func()
 }
 
-func (s *afterReading) begin(ctx context.Context, d durability) (link, error) {
-	l, err := s.session.begin(ctx, d)
-	return afterReadingLink{l, s}, err
+// intercept has the only connection of a store that writes observed.
+func (s *afterReading) intercept(store *Store) {
+	store.engine.Intercept(func(session engine.Session) engine.Session {
+		s.Session = session
+		return s
+	})
 }
 
-type afterReadingLink struct {
-	link
+func (s *afterReading) Begin(ctx context.Context, d engine.Durability) (engine.Conn, error) {
+	c, err := s.Session.Begin(ctx, d)
+	return afterReadingConn{c, s}, err
+}
+
+type afterReadingConn struct {
+	engine.Conn
 	of *afterReading
 }
 
-func (l afterReadingLink) lookUp(queries []lookup) error {
-	err := l.link.lookUp(queries)
-	if run := l.of.run; run != nil {
-		l.of.run = nil
+func (c afterReadingConn) LookUp(queries []engine.Lookup) error {
+	err := c.Conn.LookUp(queries)
+	if run := c.of.run; run != nil {
+		c.of.run = nil
 		run()
 	}
 	return err
@@ -96,11 +105,11 @@ func TestGroupThatIsMadeBehindItsAbsence(t *testing.T) {
 	dsn := harness.StartPostgres(t).CreateDatabase(t, "portico")
 	s, replica := openPostgres(t, dsn, 2), openPostgres(t, dsn, 2)
 	var made *Resource
-	lane := s.writer.lanes[0]
-	lane.session = &afterReading{lane.session, func() {
+	spy := &afterReading{run: func() {
 		makeGroup(t, replica, "rg")
 		made = createdIn(t, replica, "rg", "vm")
 	}}
+	spy.intercept(s)
 	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); !errors.Is(err, ErrGroupNotFound) {
 		t.Errorf("got %v", err)
 	}
@@ -124,9 +133,8 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")
 	made := createdIn(t, s, "rg", "model")
-	lane := s.writer.lanes[0]
-	spy := &afterReading{session: lane.session}
-	lane.session = spy
+	spy := &afterReading{}
+	spy.intercept(s)
 	copied := func(name string) func() {
 		return func() {
 			_, err := conn.Exec(t.Context(), `CREATE TEMPORARY TABLE copied AS SELECT * FROM resources WHERE key = $1`, made.Key)

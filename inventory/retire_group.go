@@ -1,6 +1,10 @@
 package inventory
 
-import "context"
+import (
+	"context"
+
+	"portico/inventory/engine"
+)
 
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
@@ -14,7 +18,7 @@ const (
 // something in the region, and counts them.
 func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
 	from := r.read(ctx)
-	groups, err := collect(from, scanGroup, deletingGroups, sub, GroupDeleting)
+	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, GroupDeleting)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +28,7 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 			if waits {
 				break
 			}
-			if err := from.one(statement, sub, g.Key, r.region)(&waits); err != nil {
+			if err := from.One(statement, sub, g.Key, r.region)(&waits); err != nil {
 				return nil, err
 			}
 		}
@@ -42,9 +46,9 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 // hasten has the deletions of groups go on at once.
 func (r *retiring) hasten(ctx context.Context, groups []Group) error {
 	_, err := inPieces(ctx, r.Store, groups, func(t *tx, piece []Group) (int, error) {
-		due := micros(t.now)
+		due := engine.Micros(t.Now)
 		for _, g := range piece {
-			if _, err := t.exec(hastenJob, due, g.Subscription, g.Generation[:], due); err != nil {
+			if _, err := t.Exec(hastenJob, due, g.Subscription, g.Generation[:], due); err != nil {
 				return 0, err
 			}
 		}

@@ -4,6 +4,8 @@ import (
 	"bytes"
 	"context"
 	"slices"
+
+	"portico/inventory/engine"
 )
 
 const (
@@ -57,16 +59,16 @@ func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
 		group, typ  string
 		incarnation [16]byte
 	}
-	scan := func(scan scanner) (at touch, err error) {
+	scan := func(scan engine.Scanner) (at touch, err error) {
 		var incarnation []byte
 		err = scan(&at.group, &incarnation, &at.typ)
 		copy(at.incarnation[:], incarnation)
 		return at, err
 	}
 	n, err := forgetPages(ctx, r.Store, func(after touch) ([]touch, error) {
-		return collect(r.read(ctx), scan, touchedOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
+		return engine.Collect(r.read(ctx), scan, touchedOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
 	}, func(t *tx, at touch) (bool, error) {
-		n, err := t.exec(deleteTouch, sub, at.group, at.incarnation[:], at.typ, r.region)
+		n, err := t.Exec(deleteTouch, sub, at.group, at.incarnation[:], at.typ, r.region)
 		return n > 0, err
 	})
 	r.found.Touched += n
@@ -75,11 +77,11 @@ func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 	there := 0
-	if err := r.read(ctx).one(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
+	if err := r.read(ctx).One(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
 		return err
 	}
-	n, err := commit(ctx, r.Store, unflushed, aboutSubscription(sub), func(t *tx) (int, error) {
-		n, err := t.exec(deleteCoverage, sub, r.region)
+	n, err := commit(ctx, r.Store, engine.Unflushed, recordLocks(sub), func(t *tx) (int, error) {
+		n, err := t.Exec(deleteCoverage, sub, r.region)
 		return int(n), err
 	})
 	r.found.Coverage += n
@@ -88,13 +90,13 @@ func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		moving := false
-		if err := t.one(movingStray, sub, key, r.region, Move)(&moving); err != nil || moving {
+		if err := t.One(movingStray, sub, key, r.region, Move)(&moving); err != nil || moving {
 			return false, err
 		}
-		n, err := t.exec(deleteStray, sub, r.region, key)
+		n, err := t.Exec(deleteStray, sub, r.region, key)
 		return n > 0, err
 	})
 	r.found.Strays += n
@@ -105,9 +107,9 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 // others on an ID finds that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
-		n, err := t.exec(dropFences, sub, key, r.region)
+		n, err := t.Exec(dropFences, sub, key, r.region)
 		return n > 0, err
 	})
 	r.found.Fences += n
@@ -117,9 +119,9 @@ func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 // forgetOperations forgets the polling URLs that lead there.
 func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return collect(r.read(ctx), scanText, operationsOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), scanText, operationsOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, token string) (bool, error) {
-		n, err := t.exec(dropOperation, sub, token, r.region)
+		n, err := t.Exec(dropOperation, sub, token, r.region)
 		return n > 0, err
 	})
 	r.found.Operations += n
@@ -127,8 +129,8 @@ func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 }
 
 // notices are the ids of the jobs that tell endpoints in the region.
-func (r *retiring) notices(from source, sub string) (ids [][16]byte, err error) {
-	err = from.each(func(scan scanner) error {
+func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err error) {
+	err = from.Each(func(scan engine.Scanner) error {
 		var (
 			id      []byte
 			subject string
@@ -152,7 +154,7 @@ func (r *retiring) serves(a Addressee) bool { return a.Region == r.region }
 func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
 	from := r.read(ctx)
 	absent := 0
-	if err := from.one(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
+	if err := from.One(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
 		return absent > 0, err
 	}
 	known, err := loadAnnounced(from, sub)
@@ -169,12 +171,12 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 	if knows, err := r.announced(ctx, sub); err != nil || !knows {
 		return err
 	}
-	n, err := commit(ctx, r.Store, flushed, aboutGate(sub, false), func(t *tx) (int, error) {
+	n, err := commit(ctx, r.Store, engine.Flushed, subscriptionLocks(sub), func(t *tx) (int, error) {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
 			return 0, err
 		}
-		absent, err := t.exec(deleteRegionsAbsent, sub, r.region)
+		absent, err := t.Exec(deleteRegionsAbsent, sub, r.region)
 		if err != nil {
 			return 0, err
 		}
@@ -190,7 +192,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 			return 0, err
 		}
 		for _, id := range notices {
-			if _, err := t.exec(deleteJob, sub, id[:]); err != nil {
+			if _, err := t.Exec(deleteJob, sub, id[:]); err != nil {
 				return 0, err
 			}
 		}

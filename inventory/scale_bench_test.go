@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -196,15 +197,18 @@ func fillEstate(ctx context.Context, o Options, rows int) error {
 			"VACUUM ANALYZE resources", // as the server does by itself, sooner or later
 			"CHECKPOINT"), conn.Close(ctx))
 	}
-	db, err := openSQLite(o.DSN, 1, "journal_mode(OFF)", "synchronous(OFF)", "cache_size(-262144)")
+	db, err := sql.Open("sqlite", o.DSN)
 	if err != nil {
 		return err
 	}
+	db.SetMaxOpenConns(1)
 	run := func(statement string) error {
 		_, err := db.ExecContext(ctx, statement)
 		return err
 	}
-	return errors.Join(runAll(run, fmt.Sprintf(fillRows, rows, `x'000102030405060708090a0b0c0d0e0f'`)), db.Close())
+	return errors.Join(runAll(run,
+		"PRAGMA journal_mode(OFF)", "PRAGMA synchronous(OFF)", "PRAGMA cache_size(-262144)",
+		fmt.Sprintf(fillRows, rows, `x'000102030405060708090a0b0c0d0e0f'`)), db.Close())
 }
 
 func runAll(run func(string) error, statements ...string) error {

@@ -95,7 +95,7 @@ func (s *Store) storedSeal(ctx context.Context) (cipher.AEAD, error) {
 		return aead, nil
 	}
 	var stored []byte
-	err := s.read(ctx).one(selectSecret, "", sealName)(&stored)
+	err := s.read(ctx).One(selectSecret, "", sealName)(&stored)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && len(stored) != 32 {
 		return nil, nil
 	}

@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/rand"
 	"fmt"
+
+	"portico/inventory/engine"
 )
 
 const (
@@ -15,14 +17,14 @@ const (
 // Secret returns the random key of that name. Whoever asks first makes it; from
 // then on it is the same for all who share the store.
 func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err error) {
-	return commit(ctx, s, flushed, aboutSubscription(""), func(t *tx) (key [32]byte, err error) {
+	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (key [32]byte, err error) {
 		var fresh [32]byte
 		rand.Read(fresh[:]) // never fails
-		if _, err := t.exec(insertSecret, "", name, fresh[:], micros(t.now)); err != nil {
+		if _, err := t.Exec(insertSecret, "", name, fresh[:], engine.Micros(t.Now)); err != nil {
 			return key, err
 		}
 		var stored []byte
-		if err := t.one(selectSecret, "", name)(&stored); err != nil {
+		if err := t.One(selectSecret, "", name)(&stored); err != nil {
 			return key, err
 		}
 		if len(stored) != len(key) {

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // A stray has no row that an answer could change, and what is said in its region
@@ -32,23 +33,23 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, "", w.Key), func(t *tx) (Ticket, error) {
+	return commit(ctx, s, engine.Flushed, writeLocks(w.Subscription, w.Group, "", "", w.Key), func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
 			return Ticket{}, err
 		}
-		h, err := hold(t, w.Subscription, w.Key)
+		h, err := lockResource(t, w.Subscription, w.Key)
 		if err != nil {
 			return Ticket{}, err
 		}
-		n, err := t.exec(touchStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+		n, err := t.Exec(touchStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		switch {
 		case err != nil:
 			return Ticket{}, err
 		case n == 0:
 			return Ticket{}, ErrChanged
 		}
-		if err := t.later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.Later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)
@@ -61,8 +62,8 @@ const touchStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND reg
 // SettleStray records what became of the delete of a stray. Gone removes the
 // stray with the intent, in one transaction.
 func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
-	return s.writer.do(ctx, unflushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) error {
-		h, err := hold(t, arm.Fold(ticket.Subscription), ticket.Key)
+	return s.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
+		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
 		if err != nil {
 			return err
 		}
@@ -72,7 +73,7 @@ func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a A
 			return err
 		}
 		if a.Outcome == Gone {
-			_, err = t.exec(forgetStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+			_, err = t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		}
 		return err
 	})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
@@ -17,12 +18,12 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // that is told: ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError.
 func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
 	sub = arm.Fold(sub)
-	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (map[string]string, error) {
+	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (map[string]string, error) {
 		current, err := t.openSubscription(sub, kind == Delete)
 		if err != nil {
 			return nil, err
 		}
-		locks, err := collect(t, scanLock, listLocks, sub, subscriptionScope(sub))
+		locks, err := engine.Collect(t, scanLock, listLocks, sub, subscriptionScope(sub))
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +38,7 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind Write
 		if err != nil {
 			return nil, err
 		}
-		_, err = t.exec(updateSubscriptionTags, text, micros(t.now), sub)
+		_, err = t.Exec(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
 		return tags, err
 	})
 }

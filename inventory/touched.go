@@ -1,6 +1,10 @@
 package inventory
 
-import "context"
+import (
+	"context"
+
+	"portico/inventory/engine"
+)
 
 // Touch is a place that an incarnation of a group sent a write to.
 type Touch struct {
@@ -11,7 +15,7 @@ type Touch struct {
 const selectTouched = `SELECT type, region FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?
 	ORDER BY type, region`
 
-func scanTouch(scan scanner) (touch Touch, err error) {
+func scanTouch(scan engine.Scanner) (touch Touch, err error) {
 	err = scan(&touch.Type, &touch.Region)
 	return touch, err
 }
@@ -24,6 +28,6 @@ func (s *Store) Touched(ctx context.Context, g Group) ([]Touch, error) {
 
 // touchedBy lists, once each, where this incarnation of the group sent a write
 // to: also the places where nothing came of it.
-func touchedBy(from source, g Group) ([]Touch, error) {
-	return collect(from, scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
+func touchedBy(from engine.Source, g Group) ([]Touch, error) {
+	return engine.Collect(from, scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
 }

@@ -14,11 +14,11 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		}
 		var ours, all int
 		from := s.read(t.Context())
-		if err := from.one(`SELECT COUNT(*) FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?`,
+		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?`,
 			"s", "rg", g.Incarnation[:])(&ours); err != nil {
 			t.Fatal(err)
 		}
-		if err := from.one(`SELECT COUNT(*) FROM touched WHERE subscription = ?`, "s")(&all); err != nil {
+		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ?`, "s")(&all); err != nil {
 			t.Fatal(err)
 		}
 		if ours != want || all != want {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 const (
@@ -29,11 +30,11 @@ type Turn struct {
 // that start from what is there: what is lost when two of them meet.
 func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duration) (turn Turn, taken bool, err error) {
 	turn = Turn{arm.Fold(sub), arm.Fold(key), newID()}
-	taken, err = commit(ctx, s, unflushed, aboutSubscription(sub), func(t *tx) (bool, error) {
-		until := micros(t.now.Add(hold))
-		n, err := t.exec(takeTurn, turn.subscription, turn.key, turn.token[:], until)
+	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
+		until := engine.Micros(t.Now.Add(hold))
+		n, err := t.Exec(takeTurn, turn.subscription, turn.key, turn.token[:], until)
 		if err == nil && n == 0 {
-			n, err = t.exec(takeOverTurn, turn.token[:], until, turn.subscription, turn.key, micros(t.now))
+			n, err = t.Exec(takeOverTurn, turn.token[:], until, turn.subscription, turn.key, engine.Micros(t.Now))
 		}
 		return n == 1, err
 	})
@@ -42,8 +43,8 @@ func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duratio
 
 // EndTurn gives a turn back.
 func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
-	return s.writer.do(ctx, unflushed, aboutSubscription(turn.subscription), func(t *tx) error {
-		_, err := t.exec(endTurn, turn.subscription, turn.key, turn.token[:])
+	return s.write(ctx, engine.Unflushed, recordLocks(turn.subscription), func(t *tx) error {
+		_, err := t.Exec(endTurn, turn.subscription, turn.key, turn.token[:])
 		return err
 	})
 }
@@ -51,8 +52,8 @@ func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 // ForgetTurns deletes at most limit turns that nobody gave back, as whoever had
 // them is gone, and whose time is over. It returns how many it deleted.
 func (s *Store) ForgetTurns(ctx context.Context, limit int) (int, error) {
-	now := micros(s.dialect.now())
-	left, err := collect(s.read(ctx), scanPair, leftTurns, now, atMost(limit))
+	now := engine.Micros(s.engine.Now())
+	left, err := engine.Collect(s.read(ctx), scanPair, leftTurns, now, atMost(limit))
 	if err != nil {
 		return 0, err
 	}

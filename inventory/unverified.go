@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // Unverified is a resource that the index is not sure of, and what keeps it so.
@@ -81,7 +82,7 @@ func (s *Store) unverifiedByKey(ctx context.Context, q UnverifiedQuery) (page Un
 	if q.Subscription != "" {
 		statement, args = openKeysOf, []any{q.Subscription, after.name, q.Limit}
 	}
-	open, err := collect(from, scanPair, statement, args...)
+	open, err := engine.Collect(from, scanPair, statement, args...)
 	if err != nil {
 		return page, err
 	}
@@ -117,7 +118,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Jo
 	if q.Subscription != "" {
 		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
 	}
-	jobs, err := collect(s.read(ctx), func(scan scanner) (j Job, err error) {
+	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j Job, err error) {
 		var id []byte
 		err = scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.State)
 		copy(j.ID[:], id)
@@ -152,7 +153,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Jo
 func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
 	u.Subscription, u.Key = sub, key
 	from := s.read(ctx)
-	if u.Writes, err = collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {
+	if u.Writes, err = engine.Collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {
 		return u, err
 	}
 	row, err := loadResource(from, selectResource, sub, key)
@@ -168,7 +169,7 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 	}
 	ids := [][16]byte{verifyID(key), followID(Put, key), followID(Delete, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
-	u.Jobs, err = collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
+	u.Jobs, err = engine.Collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
 	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
 	return u, err
 }

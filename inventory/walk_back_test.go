@@ -17,7 +17,7 @@ func (m *model) back(w *world) {
 			open++
 		}
 	}
-	if !mayGiveBack(open) {
+	if !mayReopen(open) {
 		return
 	}
 	after.left.backs--

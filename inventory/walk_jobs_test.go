@@ -341,14 +341,14 @@ func (m *model) close(w *world) {
 	if found, _ := w.get.holding.shown(); w.get.on && !found {
 		absent = generationOf(w.get.generation)
 	}
-	left := GroupNotEmptyError{Intents: s.underWay(1)}
+	calls, rows := s.underWay(1), 0
 	if m.off.openIntents {
-		left.Intents = 0
+		calls = 0
 	}
 	if s.row != nil && !s.absent(absent) {
-		left.Total++
+		rows++
 	}
-	if !mayClose(&left) {
+	if !mayClose(rows, 0, calls) {
 		return
 	}
 	after.sight.moot = after.sight.on && (after.sight.moot || after.now.row)

@@ -334,8 +334,7 @@ func (w *world) changed(m *model, region uint8) {
 
 // doubtful tells, as the gateway does, whether the row proves nothing.
 func (w *world) doubtful(m *model) bool {
-	row := Resource{Phase: w.now.phase, Verify: w.now.verify}
-	return row.Doubtful() || !m.off.openDelete && (&held{open: w.state(&m.room).open}).opposed()
+	return needsVerify(w.now.phase, w.now.verify) || !m.off.openDelete && w.state(&m.room).removalOpen()
 }
 
 // fenced tells whether a fence stands: one that a write of a kind left in region,

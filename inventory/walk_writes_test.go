@@ -175,19 +175,20 @@ func (m *model) resolveKnown(w *world, begun world, i int) {
 func (m *model) record(w *world, i int) {
 	after := *w
 	s := &after.slots[i]
-	write := Write{Kind: s.kind, Region: regionName(s.region), Location: regionName(s.region), OfGroupDelete: s.own}
+	to := placement{regionName(s.region), regionName(s.region)}
 	if s.kind != Put {
-		write.Location = ""
+		to.location = ""
 	}
 	if !m.off.groupLock || s.own {
-		var group *Group
+		var group *groupState
 		if w.now.group != gone {
-			group = &Group{State: [...]GroupState{GroupActive, GroupDeleting}[w.now.group], Incarnation: idOf(0)}
+			group = &groupState{[...]GroupState{GroupActive, GroupDeleting}[w.now.group], idOf(0)}
 		}
-		if write.Incarnation = idOf(0); s.old {
-			write.Incarnation = idOf(1)
+		incarnation := idOf(0)
+		if s.old {
+			incarnation = idOf(1)
 		}
-		if write.admittedBy(group) != nil {
+		if admitWrite(group, incarnation, s.own) != nil {
 			after.refuse(i)
 			after.slots[i] = slot{}
 			m.drop(w, after, i)
@@ -206,8 +207,8 @@ func (m *model) record(w *world, i int) {
 		m.drop(w, after, i)
 		return
 	}
-	row := Resource{Region: regionName(w.now.region), Location: regionName(w.now.region)}
-	if w.now.row && write.conflicts(&row) && !m.off.cachedWrites {
+	row := placement{regionName(w.now.region), regionName(w.now.region)}
+	if w.now.row && conflicts(s.kind, to, row) && !m.off.cachedWrites {
 		switch {
 		case s.kind != Put: // decided anew
 			s.region = w.now.region

@@ -1,17 +1,14 @@
-package inventory
+package engine
 
 import (
 	"context"
 	"database/sql"
 	"errors"
 	"fmt"
-	"io"
 	"reflect"
-	"slices"
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 )
 
 // postgresSession is a connection that writes. The driver prepares each text
@@ -39,30 +36,32 @@ const (
 	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"
 )
 
-func (s *postgresSession) begin(ctx context.Context, d durability) (link, error) {
+// Begin implements [Session].
+func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error) {
 	if s.conn == nil {
 		conn, err := pgx.ConnectConfig(ctx, s.config)
 		if err != nil {
-			return nil, classify(ctx, err)
+			return nil, Classify(ctx, err)
 		}
 		s.conn, s.planned = conn, time.Now()
 	}
-	l := &postgresLink{session: s, ctx: ctx}
-	l.waiting = append(l.waiting, request{statement: postgresBegin})
+	c := &postgresConn{session: s, ctx: ctx}
+	c.waiting = append(c.waiting, Request{Statement: postgresBegin})
 	if now := time.Now(); now.Sub(s.planned) >= planAge {
-		l.waiting = append(l.waiting, request{statement: postgresReplan})
+		c.waiting = append(c.waiting, Request{Statement: postgresReplan})
 		s.planned = now
 	}
-	if d == unflushed {
-		l.waiting = append(l.waiting, request{statement: postgresUnflushed})
+	if d == Unflushed {
+		c.waiting = append(c.waiting, Request{Statement: postgresUnflushed})
 	}
 	if !s.clock.stale(clockFresh) {
-		return l, nil // sent with the first statement
+		return c, nil // sent with the first statement
 	}
-	return l, s.clock.ask(func(now *int64) error { return l.one(postgresTime)(now) })
+	return c, s.clock.ask(func(now *int64) error { return c.One(postgresTime)(now) })
 }
 
-func (s *postgresSession) discard() {
+// Discard implements [Session].
+func (s *postgresSession) Discard() {
 	if s.conn == nil {
 		return
 	}
@@ -81,13 +80,13 @@ func (s *postgresSession) text(statement string) string {
 	return text
 }
 
-// postgresLink sends what can wait together with what cannot, in one round
+// postgresConn sends what can wait together with what cannot, in one round
 // trip.
-type postgresLink struct {
+type postgresConn struct {
 	session *postgresSession
 	ctx     context.Context
 
-	waiting []request // statements that nobody asked the outcome of
+	waiting []Request // statements that nobody asked the outcome of
 }
 
 // reply is what a query returned.
@@ -96,34 +95,40 @@ type reply struct {
 	affected int64
 }
 
-func (l *postgresLink) later(r request) error {
-	l.waiting = append(l.waiting, r)
+// LocksRows implements [Conn].
+func (c *postgresConn) LocksRows() bool { return true }
+
+// Later implements [Conn].
+func (c *postgresConn) Later(r Request) error {
+	c.waiting = append(c.waiting, r)
 	return nil
 }
 
-func (l *postgresLink) lookUp(queries []lookup) error {
+// LookUp implements [Conn].
+func (c *postgresConn) LookUp(queries []Lookup) error {
 	if len(queries) == 0 {
 		return nil
 	}
-	asked := make([]request, len(queries))
+	asked := make([]Request, len(queries))
 	for i, q := range queries {
-		asked[i] = q.request
+		asked[i] = q.Request
 	}
-	replies, err := l.send(asked...)
+	replies, err := c.send(asked...)
 	if err != nil {
 		return err
 	}
 	for i, q := range queries {
-		if err := replies[i].each(q.row); err != nil {
-			return classify(l.ctx, err)
+		if err := replies[i].each(q.take); err != nil {
+			return Classify(c.ctx, err)
 		}
 	}
 	return nil
 }
 
-func (l *postgresLink) one(statement string, args ...any) scanner {
+// One implements [Source].
+func (c *postgresConn) One(statement string, args ...any) Scanner {
 	return func(dest ...any) error {
-		a, err := l.ask(statement, args)
+		a, err := c.ask(statement, args)
 		if err != nil {
 			return err
 		}
@@ -134,15 +139,16 @@ func (l *postgresLink) one(statement string, args ...any) scanner {
 	}
 }
 
-func (l *postgresLink) each(row func(scanner) error, statement string, args ...any) error {
-	a, err := l.ask(statement, args)
+// Each implements [Source].
+func (c *postgresConn) Each(row func(Scanner) error, statement string, args ...any) error {
+	a, err := c.ask(statement, args)
 	if err != nil {
 		return err
 	}
-	return classify(l.ctx, a.each(row))
+	return Classify(c.ctx, a.each(row))
 }
 
-func (a reply) each(row func(scanner) error) error {
+func (a reply) each(row func(Scanner) error) error {
 	for _, values := range a.rows {
 		if err := row(func(dest ...any) error { return assignAll(dest, values) }); err != nil {
 			return err
@@ -151,8 +157,9 @@ func (a reply) each(row func(scanner) error) error {
 	return nil
 }
 
-func (l *postgresLink) exec(statement string, args ...any) (int64, error) {
-	a, err := l.ask(statement, args)
+// Exec implements [Conn].
+func (c *postgresConn) Exec(statement string, args ...any) (int64, error) {
+	a, err := c.ask(statement, args)
 	if err != nil {
 		return 0, err
 	}
@@ -168,22 +175,24 @@ var (
 	errNotReplicated = errors.New("inventory: the commit no longer waited for the standby")
 )
 
-func (l *postgresLink) commit() error {
-	if err := l.flush(); err != nil {
+// Commit implements [Conn].
+func (c *postgresConn) Commit() error {
+	if err := c.Flush(); err != nil {
 		return err
 	}
-	return l.end("COMMIT")
+	return c.end("COMMIT")
 }
 
-func (l *postgresLink) rollback() error {
-	l.waiting = nil
-	return l.end("ROLLBACK")
+// Rollback implements [Conn].
+func (c *postgresConn) Rollback() error {
+	c.waiting = nil
+	return c.end("ROLLBACK")
 }
 
-func (l *postgresLink) end(statement string) error {
-	notes := l.session.conn.PgConn().CustomData()
+func (c *postgresConn) end(statement string) error {
+	notes := c.session.conn.PgConn().CustomData()
 	delete(notes, warned)
-	tag, err := l.session.conn.Exec(l.ctx, statement)
+	tag, err := c.session.conn.Exec(c.ctx, statement)
 	switch {
 	case err != nil:
 	case tag.String() != statement:
@@ -191,21 +200,21 @@ func (l *postgresLink) end(statement string) error {
 	case notes[warned] != nil:
 		err = errNotReplicated
 	}
-	return classify(l.ctx, err)
+	return Classify(c.ctx, err)
 }
 
-// flush sends what waits.
-func (l *postgresLink) flush() error {
-	if len(l.waiting) == 0 {
+// Flush implements [Conn]: it sends what waits.
+func (c *postgresConn) Flush() error {
+	if len(c.waiting) == 0 {
 		return nil
 	}
-	_, err := l.send()
+	_, err := c.send()
 	return err
 }
 
 // ask runs a statement after all that waits.
-func (l *postgresLink) ask(statement string, args []any) (reply, error) {
-	replies, err := l.send(request{statement: statement, args: args})
+func (c *postgresConn) ask(statement string, args []any) (reply, error) {
+	replies, err := c.send(Request{Statement: statement, Args: args})
 	if err != nil {
 		return reply{}, err
 	}
@@ -214,22 +223,24 @@ func (l *postgresLink) ask(statement string, args []any) (reply, error) {
 
 // send runs what waits, and then what is asked, in one round trip. It returns
 // the answers to what is asked.
-func (l *postgresLink) send(asked ...request) (replies []reply, err error) {
+func (c *postgresConn) send(asked ...Request) (replies []reply, err error) {
 	var batch pgx.Batch
-	for _, r := range slices.Concat(l.waiting, asked) {
-		batch.Queue(l.session.text(r.statement), arguments(r.args)...)
+	for _, requests := range [...][]Request{c.waiting, asked} {
+		for _, r := range requests {
+			batch.Queue(c.session.text(r.Statement), arguments(r.Args)...)
+		}
 	}
-	results := l.session.conn.SendBatch(l.ctx, &batch)
-	replies, err = l.receive(results, len(asked))
+	results := c.session.conn.SendBatch(c.ctx, &batch)
+	replies, err = c.receive(results, len(asked))
 	if closed := results.Close(); err == nil {
 		err = closed
 	}
-	l.waiting = l.waiting[:0]
-	return replies, classify(l.ctx, err)
+	c.waiting = c.waiting[:0]
+	return replies, Classify(c.ctx, err)
 }
 
-func (l *postgresLink) receive(results pgx.BatchResults, asked int) (replies []reply, err error) {
-	for _, r := range l.waiting {
+func (c *postgresConn) receive(results pgx.BatchResults, asked int) (replies []reply, err error) {
+	for _, r := range c.waiting {
 		tag, err := results.Exec()
 		if err == nil {
 			err = r.judge(tag.RowsAffected())
@@ -321,9 +332,4 @@ func assignInteger(into reflect.Value, n int64) error {
 		return fmt.Errorf("%d is no %s", n, into.Type())
 	}
 	return nil
-}
-
-// brokenOff tells that a connection ended under a call.
-func brokenOff(err error) bool {
-	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
 }

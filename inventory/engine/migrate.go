@@ -1,9 +1,8 @@
-package inventory
+package engine
 
 import (
 	"context"
 	"database/sql"
-	"embed"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -12,15 +11,8 @@ import (
 	"github.com/pressly/goose/v3/lock"
 )
 
-//go:embed migrations/*.sql
-var migrations embed.FS
-
-// migrate brings the database to the present layout.
-func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect) error {
-	files, err := fs.Sub(migrations, "migrations")
-	if err != nil {
-		return err
-	}
+// migrate brings the database to the layout that the files lead to.
+func migrate(ctx context.Context, db *sql.DB, engine goose.Dialect, files fs.FS) error {
 	options := []goose.ProviderOption{goose.WithDisableGlobalRegistry(true), goose.WithTableName("schema_versions")}
 	if engine == goose.DialectPostgres {
 		// Replicas may start at once. The lock ends with its session.

@@ -1,4 +1,4 @@
-package inventory
+package engine
 
 import (
 	"strconv"
@@ -7,10 +7,8 @@ import (
 )
 
 // dialect is what engines differ in: how arguments are written, whether rows are
-// locked one by one, and whose time counts. How a transaction begins, and how it
-// commits without waiting for the disk, is their session's; there is nothing
-// else. SQL texts are written with ? for arguments and FOR UPDATE where a row has
-// to be locked; text adapts them.
+// locked one by one, and whose time counts. Their sessions differ in how a
+// transaction begins, and how it commits without waiting for the disk.
 type dialect struct {
 	// numbered: arguments are $1, $2 and so on instead of ?.
 	numbered bool
@@ -20,13 +18,14 @@ type dialect struct {
 	now func() time.Time
 }
 
-const lockSuffix = " FOR UPDATE"
+// ForUpdate ends a query that locks the rows which it finds.
+const ForUpdate = " FOR UPDATE"
 
-// text is a statement as the engine wants it. No text of this package holds a
-// question mark but for an argument.
+// text is a statement as the engine wants it. A question mark in it always stands
+// for an argument.
 func (d dialect) text(statement string) string {
 	if !d.locksRows {
-		statement = strings.ReplaceAll(statement, lockSuffix, "")
+		statement = strings.ReplaceAll(statement, ForUpdate, "")
 	}
 	if !d.numbered {
 		return statement
@@ -62,13 +61,14 @@ func plain(text string) string {
 	return strings.ReplaceAll(strings.ToValidUTF8(text, replacement), "\x00", replacement)
 }
 
-// micros and moment turn times into what is stored and back.
-func micros(t time.Time) int64 { return t.UnixMicro() }
+// Micros and Moment turn times into what is stored and back.
+func Micros(t time.Time) int64 { return t.UnixMicro() }
 
-func moment(stored int64) time.Time { return time.UnixMicro(stored).UTC() }
+// Moment is the time that was stored.
+func Moment(stored int64) time.Time { return time.UnixMicro(stored).UTC() }
 
-// flag is a bool as it is stored.
-func flag(b bool) int64 {
+// Flag is a bool as it is stored.
+func Flag(b bool) int64 {
 	if b {
 		return 1
 	}

@@ -1,4 +1,4 @@
-package inventory
+package engine
 
 import (
 	"context"
@@ -32,7 +32,7 @@ func (c *clock) ask(server func(*int64) error) error {
 		if err := server(&now); err != nil {
 			return err
 		}
-		c.set(moment(now), asked)
+		c.set(Moment(now), asked)
 		if try == clockTries || time.Since(asked) <= clockError {
 			return nil
 		}
@@ -78,7 +78,7 @@ func elapsed(since, now time.Time) time.Duration {
 	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
-// stale tells whether the server should be asked again.
+// stale reports whether the server should be asked again.
 func (c *clock) stale(limit time.Duration) bool {
 	if c.given != nil {
 		return false

@@ -1,4 +1,4 @@
-package inventory
+package engine
 
 import (
 	"context"
@@ -7,22 +7,22 @@ import (
 	"time"
 )
 
-// scanner copies one row's columns out.
-type scanner func(dest ...any) error
+// Scanner copies one row's columns out.
+type Scanner func(dest ...any) error
 
-// source is where rows are read from: the reading pool, or the transaction
+// Source is where rows are read from: the reading pool, or the transaction
 // under way.
-type source interface {
-	// one runs a query for at most one row; no row is sql.ErrNoRows.
-	one(statement string, args ...any) scanner
-	// each runs a query and hands over its rows.
-	each(row func(scanner) error, statement string, args ...any) error
+type Source interface {
+	// One runs a query for at most one row; no row is sql.ErrNoRows.
+	One(statement string, args ...any) Scanner
+	// Each runs a query and hands over its rows.
+	Each(row func(Scanner) error, statement string, args ...any) error
 }
 
-// collect reads all rows of a query.
-func collect[T any](from source, scan func(scanner) (T, error), statement string, args ...any) ([]T, error) {
+// Collect reads all rows of a query.
+func Collect[T any](from Source, scan func(Scanner) (T, error), statement string, args ...any) ([]T, error) {
 	var all []T
-	err := from.each(func(row scanner) error {
+	err := from.Each(func(row Scanner) error {
 		one, err := scan(row)
 		if err == nil {
 			all = append(all, one)
@@ -70,7 +70,7 @@ func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, erro
 	defer s.mu.Unlock()
 	if s.closed {
 		prepared.Close()
-		return nil, errClosed
+		return nil, ErrClosed
 	}
 	if first := s.ready[statement]; first != nil {
 		prepared.Close()
@@ -106,12 +106,13 @@ type query struct {
 // fault classifies an error; any that comes of a closed store says so.
 func (q query) fault(err error) error {
 	if err != nil && q.statements.isClosed() {
-		return unavailable(errClosed)
+		return Unavailable(ErrClosed)
 	}
-	return classify(q.ctx, err)
+	return Classify(q.ctx, err)
 }
 
-func (q query) one(statement string, args ...any) scanner {
+// One implements [Source].
+func (q query) One(statement string, args ...any) Scanner {
 	return func(dest ...any) error {
 		return q.again(func(ctx context.Context) (bool, error) {
 			prepared, err := q.statements.get(ctx, statement)
@@ -123,7 +124,8 @@ func (q query) one(statement string, args ...any) scanner {
 	}
 }
 
-func (q query) each(row func(scanner) error, statement string, args ...any) error {
+// Each implements [Source].
+func (q query) Each(row func(Scanner) error, statement string, args ...any) error {
 	return q.again(func(ctx context.Context) (begun bool, err error) {
 		prepared, err := q.statements.get(ctx, statement)
 		if err != nil {

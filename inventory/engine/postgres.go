@@ -1,9 +1,8 @@
-package inventory
+package engine
 
 import (
 	"context"
 	"database/sql"
-	"errors"
 	"fmt"
 	"net"
 	"strconv"
@@ -41,33 +40,33 @@ const (
 
 // connectPostgres finds the server that takes writes and brings the database to
 // the present layout.
-func (s *Store) connectPostgres(ctx context.Context) error {
-	config, err := postgresConfig(s.options.DSN)
+func (e *Engine) connectPostgres(ctx context.Context) error {
+	config, err := postgresConfig(e.options.DSN)
 	if err != nil {
 		return err
 	}
-	s.reads = stdlib.OpenDB(*config)
-	writers, readers := s.options.connections()
-	s.reads.SetMaxOpenConns(readers)
-	s.reads.SetMaxIdleConns(readers)
-	s.reads.SetConnMaxLifetime(readerAge)
-	if err := checkEncoding(ctx, s.reads); err != nil {
-		return classify(ctx, err)
+	e.reads = stdlib.OpenDB(*config)
+	writers, readers := e.options.connections()
+	e.reads.SetMaxOpenConns(readers)
+	e.reads.SetMaxIdleConns(readers)
+	e.reads.SetConnMaxLifetime(readerAge)
+	if err := checkEncoding(ctx, e.reads); err != nil {
+		return Classify(ctx, err)
 	}
-	if err := checkCollation(ctx, s.reads); err != nil {
-		return classify(ctx, err)
+	if err := checkCollation(ctx, e.reads); err != nil {
+		return Classify(ctx, err)
 	}
-	if err := migrate(ctx, s.reads, goose.DialectPostgres); err != nil {
-		return classify(ctx, err)
+	if err := migrate(ctx, e.reads, goose.DialectPostgres, e.options.Migrations); err != nil {
+		return Classify(ctx, err)
 	}
-	c := &clock{given: s.options.Now}
-	s.clock = c
-	if err := c.read(ctx, s.reads); err != nil {
-		return classify(ctx, err)
+	c := &clock{given: e.options.Now}
+	e.clock = c
+	if err := c.read(ctx, e.reads); err != nil {
+		return Classify(ctx, err)
 	}
-	s.dialect = dialect{numbered: true, locksRows: true, now: c.now}
+	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
 	for range writers {
-		s.sessions = append(s.sessions, &postgresSession{config: config, dialect: s.dialect, clock: c, texts: map[string]string{}})
+		e.sessions = append(e.sessions, &postgresSession{config: config, dialect: e.dialect, clock: c, texts: map[string]string{}})
 	}
 	return nil
 }
@@ -124,7 +123,7 @@ func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
 	}
 }
 
-// unreadable tells what is wrong with a DSN without a word of it: it may hold a
+// unreadable says what is wrong with a DSN without a word of it: it may hold a
 // password, and so may any piece that was taken for something else.
 func unreadable(err error) error {
 	text := err.Error()
@@ -136,9 +135,6 @@ func unreadable(err error) error {
 	}
 	return fmt.Errorf("inventory: the DSN is neither a postgres:// URL nor a list of key=value that can be read: %s", text)
 }
-
-// clockStale tells whether the server should be asked for its time.
-func (s *Store) clockStale() bool { return s.clock.stale(clockAge) }
 
 // renewIdle returns what closes the connections of a pool that idle. The pool
 // keeps so many.
@@ -170,58 +166,4 @@ func checkEncoding(ctx context.Context, db *sql.DB) error {
 		return fmt.Errorf("the database has the encoding %s: %s", encoding, createDatabase)
 	}
 	return nil
-}
-
-// errOvertaken ends a transaction that made what another one has made since it
-// looked: it is to look again.
-var errOvertaken = errors.New("inventory: another transaction was faster")
-
-// retryable tells that a transaction was rolled back for no fault of its own: it
-// lost against another one, and would do as well now.
-func retryable(err error) bool {
-	if errors.Is(err, errOvertaken) {
-		return true
-	}
-	var e *pgconn.PgError
-	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
-}
-
-// lost tells that the connection is of no use any more: it broke, the server is
-// going down, or takes no writes. Nothing is said of the next connection, nor,
-// of a commit, whether it was made.
-func lost(err error) bool {
-	var e *pgconn.PgError
-	if errors.As(err, &e) {
-		return e.Code == "25006" || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")
-	}
-	var network net.Error
-	return errors.As(err, &network) || brokenOff(err)
-}
-
-// postgresDown tells the errors that say that the server cannot serve now.
-func postgresDown(err error) bool {
-	if unreached(err) || lost(err) || errors.Is(err, errOvertaken) {
-		return true
-	}
-	var e *pgconn.PgError
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code {
-	case "55P03", "57014", // a lock or an answer took too long
-		"40001", "40P01", // again and again
-		"3D000", "42501": // no such database, no right to it
-		return true
-	}
-	switch e.Code[:min(2, len(e.Code))] {
-	case "28", "53", "58", "XX": // credentials, resources, the system, damage
-		return true
-	}
-	return false
-}
-
-// unreached tells that there was no server to connect to.
-func unreached(err error) bool {
-	var connect *pgconn.ConnectError
-	return errors.As(err, &connect)
 }

@@ -1,4 +1,4 @@
-package inventory
+package engine
 
 import (
 	"context"
@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"time"
 
 	"github.com/pressly/goose/v3"
 )
@@ -14,30 +15,36 @@ import (
 // sqliteReaders is the size of the reading pool.
 const sqliteReaders = 8
 
+// lockTimeout is how long another process may keep the file.
+const lockTimeout = 5 * time.Second
+
 // connectSQLite opens the file and brings it to the present layout.
-func (s *Store) connectSQLite(ctx context.Context) error {
-	path, err := filepath.Abs(s.options.DSN)
+func (e *Engine) connectSQLite(ctx context.Context) error {
+	path, err := filepath.Abs(e.options.DSN)
 	if err != nil {
 		return fmt.Errorf("inventory: %w", err)
 	}
 	if err := createPrivate(path); err != nil {
-		return unavailable(err)
+		return Unavailable(err)
 	}
 	busy := fmt.Sprintf("busy_timeout(%d)", lockTimeout.Milliseconds())
-	if s.writes, err = openSQLite(path, 1, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)"); err != nil {
+	if e.writes, err = openSQLite(path, 1, busy, "journal_mode(WAL)", "synchronous(FULL)", "journal_size_limit(67108864)"); err != nil {
 		return err
 	}
-	if err := checkCollation(ctx, s.writes); err != nil {
-		return classify(ctx, err)
+	if err := checkCollation(ctx, e.writes); err != nil {
+		return Classify(ctx, err)
 	}
-	if err := migrate(ctx, s.writes, goose.DialectSQLite3); err != nil {
-		return classify(ctx, err)
+	if err := migrate(ctx, e.writes, goose.DialectSQLite3, e.options.Migrations); err != nil {
+		return Classify(ctx, err)
 	}
-	if s.reads, err = openSQLite(path, sqliteReaders, busy, "query_only(1)"); err != nil {
+	if e.reads, err = openSQLite(path, sqliteReaders, busy, "query_only(1)"); err != nil {
 		return err
 	}
-	s.dialect = dialect{now: s.options.now()}
-	s.sessions = []session{&sqliteSession{db: s.writes, dialect: s.dialect}}
+	e.dialect = dialect{now: e.options.Now}
+	if e.dialect.now == nil {
+		e.dialect.now = time.Now
+	}
+	e.sessions = []Session{&sqliteSession{db: e.writes, dialect: e.dialect}}
 	return nil
 }
 

@@ -1,10 +1,14 @@
 package inventory
 
-import "slices"
+import (
+	"slices"
 
-// held is one resource within a writing transaction: what the store has of it,
-// and the way from there to what settle makes of it.
-type held struct {
+	"portico/inventory/engine"
+)
+
+// resourceTx is one resource within a writing transaction: what the store has of
+// it, and the way from there to what the rule makes of it.
+type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []intent
@@ -12,23 +16,23 @@ type held struct {
 	accepted          *accepted // the write that begins to be followed
 }
 
-// hold loads and locks the open intents of a resource, and then its row. The
-// row comes last so that it tells of every intent that was recorded before: an
+// lockResource loads and locks the open intents of a resource, and then its row.
+// The row comes last so that it shows every intent that was recorded before: an
 // engine that locks rows shows none that came while this waited for others, but
-// those gave the row a new generation, and spoiled what they oppose.
-func hold(t *tx, sub, key string) (*held, error) {
-	h, of := &held{subscription: sub, key: key}, resourceOf{sub, key}
+// those gave the row a new generation, and marked what they oppose.
+func lockResource(t *tx, sub, key string) (*resourceTx, error) {
+	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
 	if open, row, known := t.locked.take(of); known {
 		h.open, h.row = open, row
 		return h, nil
 	}
-	return h, t.lookUp(
-		lookup{lockIntentsOf(of), func(scan scanner) error {
+	return h, t.LookUp(
+		engine.Lookup{Request: lockIntentsOf(of), Row: func(scan engine.Scanner) error {
 			in, err := scanIntent(scan)
 			h.open = append(h.open, in)
 			return err
 		}},
-		lookup{lockResourceOf(of), func(scan scanner) error {
+		engine.Lookup{Request: lockRowOf(of), Row: func(scan engine.Scanner) error {
 			row, err := scanResource(scan)
 			h.row = &row
 			return err
@@ -36,7 +40,7 @@ func hold(t *tx, sub, key string) (*held, error) {
 	)
 }
 
-func (h *held) state() state {
+func (h *resourceTx) state() state {
 	s := state{open: h.open}
 	if h.row != nil {
 		s.row = &standing{
@@ -49,29 +53,29 @@ func (h *held) state() state {
 }
 
 // settle applies an event, after ending what has ended by time.
-func (h *held) settle(t *tx, event any) (state, actions) {
-	now, ended := settle(h.state(), passed{now: micros(t.now)}, newID())
+func (h *resourceTx) settle(t *tx, event any) (state, actions) {
+	now, ended := settle(h.state(), passed{now: engine.Micros(t.Now)}, newID())
 	after, did := settle(now, event, newID())
 	did.tombstone, did.orphaned = did.tombstone || ended.tombstone, did.orphaned || ended.orphaned
 	return after, did
 }
 
 // create gives the row that store will write if the state has one.
-func (h *held) create(row *Resource) { h.made = row }
+func (h *resourceTx) create(row *Resource) { h.made = row }
 
 // learnt is what an answer told of the resource, beside its standing.
 type learnt func(*Resource)
 
 // store writes what lies between the state that was loaded and the one that it
 // became. An intent that came new is the caller's to insert.
-func (h *held) store(t *tx, after state, did actions, told ...learnt) error {
+func (h *resourceTx) store(t *tx, after state, did actions, told ...learnt) error {
 	if err := h.storeIntents(t, after.open); err != nil {
 		return err
 	}
 	before, intentEnded := h.row.doubts(), len(after.open) < len(h.open)
-	t.changed = append(t.changed, t.places.at(h.key))
+	t.dropLocation(h.key)
 	if did.tombstone {
-		if err := h.bury(t); err != nil {
+		if err := h.writeTombstone(t); err != nil {
 			return err
 		}
 	}
@@ -87,15 +91,15 @@ func (h *held) store(t *tx, after state, did actions, told ...learnt) error {
 	return nil
 }
 
-func (h *held) storeIntents(t *tx, open []intent) error {
+func (h *resourceTx) storeIntents(t *tx, open []intent) error {
 	for _, before := range h.open {
 		i := slices.IndexFunc(open, func(in intent) bool { return in.id == before.id })
 		var err error
 		switch {
 		case i < 0:
-			err = t.changeOne(deleteIntent, h.subscription, h.key, before.id[:])
+			err = t.ChangeOne(deleteIntent, h.subscription, h.key, before.id[:])
 		case open[i].spoiled != before.spoiled || open[i].ended != before.ended:
-			err = t.changeOne(markIntent, flag(open[i].spoiled), flag(open[i].ended), h.subscription, h.key, before.id[:])
+			err = t.ChangeOne(markIntent, engine.Flag(open[i].spoiled), engine.Flag(open[i].ended), h.subscription, h.key, before.id[:])
 		}
 		if err != nil {
 			return err
@@ -104,12 +108,12 @@ func (h *held) storeIntents(t *tx, open []intent) error {
 	return nil
 }
 
-func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error {
+func (h *resourceTx) storeRow(t *tx, now *standing, did actions, told []learnt) error {
 	switch {
 	case now == nil && h.row == nil:
 		return nil
 	case now == nil:
-		if err := t.changeOne(deleteResource, h.subscription, h.key); err != nil {
+		if err := t.ChangeOne(deleteResource, h.subscription, h.key); err != nil {
 			return err
 		}
 		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
@@ -121,7 +125,7 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
 	case h.row == nil:
 		row := *h.made
-		now.give(&row)
+		now.applyTo(&row)
 		return row.insert(t)
 	case now.generation == h.row.Generation:
 		return nil
@@ -132,7 +136,7 @@ func (h *held) storeRow(t *tx, now *standing, did actions, told []learnt) error 
 			tell(&row)
 		}
 	}
-	now.give(&row)
+	now.applyTo(&row)
 	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}
@@ -147,7 +151,7 @@ func (now *standing) doubts() doubts {
 	return doubts{now.verify, now.followPut, now.followDelete}
 }
 
-func (now *standing) give(row *Resource) {
+func (now *standing) applyTo(row *Resource) {
 	row.Phase, row.Verify, row.Generation = now.phase, now.verify, now.generation
 	row.FollowPut, row.FollowDelete = now.followPut, now.followDelete
 }
@@ -155,12 +159,12 @@ func (now *standing) give(row *Resource) {
 const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)
 	ON CONFLICT (subscription, key) DO UPDATE SET region = excluded.region, at = excluded.at`
 
-// bury remembers that the resource went, so that a list which was begun before
+// writeTombstone remembers that the resource went, so that a list which was begun before
 // does not bring it back.
-func (h *held) bury(t *tx) error {
+func (h *resourceTx) writeTombstone(t *tx) error {
 	region := ""
 	if h.row != nil {
 		region = h.row.Region
 	}
-	return t.later(putTombstone, h.subscription, h.key, region, micros(t.now))
+	return t.Later(putTombstone, h.subscription, h.key, region, engine.Micros(t.Now))
 }
