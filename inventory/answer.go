@@ -187,7 +187,7 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, 
 		case err != nil:
 			return Resource{}, err
 		}
-		after, did := h.settle(t, ended{kind: kind})
+		after, did := h.settle(t, followEnded{kind: kind})
 		if err := h.store(t, after, did); err != nil {
 			return Resource{}, err
 		}

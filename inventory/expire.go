@@ -181,7 +181,7 @@ func lapse(t *tx, ended []member) error {
 		if err != nil {
 			return err
 		}
-		after, did := settle(h.state(), passed{now: engine.Micros(t.Now)}, newID())
+		after, did := settle(h.state(), timePassed{now: engine.Micros(t.Now)}, newID())
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

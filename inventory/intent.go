@@ -73,7 +73,7 @@ func scanIntent(scan engine.Scanner) (intent, error) {
 		in             intent
 		id, generation []byte
 	)
-	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ended, &in.notAfter, &in.ends)
+	err := scan(&id, &in.kind, &generation, &in.createdRow, &in.overlapped, &in.callEnded, &in.notAfter, &in.ends)
 	copy(in.id[:], id)
 	copy(in.generation[:], generation)
 	return in, err
@@ -209,16 +209,16 @@ func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	}
 	after, did := h.settle(t, e)
 	added := after.open[len(after.open)-1]
-	if added.made {
+	if added.createdRow {
 		h.create(w.row(t.Now))
 	}
 	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}
 	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
-		w.APIVersion, w.Sender, added.generation[:], engine.Flag(added.made), engine.Flag(added.spoiled),
-		engine.Flag(added.ended), engine.Micros(sendBy), added.notAfter, added.ends)
-	ticket.Made = added.made
+		w.APIVersion, w.Sender, added.generation[:], engine.Flag(added.createdRow), engine.Flag(added.overlapped),
+		engine.Flag(added.callEnded), engine.Micros(sendBy), added.notAfter, added.ends)
+	ticket.Made = added.createdRow
 	if after.row != nil {
 		ticket.Generation = after.row.generation
 	}

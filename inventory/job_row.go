@@ -220,7 +220,7 @@ func doubtBelow(t *tx, sub, key string) error {
 // EndFollowBy is EndFollow by the job that follows, which ends with that. When
 // the caller no longer holds the job it returns ErrDeposed, and nothing ends.
 func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
-	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return ended{kind: f.Kind} })
+	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return followEnded{kind: f.Kind} })
 }
 
 // LoseFollowBy is EndFollowBy where nobody can say any more what became of the
@@ -231,7 +231,7 @@ func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Du
 		lateWriteWindow = s.options.LateWriteWindow
 	}
 	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
-		return forgotten{id: newID(), kind: f.Kind, ends: engine.Micros(now.Add(lateWriteWindow))}
+		return followLost{id: newID(), kind: f.Kind, ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
@@ -268,7 +268,7 @@ func (h *resourceTx) storeLost(t *tx, after state) error {
 		}
 		now := engine.Micros(t.Now)
 		err := t.Later(insertIntent, h.subscription, h.key, in.id[:], in.kind, h.row.Group, h.row.Type, h.row.Region,
-			h.row.APIVersion, "", in.generation[:], engine.Flag(in.made), engine.Flag(in.spoiled), engine.Flag(in.ended), now, now, in.ends)
+			h.row.APIVersion, "", in.generation[:], engine.Flag(in.createdRow), engine.Flag(in.overlapped), engine.Flag(in.callEnded), now, now, in.ends)
 		if err != nil {
 			return err
 		}

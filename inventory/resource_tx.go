@@ -54,7 +54,7 @@ func (h *resourceTx) state() state {
 
 // settle applies an event, after ending what has ended by time.
 func (h *resourceTx) settle(t *tx, event any) (state, actions) {
-	now, ended := settle(h.state(), passed{now: engine.Micros(t.Now)}, newID())
+	now, ended := settle(h.state(), timePassed{now: engine.Micros(t.Now)}, newID())
 	after, did := settle(now, event, newID())
 	did.tombstone, did.orphaned = did.tombstone || ended.tombstone, did.orphaned || ended.orphaned
 	return after, did
@@ -98,8 +98,8 @@ func (h *resourceTx) storeIntents(t *tx, open []intent) error {
 		switch {
 		case i < 0:
 			err = t.ChangeOne(deleteIntent, h.subscription, h.key, before.id[:])
-		case open[i].spoiled != before.spoiled || open[i].ended != before.ended:
-			err = t.ChangeOne(markIntent, engine.Flag(open[i].spoiled), engine.Flag(open[i].ended), h.subscription, h.key, before.id[:])
+		case open[i].overlapped != before.overlapped || open[i].callEnded != before.callEnded:
+			err = t.ChangeOne(markIntent, engine.Flag(open[i].overlapped), engine.Flag(open[i].callEnded), h.subscription, h.key, before.id[:])
 		}
 		if err != nil {
 			return err

@@ -20,11 +20,11 @@ func settle(before state, event any, fresh [16]byte) (state, actions) {
 		did = s.answer(e)
 	case observed:
 		did = s.observe(e)
-	case ended:
+	case followEnded:
 		did = s.end(e)
-	case forgotten:
+	case followLost:
 		did = s.lose(e, fresh)
-	case passed:
+	case timePassed:
 		did = s.pass(e)
 	case seen:
 		did = s.appear(e, fresh)
@@ -49,7 +49,7 @@ func (s state) clone() state {
 func (s state) touched(before state) bool {
 	over := func(open []intent) (n int) {
 		for _, in := range open {
-			if in.ended {
+			if in.callEnded {
 				n++
 			}
 		}
@@ -61,9 +61,9 @@ func (s state) touched(before state) bool {
 func (s *state) intend(e intended, fresh [16]byte) {
 	added := intent{id: e.id, kind: e.kind, generation: fresh, notAfter: e.notAfter, ends: e.ends}
 	s.oppose(&added)
-	added.spoiled = added.spoiled || s.follows(Put) && e.kind.opposedBy(Put) || s.follows(Delete) && e.kind.opposedBy(Delete)
+	added.overlapped = added.overlapped || s.follows(Put) && e.kind.opposedBy(Put) || s.follows(Delete) && e.kind.opposedBy(Delete)
 	if e.kind == Put && s.row == nil {
-		added.made = true
+		added.createdRow = true
 		s.row = &standing{phase: Pending, generation: fresh}
 	}
 	s.open = append(s.open, added)
@@ -73,8 +73,8 @@ func (s *state) intend(e intended, fresh [16]byte) {
 func (s *state) oppose(added *intent) {
 	for i := range s.open {
 		other := &s.open[i]
-		other.spoiled = other.spoiled || other.kind.opposedBy(added.kind)
-		added.spoiled = added.spoiled || added.kind.opposedBy(other.kind)
+		other.overlapped = other.overlapped || other.kind.opposedBy(added.kind)
+		added.overlapped = added.overlapped || added.kind.opposedBy(other.kind)
 	}
 }
 
@@ -89,7 +89,7 @@ func (s *state) answer(e answered) actions {
 		return actions{} // ended already: whatever it says was not waited for
 	}
 	if e.outcome == Ambiguous {
-		s.open[i].ended = true
+		s.open[i].callEnded = true
 		s.doubt()
 		return actions{}
 	}
@@ -125,7 +125,7 @@ func (s *state) refuse(own intent, e answered) actions {
 	if own.kind != Put || s.row == nil {
 		return actions{settled: true}
 	}
-	if own.made && s.latest(own) && (e.outcome == NotSent || !mayExist(e.status)) {
+	if own.createdRow && s.latest(own) && (e.outcome == NotSent || !mayExist(e.status)) {
 		s.row = nil
 		return actions{settled: true, orphaned: true}
 	}
@@ -158,8 +158,8 @@ func (s *state) confirm(own intent, e answered) actions {
 	if !ended && own.kind == Put {
 		s.follow(own, &s.row.followPut)
 	}
-	s.row.verify = s.row.verify || !ended && own.kind == Patch || own.spoiled || !s.latest(own)
-	if own.spoiled {
+	s.row.verify = s.row.verify || !ended && own.kind == Patch || own.overlapped || !s.latest(own)
+	if own.overlapped {
 		return actions{}
 	}
 	if e.outcome == Succeeded {
@@ -173,7 +173,7 @@ func (s *state) confirm(own intent, e answered) actions {
 // run on, the write that took its place stands for it.
 func (s *state) follow(own intent, following *bool) {
 	if *following {
-		own.ended = true
+		own.callEnded = true
 		s.open = append(s.open, own)
 		s.row.verify = true
 	}
@@ -186,7 +186,7 @@ func (s *state) acceptDelete(own intent) actions {
 		return actions{settled: true, tombstone: true}
 	}
 	s.follow(own, &s.row.followDelete)
-	if own.spoiled {
+	if own.overlapped {
 		s.row.verify = true
 		return actions{}
 	}
@@ -195,7 +195,7 @@ func (s *state) acceptDelete(own intent) actions {
 }
 
 func (s *state) gone(own intent) actions {
-	if own.spoiled {
+	if own.overlapped {
 		s.doubt()
 		return actions{orphaned: s.row != nil}
 	}
@@ -270,7 +270,7 @@ func (s *state) unfinished(provisioningState string) {
 }
 
 // end ends a follow. What the operation made of the resource only a GET tells.
-func (s *state) end(e ended) actions {
+func (s *state) end(e followEnded) actions {
 	if s.row == nil {
 		return actions{}
 	}
@@ -287,12 +287,12 @@ func (s *state) end(e ended) actions {
 
 // lose ends a follow of which the end is not known. The operation may run on,
 // unseen, for as long as a write without an answer may: until then it counts as one.
-func (s *state) lose(e forgotten, fresh [16]byte) actions {
+func (s *state) lose(e followLost, fresh [16]byte) actions {
 	if !s.follows(e.kind) {
 		return actions{}
 	}
-	did := s.end(ended{kind: e.kind})
-	left := intent{id: e.id, kind: e.kind, generation: fresh, ends: e.ends, ended: true}
+	did := s.end(followEnded{kind: e.kind})
+	left := intent{id: e.id, kind: e.kind, generation: fresh, ends: e.ends, callEnded: true}
 	s.oppose(&left)
 	s.open = append(s.open, left)
 	return did
@@ -301,7 +301,7 @@ func (s *state) lose(e forgotten, fresh [16]byte) actions {
 // pass ends the intents whose time is over; what they did stays unknown. Where
 // no row can say so, a tombstone keeps what was seen before from being adopted:
 // a DELETE may have landed since, or a PATCH.
-func (s *state) pass(e passed) actions {
+func (s *state) pass(e timePassed) actions {
 	var ended, deletes bool
 	s.open = slices.DeleteFunc(s.open, func(in intent) bool {
 		over := in.ends <= e.now

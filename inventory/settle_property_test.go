@@ -14,7 +14,7 @@ func describe(s state) string {
 			s.row.followPut, s.row.followDelete, s.row.generation[0])
 	}
 	for _, in := range s.open {
-		text += fmt.Sprintf("; %s %d made=%v spoiled=%v ended=%v generation=%d ends=%d", in.kind, in.id[0], in.made, in.spoiled, in.ended,
+		text += fmt.Sprintf("; %s %d made=%v spoiled=%v ended=%v generation=%d ends=%d", in.kind, in.id[0], in.createdRow, in.overlapped, in.callEnded,
 			in.generation[0], in.ends)
 	}
 	return text

@@ -38,11 +38,11 @@ func open(c byte, kind WriteKind, marks ...string) intent {
 	for _, mark := range marks {
 		switch mark {
 		case "made":
-			in.made = true
+			in.createdRow = true
 		case "spoiled":
-			in.spoiled = true
+			in.overlapped = true
 		case "ended":
-			in.ended = true
+			in.callEnded = true
 		case "touched": // another event gave the row a generation since
 			in.generation = letter('O')
 		case "fresh":
@@ -182,14 +182,14 @@ func TestSettle(t *testing.T) {
 		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), open('u', Patch, "ended")), nothing},
 		{"R4 a refused PATCH changes nothing", of(row(Live), u), patched(Refused, ""), of(row(Live, "fresh")), proof},
 		{"R4 an unsent PATCH changes nothing", of(row(Pending), p, u), patched(NotSent, ""), of(row(Pending, "fresh"), p), proof},
-		{"R4 time ends a PATCH and flags", of(row(Live), u), passed{now: 100}, of(row(Live, "verify", "fresh")), nothing},
-		{"R4 time ends a PATCH of what is gone", of(nil, u), passed{now: 100}, of(nil), actions{tombstone: true}},
-		{"R4 time ends a PUT and flags", of(row(Pending), p), passed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
-		{"R4 time ends a DELETE and flags", of(row(Live), d), passed{now: 101}, of(row(Live, "verify", "fresh")), parting},
-		{"R10 time ends a DELETE after a PUT: what was below may be gone", of(row(Live, "fresh"), p, open('d', Delete, "spoiled")), passed{now: 100},
+		{"R4 time ends a PATCH and flags", of(row(Live), u), timePassed{now: 100}, of(row(Live, "verify", "fresh")), nothing},
+		{"R4 time ends a PATCH of what is gone", of(nil, u), timePassed{now: 100}, of(nil), actions{tombstone: true}},
+		{"R4 time ends a PUT and flags", of(row(Pending), p), timePassed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
+		{"R4 time ends a DELETE and flags", of(row(Live), d), timePassed{now: 101}, of(row(Live, "verify", "fresh")), parting},
+		{"R10 time ends a DELETE after a PUT: what was below may be gone", of(row(Live, "fresh"), p, open('d', Delete, "spoiled")), timePassed{now: 100},
 			of(row(Live, "verify", "fresh")), parting},
-		{"R4 time ends a DELETE of nothing", of(nil, d), passed{now: 100}, of(nil), actions{tombstone: true}},
-		{"R4 never sooner", of(row(Live), p, d), passed{now: 99}, of(row(Live), p, d), nothing},
+		{"R4 time ends a DELETE of nothing", of(nil, d), timePassed{now: 100}, of(nil), actions{tombstone: true}},
+		{"R4 never sooner", of(row(Live), p, d), timePassed{now: 99}, of(row(Live), p, d), nothing},
 
 		// R5: an answer that something could overturn only flags.
 		{"R5 spoiled PUT 200", of(row(Pending), open('p', Put, "spoiled")), answer(200, Succeeded), of(row(Pending, "verify", "fresh")), nothing},
@@ -222,19 +222,19 @@ func TestSettle(t *testing.T) {
 			of(row(Live, "followPut", "fresh")), actions{learn: true}},
 		{"R6 GET 200 ends no followed delete", of(row(Deleting, "followDelete")), got(""), of(row(Deleting, "followDelete")), nothing},
 		{"R9 GET 404 ends no followed create", of(row(Pending, "followPut")), missing, of(row(Pending, "followPut")), nothing},
-		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), ended{Delete}, of(row(Deleting, "verify", "fresh")), parting},
-		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), ended{Put}, of(row(Pending, "verify", "fresh")), nothing},
-		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), ended{Put},
+		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), followEnded{Delete}, of(row(Deleting, "verify", "fresh")), parting},
+		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), followEnded{Put}, of(row(Pending, "verify", "fresh")), nothing},
+		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), followEnded{Put},
 			of(row(Deleting, "followDelete", "verify", "fresh")), nothing},
-		{"R6 an operation that is lost counts as a write without an answer", of(row(Pending, "followPut"), d), forgotten{letter('p'), Put, 100},
+		{"R6 an operation that is lost counts as a write without an answer", of(row(Pending, "followPut"), d), followLost{letter('p'), Put, 100},
 			of(row(Pending, "verify", "fresh"), open('d', Delete, "spoiled"), open('p', Put, "spoiled", "ended", "fresh")), nothing},
-		{"R6 an operation that is lost, of which nothing was followed", of(row(Live)), forgotten{letter('p'), Put, 100}, of(row(Live)), nothing},
+		{"R6 an operation that is lost, of which nothing was followed", of(row(Live)), followLost{letter('p'), Put, 100}, of(row(Live)), nothing},
 		{"R6 a newer operation takes the place of one that counts as lost", of(row(Live, "followPut"), p), answer(202, Accepted),
 			of(row(Live, "followPut", "verify", "fresh"), open('p', Put, "ended")), learning},
 		{"R3 a DELETE's 404 that speaks of something else flags", of(row(Live), d), answered{id: letter('d'), outcome: Refused, status: 404},
 			of(row(Live, "verify", "fresh")), actions{settled: true}},
-		{"R6 the end of an operation that was not followed", of(row(Live, "followPut")), ended{Delete}, of(row(Live, "followPut")), nothing},
-		{"R6 the end of an operation on nothing", of(nil), ended{Delete}, of(nil), nothing},
+		{"R6 the end of an operation that was not followed", of(row(Live, "followPut")), followEnded{Delete}, of(row(Live, "followPut")), nothing},
+		{"R6 the end of an operation on nothing", of(nil), followEnded{Delete}, of(nil), nothing},
 
 		// R7: generations and open intents decide.
 		{"R7 GET 404 of another generation", of(row(Live, "fresh")), missing, of(row(Live, "fresh")), nothing},

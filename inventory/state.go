@@ -48,20 +48,20 @@ type intent struct {
 	kind WriteKind
 	// generation is the one that recording the intent gave the row.
 	generation [16]byte
-	// made: there was no row before it.
-	made bool
-	// spoiled: a write that opposes it was open, or its operation followed, at some
+	// createdRow: there was no row before it.
+	createdRow bool
+	// overlapped: a write that opposes it was open, or its operation followed, at some
 	// time while this one was open.
-	spoiled bool
-	// ended: its call is over, and its fate is unknown.
-	ended bool
+	overlapped bool
+	// callEnded: its call is over, and its fate is unknown.
+	callEnded bool
 	// notAfter is when its call is over at the latest, and ends when the write can no
 	// longer be applied, both in microseconds.
 	notAfter, ends int64
 }
 
 // over tells whether nobody waits for the write's answer any more.
-func (in intent) over(now int64) bool { return in.kind != Move && (in.ended || in.notAfter <= now) }
+func (in intent) over(now int64) bool { return in.kind != Move && (in.callEnded || in.notAfter <= now) }
 
 // The events that change a state.
 type (
@@ -84,17 +84,17 @@ type (
 		found             bool
 		provisioningState string
 	}
-	// ended: the operation of an accepted write is over.
-	ended struct{ kind WriteKind }
-	// forgotten: nobody can say any more what became of the operation of an accepted
+	// followEnded: the operation of an accepted write is over.
+	followEnded struct{ kind WriteKind }
+	// followLost: nobody can say any more what became of the operation of an accepted
 	// write. From then on it opposes others as a write without an answer does.
-	forgotten struct {
+	followLost struct {
 		id   [16]byte
 		kind WriteKind
 		ends int64
 	}
-	// passed: time has.
-	passed struct{ now int64 }
+	// timePassed: time has.
+	timePassed struct{ now int64 }
 	// seen: a GET found a resource of which nothing is known.
 	seen struct{ provisioningState string }
 )

@@ -9,7 +9,7 @@ func (m *model) back(w *world) {
 	}
 	after := *w
 	if !w.quiet() { // time ends what it can
-		after.turn(m, passed{}, 0, true)
+		after.turn(m, timePassed{}, 0, true)
 	}
 	open := 0
 	for i := range after.slots {

@@ -98,7 +98,7 @@ func (m *model) follow(w *world, kind WriteKind) {
 	}
 	if !running {
 		after := *w
-		after.turn(m, ended{kind: kind}, 0, true)
+		after.turn(m, followEnded{kind: kind}, 0, true)
 		m.take(after, "a poll finds the operation over", -1, true)
 		return
 	}
@@ -108,7 +108,7 @@ func (m *model) follow(w *world, kind WriteKind) {
 	if m.off.clientPolls {
 		after := *w
 		after.left.lostPolls--
-		after.turn(m, ended{kind: kind}, 0, true)
+		after.turn(m, followEnded{kind: kind}, 0, true)
 		m.take(after, "a client's poll is answered 400", -1, false)
 	}
 	m.lose(w, kind, true, "a poll finds the operation lost")
@@ -127,7 +127,7 @@ func (m *model) lose(w *world, kind WriteKind, really bool, text string) {
 		after := *w
 		after.left.lostPolls--
 		after.slots[i] = slot{use: sent, kind: kind, region: w.now.region, left: 1, forgot: true, running: really}
-		after.turn(m, forgotten{id: idOf(i), kind: kind, ends: 1}, 0, true)
+		after.turn(m, followLost{id: idOf(i), kind: kind, ends: 1}, 0, true)
 		if m.off.lostWindow {
 			after.slots[i] = slot{}
 		}
@@ -167,7 +167,7 @@ func (m *model) expire(w *world) {
 	for i := range w.slots {
 		if in := &w.slots[i].now; in.open && in.left == 0 {
 			after := *w
-			after.turn(m, passed{}, 0, true)
+			after.turn(m, timePassed{}, 0, true)
 			m.visible(w, after, "time ends the intents", -1, true)
 			return
 		}
@@ -334,7 +334,7 @@ func (m *model) ownDelete(w *world) {
 func (m *model) close(w *world) {
 	after := *w
 	if w.now.row || !w.quiet() { // time ends what it can
-		after.turn(m, passed{}, 0, true)
+		after.turn(m, timePassed{}, 0, true)
 	}
 	s := after.state(&m.room)
 	var absent [16]byte

@@ -91,8 +91,8 @@ var parts = []part{
 	{name: "R6 a 200 is no proof while a delete is followed", rule: thereWhileDeleted, found: smallAsync},
 	{name: "R7 an intent gives the row a new generation", rule: sameGeneration[intended], found: smallSync},
 	{name: "R7 an answer gives the row a new generation", rule: sameGeneration[answered], found: smallSync},
-	{name: "R7 an intent ended by time gives the row a new generation", rule: sameGeneration[passed], found: smallSync},
-	{name: "R7 the end of a follow gives the row a new generation", rule: sameGeneration[ended], found: smallAsync},
+	{name: "R7 an intent ended by time gives the row a new generation", rule: sameGeneration[timePassed], found: smallSync},
+	{name: "R7 the end of a follow gives the row a new generation", rule: sameGeneration[followEnded], found: smallAsync},
 	{name: "R8 own calls have intents", off: switches{ownIntent: true}, found: smallGroup},
 	{name: "R8 own calls are not sent past sendBy", off: switches{ownSendBy: true}, found: smallGroup},
 	{name: "R8 no group is given back over an open intent", off: switches{openBack: true}, found: groupBack},
@@ -196,7 +196,7 @@ var followsOpposeNothing = after(func(before state, event any, s *state, _ *acti
 	e, ok := event.(intended)
 	for i := range s.open {
 		if ok && s.open[i].id == e.id {
-			s.open[i].spoiled = slices.ContainsFunc(before.open, func(in intent) bool { return e.kind.opposedBy(in.kind) })
+			s.open[i].overlapped = slices.ContainsFunc(before.open, func(in intent) bool { return e.kind.opposedBy(in.kind) })
 		}
 	}
 })
@@ -216,14 +216,14 @@ var thereWhileDeleted = before(func(s *state, event any) any {
 })
 
 var unflaggedByTime = after(func(before state, event any, s *state, _ *actions) {
-	if _, ok := event.(passed); ok && s.row != nil && before.row != nil {
+	if _, ok := event.(timePassed); ok && s.row != nil && before.row != nil {
 		s.row.verify = before.row.verify
 	}
 })
 
 var refusedTakesAnyRow = before(func(s *state, event any) any {
 	if e, own := s.ofIntent(event); own != nil && e.outcome == Refused && s.row != nil {
-		own.made, own.generation = true, s.row.generation
+		own.createdRow, own.generation = true, s.row.generation
 	}
 	return event
 })
@@ -271,7 +271,7 @@ var refusedLeavesUnflagged = after(func(before state, event any, s *state, _ *ac
 var unspoiled = after(func(_ state, event any, s *state, _ *actions) {
 	if _, ok := event.(intended); ok {
 		for i := range s.open {
-			s.open[i].spoiled = false
+			s.open[i].overlapped = false
 		}
 	}
 })
@@ -294,7 +294,7 @@ var putLifts = after(func(before state, event any, s *state, did *actions) {
 })
 
 var followDecides = after(func(before state, event any, s *state, _ *actions) {
-	e, ok := event.(ended)
+	e, ok := event.(followEnded)
 	switch {
 	case !ok || before.row == nil:
 	case e.kind == Delete:

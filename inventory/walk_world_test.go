@@ -251,7 +251,7 @@ func (w *world) state(room *scratch) state {
 		if in := &w.slots[i].now; in.open {
 			s.open = append(s.open, intent{
 				id: idOf(i), kind: w.slots[i].kind, generation: generationOf(in.generation),
-				made: in.made, spoiled: in.spoiled, ended: in.ended, notAfter: int64(in.left), ends: int64(in.left),
+				createdRow: in.made, overlapped: in.spoiled, callEnded: in.ended, notAfter: int64(in.left), ends: int64(in.left),
 			})
 		}
 	}
@@ -279,7 +279,7 @@ func (w *world) take(s state, region uint8) {
 	}
 	for _, in := range s.open {
 		w.slots[in.id[0]-1].now = mark{
-			open: true, made: in.made, spoiled: in.spoiled, ended: in.ended, generation: in.generation[0], left: uint8(in.ends),
+			open: true, made: in.createdRow, spoiled: in.overlapped, ended: in.callEnded, generation: in.generation[0], left: uint8(in.ends),
 		}
 	}
 }
@@ -297,7 +297,7 @@ func (w *world) turn(m *model, event any, region uint8, stale bool) {
 	var passing actions
 	for _, in := range s.open {
 		if in.ends == 0 {
-			s, passing = m.settle(s, passed{}, freshPassed)
+			s, passing = m.settle(s, timePassed{}, freshPassed)
 			break
 		}
 	}
