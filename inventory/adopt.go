@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Sighting is a resource that a provider was seen to hold, by a GET that
@@ -48,7 +49,7 @@ const (
 
 var adoptResults = [...]string{"Adopted", "Known", "Strayed", "TooYoung", "NoGroup", "Fenced"}
 
-func (r AdoptResult) String() string { return nameOf(adoptResults[:], int(r)) }
+func (r AdoptResult) String() string { return index.NameOf(adoptResults[:], int(r)) }
 
 const (
 	selectTombstone = `SELECT at FROM tombstones WHERE subscription = ? AND key = ?`
@@ -121,7 +122,7 @@ func (h *resourceTx) moot(t *tx, since time.Time) (bool, error) {
 			continue // its intents are known
 		}
 		var open int
-		if err := t.One(openRemovals, h.subscription, key, Delete, Move)(&open); err != nil || open > 0 {
+		if err := t.One(openRemovals, h.subscription, key, index.Delete, index.Move)(&open); err != nil || open > 0 {
 			return open > 0, err
 		}
 	}
@@ -134,7 +135,7 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if row.Created.IsZero() {
 		row.Created = t.Now
 	}
-	after, did := settle(h.state(), seen{provisioningState: row.ProvisioningState}, newID())
+	after, did := index.Settle(h.state(), index.Seen{ProvisioningState: row.ProvisioningState}, newID())
 	h.create(&row)
 	if err := h.store(t, after, did); err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2"
 
 	"portico/arm"
+	"portico/inventory/index"
 )
 
 // Locations is the index as reads use it: which region holds a resource, from
@@ -63,7 +64,7 @@ type Located struct {
 	Region     string
 	Type       string // folded full type
 	Generation [16]byte
-	Phase      Phase
+	Phase      index.Phase
 	Verify     bool // something ambiguous happened
 	Unfinished bool // its last known provisioningState is not terminal
 	Found      bool // the index has the resource, in whatever phase
@@ -71,7 +72,7 @@ type Located struct {
 }
 
 // Doubtful reports whether a GET may settle something about the resource.
-func (l Located) Doubtful() bool { return needsVerify(l.Phase, l.Verify) || l.Unfinished }
+func (l Located) Doubtful() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
 
 // entry is what memory holds of a place. It is never changed.
 type entry struct {
@@ -205,6 +206,6 @@ func (s *Store) location(ctx context.Context, sub, key string) (Located, error) 
 		return Located{}, orNotFound(err)
 	}
 	copy(found.Generation[:], generation)
-	found.Unfinished = !Terminal(provisioningState)
+	found.Unfinished = !index.Terminal(provisioningState)
 	return found, nil
 }

@@ -5,6 +5,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 type Census struct {
 	// Rows are the rows by phase, Flagged those about which something ambiguous
 	// happened, so that their providers will be asked.
-	Rows    [Deleting + 1]int64
+	Rows    [index.Deleting + 1]int64
 	Flagged int64
 
 	subscription, key string
@@ -38,7 +39,7 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 	n := 0
 	part := *c
 	err = s.read(ctx).Each(func(scan engine.Scanner) error {
-		var phase Phase
+		var phase index.Phase
 		var verify bool
 		if err := scan(&part.key, &phase, &verify); err != nil {
 			return err

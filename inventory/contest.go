@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/index"
 )
 
 // Contested returns a row, and whether a DELETE or a move of the resource, or of
@@ -15,7 +16,7 @@ import (
 func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, contested bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
-	args := append([]any{sub, Delete, Move}, above...)
+	args := append([]any{sub, index.Delete, index.Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
 		return s.read(ctx).One(selectContested(len(above)), args...)(append(dest, &contested)...)

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -139,7 +140,7 @@ func createAll(b *testing.B, s *Store, round, writers, each int) {
 			for i := range each {
 				ticket, err := s.Begin(b.Context(), vmWrite("rg", fmt.Sprintf("vm-%d-%02d-%02d", round, w, i)))
 				if err == nil {
-					_, err = s.Settle(b.Context(), ticket, Answer{Outcome: Succeeded, Status: http.StatusCreated})
+					_, err = s.Settle(b.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
 				}
 				if err != nil {
 					b.Error(err)
@@ -194,7 +195,7 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 		if err := t.Later(deleteIntent, "s", writes[i].Key, ids[i][:]); err != nil {
 			return err
 		}
-		rows[i].Phase, rows[i].Generation = Live, newID()
+		rows[i].Phase, rows[i].Generation = index.Live, newID()
 		return rows[i].update(t)
 	})
 }

@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // GroupDeleteJob is the kind of the job that deletes what a group holds, and
@@ -61,7 +62,7 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 // there is none.
 func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 	switch g.State {
-	case GroupDeleting:
+	case index.GroupDeleting:
 		job, err := loadJob(t, selectJob, g.Subscription, g.Generation)
 		if err == nil && !job.State.Ended() {
 			return job, nil
@@ -69,13 +70,13 @@ func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return Job{}, err
 		}
-	case GroupActive:
-		g.State, g.Generation = GroupDeleting, newID()
+	case index.GroupActive:
+		g.State, g.Generation = index.GroupDeleting, newID()
 		if err := t.mark(g); err != nil {
 			return Job{}, err
 		}
-	case GroupMoving:
-		return Job{}, &GroupStateError{State: g.State}
+	case index.GroupMoving:
+		return Job{}, &index.GroupStateError{State: g.State}
 	}
 	job := Job{
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
@@ -135,10 +136,10 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 		if err := t.One(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
 			return err
 		}
-		if !mayReopen(open) {
+		if !index.MayReopen(open) {
 			return &GroupNotEmptyError{Intents: open}
 		}
-		g.State, g.Generation = GroupActive, newID()
+		g.State, g.Generation = index.GroupActive, newID()
 		if err := t.mark(g); err != nil {
 			return err
 		}

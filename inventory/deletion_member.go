@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // DeletionMember is what a deletion remembers of a resource: Payload is JSON of
@@ -84,7 +85,7 @@ func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, member
 func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
 	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
 		g, err := t.group(sub, group)
-		if errors.Is(err, ErrNotFound) || err == nil && g.State != GroupDeleting {
+		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {
 			return nil
 		}
 		if err != nil {

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // EraseJob is the kind of the job that erases what is left of a Deleted
@@ -99,7 +100,7 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 		if e.Intents > 0 {
 			return e, t.unsettle(sub)
 		}
-		if err := t.One(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil {
+		if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
 			return e, err
 		}
 		if e.Moves > 0 {

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -181,7 +182,7 @@ func lapse(t *tx, ended []member) error {
 		if err != nil {
 			return err
 		}
-		after, did := settle(h.state(), timePassed{now: engine.Micros(t.Now)}, newID())
+		after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, newID())
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // What the store has of a resource may be damaged. The resource stays as it is,
@@ -42,12 +43,12 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 		}
 	}
 	gone := vmWrite("rg", "gone")
-	gone.Kind = Delete
+	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Gone}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	key := func(name string) string { return arm.Fold(vmWrite("rg", name).Key) }

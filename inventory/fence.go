@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // FenceJob is the kind of the job that watches the fences on one ID: it asks for
@@ -23,7 +24,7 @@ type Fence struct {
 	Subscription, Key string
 	// Intent is the id of the write.
 	Intent [16]byte
-	Kind   WriteKind
+	Kind   index.WriteKind
 	// ID of the resource as it was last written; where nothing is known of that,
 	// its key.
 	ID         string
@@ -199,9 +200,9 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 		}
 		own := under
 		notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
-		own.Intent, own.Kind, own.Own, own.Since, own.Until = newID(), Delete, true, t.Now, notAfter.Add(lateWriteWindow)
+		own.Intent, own.Kind, own.Own, own.Since, own.Until = newID(), index.Delete, true, t.Now, notAfter.Add(lateWriteWindow)
 		return Ticket{
-			Subscription: own.Subscription, Key: own.Key, Kind: Delete, ID: own.ID, APIVersion: own.APIVersion,
+			Subscription: own.Subscription, Key: own.Key, Kind: index.Delete, ID: own.ID, APIVersion: own.APIVersion,
 			Intent: own.Intent, SendBy: t.Now.Add(s.options.SendWithin), NotAfter: notAfter,
 		}, own.insert(t)
 	})
@@ -210,15 +211,15 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 // SettleUnderFence records what became of the DELETE of a ticket from
 // [Store.BeginUnderFence]. A definite answer ends its fence, with acceptance it
 // stands for as long as the operation is given to end.
-func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome Outcome, operation time.Duration) error {
+func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
-		case Ambiguous:
+		case index.Ambiguous:
 			return nil
-		case Accepted:
+		case index.Accepted:
 			_, err := t.Exec(acceptFence, engine.Micros(t.Now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
 			return err
-		case NotSent, Refused, Succeeded, Gone:
+		case index.NotSent, index.Refused, index.Succeeded, index.Gone:
 		}
 		if _, err := t.Exec(deleteFence, ticket.Subscription, ticket.Key, ticket.Intent[:]); err != nil {
 			return err
@@ -265,7 +266,7 @@ func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bo
 	switch {
 	case f.Accepted && proved && !asked.Before(f.Since):
 		return true
-	case f.Kind == Put:
+	case f.Kind == index.Put:
 		return proved && !asked.Add(-slack).Before(f.Until)
 	}
 	return !f.Until.After(now)

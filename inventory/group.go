@@ -12,6 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Group is a resource group.
@@ -22,7 +23,7 @@ type Group struct {
 	Location     string
 	ManagedBy    string
 	Tags         map[string]string
-	State        GroupState
+	State        index.GroupState
 	// Incarnation tells this group from earlier ones of the same name,
 	// Generation this version of it from earlier ones.
 	Incarnation, Generation [16]byte
@@ -171,7 +172,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	g := *wanted
 	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
 	g.Incarnation, g.Generation = current.Incarnation, newID()
-	if g.State != GroupActive && g.State == current.State {
+	if g.State != index.GroupActive && g.State == current.State {
 		g.Generation = current.Generation // it names the job that the group is marked for
 	}
 	g.Created, g.Changed = current.Created, t.Now
@@ -233,13 +234,13 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 		}
 	}
 	switch g.State {
-	case GroupActive:
+	case index.GroupActive:
 		if err := g.admitsDelete(t); err != nil {
 			return err
 		}
-	case GroupMoving:
-		return &GroupStateError{State: g.State}
-	case GroupDeleting:
+	case index.GroupMoving:
+		return &index.GroupStateError{State: g.State}
+	case index.GroupDeleting:
 	}
 	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
 		return err
@@ -279,12 +280,12 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 			return nil, err
 		}
 		s := h.state()
-		if s.row == nil || h.row.Group != g.Key || !s.absent(absent[key]) || s.underWay(engine.Micros(t.Now)) > 0 {
+		if s.Row == nil || h.row.Group != g.Key || !s.Absent(absent[key]) || s.UnderWay(engine.Micros(t.Now)) > 0 {
 			continue
 		}
 		ids[key] = h.row.ID
-		s.row = nil
-		if err := h.store(t, s, actions{tombstone: true}); err != nil {
+		s.Row = nil
+		if err := h.store(t, s, index.Actions{Tombstone: true}); err != nil {
 			return nil, err
 		}
 	}
@@ -308,14 +309,14 @@ func emptyGroup(t *tx, sub, group string) error {
 	if err := t.One(countGroupResources, sub, group)(&left.Total); err != nil {
 		return err
 	}
-	if err := t.One(countUnderWay, sub, group, engine.Micros(t.Now), Move)(&left.Intents); err != nil {
+	if err := t.One(countUnderWay, sub, group, engine.Micros(t.Now), index.Move)(&left.Intents); err != nil {
 		return err
 	}
 	var err error
 	if left.Strays, err = engine.Collect(t, scanStray, listGroupStrays+` LIMIT 100`, sub, group); err != nil {
 		return err
 	}
-	if mayClose(left.Total, len(left.Strays), left.Intents) {
+	if index.MayClose(left.Total, len(left.Strays), left.Intents) {
 		return nil
 	}
 	left.Resources, err = engine.Collect(t, scanText, listGroupIDs, sub, group)

@@ -7,11 +7,12 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Write is a PUT, PATCH or DELETE of a tracked resource that is about to be sent.
 type Write struct {
-	Kind         WriteKind
+	Kind         index.WriteKind
 	Subscription string
 	Group        string
 	Key          string // of the resource
@@ -45,7 +46,7 @@ type Write struct {
 // Ticket is the right to send one write, and what its answer is settled by.
 type Ticket struct {
 	Subscription, Key string
-	Kind              WriteKind
+	Kind              index.WriteKind
 	ID, APIVersion    string
 	Intent            [16]byte
 	Generation        [16]byte // of the row now; zero without one
@@ -68,14 +69,14 @@ const (
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
-func scanIntent(scan engine.Scanner) (intent, error) {
+func scanIntent(scan engine.Scanner) (index.Intent, error) {
 	var (
-		in             intent
+		in             index.Intent
 		id, generation []byte
 	)
-	err := scan(&id, &in.kind, &generation, &in.createdRow, &in.overlapped, &in.callEnded, &in.notAfter, &in.ends)
-	copy(in.id[:], id)
-	copy(in.generation[:], generation)
+	err := scan(&id, &in.Kind, &generation, &in.CreatedRow, &in.Overlapped, &in.CallEnded, &in.NotAfter, &in.Ends)
+	copy(in.ID[:], id)
+	copy(in.Generation[:], generation)
 	return in, err
 }
 
@@ -136,14 +137,14 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 }
 
 func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
-	group, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
+	group, err := openScope(t, w.Subscription, w.Group, w.Kind == index.Delete)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return incarnation, ErrGroupNotFound
+		return incarnation, index.ErrGroupNotFound
 	case err != nil:
 		return incarnation, err
 	}
-	return group.Incarnation, admitWrite(&groupState{group.State, group.Incarnation}, w.Incarnation, w.OfGroupDelete)
+	return group.Incarnation, index.AdmitWrite(&index.Group{State: group.State, Incarnation: group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }
 
 func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
@@ -151,13 +152,13 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
 	}
-	if row != nil && conflicts(w.Kind, placement{w.Region, w.Location}, placement{row.Region, row.Location}) {
-		return &LocationConflictError{Row: *row, Contested: h.state().removalOpen()}
+	if row != nil && w.conflicts(row) {
+		return &LocationConflictError{Row: *row, Contested: h.state().RemovalOpen()}
 	}
 	switch {
-	case w.Kind == Delete:
+	case w.Kind == index.Delete:
 		return nil
-	case w.Kind == Patch && row == nil:
+	case w.Kind == index.Patch && row == nil:
 		return ErrNotFound
 	case astray != nil:
 		return astray
@@ -170,9 +171,14 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
 }
 
+// conflicts reports whether the write goes elsewhere than where the row lies.
+func (w *Write) conflicts(row *Resource) bool {
+	return index.Conflicts(w.Kind, index.Placement{Region: w.Region, Location: w.Location}, index.Placement{Region: row.Region, Location: row.Location})
+}
+
 // above is the key of the parent that must be there.
 func (w *Write) above() string {
-	if w.Kind != Put {
+	if w.Kind != index.Put {
 		return ""
 	}
 	return w.Parent
@@ -191,7 +197,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 		return ErrParentNotFound, nil
 	case err != nil:
 		return nil, err
-	case parent.Phase == Deleting:
+	case parent.Phase == index.Deleting:
 		return ErrParentNotFound, nil
 	case parent.Region != w.Region:
 		return ErrParentMoved, nil
@@ -202,25 +208,25 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	sendBy := t.Now.Add(s.options.SendWithin)
 	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
-	e := intended{id: newID(), kind: w.Kind, notAfter: engine.Micros(notAfter), ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
+	e := index.Intended{ID: newID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
-		Intent: e.id, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
+		Intent: e.ID, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
 	}
 	after, did := h.settle(t, e)
-	added := after.open[len(after.open)-1]
-	if added.createdRow {
+	added := after.Open[len(after.Open)-1]
+	if added.CreatedRow {
 		h.create(w.row(t.Now))
 	}
 	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}
-	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
-		w.APIVersion, w.Sender, added.generation[:], engine.Flag(added.createdRow), engine.Flag(added.overlapped),
-		engine.Flag(added.callEnded), engine.Micros(sendBy), added.notAfter, added.ends)
-	ticket.Made = added.createdRow
-	if after.row != nil {
-		ticket.Generation = after.row.generation
+	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.ID[:], added.Kind, w.Group, w.Type, w.Region,
+		w.APIVersion, w.Sender, added.Generation[:], engine.Flag(added.CreatedRow), engine.Flag(added.Overlapped),
+		engine.Flag(added.CallEnded), engine.Micros(sendBy), added.NotAfter, added.Ends)
+	ticket.Made = added.CreatedRow
+	if after.Row != nil {
+		ticket.Generation = after.Row.Generation
 	}
 	return ticket, err
 }

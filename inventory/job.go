@@ -13,6 +13,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // JobState is where a piece of durable work stands. The numbers are stored.
@@ -31,7 +32,7 @@ const (
 
 var jobStates = [...]string{"Waiting", "Cancelling", "Done", "Failed", "Cancelled"}
 
-func (s JobState) String() string { return nameOf(jobStates[:], int(s)) }
+func (s JobState) String() string { return index.NameOf(jobStates[:], int(s)) }
 
 // Ended reports whether nothing more will be done.
 func (s JobState) Ended() bool { return s >= JobDone }

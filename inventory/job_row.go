@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // The kinds of the jobs that belong to rows. A row that is flagged has one that
@@ -34,13 +35,13 @@ type Poll struct {
 // Follow is the payload of a job that follows an accepted write. Without a path
 // there is no polling URL: the resource itself has to be asked for.
 type Follow struct {
-	Kind     WriteKind      `json:"kind"`
-	Path     string         `json:"path,omitempty"`
-	Query    string         `json:"query,omitempty"`
-	Status   bool           `json:"status,omitempty"`   // as in Poll
-	TenantID string         `json:"tenantId,omitempty"` // as in Poll
-	ObjectID string         `json:"objectId,omitempty"` // as in Poll
-	Progress FollowProgress `json:"progress"`
+	Kind     index.WriteKind `json:"kind"`
+	Path     string          `json:"path,omitempty"`
+	Query    string          `json:"query,omitempty"`
+	Status   bool            `json:"status,omitempty"`   // as in Poll
+	TenantID string          `json:"tenantId,omitempty"` // as in Poll
+	ObjectID string          `json:"objectId,omitempty"` // as in Poll
+	Progress FollowProgress  `json:"progress"`
 }
 
 // FollowProgress is what operators see of a follow.
@@ -79,7 +80,7 @@ type VerifyProgress struct {
 
 func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
 
-func followID(kind WriteKind, key string) [16]byte {
+func followID(kind index.WriteKind, key string) [16]byte {
 	return JobID(FollowJob, kind.String()+" "+key)
 }
 
@@ -90,36 +91,36 @@ const (
 	hastenJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
 )
 
-// doubts is what a row has jobs for.
-type doubts struct{ verify, followPut, followDelete bool }
+// rowJobs are the jobs that a row has.
+type rowJobs struct{ verify, followPut, followDelete bool }
 
-func (r *Resource) doubts() doubts {
-	if r == nil {
-		return doubts{}
+func jobsFor(row *index.Row) rowJobs {
+	if row == nil {
+		return rowJobs{}
 	}
-	return doubts{r.Verify, r.FollowPut, r.FollowDelete}
+	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete}
 }
 
 // accepted is a write of which a follow begins.
 type accepted struct {
-	kind        WriteKind
+	kind        index.WriteKind
 	poll        *Poll
 	incarnation [16]byte // of the job
 }
 
 // storeJobs gives the row the jobs that it needs now, where it had those of
 // before. What is plainly alive, and was, costs nothing.
-func (h *resourceTx) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
+func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) error {
 	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
 		return nil
 	}
 	if err := h.storeVerify(t, before.verify, now.verify, intentEnded); err != nil {
 		return err
 	}
-	if err := h.storeFollow(t, Put, before.followPut, now.followPut); err != nil {
+	if err := h.storeFollow(t, index.Put, before.followPut, now.followPut); err != nil {
 		return err
 	}
-	return h.storeFollow(t, Delete, before.followDelete, now.followDelete)
+	return h.storeFollow(t, index.Delete, before.followDelete, now.followDelete)
 }
 
 func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
@@ -155,7 +156,7 @@ func verify(t *tx, sub, key, region string) error {
 	return t.Later(putJob, job.insertion(t.Now)...)
 }
 
-func (h *resourceTx) storeFollow(t *tx, kind WriteKind, before, now bool) error {
+func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) error {
 	fresh := h.accepted
 	if fresh != nil && fresh.kind != kind {
 		fresh = nil
@@ -171,7 +172,7 @@ func (h *resourceTx) storeFollow(t *tx, kind WriteKind, before, now bool) error 
 
 // follow has the operation of an accepted write followed, in the place of what was
 // followed before.
-func (h *resourceTx) follow(t *tx, kind WriteKind, fresh *accepted) error {
+func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error {
 	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
 	incarnation := newID()
 	if fresh != nil {
@@ -220,7 +221,7 @@ func doubtBelow(t *tx, sub, key string) error {
 // EndFollowBy is EndFollow by the job that follows, which ends with that. When
 // the caller no longer holds the job it returns ErrDeposed, and nothing ends.
 func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
-	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return followEnded{kind: f.Kind} })
+	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
 // LoseFollowBy is EndFollowBy where nobody can say any more what became of the
@@ -231,7 +232,7 @@ func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Du
 		lateWriteWindow = s.options.LateWriteWindow
 	}
 	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
-		return followLost{id: newID(), kind: f.Kind, ends: engine.Micros(now.Add(lateWriteWindow))}
+		return index.FollowLost{ID: newID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
@@ -261,14 +262,14 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 }
 
 // storeLost inserts the intents that stand for operations of which nobody knows.
-func (h *resourceTx) storeLost(t *tx, after state) error {
-	for _, in := range after.open {
-		if slices.ContainsFunc(h.open, func(known intent) bool { return known.id == in.id }) {
+func (h *resourceTx) storeLost(t *tx, after index.State) error {
+	for _, in := range after.Open {
+		if slices.ContainsFunc(h.open, func(known index.Intent) bool { return known.ID == in.ID }) {
 			continue
 		}
 		now := engine.Micros(t.Now)
-		err := t.Later(insertIntent, h.subscription, h.key, in.id[:], in.kind, h.row.Group, h.row.Type, h.row.Region,
-			h.row.APIVersion, "", in.generation[:], engine.Flag(in.createdRow), engine.Flag(in.overlapped), engine.Flag(in.callEnded), now, now, in.ends)
+		err := t.Later(insertIntent, h.subscription, h.key, in.ID[:], in.Kind, h.row.Group, h.row.Type, h.row.Region,
+			h.row.APIVersion, "", in.Generation[:], engine.Flag(in.CreatedRow), engine.Flag(in.Overlapped), engine.Flag(in.CallEnded), now, now, in.Ends)
 		if err != nil {
 			return err
 		}

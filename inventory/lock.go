@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // LocksPerScope is how many locks may stand on one scope.
@@ -31,11 +32,13 @@ const (
 func LockLevels() []LockLevel { return []LockLevel{LockCanNotDelete, LockReadOnly} }
 
 func (l LockLevel) String() string {
-	return nameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
+	return index.NameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
 }
 
 // forbids tells whether the level stands against a write.
-func (l LockLevel) forbids(kind WriteKind) bool { return kind == Delete || l == LockReadOnly }
+func (l LockLevel) forbids(kind index.WriteKind) bool {
+	return kind == index.Delete || l == LockReadOnly
+}
 
 // Lock is a management lock on a subscription, a group or a resource. It counts
 // for all that lies below.
@@ -154,7 +157,7 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 // intent: to what an id names, or to something that it lies in. group is empty
 // for what lies in the subscription itself. What is locked at the same moment
 // may be missed.
-func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind WriteKind) error {
+func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind index.WriteKind) error {
 	from := s.read(ctx)
 	locked := false
 	if err := from.One(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
@@ -216,11 +219,11 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			return nil, ErrGroupNotFound
+			return nil, index.ErrGroupNotFound
 		case err != nil:
 			return nil, err
-		case g.State != GroupActive:
-			return nil, &GroupStateError{State: g.State}
+		case g.State != index.GroupActive:
+			return nil, &index.GroupStateError{State: g.State}
 		}
 	} else if _, err := t.openSubscription(arm.Fold(sub), deletes); err != nil {
 		return nil, err
@@ -307,7 +310,7 @@ func (g Group) admitsChange(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return forbidden(locks, Put, groupScope(g.Subscription, g.Key))
+	return forbidden(locks, index.Put, groupScope(g.Subscription, g.Key))
 }
 
 // admittedByLocks returns *LockedError where a lock on the resource, or on
@@ -316,7 +319,7 @@ func (w *Write) admittedByLocks(t *tx) error {
 	if w.OfGroupDelete {
 		return nil
 	}
-	g, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
+	g, err := openScope(t, w.Subscription, w.Group, w.Kind == index.Delete)
 	if err != nil {
 		return err
 	}
@@ -328,7 +331,7 @@ func (w *Write) admittedByLocks(t *tx) error {
 }
 
 // forbidden picks the locks that forbid a write to what has a folded id.
-func forbidden(locks []Lock, kind WriteKind, id string) error {
+func forbidden(locks []Lock, kind index.WriteKind, id string) error {
 	var refused LockedError
 	for _, l := range locks {
 		if l.Level.forbids(kind) && (l.Scope == id || strings.HasPrefix(id, l.Scope+"/")) {

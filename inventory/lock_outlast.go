@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // callUnderWay finds a call that may still be running: its sender has not recorded
@@ -66,18 +67,18 @@ func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) erro
 
 // forbiddenBy reports whether a call, or a move, that a lock forbids is under way.
 func (s *Store) forbiddenBy(ctx context.Context, l Lock) (underWay bool, err error) {
-	first, last := Delete, Delete
+	first, last := index.Delete, index.Delete
 	if l.Level == LockReadOnly {
 		first, last = 0, math.MaxUint8
 		// No lock can be set in a group that is Moving, but above it.
 		if l.Scope == subscriptionScope(l.Subscription) {
 			var moving int
-			if err := s.read(ctx).One(countMoving, l.Subscription, GroupMoving)(&moving); err != nil || moving > 0 {
+			if err := s.read(ctx).One(countMoving, l.Subscription, index.GroupMoving)(&moving); err != nil || moving > 0 {
 				return moving > 0, err
 			}
 		}
 	}
 	from, to := below(l.Scope)
-	err = s.read(ctx).One(callUnderWay, l.Subscription, l.Scope, from, to, first, last, engine.Micros(s.engine.Now()), GroupDeleting)(&underWay)
+	err = s.read(ctx).One(callUnderWay, l.Subscription, l.Scope, from, to, first, last, engine.Micros(s.engine.Now()), index.GroupDeleting)(&underWay)
 	return underWay, err
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // lockSpy notes, of an engine that would lock rows one by one, which rows of
@@ -72,7 +73,7 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 		do   func(context.Context) error
 	}{
 		{"tags of the subscription", func(ctx context.Context) error {
-			_, err := s.EditSubscriptionTags(ctx, "s", Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil })
+			_, err := s.EditSubscriptionTags(ctx, "s", index.Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil })
 			return err
 		}},
 		{"a tag's name", func(ctx context.Context) error { _, err := s.DefineTag(ctx, "s", "n", ""); return err }},

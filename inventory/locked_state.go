@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // lockedState is what a transaction has read behind the locks of its members,
@@ -25,7 +26,7 @@ type lockedState struct {
 	scopes        map[scopeOf]scopeState
 	registrations map[registrationOf]RegistrationState
 	rows          map[resourceOf]*Resource // nil: there is none
-	intents       map[resourceOf][]intent
+	intents       map[resourceOf][]index.Intent
 }
 
 // These name one of each. All of it is folded.
@@ -38,7 +39,7 @@ type (
 func newLockedState() *lockedState {
 	return &lockedState{
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
-		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]intent{},
+		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
 	}
 }
 
@@ -175,7 +176,7 @@ func lockRowOf(of resourceOf) engine.Request {
 }
 
 // take hands over what is known of a resource, and forgets it.
-func (l *lockedState) take(of resourceOf) (open []intent, row *Resource, known bool) {
+func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, known bool) {
 	open, known = l.intents[of]
 	row, found := l.rows[of]
 	delete(l.intents, of)

@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // The kinds of the jobs that move resources from a group to another, and that
@@ -81,7 +82,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 		}
 		if o.Validate {
 			job.Kind = ValidateMoveJob
-		} else if err := t.markPair(*facts.source.group, *facts.target.group, GroupMoving, job.ID); err != nil {
+		} else if err := t.markPair(*facts.source.group, *facts.target.group, index.GroupMoving, job.ID); err != nil {
 			return Job{}, err
 		} else if err := facts.touch(t, o.Keys); err != nil {
 			return Job{}, err
@@ -107,7 +108,7 @@ func (n GroupName) scope() string {
 }
 
 // markPair writes the state and the generation of two groups.
-func (t *tx) markPair(a, b Group, state GroupState, generation [16]byte) error {
+func (t *tx) markPair(a, b Group, state index.GroupState, generation [16]byte) error {
 	for _, g := range [...]Group{a, b} {
 		g.State, g.Generation = state, generation
 		if err := t.mark(g); err != nil {
@@ -163,7 +164,7 @@ func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err e
 		return from, to, err
 	}
 	for _, g := range [...]*Group{a, b} {
-		if g == nil || g.State != GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
+		if g == nil || g.State != index.GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
 			return from, to, ErrDeposed
 		}
 	}
@@ -176,7 +177,7 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
 		switch {
-		case errors.Is(err, ErrNotFound), err == nil && (into.State != GroupMoving || into.Generation != j.ID):
+		case errors.Is(err, ErrNotFound), err == nil && (into.State != index.GroupMoving || into.Generation != j.ID):
 			return from, to, ErrDeposed
 		case err != nil:
 			return from, to, err
@@ -203,7 +204,7 @@ func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, st
 				return &GroupNotEmptyError{Intents: open}
 			}
 		}
-		if err := t.markPair(from, to, GroupActive, newID()); err != nil {
+		if err := t.markPair(from, to, index.GroupActive, newID()); err != nil {
 			return err
 		}
 		forget := engine.Micros(t.Now.Add(s.options.JobRecords))

@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // MoveMember is a top-level resource that moves, with what lies below it.
@@ -92,8 +93,8 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 	}
 	first, last := below(m.Key)
 	target := c.moved(m.Key)
-	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == Pending ||
-		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == Deleting || r.FollowDelete }) {
+	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == index.Pending ||
+		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == index.Deleting || r.FollowDelete }) {
 		return ErrChanged
 	}
 	if !m.Stray {
@@ -115,7 +116,7 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 			GroupName
 			key string
 		}{{c.Source, row.Key}, {c.Target, c.moved(row.Key)}} {
-			err := t.Later(insertIntent, at.Subscription, at.key, intent[:], Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
+			err := t.Later(insertIntent, at.Subscription, at.key, intent[:], index.Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
 				row.Generation[:], engine.Flag(false), engine.Flag(true), engine.Flag(false), engine.Micros(sendBy), engine.Micros(notAfter), engine.Micros(neverEnds))
 			if err != nil {
 				return err
@@ -137,7 +138,7 @@ func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	}
 	return engine.Collect(t, func(scan engine.Scanner) (Resource, error) {
 		s, err := scanStray(scan)
-		return Resource{Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, Region: s.Region, Phase: Live}, err
+		return Resource{Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, Region: s.Region, Phase: index.Live}, err
 	}, listStray, source.Subscription, m.Region, m.Key, from, to)
 }
 

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // side is one of the groups of a move, as it is while it is locked.
@@ -138,7 +139,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	}{{f.source, false}, {f.target, true}} {
 		err := s.state.admits(false)
 		if err == nil && s.group == nil {
-			err = ErrGroupNotFound
+			err = index.ErrGroupNotFound
 		}
 		if err != nil {
 			return &MoveError{Target: s.target, Err: err}
@@ -173,7 +174,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 		return &MoveError{Key: missing, Err: ErrNotFound}
 	}
 	for _, row := range rows {
-		if row.Phase == Deleting || row.FollowDelete {
+		if row.Phase == index.Deleting || row.FollowDelete {
 			return &MoveError{Key: row.Key, Err: ErrChanged}
 		}
 	}
@@ -186,7 +187,7 @@ func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
 		from, to := below(key)
 		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
-		if !found || f.rows[at].Phase == Pending {
+		if !found || f.rows[at].Phase == index.Pending {
 			if missing == "" {
 				missing = key
 			}
@@ -222,16 +223,16 @@ func (f *moveFacts) overQuota(rows []Resource, limit int) error {
 // them, and on what either side lies in.
 func (f *moveFacts) locked(keys []string, target string) error {
 	for _, key := range keys {
-		if err := forbidden(f.source.locks, Put, key); err != nil {
+		if err := forbidden(f.source.locks, index.Put, key); err != nil {
 			return &MoveError{Key: key, Err: err}
 		}
 		for _, l := range f.source.locks {
-			if l.Level.forbids(Put) && strings.HasPrefix(l.Scope, key+"/") {
+			if l.Level.forbids(index.Put) && strings.HasPrefix(l.Scope, key+"/") {
 				return &MoveError{Key: key, Err: &LockedError{Locks: []Lock{l}}}
 			}
 		}
 	}
-	if err := forbidden(f.target.locks, Put, target); err != nil {
+	if err := forbidden(f.target.locks, index.Put, target); err != nil {
 		return &MoveError{Target: true, Err: err}
 	}
 	return nil
@@ -239,8 +240,8 @@ func (f *moveFacts) locked(keys []string, target string) error {
 
 func (f *moveFacts) marked() error {
 	for i, g := range [...]*Group{f.source.group, f.target.group} {
-		if g.State != GroupActive {
-			return &MoveError{Target: i == 1, Err: &GroupStateError{State: g.State}}
+		if g.State != index.GroupActive {
+			return &MoveError{Target: i == 1, Err: &index.GroupStateError{State: g.State}}
 		}
 	}
 	return nil

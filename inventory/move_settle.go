@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // errOccupied: nothing can be where a resource has moved to, so this is a fault.
@@ -111,8 +112,8 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	}
 	before := h.state()
 	// An operation that runs on what is gone has no end to wait for.
-	before.row.followPut, before.row.followDelete = false, false
-	after, did := settle(before, observed{generation: h.row.Generation}, newID())
+	before.Row.FollowPut, before.Row.FollowDelete = false, false
+	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, newID())
 	return h.store(t, after, did)
 }
 
@@ -177,7 +178,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	if err := verify(t, moved.Subscription, moved.Key, moved.Region); err != nil {
 		return err
 	}
-	for kind, followed := range map[WriteKind]bool{Put: row.FollowPut, Delete: row.FollowDelete} {
+	for kind, followed := range map[index.WriteKind]bool{index.Put: row.FollowPut, index.Delete: row.FollowDelete} {
 		if !followed {
 			continue
 		}

@@ -6,12 +6,13 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // OpenWrite is a write that may still be applied.
 type OpenWrite struct {
 	Key    string // of the resource
-	Kind   WriteKind
+	Kind   index.WriteKind
 	Region string
 	Begun  time.Time
 	// NotAfter is when its call ends at the latest; CallEnded: its sender has
@@ -45,7 +46,7 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 // GroupCalls lists at most limit writes that keep a group from closing, as their
 // calls may be running, those first that may take longest.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), Move, atMost(limit))
+	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, atMost(limit))
 }
 
 // GroupWrites lists at most limit writes that keep a group from being given back, as

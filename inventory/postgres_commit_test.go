@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -137,12 +138,12 @@ func TestAdoptionAllowsForClocksThatDiffer(t *testing.T) {
 	s := openPostgres(t, harness.StartPostgres(t).CreateDatabase(t, "portico"), 2)
 	makeGroup(t, s, "rg")
 	gone := vmWrite("rg", "vm")
-	gone.Kind = Delete
+	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Gone}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	deleted := s.Time()

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -43,7 +44,7 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	switch now := tickets[0]; {
-	case errors.Is(errs[0], ErrGroupNotFound):
+	case errors.Is(errs[0], index.ErrGroupNotFound):
 	case errs[0] != nil || now.Made || now.Row == nil || now.Row.Generation != made.Generation || now.Generation != row.Generation:
 		t.Errorf("the write into the new group: %v; it made its row: %v, it knew of %+v, its generation is the row's: %v",
 			errs[0], now.Made, now.Row, now.Generation == row.Generation)
@@ -57,7 +58,7 @@ func createdIn(t *testing.T, s *Store, group, name string) *Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settled, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded, Status: http.StatusCreated})
+	settled, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
 	if err != nil || settled.Row == nil {
 		t.Fatal(settled.Row, err)
 	}
@@ -110,7 +111,7 @@ func TestGroupThatIsMadeBehindItsAbsence(t *testing.T) {
 		made = createdIn(t, replica, "rg", "vm")
 	}}
 	spy.intercept(s)
-	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); !errors.Is(err, ErrGroupNotFound) {
+	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); !errors.Is(err, index.ErrGroupNotFound) {
 		t.Errorf("got %v", err)
 	}
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))

@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // RegistrationState is the state of a provider namespace in a subscription.
@@ -29,7 +30,7 @@ const (
 
 var registrationStates = [...]string{"NotRegistered", "Registering", "Registered", "Unregistering", "Unregistered"}
 
-func (s RegistrationState) String() string { return nameOf(registrationStates[:], int(s)) }
+func (s RegistrationState) String() string { return index.NameOf(registrationStates[:], int(s)) }
 
 // Permits tells whether writes are admitted.
 func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
@@ -258,6 +259,6 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (
 // or a write or a move may be bringing one. Both are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	first, last := below(namespace)
-	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, GroupMoving, first, last)(&used)
+	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, index.GroupMoving, first, last)(&used)
 	return used, err
 }

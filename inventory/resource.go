@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Resource is one row of the index.
@@ -26,7 +27,7 @@ type Resource struct {
 	Region       string // whose endpoint holds it
 	Location     string // normalised
 
-	Phase Phase
+	Phase index.Phase
 	// Verify: something ambiguous happened, the provider has to be asked.
 	Verify bool
 	// FollowPut and FollowDelete: a PUT or a DELETE was accepted whose end has
@@ -46,7 +47,7 @@ type Resource struct {
 // Doubtful reports whether the index is not sure of the resource: it is not
 // plainly alive, or a GET may settle something about it. A row whose delete was
 // accepted is one or the other.
-func (r *Resource) Doubtful() bool { return needsVerify(r.Phase, r.Verify) }
+func (r *Resource) Doubtful() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Creator is who sent a resource's first PUT; empty where nobody knows.
 type Creator struct {
@@ -204,7 +205,7 @@ func (q ResourceQuery) statement() (string, []any) {
 		statement, args = statement+` AND `+c.column+` = ?`, append(args, c.value)
 	}
 	if q.Visible {
-		statement, args = statement+` AND phase + 0 <> ?`, append(args, Pending)
+		statement, args = statement+` AND phase + 0 <> ?`, append(args, index.Pending)
 	}
 	return statement + ` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))
 }

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // resourceTx is one resource within a writing transaction: what the store has of
@@ -11,7 +12,7 @@ import (
 type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
-	open              []intent
+	open              []index.Intent
 	made              *Resource // the row that a create brings
 	accepted          *accepted // the write that begins to be followed
 }
@@ -40,23 +41,15 @@ func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	)
 }
 
-func (h *resourceTx) state() state {
-	s := state{open: h.open}
-	if h.row != nil {
-		s.row = &standing{
-			phase: h.row.Phase, verify: h.row.Verify,
-			followPut: h.row.FollowPut, followDelete: h.row.FollowDelete,
-			generation: h.row.Generation,
-		}
-	}
-	return s
+func (h *resourceTx) state() index.State {
+	return index.State{Row: h.row.ruleRow(), Open: h.open}
 }
 
 // settle applies an event, after ending what has ended by time.
-func (h *resourceTx) settle(t *tx, event any) (state, actions) {
-	now, ended := settle(h.state(), timePassed{now: engine.Micros(t.Now)}, newID())
-	after, did := settle(now, event, newID())
-	did.tombstone, did.orphaned = did.tombstone || ended.tombstone, did.orphaned || ended.orphaned
+func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
+	now, ended := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, newID())
+	after, did := index.Settle(now, event, newID())
+	did.Tombstone, did.Orphaned = did.Tombstone || ended.Tombstone, did.Orphaned || ended.Orphaned
 	return after, did
 }
 
@@ -68,38 +61,38 @@ type learnt func(*Resource)
 
 // store writes what lies between the state that was loaded and the one that it
 // became. An intent that came new is the caller's to insert.
-func (h *resourceTx) store(t *tx, after state, did actions, told ...learnt) error {
-	if err := h.storeIntents(t, after.open); err != nil {
+func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...learnt) error {
+	if err := h.storeIntents(t, after.Open); err != nil {
 		return err
 	}
-	before, intentEnded := h.row.doubts(), len(after.open) < len(h.open)
+	before, intentEnded := jobsFor(h.row.ruleRow()), len(after.Open) < len(h.open)
 	t.dropLocation(h.key)
-	if did.tombstone {
+	if did.Tombstone {
 		if err := h.writeTombstone(t); err != nil {
 			return err
 		}
 	}
-	if err := h.storeRow(t, after.row, did, told); err != nil {
+	if err := h.storeRow(t, after.Row, did, told); err != nil {
 		return err
 	}
-	if err := h.storeJobs(t, before, after.row.doubts(), intentEnded); err != nil {
+	if err := h.storeJobs(t, before, jobsFor(after.Row), intentEnded); err != nil {
 		return err
 	}
-	if did.orphaned {
+	if did.Orphaned {
 		return doubtBelow(t, h.subscription, h.key)
 	}
 	return nil
 }
 
-func (h *resourceTx) storeIntents(t *tx, open []intent) error {
+func (h *resourceTx) storeIntents(t *tx, open []index.Intent) error {
 	for _, before := range h.open {
-		i := slices.IndexFunc(open, func(in intent) bool { return in.id == before.id })
+		i := slices.IndexFunc(open, func(in index.Intent) bool { return in.ID == before.ID })
 		var err error
 		switch {
 		case i < 0:
-			err = t.ChangeOne(deleteIntent, h.subscription, h.key, before.id[:])
-		case open[i].overlapped != before.overlapped || open[i].callEnded != before.callEnded:
-			err = t.ChangeOne(markIntent, engine.Flag(open[i].overlapped), engine.Flag(open[i].callEnded), h.subscription, h.key, before.id[:])
+			err = t.ChangeOne(deleteIntent, h.subscription, h.key, before.ID[:])
+		case open[i].Overlapped != before.Overlapped || open[i].CallEnded != before.CallEnded:
+			err = t.ChangeOne(markIntent, engine.Flag(open[i].Overlapped), engine.Flag(open[i].CallEnded), h.subscription, h.key, before.ID[:])
 		}
 		if err != nil {
 			return err
@@ -108,7 +101,7 @@ func (h *resourceTx) storeIntents(t *tx, open []intent) error {
 	return nil
 }
 
-func (h *resourceTx) storeRow(t *tx, now *standing, did actions, told []learnt) error {
+func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, told []learnt) error {
 	switch {
 	case now == nil && h.row == nil:
 		return nil
@@ -125,18 +118,18 @@ func (h *resourceTx) storeRow(t *tx, now *standing, did actions, told []learnt) 
 		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
 	case h.row == nil:
 		row := *h.made
-		now.applyTo(&row)
+		row.apply(now)
 		return row.insert(t)
-	case now.generation == h.row.Generation:
+	case now.Generation == h.row.Generation:
 		return nil
 	}
 	row := *h.row
-	if did.learn {
+	if did.Learn {
 		for _, tell := range told {
 			tell(&row)
 		}
 	}
-	now.applyTo(&row)
+	row.apply(now)
 	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}
@@ -144,16 +137,20 @@ func (h *resourceTx) storeRow(t *tx, now *standing, did actions, told []learnt) 
 	return row.update(t)
 }
 
-func (now *standing) doubts() doubts {
-	if now == nil {
-		return doubts{}
+// ruleRow is what the rule knows of a row, nil for none.
+func (r *Resource) ruleRow() *index.Row {
+	if r == nil {
+		return nil
 	}
-	return doubts{now.verify, now.followPut, now.followDelete}
+	return &index.Row{
+		Phase: r.Phase, Verify: r.Verify, FollowPut: r.FollowPut, FollowDelete: r.FollowDelete, Generation: r.Generation,
+	}
 }
 
-func (now *standing) applyTo(row *Resource) {
-	row.Phase, row.Verify, row.Generation = now.phase, now.verify, now.generation
-	row.FollowPut, row.FollowDelete = now.followPut, now.followDelete
+// apply takes over what the rule has made of the row.
+func (r *Resource) apply(now *index.Row) {
+	r.Phase, r.Verify, r.Generation = now.Phase, now.Verify, now.Generation
+	r.FollowPut, r.FollowDelete = now.FollowPut, now.FollowDelete
 }
 
 const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -18,7 +19,7 @@ const (
 // something in the region, and counts them.
 func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
 	from := r.read(ctx)
-	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, GroupDeleting)
+	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, index.GroupDeleting)
 	if err != nil {
 		return nil, err
 	}

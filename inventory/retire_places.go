@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -93,7 +94,7 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 		return engine.Collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		moving := false
-		if err := t.One(movingStray, sub, key, r.region, Move)(&moving); err != nil || moving {
+		if err := t.One(movingStray, sub, key, r.region, index.Move)(&moving); err != nil || moving {
 			return false, err
 		}
 		n, err := t.Exec(deleteStray, sub, r.region, key)

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -59,7 +60,7 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 // strays, and of what the index does not know.
 func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
 	return r.eachMember(ctx, func(limit int) ([]member, error) {
-		return engine.Collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, Move, limit)
+		return engine.Collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
 	}, r.forgetIntentsAt)
 }
 
@@ -116,10 +117,10 @@ func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
 		return retiredRow{}, err
 	case h.row == nil || h.row.Region != r.region:
 		return retiredRow{}, nil
-	case slices.ContainsFunc(h.open, func(in intent) bool { return in.kind == Move }):
+	case slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Kind == index.Move }):
 		return retiredRow{kept: true}, nil
 	}
-	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, state{}, actions{tombstone: true, orphaned: true})
+	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, index.State{}, index.Actions{Tombstone: true, Orphaned: true})
 }
 
 // forgetIntentsAt ends the writes to the region under one ID. A row that is there
@@ -129,16 +130,16 @@ func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
 	if err != nil {
 		return retiredRow{}, err
 	}
-	ended, err := engine.Collect(t, scanID, intentsAt, m.subscription, m.key, r.region, Move)
+	ended, err := engine.Collect(t, scanID, intentsAt, m.subscription, m.key, r.region, index.Move)
 	if err != nil {
 		return retiredRow{}, err
 	}
 	after := h.state()
-	after.open = slices.DeleteFunc(slices.Clone(after.open), func(in intent) bool { return slices.Contains(ended, in.id) })
-	if after.row != nil {
-		after.row.generation = newID()
+	after.Open = slices.DeleteFunc(slices.Clone(after.Open), func(in index.Intent) bool { return slices.Contains(ended, in.ID) })
+	if after.Row != nil {
+		after.Row.Generation = newID()
 	}
-	return retiredRow{intents: len(ended)}, h.store(t, after, actions{})
+	return retiredRow{intents: len(ended)}, h.store(t, after, index.Actions{})
 }
 
 func scanID(scan engine.Scanner) (id [16]byte, err error) {

@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -122,7 +123,7 @@ func TestRoundTrips(t *testing.T) {
 		settled = tripsOf(t, s, counted, func(do func(func() error)) {
 			for _, ticket := range tickets {
 				do(func() error {
-					_, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded, Status: http.StatusOK})
+					_, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusOK})
 					return err
 				})
 			}

@@ -6,6 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // A stray has no row that an answer could change, and what is said in its region
@@ -27,7 +28,7 @@ func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 // Region are the stray's. It refuses like [Store.Begin], and by ErrChanged when
 // the stray is no more or was seen again since it was read.
 func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, error) {
-	w.Kind, w.OfGroupDelete = Delete, true
+	w.Kind, w.OfGroupDelete = index.Delete, true
 	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
 	w.ID, w.Key = stray.ID, stray.MemberKey()
 	if w.LateWriteWindow <= 0 {
@@ -67,12 +68,12 @@ func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a A
 		if err != nil {
 			return err
 		}
-		after, did := h.settle(t, answered{id: ticket.Intent, outcome: a.Outcome, status: a.Status})
-		did.tombstone = false // the ID itself may well be there
+		after, did := h.settle(t, index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status})
+		did.Tombstone = false // the ID itself may well be there
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}
-		if a.Outcome == Gone {
+		if a.Outcome == index.Gone {
 			_, err = t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		}
 		return err

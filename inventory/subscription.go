@@ -12,6 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // SubscriptionState is the state of a subscription as clients see it. The
@@ -29,7 +30,7 @@ const (
 
 var subscriptionStates = [...]string{"Enabled", "PastDue", "Warned", "Disabled", "Deleted"}
 
-func (s SubscriptionState) String() string { return nameOf(subscriptionStates[:], int(s)) }
+func (s SubscriptionState) String() string { return index.NameOf(subscriptionStates[:], int(s)) }
 
 // ParseSubscriptionState reads a state in any casing; its error lists the legal
 // values.

@@ -7,6 +7,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
@@ -16,10 +17,10 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // writing transaction and must be pure, and its error is returned as it is. The
 // subscription must take the change, and no lock on it forbid it, of the kind
 // that is told: ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError.
-func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
+func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
 	sub = arm.Fold(sub)
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (map[string]string, error) {
-		current, err := t.openSubscription(sub, kind == Delete)
+		current, err := t.openSubscription(sub, kind == index.Delete)
 		if err != nil {
 			return nil, err
 		}

@@ -1,6 +1,9 @@
 package inventory
 
-import "testing"
+import (
+	"portico/inventory/index"
+	"testing"
+)
 
 // Where an incarnation of a group sent writes to is known with the first
 // intent, also where nothing came of it, and goes with the group.
@@ -34,7 +37,7 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: NotSent}); err != nil {
+		if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Unverified is a resource that the index is not sure of, and what keeps it so.
@@ -164,10 +165,10 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 		return u, err
 	}
 	u.Row = &row
-	if row.doubts() == (doubts{}) {
+	if jobsFor(row.ruleRow()) == (rowJobs{}) {
 		return u, nil
 	}
-	ids := [][16]byte{verifyID(key), followID(Put, key), followID(Delete, key)}
+	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
 	u.Jobs, err = engine.Collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
 	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 func testOptions(t *testing.T) Options {
@@ -161,7 +162,7 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.Stats()
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 	if after := s.Stats(); after.Commits != before.Commits+1 || after.Flushes != before.Flushes {

@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"fmt"
@@ -24,7 +24,7 @@ const (
 
 var writeKinds = [...]string{"PUT", "DELETE", "PATCH", "MOVE"}
 
-func (k WriteKind) String() string { return nameOf(writeKinds[:], int(k)) }
+func (k WriteKind) String() string { return NameOf(writeKinds[:], int(k)) }
 
 // opposedBy tells whether another write can overturn what this one's answer says
 // of the resource's existence.
@@ -61,7 +61,7 @@ const (
 
 var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Accepted", "Gone"}
 
-func (o Outcome) String() string { return nameOf(outcomes[:], int(o)) }
+func (o Outcome) String() string { return NameOf(outcomes[:], int(o)) }
 
 // OutcomeOf tells what the status of the answer to a write means for the
 // existence of its resource (index protocol, R3 and R4). absent tells that a 404
@@ -80,8 +80,8 @@ func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
 	return Refused
 }
 
-// nameOf names a stored number.
-func nameOf(names []string, i int) string {
+// NameOf names a stored number.
+func NameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
 	}

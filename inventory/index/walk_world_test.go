@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // The walk explores, breadth first, everything that can happen to one resource
 // in two regions behind two replicas, over the settle and the admission of
@@ -125,24 +125,24 @@ func (a answerIs) refuses() bool { return a == refused400 || a == refused409 || 
 // tells: the answer shows the resource as the write has made it.
 func (a answerIs) tells() bool { return a == succeeded || a == unfinished }
 
-func (a answerIs) event(id [16]byte) answered {
-	e := answered{id: id}
+func (a answerIs) event(id [16]byte) Answered {
+	e := Answered{ID: id}
 	switch a {
 	case noAnswer:
 	case succeeded:
-		e.outcome, e.status, e.provisioningState = Succeeded, 201, "Succeeded"
+		e.Outcome, e.Status, e.ProvisioningState = Succeeded, 201, "Succeeded"
 	case unfinished:
-		e.outcome, e.status, e.provisioningState = Succeeded, 201, "Creating"
+		e.Outcome, e.Status, e.ProvisioningState = Succeeded, 201, "Creating"
 	case accepted202:
-		e.outcome, e.status = Accepted, 202
+		e.Outcome, e.Status = Accepted, 202
 	case goneAnswer:
-		e.outcome, e.status = Gone, 204
+		e.Outcome, e.Status = Gone, 204
 	case refused400:
-		e.outcome, e.status = Refused, 400
+		e.Outcome, e.Status = Refused, 400
 	case refused409:
-		e.outcome, e.status = Refused, 409
+		e.Outcome, e.Status = Refused, 409
 	case noRoute404:
-		e.outcome, e.status = Refused, 404
+		e.Outcome, e.Status = Refused, 404
 	}
 	return e
 }
@@ -233,25 +233,25 @@ func idOf(slot int) (id [16]byte) {
 
 // scratch is room for a state, as settle wants it; it never keeps what it gets.
 type scratch struct {
-	row  standing
-	open [slots]intent
+	row  Row
+	open [slots]Intent
 }
 
 // state is what the store says, as settle wants it.
-func (w *world) state(room *scratch) state {
-	s := state{open: room.open[:0]}
+func (w *world) state(room *scratch) State {
+	s := State{Open: room.open[:0]}
 	if b := &w.now; b.row {
-		room.row = standing{
-			phase: b.phase, verify: b.verify, followPut: b.followPut, followDelete: b.followDelete,
-			generation: generationOf(b.generation),
+		room.row = Row{
+			Phase: b.phase, Verify: b.verify, FollowPut: b.followPut, FollowDelete: b.followDelete,
+			Generation: generationOf(b.generation),
 		}
-		s.row = &room.row
+		s.Row = &room.row
 	}
 	for i := range w.slots {
 		if in := &w.slots[i].now; in.open {
-			s.open = append(s.open, intent{
-				id: idOf(i), kind: w.slots[i].kind, generation: generationOf(in.generation),
-				createdRow: in.made, overlapped: in.spoiled, callEnded: in.ended, notAfter: int64(in.left), ends: int64(in.left),
+			s.Open = append(s.Open, Intent{
+				ID: idOf(i), Kind: w.slots[i].kind, Generation: generationOf(in.generation),
+				CreatedRow: in.made, Overlapped: in.spoiled, CallEnded: in.ended, NotAfter: int64(in.left), Ends: int64(in.left),
 			})
 		}
 	}
@@ -259,33 +259,33 @@ func (w *world) state(room *scratch) state {
 }
 
 // take stores what settle made of the state. A row that is new lies in region.
-func (w *world) take(s state, region uint8) {
+func (w *world) take(s State, region uint8) {
 	b := &w.now
-	if s.row == nil {
+	if s.Row == nil {
 		*b = book{group: b.group}
 	} else {
 		if !b.row {
 			b.region = region // what it holds is learnt
 		}
-		b.row, b.phase, b.verify = true, s.row.phase, s.row.verify
-		b.followPut, b.followDelete = s.row.followPut, s.row.followDelete
+		b.row, b.phase, b.verify = true, s.Row.Phase, s.Row.Verify
+		b.followPut, b.followDelete = s.Row.FollowPut, s.Row.FollowDelete
 		b.runPut, b.runDelete = b.runPut && b.followPut, b.runDelete && b.followDelete
-		b.generation = s.row.generation[0]
+		b.generation = s.Row.Generation[0]
 	}
 	for i := range w.slots {
 		if !w.slots[i].now.fence {
 			w.slots[i].now = mark{}
 		}
 	}
-	for _, in := range s.open {
-		w.slots[in.id[0]-1].now = mark{
-			open: true, made: in.createdRow, spoiled: in.overlapped, ended: in.callEnded, generation: in.generation[0], left: uint8(in.ends),
+	for _, in := range s.Open {
+		w.slots[in.ID[0]-1].now = mark{
+			open: true, made: in.CreatedRow, spoiled: in.Overlapped, ended: in.CallEnded, generation: in.Generation[0], left: uint8(in.Ends),
 		}
 	}
 }
 
 // settler is settle, or what a test has made of it.
-type settler func(before state, event any, fresh [16]byte) (state, actions)
+type settler func(before State, event any, fresh [16]byte) (State, Actions)
 
 // The generations that a transaction gives; canonical worlds know 1 and 2 alone.
 var freshPassed, freshNow = generationOf(3), generationOf(4)
@@ -294,18 +294,18 @@ var freshPassed, freshNow = generationOf(3), generationOf(4)
 // first. stale tells of what an event shows of the resource.
 func (w *world) turn(m *model, event any, region uint8, stale bool) {
 	s := w.state(&m.room)
-	var passing actions
-	for _, in := range s.open {
-		if in.ends == 0 {
-			s, passing = m.settle(s, timePassed{}, freshPassed)
+	var passing Actions
+	for _, in := range s.Open {
+		if in.Ends == 0 {
+			s, passing = m.Settle(s, TimePassed{}, freshPassed)
 			break
 		}
 	}
-	s, did := m.settle(s, event, freshNow)
-	w.sight.moot = w.sight.on && (w.sight.moot || passing.tombstone || did.tombstone)
+	s, did := m.Settle(s, event, freshNow)
+	w.sight.moot = w.sight.on && (w.sight.moot || passing.Tombstone || did.Tombstone)
 	made := !w.now.row
 	w.take(s, region)
-	if w.now.row && m.contents && (made || did.learn) {
+	if w.now.row && m.contents && (made || did.Learn) {
 		w.now.stale = stale
 	}
 }
@@ -334,7 +334,7 @@ func (w *world) changed(m *model, region uint8) {
 
 // doubtful tells, as the gateway does, whether the row proves nothing.
 func (w *world) doubtful(m *model) bool {
-	return needsVerify(w.now.phase, w.now.verify) || !m.off.openDelete && w.state(&m.room).removalOpen()
+	return NeedsVerify(w.now.phase, w.now.verify) || !m.off.openDelete && w.state(&m.room).RemovalOpen()
 }
 
 // fenced tells whether a fence stands: one that a write of a kind left in region,

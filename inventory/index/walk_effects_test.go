@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // effect is what a provider may do with a write.
 type effect struct {

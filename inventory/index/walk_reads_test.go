@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // readings lets a client read through either replica: HEAD by the store, GET by
 // what the replica remembers. One at a time is enough to see one come before

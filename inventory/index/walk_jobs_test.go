@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // What happens without a client: verification, follows, the end of time, the
 // group's delete, and what may go wrong. No lease keeps one from doing anything
@@ -63,8 +63,8 @@ func (m *model) observe(w *world) {
 	}
 	after := *w
 	after.get = asked{}
-	e := observed{generation: generationOf(w.get.generation)}
-	e.found, e.provisioningState = w.get.holding.shown()
+	e := Observed{Generation: generationOf(w.get.generation)}
+	e.Found, e.ProvisioningState = w.get.holding.shown()
 	after.turn(m, e, 0, w.get.stale)
 	m.forgetAll(w, after, "what the GET said is recorded")
 }
@@ -98,7 +98,7 @@ func (m *model) follow(w *world, kind WriteKind) {
 	}
 	if !running {
 		after := *w
-		after.turn(m, followEnded{kind: kind}, 0, true)
+		after.turn(m, FollowEnded{Kind: kind}, 0, true)
 		m.take(after, "a poll finds the operation over", -1, true)
 		return
 	}
@@ -108,7 +108,7 @@ func (m *model) follow(w *world, kind WriteKind) {
 	if m.off.clientPolls {
 		after := *w
 		after.left.lostPolls--
-		after.turn(m, followEnded{kind: kind}, 0, true)
+		after.turn(m, FollowEnded{Kind: kind}, 0, true)
 		m.take(after, "a client's poll is answered 400", -1, false)
 	}
 	m.lose(w, kind, true, "a poll finds the operation lost")
@@ -127,7 +127,7 @@ func (m *model) lose(w *world, kind WriteKind, really bool, text string) {
 		after := *w
 		after.left.lostPolls--
 		after.slots[i] = slot{use: sent, kind: kind, region: w.now.region, left: 1, forgot: true, running: really}
-		after.turn(m, followLost{id: idOf(i), kind: kind, ends: 1}, 0, true)
+		after.turn(m, FollowLost{ID: idOf(i), Kind: kind, Ends: 1}, 0, true)
 		if m.off.lostWindow {
 			after.slots[i] = slot{}
 		}
@@ -157,7 +157,7 @@ func (m *model) adopt(w *world) {
 	after.sight = sighting{}
 	if (!w.sight.moot || m.off.tombstone) && !w.fenced(Put, anywhere) && w.now.group != gone {
 		_, provisioningState := w.sight.holding.shown()
-		after.turn(m, seen{provisioningState: provisioningState}, w.sight.region, w.sight.stale)
+		after.turn(m, Seen{ProvisioningState: provisioningState}, w.sight.region, w.sight.stale)
 	}
 	m.take(after, "what the sweep found is adopted, unless it is known", -1, true)
 }
@@ -167,7 +167,7 @@ func (m *model) expire(w *world) {
 	for i := range w.slots {
 		if in := &w.slots[i].now; in.open && in.left == 0 {
 			after := *w
-			after.turn(m, timePassed{}, 0, true)
+			after.turn(m, TimePassed{}, 0, true)
 			m.visible(w, after, "time ends the intents", -1, true)
 			return
 		}
@@ -334,21 +334,21 @@ func (m *model) ownDelete(w *world) {
 func (m *model) close(w *world) {
 	after := *w
 	if w.now.row || !w.quiet() { // time ends what it can
-		after.turn(m, timePassed{}, 0, true)
+		after.turn(m, TimePassed{}, 0, true)
 	}
 	s := after.state(&m.room)
 	var absent [16]byte
 	if found, _ := w.get.holding.shown(); w.get.on && !found {
 		absent = generationOf(w.get.generation)
 	}
-	calls, rows := s.underWay(1), 0
+	calls, rows := s.UnderWay(1), 0
 	if m.off.openIntents {
 		calls = 0
 	}
-	if s.row != nil && !s.absent(absent) {
+	if s.Row != nil && !s.Absent(absent) {
 		rows++
 	}
-	if !mayClose(rows, 0, calls) {
+	if !MayClose(rows, 0, calls) {
 		return
 	}
 	after.sight.moot = after.sight.on && (after.sight.moot || after.now.row)

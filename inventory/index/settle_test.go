@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"reflect"
@@ -14,18 +14,18 @@ func letter(c byte) (id [16]byte) {
 // fresh is the generation that a changed row gets.
 var fresh = letter('F')
 
-func row(phase Phase, marks ...string) *standing {
-	r := &standing{phase: phase, generation: letter('G')}
+func row(phase Phase, marks ...string) *Row {
+	r := &Row{Phase: phase, Generation: letter('G')}
 	for _, mark := range marks {
 		switch mark {
 		case "verify":
-			r.verify = true
+			r.Verify = true
 		case "followPut":
-			r.followPut = true
+			r.FollowPut = true
 		case "followDelete":
-			r.followDelete = true
+			r.FollowDelete = true
 		case "fresh":
-			r.generation = fresh
+			r.Generation = fresh
 		default:
 			panic(mark)
 		}
@@ -33,20 +33,20 @@ func row(phase Phase, marks ...string) *standing {
 	return r
 }
 
-func open(c byte, kind WriteKind, marks ...string) intent {
-	in := intent{id: letter(c), kind: kind, generation: letter('G'), ends: 100}
+func open(c byte, kind WriteKind, marks ...string) Intent {
+	in := Intent{ID: letter(c), Kind: kind, Generation: letter('G'), Ends: 100}
 	for _, mark := range marks {
 		switch mark {
 		case "made":
-			in.createdRow = true
+			in.CreatedRow = true
 		case "spoiled":
-			in.overlapped = true
+			in.Overlapped = true
 		case "ended":
-			in.callEnded = true
+			in.CallEnded = true
 		case "touched": // another event gave the row a generation since
-			in.generation = letter('O')
+			in.Generation = letter('O')
 		case "fresh":
-			in.generation = fresh
+			in.Generation = fresh
 		default:
 			panic(mark)
 		}
@@ -55,39 +55,39 @@ func open(c byte, kind WriteKind, marks ...string) intent {
 }
 
 // after90 is an intent whose call is over at that time at the latest.
-func after90(in intent) intent {
-	in.notAfter = 90
+func after90(in Intent) Intent {
+	in.NotAfter = 90
 	return in
 }
 
-func of(row *standing, open ...intent) state { return state{row: row, open: open} }
+func of(row *Row, open ...Intent) State { return State{Row: row, Open: open} }
 
-func answer(status int, outcome Outcome) answered {
-	return answered{id: letter('p'), outcome: outcome, status: status}
+func answer(status int, outcome Outcome) Answered {
+	return Answered{ID: letter('p'), Outcome: outcome, Status: status}
 }
 
-func patched(outcome Outcome, provisioningState string) answered {
-	return answered{id: letter('u'), outcome: outcome, provisioningState: provisioningState}
+func patched(outcome Outcome, provisioningState string) Answered {
+	return Answered{ID: letter('u'), Outcome: outcome, ProvisioningState: provisioningState}
 }
 
-func del(outcome Outcome) answered { return answered{id: letter('d'), outcome: outcome} }
+func del(outcome Outcome) Answered { return Answered{ID: letter('d'), Outcome: outcome} }
 
-func got(provisioningState string) observed {
-	return observed{generation: letter('G'), found: true, provisioningState: provisioningState}
+func got(provisioningState string) Observed {
+	return Observed{Generation: letter('G'), Found: true, ProvisioningState: provisioningState}
 }
 
-var missing = observed{generation: letter('G')}
+var missing = Observed{Generation: letter('G')}
 
 var (
-	begunPut    = intended{id: letter('p'), kind: Put, ends: 100}
-	begunDelete = intended{id: letter('d'), kind: Delete, ends: 100}
-	begunPatch  = intended{id: letter('u'), kind: Patch, ends: 100}
+	begunPut    = Intended{ID: letter('p'), Kind: Put, Ends: 100}
+	begunDelete = Intended{ID: letter('d'), Kind: Delete, Ends: 100}
+	begunPatch  = Intended{ID: letter('u'), Kind: Patch, Ends: 100}
 
-	nothing  = actions{}
-	proof    = actions{settled: true}
-	learning = actions{settled: true, learn: true}
-	parting  = actions{orphaned: true}
-	removal  = actions{settled: true, tombstone: true, orphaned: true}
+	nothing  = Actions{}
+	proof    = Actions{Settled: true}
+	learning = Actions{Settled: true, Learn: true}
+	parting  = Actions{Orphaned: true}
+	removal  = Actions{Settled: true, Tombstone: true, Orphaned: true}
 )
 
 func TestSettle(t *testing.T) {
@@ -98,10 +98,10 @@ func TestSettle(t *testing.T) {
 	)
 	for _, c := range []struct {
 		name   string
-		before state
+		before State
 		event  any
-		after  state
-		did    actions
+		after  State
+		did    Actions
 	}{
 		// R1, R7: an intent makes the row of a create and gives a new generation.
 		{"R1 PUT of nothing makes a Pending row", of(nil), begunPut,
@@ -137,17 +137,17 @@ func TestSettle(t *testing.T) {
 		{"R3 PUT 202 of a create", of(row(Pending), p), answer(202, Accepted), of(row(Pending, "followPut", "fresh")), learning},
 		{"R3 PUT 202 of an update", of(row(Live), p), answer(202, Accepted), of(row(Live, "followPut", "fresh")), learning},
 		{"R6 PUT 201 that is not terminal is followed", of(row(Pending), p),
-			answered{id: letter('p'), outcome: Succeeded, status: 201, provisioningState: "Creating"},
+			Answered{ID: letter('p'), Outcome: Succeeded, Status: 201, ProvisioningState: "Creating"},
 			of(row(Live, "followPut", "fresh")), learning},
 		{"R3 PUT 201 Failed is terminal", of(row(Pending), p),
-			answered{id: letter('p'), outcome: Succeeded, status: 201, provisioningState: "Failed"},
+			Answered{ID: letter('p'), Outcome: Succeeded, Status: 201, ProvisioningState: "Failed"},
 			of(row(Live, "fresh")), learning},
 		{"R3 DELETE 204 removes", of(row(Live), d), del(Gone), of(nil), removal},
 		{"R3 DELETE 204 ends a followed delete", of(row(Deleting, "followDelete", "verify"), d), del(Gone), of(nil), removal},
 		{"R3 DELETE 204 leaves other DELETEs open", of(row(Live), d, open('e', Delete)), del(Gone), of(nil, open('e', Delete)), removal},
-		{"R3 DELETE 204 of nothing leaves a tombstone", of(nil, d), del(Gone), of(nil), actions{settled: true, tombstone: true}},
+		{"R3 DELETE 204 of nothing leaves a tombstone", of(nil, d), del(Gone), of(nil), Actions{Settled: true, Tombstone: true}},
 		{"R3 DELETE 202", of(row(Live, "verify"), d), del(Accepted), of(row(Deleting, "followDelete", "verify", "fresh")), proof},
-		{"R3 DELETE 202 of nothing", of(nil, d), del(Accepted), of(nil), actions{settled: true, tombstone: true}},
+		{"R3 DELETE 202 of nothing", of(nil, d), del(Accepted), of(nil), Actions{Settled: true, Tombstone: true}},
 		{"R3 PUT 200 after another write", of(row(Live), open('p', Put, "touched")), answer(200, Succeeded),
 			of(row(Live, "verify", "fresh")), learning},
 		{"R3 PATCH 200", of(row(Live), u), patched(Succeeded, "Succeeded"), of(row(Live, "fresh")), learning},
@@ -156,14 +156,14 @@ func TestSettle(t *testing.T) {
 			of(row(Live, "verify", "fresh"), p), learning},
 		{"R3 PATCH 202 is asked for", of(row(Live), u), patched(Accepted, ""), of(row(Live, "verify", "fresh")), learning},
 		{"R6 PATCH 200 that is not terminal is asked for", of(row(Live), u), patched(Succeeded, "Updating"), of(row(Live, "verify", "fresh")), learning},
-		{"R3 PATCH 200 of what is gone", of(nil, u), patched(Succeeded, ""), of(nil), actions{tombstone: true}},
+		{"R3 PATCH 200 of what is gone", of(nil, u), patched(Succeeded, ""), of(nil), Actions{Tombstone: true}},
 
 		// R4: how intents end.
 		{"R4 no answer to a PUT leaves it open and flags", of(row(Pending), p), answer(0, Ambiguous), of(row(Pending, "verify", "fresh"), open('p', Put, "ended")), nothing},
 		{"R4 no answer to a DELETE leaves it open and flags", of(row(Live), d), del(Ambiguous), of(row(Live, "verify", "fresh"), open('d', Delete, "ended")), nothing},
 		{"R4 no answer to a DELETE of nothing", of(nil, d), del(Ambiguous), of(nil, open('d', Delete, "ended")), nothing},
 		{"R4 a refused create takes its row along", of(row(Pending), open('p', Put, "made")), answer(400, Refused), of(nil),
-			actions{settled: true, orphaned: true}},
+			Actions{Settled: true, Orphaned: true}},
 		{"R4 but not what another write touched", of(row(Pending), open('p', Put, "made", "touched")), answer(400, Refused),
 			of(row(Pending, "verify", "fresh")), proof},
 		{"R4 nor what it did not make", of(row(Pending), p), answer(400, Refused), of(row(Pending, "verify", "fresh")), proof},
@@ -175,21 +175,21 @@ func TestSettle(t *testing.T) {
 		{"R4 a refused DELETE changes nothing", of(row(Live), d), del(Refused), of(row(Live, "fresh")), proof},
 		{"R4 a refused DELETE of nothing", of(nil, d), del(Refused), of(nil), proof},
 		{"R4 an unsent create takes its row along", of(row(Pending), open('p', Put, "made")), answer(0, NotSent), of(nil),
-			actions{settled: true, orphaned: true}},
+			Actions{Settled: true, Orphaned: true}},
 		{"R4 an unsent PUT leaves what others touched", of(row(Pending), open('p', Put, "made", "touched"), open('q', Put)), answer(0, NotSent),
 			of(row(Pending, "verify", "fresh"), open('q', Put)), proof},
 		{"R4 an unsent DELETE changes nothing", of(row(Deleting), d), del(NotSent), of(row(Deleting, "fresh")), proof},
 		{"R4 no answer to a PATCH leaves it open and flags", of(row(Live), u), patched(Ambiguous, ""), of(row(Live, "verify", "fresh"), open('u', Patch, "ended")), nothing},
 		{"R4 a refused PATCH changes nothing", of(row(Live), u), patched(Refused, ""), of(row(Live, "fresh")), proof},
 		{"R4 an unsent PATCH changes nothing", of(row(Pending), p, u), patched(NotSent, ""), of(row(Pending, "fresh"), p), proof},
-		{"R4 time ends a PATCH and flags", of(row(Live), u), timePassed{now: 100}, of(row(Live, "verify", "fresh")), nothing},
-		{"R4 time ends a PATCH of what is gone", of(nil, u), timePassed{now: 100}, of(nil), actions{tombstone: true}},
-		{"R4 time ends a PUT and flags", of(row(Pending), p), timePassed{now: 100}, of(row(Pending, "verify", "fresh")), nothing},
-		{"R4 time ends a DELETE and flags", of(row(Live), d), timePassed{now: 101}, of(row(Live, "verify", "fresh")), parting},
-		{"R10 time ends a DELETE after a PUT: what was below may be gone", of(row(Live, "fresh"), p, open('d', Delete, "spoiled")), timePassed{now: 100},
+		{"R4 time ends a PATCH and flags", of(row(Live), u), TimePassed{Now: 100}, of(row(Live, "verify", "fresh")), nothing},
+		{"R4 time ends a PATCH of what is gone", of(nil, u), TimePassed{Now: 100}, of(nil), Actions{Tombstone: true}},
+		{"R4 time ends a PUT and flags", of(row(Pending), p), TimePassed{Now: 100}, of(row(Pending, "verify", "fresh")), nothing},
+		{"R4 time ends a DELETE and flags", of(row(Live), d), TimePassed{Now: 101}, of(row(Live, "verify", "fresh")), parting},
+		{"R10 time ends a DELETE after a PUT: what was below may be gone", of(row(Live, "fresh"), p, open('d', Delete, "spoiled")), TimePassed{Now: 100},
 			of(row(Live, "verify", "fresh")), parting},
-		{"R4 time ends a DELETE of nothing", of(nil, d), timePassed{now: 100}, of(nil), actions{tombstone: true}},
-		{"R4 never sooner", of(row(Live), p, d), timePassed{now: 99}, of(row(Live), p, d), nothing},
+		{"R4 time ends a DELETE of nothing", of(nil, d), TimePassed{Now: 100}, of(nil), Actions{Tombstone: true}},
+		{"R4 never sooner", of(row(Live), p, d), TimePassed{Now: 99}, of(row(Live), p, d), nothing},
 
 		// R5: an answer that something could overturn only flags.
 		{"R5 spoiled PUT 200", of(row(Pending), open('p', Put, "spoiled")), answer(200, Succeeded), of(row(Pending, "verify", "fresh")), nothing},
@@ -202,12 +202,12 @@ func TestSettle(t *testing.T) {
 		{"R5 GET 200 while a PATCH is open", of(row(Live, "verify"), u), got(""), of(row(Live, "fresh"), u), learning},
 		{"R5 DELETE 204 while a PATCH is open", of(row(Live), d, u), del(Gone), of(nil, u), removal},
 		{"R5 a PUT's answer never lifts verify", of(row(Pending, "verify"), p), answer(201, Succeeded), of(row(Live, "verify", "fresh")), learning},
-		{"R5 GET 200 while a DELETE is open is shown, and proves nothing", of(row(Pending), d), got(""), of(row(Live, "verify", "fresh"), d), actions{learn: true}},
+		{"R5 GET 200 while a DELETE is open is shown, and proves nothing", of(row(Pending), d), got(""), of(row(Live, "verify", "fresh"), d), Actions{Learn: true}},
 		{"R5 GET 404 while a PUT is open is shown, and proves nothing", of(row(Live), p), missing, of(row(Pending, "verify", "fresh"), p), nothing},
 		{"R5 GET 404 while a PUT is open and another followed", of(row(Live, "followPut"), p), missing, of(row(Live, "followPut", "verify", "fresh"), p), nothing},
-		{"R5 a followed create opposes a DELETE", of(row(Pending, "followPut")), intended{letter('d'), Delete, 90, 100},
+		{"R5 a followed create opposes a DELETE", of(row(Pending, "followPut")), Intended{letter('d'), Delete, 90, 100},
 			of(row(Pending, "followPut", "fresh"), after90(open('d', Delete, "spoiled", "fresh"))), nothing},
-		{"R5 a followed delete opposes a PUT", of(row(Deleting, "followDelete")), intended{letter('p'), Put, 90, 100},
+		{"R5 a followed delete opposes a PUT", of(row(Deleting, "followDelete")), Intended{letter('p'), Put, 90, 100},
 			of(row(Deleting, "followDelete", "fresh"), after90(open('p', Put, "spoiled", "fresh"))), nothing},
 		{"R5 GET 200 while a PUT is open", of(row(Pending, "verify"), p), got(""), of(row(Live, "fresh"), p), learning},
 		{"R5 GET 404 while a DELETE is open", of(row(Live, "verify"), d), missing, of(nil, d), removal},
@@ -216,25 +216,25 @@ func TestSettle(t *testing.T) {
 		{"R6 GET 200 lifts verify", of(row(Live, "verify")), got("Succeeded"), of(row(Live, "fresh")), learning},
 		{"R6 Failed is terminal and keeps the row, also after a delete", of(row(Deleting, "verify")), got("failed"), of(row(Live, "fresh")), learning},
 		{"R6 GET 404 removes", of(row(Deleting, "followDelete")), missing, of(nil), removal},
-		{"R6 GET 200 Deleting is no end", of(row(Live, "verify")), got("Deleting"), of(row(Deleting, "verify", "fresh")), actions{learn: true}},
-		{"R6 GET 200 Updating is no end", of(row(Live)), got("Updating"), of(row(Live, "verify", "fresh")), actions{learn: true}},
+		{"R6 GET 200 Deleting is no end", of(row(Live, "verify")), got("Deleting"), of(row(Deleting, "verify", "fresh")), Actions{Learn: true}},
+		{"R6 GET 200 Updating is no end", of(row(Live)), got("Updating"), of(row(Live, "verify", "fresh")), Actions{Learn: true}},
 		{"R6 GET 200 Creating shows a followed create", of(row(Pending, "followPut")), got("Creating"),
-			of(row(Live, "followPut", "fresh")), actions{learn: true}},
+			of(row(Live, "followPut", "fresh")), Actions{Learn: true}},
 		{"R6 GET 200 ends no followed delete", of(row(Deleting, "followDelete")), got(""), of(row(Deleting, "followDelete")), nothing},
 		{"R9 GET 404 ends no followed create", of(row(Pending, "followPut")), missing, of(row(Pending, "followPut")), nothing},
-		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), followEnded{Delete}, of(row(Deleting, "verify", "fresh")), parting},
-		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), followEnded{Put}, of(row(Pending, "verify", "fresh")), nothing},
-		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), followEnded{Put},
+		{"R6 the end of an operation flags", of(row(Deleting, "followDelete")), FollowEnded{Delete}, of(row(Deleting, "verify", "fresh")), parting},
+		{"R6 the end of a create's operation flags", of(row(Pending, "followPut")), FollowEnded{Put}, of(row(Pending, "verify", "fresh")), nothing},
+		{"R6 one operation's end is not another's", of(row(Deleting, "followDelete", "followPut")), FollowEnded{Put},
 			of(row(Deleting, "followDelete", "verify", "fresh")), nothing},
-		{"R6 an operation that is lost counts as a write without an answer", of(row(Pending, "followPut"), d), followLost{letter('p'), Put, 100},
+		{"R6 an operation that is lost counts as a write without an answer", of(row(Pending, "followPut"), d), FollowLost{letter('p'), Put, 100},
 			of(row(Pending, "verify", "fresh"), open('d', Delete, "spoiled"), open('p', Put, "spoiled", "ended", "fresh")), nothing},
-		{"R6 an operation that is lost, of which nothing was followed", of(row(Live)), followLost{letter('p'), Put, 100}, of(row(Live)), nothing},
+		{"R6 an operation that is lost, of which nothing was followed", of(row(Live)), FollowLost{letter('p'), Put, 100}, of(row(Live)), nothing},
 		{"R6 a newer operation takes the place of one that counts as lost", of(row(Live, "followPut"), p), answer(202, Accepted),
 			of(row(Live, "followPut", "verify", "fresh"), open('p', Put, "ended")), learning},
-		{"R3 a DELETE's 404 that speaks of something else flags", of(row(Live), d), answered{id: letter('d'), outcome: Refused, status: 404},
-			of(row(Live, "verify", "fresh")), actions{settled: true}},
-		{"R6 the end of an operation that was not followed", of(row(Live, "followPut")), followEnded{Delete}, of(row(Live, "followPut")), nothing},
-		{"R6 the end of an operation on nothing", of(nil), followEnded{Delete}, of(nil), nothing},
+		{"R3 a DELETE's 404 that speaks of something else flags", of(row(Live), d), Answered{ID: letter('d'), Outcome: Refused, Status: 404},
+			of(row(Live, "verify", "fresh")), Actions{Settled: true}},
+		{"R6 the end of an operation that was not followed", of(row(Live, "followPut")), FollowEnded{Delete}, of(row(Live, "followPut")), nothing},
+		{"R6 the end of an operation on nothing", of(nil), FollowEnded{Delete}, of(nil), nothing},
 
 		// R7: generations and open intents decide.
 		{"R7 GET 404 of another generation", of(row(Live, "fresh")), missing, of(row(Live, "fresh")), nothing},
@@ -245,9 +245,9 @@ func TestSettle(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			before := c.before.clone()
-			after, did := settle(c.before, c.event, fresh)
-			if len(after.open) == 0 {
-				after.open = nil
+			after, did := Settle(c.before, c.event, fresh)
+			if len(after.Open) == 0 {
+				after.Open = nil
 			}
 			if !reflect.DeepEqual(after, c.after) {
 				t.Errorf("after %s\nwant  %s", describe(after), describe(c.after))

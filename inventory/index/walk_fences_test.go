@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // fences are what a group has left behind that closed over calls whose fate is
 // unknown. All that is done about them is flushed.

@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // history is what the clients were told, as far as it decides what they may be
 // told next: every abstract state in which a resource that is written and read

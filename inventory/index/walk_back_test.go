@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // back gives the group back, when its delete cannot be completed or is called
 // off. Of what the delete sent nothing may take effect from then on: clients
@@ -9,7 +9,7 @@ func (m *model) back(w *world) {
 	}
 	after := *w
 	if !w.quiet() { // time ends what it can
-		after.turn(m, timePassed{}, 0, true)
+		after.turn(m, TimePassed{}, 0, true)
 	}
 	open := 0
 	for i := range after.slots {
@@ -17,7 +17,7 @@ func (m *model) back(w *world) {
 			open++
 		}
 	}
-	if !mayReopen(open) {
+	if !MayReopen(open) {
 		return
 	}
 	after.left.backs--

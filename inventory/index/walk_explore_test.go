@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"fmt"
@@ -242,7 +242,7 @@ type index struct {
 	used   int
 	recent [1 << 14]struct {
 		hash  uint64
-		state uint32
+		State uint32
 	}
 }
 
@@ -251,9 +251,9 @@ func (x *index) put(hash uint64, next uint32) uint32 {
 	hash |= 1
 	known := &x.recent[hash>>48%uint64(len(x.recent))]
 	if known.hash != hash {
-		known.hash, known.state = hash, x.look(hash, next)
+		known.hash, known.State = hash, x.look(hash, next)
 	}
-	return known.state
+	return known.State
 }
 
 func (x *index) look(hash uint64, next uint32) uint32 {

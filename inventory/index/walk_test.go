@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"runtime/debug"
@@ -56,7 +56,7 @@ func TestWalk(t *testing.T) {
 		}
 		t.Run(walk.name, func(t *testing.T) {
 			t.Parallel()
-			f := explore(model{scenario: walk.scenario, settle: settle}, 20_000_000)
+			f := explore(model{scenario: walk.scenario, Settle: Settle}, 20_000_000)
 			if f.fault != "" {
 				t.Fatalf("%s: %s", walk.scenario, f)
 			}

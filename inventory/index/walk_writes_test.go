@@ -1,9 +1,9 @@
-package inventory
+package index
 
 // model is what may happen in a scenario, by which rules.
 type model struct {
 	scenario
-	settle settler
+	Settle settler
 	off    switches
 	here   *world  // the world at hand
 	steps  []taken // that may be taken from it
@@ -175,20 +175,20 @@ func (m *model) resolveKnown(w *world, begun world, i int) {
 func (m *model) record(w *world, i int) {
 	after := *w
 	s := &after.slots[i]
-	to := placement{regionName(s.region), regionName(s.region)}
+	to := Placement{regionName(s.region), regionName(s.region)}
 	if s.kind != Put {
-		to.location = ""
+		to.Location = ""
 	}
 	if !m.off.groupLock || s.own {
-		var group *groupState
+		var group *Group
 		if w.now.group != gone {
-			group = &groupState{[...]GroupState{GroupActive, GroupDeleting}[w.now.group], idOf(0)}
+			group = &Group{[...]GroupState{GroupActive, GroupDeleting}[w.now.group], idOf(0)}
 		}
 		incarnation := idOf(0)
 		if s.old {
 			incarnation = idOf(1)
 		}
-		if admitWrite(group, incarnation, s.own) != nil {
+		if AdmitWrite(group, incarnation, s.own) != nil {
 			after.refuse(i)
 			after.slots[i] = slot{}
 			m.drop(w, after, i)
@@ -207,8 +207,8 @@ func (m *model) record(w *world, i int) {
 		m.drop(w, after, i)
 		return
 	}
-	row := placement{regionName(w.now.region), regionName(w.now.region)}
-	if w.now.row && conflicts(s.kind, to, row) && !m.off.cachedWrites {
+	row := Placement{regionName(w.now.region), regionName(w.now.region)}
+	if w.now.row && Conflicts(s.kind, to, row) && !m.off.cachedWrites {
 		switch {
 		case s.kind != Put: // decided anew
 			s.region = w.now.region
@@ -247,14 +247,14 @@ func (m *model) send(after world, i int, text string) {
 	}
 	s := &after.slots[i]
 	s.use, s.left, s.away, s.waiting = sent, late, true, true
-	if s.own && m.off.ownIntent || !s.own && (m.off.intent || m.off.patchIntent && s.kind == Patch) {
+	if s.own && m.off.ownIntent || !s.own && (m.off.Intent || m.off.patchIntent && s.kind == Patch) {
 		s.bare = true
 	} else {
 		ends := int64(late)
 		if m.off.window {
 			ends--
 		}
-		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: ends}, s.region, true)
+		after.turn(m, Intended{ID: idOf(i), Kind: s.kind, Ends: ends}, s.region, true)
 		after.forget(m, i)
 	}
 	if m.off.flushed {
@@ -337,7 +337,7 @@ func (m *model) hear(w *world, i int) {
 		after.left.refusals--
 		after.slots[i].away, after.slots[i].waiting = false, false
 		after.refuse(i)
-		after.turn(m, answered{id: idOf(i), outcome: NotSent}, s.region, true)
+		after.turn(m, Answered{ID: idOf(i), Outcome: NotSent}, s.region, true)
 		after.forget(m, i)
 		m.visible(w, after, "a write could not be sent", i, false)
 	case s.answer == noAnswer:
@@ -363,7 +363,7 @@ func (m *model) settled(w *world, i int, answer answerIs, text string) {
 	}
 	open := s.now.open && s.now.left > 0
 	if s.bare && answer != noAnswer { // what was known of it too late
-		after.turn(m, intended{id: idOf(i), kind: s.kind, ends: int64(s.left)}, s.region, true)
+		after.turn(m, Intended{ID: idOf(i), Kind: s.kind, Ends: int64(s.left)}, s.region, true)
 		open = true
 	}
 	after.turn(m, answer.event(idOf(i)), s.region, stale || !answer.tells())

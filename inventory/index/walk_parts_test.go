@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"slices"
@@ -8,7 +8,7 @@ import (
 
 // switches leave parts of the rules out of the world around settle.
 type switches struct {
-	intent, sendBy, secondSend, groupLock, answerFirst bool
+	Intent, sendBy, secondSend, groupLock, answerFirst bool
 	ownIntent, ownSendBy, cachedWrites, secondLook     bool
 	openDelete, anyGeneration, tombstone               bool
 	flushed, window, openIntents                       bool
@@ -51,7 +51,7 @@ var (
 // that silence flags the row (R4): a replica that dies flags nothing either, so
 // that no more than the time until the provider is asked can depend on it.
 var parts = []part{
-	{name: "R1 intent before the first byte", off: switches{intent: true}, found: smallSync},
+	{name: "R1 intent before the first byte", off: switches{Intent: true}, found: smallSync},
 	{name: "R1 the intent is flushed", off: switches{flushed: true}, found: lossySync},
 	{name: "R1 nothing is sent past sendBy", off: switches{sendBy: true}, found: smallSync},
 	{name: "R1 no second send", off: switches{secondSend: true}, found: smallSync},
@@ -89,10 +89,10 @@ var parts = []part{
 	{name: "R7 an answer settles only while its intent is open", rule: lateAnswers, found: smallSync},
 	{name: "R7 a GET settles only what has not changed since", off: switches{anyGeneration: true}, rule: anyGeneration, found: smallSync},
 	{name: "R6 a 200 is no proof while a delete is followed", rule: thereWhileDeleted, found: smallAsync},
-	{name: "R7 an intent gives the row a new generation", rule: sameGeneration[intended], found: smallSync},
-	{name: "R7 an answer gives the row a new generation", rule: sameGeneration[answered], found: smallSync},
-	{name: "R7 an intent ended by time gives the row a new generation", rule: sameGeneration[timePassed], found: smallSync},
-	{name: "R7 the end of a follow gives the row a new generation", rule: sameGeneration[followEnded], found: smallAsync},
+	{name: "R7 an intent gives the row a new generation", rule: sameGeneration[Intended], found: smallSync},
+	{name: "R7 an answer gives the row a new generation", rule: sameGeneration[Answered], found: smallSync},
+	{name: "R7 an intent ended by time gives the row a new generation", rule: sameGeneration[TimePassed], found: smallSync},
+	{name: "R7 the end of a follow gives the row a new generation", rule: sameGeneration[FollowEnded], found: smallAsync},
 	{name: "R8 own calls have intents", off: switches{ownIntent: true}, found: smallGroup},
 	{name: "R8 own calls are not sent past sendBy", off: switches{ownSendBy: true}, found: smallGroup},
 	{name: "R8 no group is given back over an open intent", off: switches{openBack: true}, found: groupBack},
@@ -111,9 +111,9 @@ func TestEveryPartIsNeeded(t *testing.T) {
 	for _, p := range parts {
 		t.Run(strings.ReplaceAll(p.name, " ", "_"), func(t *testing.T) {
 			t.Parallel()
-			m := model{scenario: p.found, settle: settle, off: p.off}
+			m := model{scenario: p.found, Settle: Settle, off: p.off}
 			if p.rule != nil {
-				m.settle = p.rule(settle)
+				m.Settle = p.rule(Settle)
 			}
 			f := explore(m, 4_000_000)
 			if len(f.path) == 0 {
@@ -125,9 +125,9 @@ func TestEveryPartIsNeeded(t *testing.T) {
 }
 
 // after makes a rule that changes what settle came to.
-func after(change func(before state, event any, s *state, did *actions)) func(settler) settler {
+func after(change func(before State, event any, s *State, did *Actions)) func(settler) settler {
 	return func(next settler) settler {
-		return func(before state, event any, fresh [16]byte) (state, actions) {
+		return func(before State, event any, fresh [16]byte) (State, Actions) {
 			s, did := next(before, event, fresh)
 			change(before, event, &s, &did)
 			return s, did
@@ -136,9 +136,9 @@ func after(change func(before state, event any, s *state, did *actions)) func(se
 }
 
 // before makes a rule that changes what settle is told.
-func before(change func(s *state, event any) any) func(settler) settler {
+func before(change func(s *State, event any) any) func(settler) settler {
 	return func(next settler) settler {
-		return func(was state, event any, fresh [16]byte) (state, actions) {
+		return func(was State, event any, fresh [16]byte) (State, Actions) {
 			s := was.clone()
 			event = change(&s, event)
 			return next(s, event, fresh)
@@ -147,209 +147,209 @@ func before(change func(s *state, event any) any) func(settler) settler {
 }
 
 // ofIntent finds the intent that an answer is about.
-func (s *state) ofIntent(event any) (answered, *intent) {
-	e, ok := event.(answered)
+func (s *State) ofIntent(event any) (Answered, *Intent) {
+	e, ok := event.(Answered)
 	if !ok {
 		return e, nil
 	}
-	i := slices.IndexFunc(s.open, func(in intent) bool { return in.id == e.id })
+	i := slices.IndexFunc(s.Open, func(in Intent) bool { return in.ID == e.ID })
 	if i < 0 {
 		return e, nil
 	}
-	return e, &s.open[i]
+	return e, &s.Open[i]
 }
 
-var createdBy202 = after(func(before state, event any, s *state, _ *actions) {
+var createdBy202 = after(func(before State, event any, s *State, _ *Actions) {
 	e, own := before.ofIntent(event)
-	if own != nil && own.kind == Put && e.outcome == Accepted && s.row != nil {
-		s.row.phase = Live
+	if own != nil && own.Kind == Put && e.Outcome == Accepted && s.Row != nil {
+		s.Row.Phase = Live
 	}
 })
 
 func endsInSilence(kind WriteKind) func(settler) settler {
-	return after(func(before state, event any, s *state, _ *actions) {
+	return after(func(before State, event any, s *State, _ *Actions) {
 		e, own := before.ofIntent(event)
-		if own != nil && own.kind == kind && e.outcome == Ambiguous {
-			s.open = slices.DeleteFunc(s.open, func(in intent) bool { return in.id == e.id })
+		if own != nil && own.Kind == kind && e.Outcome == Ambiguous {
+			s.Open = slices.DeleteFunc(s.Open, func(in Intent) bool { return in.ID == e.ID })
 		}
 	})
 }
 
 // sameGeneration leaves a row its generation after one kind of event.
 func sameGeneration[E any](next settler) settler {
-	return after(func(before state, event any, s *state, _ *actions) {
-		if _, ok := event.(E); ok && before.row != nil && s.row != nil {
-			s.row.generation = before.row.generation
+	return after(func(before State, event any, s *State, _ *Actions) {
+		if _, ok := event.(E); ok && before.Row != nil && s.Row != nil {
+			s.Row.Generation = before.Row.Generation
 		}
 	})(next)
 }
 
-var anyAbsence = before(func(s *state, event any) any {
-	if e, own := s.ofIntent(event); own != nil && own.kind == Delete && e.status == 404 {
-		e.outcome = Gone
+var anyAbsence = before(func(s *State, event any) any {
+	if e, own := s.ofIntent(event); own != nil && own.Kind == Delete && e.Status == 404 {
+		e.Outcome = Gone
 		return e
 	}
 	return event
 })
 
-var followsOpposeNothing = after(func(before state, event any, s *state, _ *actions) {
-	e, ok := event.(intended)
-	for i := range s.open {
-		if ok && s.open[i].id == e.id {
-			s.open[i].overlapped = slices.ContainsFunc(before.open, func(in intent) bool { return e.kind.opposedBy(in.kind) })
+var followsOpposeNothing = after(func(before State, event any, s *State, _ *Actions) {
+	e, ok := event.(Intended)
+	for i := range s.Open {
+		if ok && s.Open[i].ID == e.ID {
+			s.Open[i].Overlapped = slices.ContainsFunc(before.Open, func(in Intent) bool { return e.Kind.opposedBy(in.Kind) })
 		}
 	}
 })
 
-var displacedIsOver = after(func(before state, event any, s *state, _ *actions) {
+var displacedIsOver = after(func(before State, event any, s *State, _ *Actions) {
 	e, own := before.ofIntent(event)
-	if own != nil && e.outcome != Ambiguous {
-		s.open = slices.DeleteFunc(s.open, func(in intent) bool { return in.id == e.id })
+	if own != nil && e.Outcome != Ambiguous {
+		s.Open = slices.DeleteFunc(s.Open, func(in Intent) bool { return in.ID == e.ID })
 	}
 })
 
-var thereWhileDeleted = before(func(s *state, event any) any {
-	if e, ok := event.(observed); ok && e.found && s.row != nil {
-		s.row.followDelete = false
-	}
-	return event
-})
-
-var unflaggedByTime = after(func(before state, event any, s *state, _ *actions) {
-	if _, ok := event.(timePassed); ok && s.row != nil && before.row != nil {
-		s.row.verify = before.row.verify
-	}
-})
-
-var refusedTakesAnyRow = before(func(s *state, event any) any {
-	if e, own := s.ofIntent(event); own != nil && e.outcome == Refused && s.row != nil {
-		own.createdRow, own.generation = true, s.row.generation
+var thereWhileDeleted = before(func(s *State, event any) any {
+	if e, ok := event.(Observed); ok && e.Found && s.Row != nil {
+		s.Row.FollowDelete = false
 	}
 	return event
 })
 
-var refusedTakesTouchedRow = before(func(s *state, event any) any {
-	if e, own := s.ofIntent(event); own != nil && e.outcome == Refused && s.row != nil {
-		own.generation = s.row.generation
+var unflaggedByTime = after(func(before State, event any, s *State, _ *Actions) {
+	if _, ok := event.(TimePassed); ok && s.Row != nil && before.Row != nil {
+		s.Row.Verify = before.Row.Verify
+	}
+})
+
+var refusedTakesAnyRow = before(func(s *State, event any) any {
+	if e, own := s.ofIntent(event); own != nil && e.Outcome == Refused && s.Row != nil {
+		own.CreatedRow, own.Generation = true, s.Row.Generation
+	}
+	return event
+})
+
+var refusedTakesTouchedRow = before(func(s *State, event any) any {
+	if e, own := s.ofIntent(event); own != nil && e.Outcome == Refused && s.Row != nil {
+		own.Generation = s.Row.Generation
 	}
 	return event
 })
 
 // answersInOrder takes the last that was answered for the last that was taken.
-var answersInOrder = before(func(s *state, event any) any {
-	if e, own := s.ofIntent(event); own != nil && e.outcome == Succeeded && s.row != nil {
-		own.generation = s.row.generation
+var answersInOrder = before(func(s *State, event any) any {
+	if e, own := s.ofIntent(event); own != nil && e.Outcome == Succeeded && s.Row != nil {
+		own.Generation = s.Row.Generation
 	}
 	return event
 })
 
 // patchesTellNothing lets a PATCH's success show of the resource no more than what it
 // looks like.
-var patchesTellNothing = after(func(before state, event any, s *state, _ *actions) {
-	if _, own := before.ofIntent(event); own != nil && own.kind == Patch && s.row != nil {
-		s.row.phase = before.row.phase
+var patchesTellNothing = after(func(before State, event any, s *State, _ *Actions) {
+	if _, own := before.ofIntent(event); own != nil && own.Kind == Patch && s.Row != nil {
+		s.Row.Phase = before.Row.Phase
 	}
 })
 
-var endedPatches = before(func(s *state, event any) any {
-	if e, own := s.ofIntent(event); own != nil && own.kind == Patch && e.outcome == Accepted {
-		e.outcome = Succeeded
+var endedPatches = before(func(s *State, event any) any {
+	if e, own := s.ofIntent(event); own != nil && own.Kind == Patch && e.Outcome == Accepted {
+		e.Outcome = Succeeded
 		return e
-	} else if own != nil && own.kind == Patch {
-		e.provisioningState = ""
+	} else if own != nil && own.Kind == Patch {
+		e.ProvisioningState = ""
 		return e
 	}
 	return event
 })
 
-var refusedLeavesUnflagged = after(func(before state, event any, s *state, _ *actions) {
-	if e, own := before.ofIntent(event); own != nil && e.outcome == Refused && s.row != nil {
-		s.row.verify = before.row.verify
+var refusedLeavesUnflagged = after(func(before State, event any, s *State, _ *Actions) {
+	if e, own := before.ofIntent(event); own != nil && e.Outcome == Refused && s.Row != nil {
+		s.Row.Verify = before.Row.Verify
 	}
 })
 
-var unspoiled = after(func(_ state, event any, s *state, _ *actions) {
-	if _, ok := event.(intended); ok {
-		for i := range s.open {
-			s.open[i].overlapped = false
+var unspoiled = after(func(_ State, event any, s *State, _ *Actions) {
+	if _, ok := event.(Intended); ok {
+		for i := range s.Open {
+			s.Open[i].Overlapped = false
 		}
 	}
 })
 
 func getUnderWrites(next settler) settler {
-	return func(before state, event any, fresh [16]byte) (state, actions) {
-		if _, ok := event.(observed); !ok {
+	return func(before State, event any, fresh [16]byte) (State, Actions) {
+		if _, ok := event.(Observed); !ok {
 			return next(before, event, fresh)
 		}
-		s, did := next(state{row: before.row}, event, fresh)
-		s.open = before.open
+		s, did := next(State{Row: before.Row}, event, fresh)
+		s.Open = before.Open
 		return s, did
 	}
 }
 
-var putLifts = after(func(before state, event any, s *state, did *actions) {
-	if e, own := before.ofIntent(event); own != nil && own.kind == Put && e.outcome == Succeeded && did.settled {
-		s.row.verify = false
+var putLifts = after(func(before State, event any, s *State, did *Actions) {
+	if e, own := before.ofIntent(event); own != nil && own.Kind == Put && e.Outcome == Succeeded && did.Settled {
+		s.Row.Verify = false
 	}
 })
 
-var followDecides = after(func(before state, event any, s *state, _ *actions) {
-	e, ok := event.(followEnded)
+var followDecides = after(func(before State, event any, s *State, _ *Actions) {
+	e, ok := event.(FollowEnded)
 	switch {
-	case !ok || before.row == nil:
-	case e.kind == Delete:
-		s.row = nil
+	case !ok || before.Row == nil:
+	case e.Kind == Delete:
+		s.Row = nil
 	default:
-		s.row.phase, s.row.verify = Live, before.row.verify
+		s.Row.Phase, s.Row.Verify = Live, before.Row.Verify
 	}
 })
 
-var anyStateEnds = before(func(_ *state, event any) any {
-	if e, ok := event.(observed); ok {
-		e.provisioningState = ""
+var anyStateEnds = before(func(_ *State, event any) any {
+	if e, ok := event.(Observed); ok {
+		e.ProvisioningState = ""
 		return e
 	}
 	return event
 })
 
-var unfinishedIsFinished = before(func(_ *state, event any) any {
-	if e, ok := event.(answered); ok {
-		e.provisioningState = ""
+var unfinishedIsFinished = before(func(_ *State, event any) any {
+	if e, ok := event.(Answered); ok {
+		e.ProvisioningState = ""
 		return e
 	}
 	return event
 })
 
-var failedIsGone = before(func(_ *state, event any) any {
-	if e, ok := event.(observed); ok && e.provisioningState == "Failed" {
-		e.found = false
+var failedIsGone = before(func(_ *State, event any) any {
+	if e, ok := event.(Observed); ok && e.ProvisioningState == "Failed" {
+		e.Found = false
 		return e
 	}
 	return event
 })
 
-var goneWhileCreated = before(func(s *state, event any) any {
-	if e, ok := event.(observed); ok && !e.found && s.row != nil {
-		s.row.followPut = false
+var goneWhileCreated = before(func(s *State, event any) any {
+	if e, ok := event.(Observed); ok && !e.Found && s.Row != nil {
+		s.Row.FollowPut = false
 	}
 	return event
 })
 
-var lateAnswers = before(func(s *state, event any) any {
-	e, ok := event.(answered)
-	if _, own := s.ofIntent(event); ok && own == nil && (e.outcome == Gone || e.outcome == Succeeded) {
-		late := intent{id: e.id}
-		if e.outcome == Gone {
-			late.kind = Delete
+var lateAnswers = before(func(s *State, event any) any {
+	e, ok := event.(Answered)
+	if _, own := s.ofIntent(event); ok && own == nil && (e.Outcome == Gone || e.Outcome == Succeeded) {
+		late := Intent{ID: e.ID}
+		if e.Outcome == Gone {
+			late.Kind = Delete
 		}
-		s.open = append(s.open, late)
+		s.Open = append(s.Open, late)
 	}
 	return event
 })
 
-var anyGeneration = before(func(s *state, event any) any {
-	if e, ok := event.(observed); ok && s.row != nil {
-		e.generation = s.row.generation
+var anyGeneration = before(func(s *State, event any) any {
+	if e, ok := event.(Observed); ok && s.Row != nil {
+		e.Generation = s.Row.Generation
 		return e
 	}
 	return event

@@ -1,4 +1,4 @@
-package inventory
+package index
 
 // canonical gives worlds that differ in names alone one form: generations that
 // nothing can equal any more are forgotten, writes that are over leave their

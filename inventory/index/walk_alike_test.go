@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"testing"
@@ -13,7 +13,7 @@ func TestWorldsTakenForOneBehaveAlike(t *testing.T) {
 	for _, s := range samples {
 		t.Run(s.name, func(t *testing.T) {
 			t.Parallel()
-			m := model{scenario: s, settle: settle}
+			m := model{scenario: s, Settle: Settle}
 			rapid.Check(t, func(t *rapid.T) {
 				plain := m.start()
 				for n := range rapid.IntRange(20, 80).Draw(t, "steps") {

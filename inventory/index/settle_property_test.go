@@ -1,4 +1,4 @@
-package inventory
+package index
 
 import (
 	"fmt"
@@ -7,15 +7,15 @@ import (
 	"pgregory.net/rapid"
 )
 
-func describe(s state) string {
+func describe(s State) string {
 	text := "no row"
-	if s.row != nil {
-		text = fmt.Sprintf("%s verify=%v followPut=%v followDelete=%v generation=%d", s.row.phase, s.row.verify,
-			s.row.followPut, s.row.followDelete, s.row.generation[0])
+	if s.Row != nil {
+		text = fmt.Sprintf("%s verify=%v followPut=%v followDelete=%v generation=%d", s.Row.Phase, s.Row.Verify,
+			s.Row.FollowPut, s.Row.FollowDelete, s.Row.Generation[0])
 	}
-	for _, in := range s.open {
-		text += fmt.Sprintf("; %s %d made=%v spoiled=%v ended=%v generation=%d ends=%d", in.kind, in.id[0], in.createdRow, in.overlapped, in.callEnded,
-			in.generation[0], in.ends)
+	for _, in := range s.Open {
+		text += fmt.Sprintf("; %s %d made=%v spoiled=%v ended=%v generation=%d ends=%d", in.Kind, in.ID[0], in.CreatedRow, in.Overlapped, in.CallEnded,
+			in.Generation[0], in.Ends)
 	}
 	return text
 }
@@ -64,7 +64,7 @@ type run struct {
 }
 
 func newRun(t *rapid.T, s scenario) *run {
-	r := &run{model: model{scenario: s, settle: settle}, t: t}
+	r := &run{model: model{scenario: s, Settle: Settle}, t: t}
 	r.world = r.start()
 	r.way.flipped = r.world.canonical(&r.model)
 	return r
