@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory/engine"
+	"portico/inventory/locations"
 )
 
 // Options say where the inventory lives and by which times and bounds it
@@ -100,7 +101,12 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o}
-	if s.locations, err = newLocations(s, o); err != nil {
+	clock := o.Now
+	if clock == nil {
+		clock = time.Now
+	}
+	s.locations, err = locations.New(locations.Options{Read: s.location, Now: clock, TTL: o.CacheTTL, Entries: o.CacheEntries})
+	if err != nil {
 		return nil, err
 	}
 	s.engine, err = engine.Open(ctx, engine.Options{
@@ -114,7 +120,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.engine.Close())
 	}
 	if o.Metrics != nil {
-		s.locations.show(o.Metrics)
+		s.locations.Show(o.Metrics)
 	}
 	return s, nil
 }
@@ -132,7 +138,7 @@ func (o Options) check() error {
 // Close refuses further calls, answers the writes that wait, and closes the
 // database. It may be called more than once.
 func (s *Store) Close() error {
-	s.locations.close()
+	s.locations.Close()
 	return s.engine.Close()
 }
 
@@ -159,7 +165,7 @@ type Stats struct {
 // Stats tells how well writes share commits, and reads their memory.
 func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
-	stats.CacheHits, stats.CacheMisses = s.locations.asked()
+	stats.CacheHits, stats.CacheMisses = s.locations.Asked()
 	return stats
 }
 

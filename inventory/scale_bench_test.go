@@ -11,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"portico/inventory/locations"
 )
 
 // BenchmarkScale asks the same of an index and of one ten times as large, in
@@ -48,7 +50,7 @@ var questions = []struct {
 	}},
 	{"uncached", 200, func(ctx context.Context, e *estate, i int) error {
 		key := e.keys[i%len(e.keys)]
-		e.locations.forget(e.locations.places.of(key))
+		e.locations.Forget([]locations.Place{e.locations.Place(string(key))})
 		found, err := e.Locations().Locate(ctx, estateSub, key, e.opened)
 		return e.found(found.Found && !found.Cached, err)
 	}},

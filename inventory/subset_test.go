@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
 )
 
 // The statements that may look across subscriptions, as what is due has to be

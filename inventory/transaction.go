@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"portico/inventory/engine"
+	"portico/inventory/locations"
 )
 
 // tx is a writing transaction, with what is kept beside it.
@@ -12,7 +13,8 @@ type tx struct {
 	store  *Store
 	locked *lockedState
 	tally  tally
-	moved  []place // whose cached locations are out of date once this commits
+	// written are the places whose cached locations are out of date once this commits.
+	written []locations.Place
 }
 
 func (s *Store) newTx(t *engine.Tx) engine.Unit {
@@ -26,11 +28,11 @@ func (t *tx) Forget() { t.locked.forget() }
 func (t *tx) Complete() error { return t.settleUsage() }
 
 // Ended implements [engine.Unit].
-func (t *tx) Ended() { t.store.locations.forgetAll(t.moved) }
+func (t *tx) Ended() { t.store.locations.Forget(t.written) }
 
 // dropLocation has the cached location of a resource forgotten.
 func (t *tx) dropLocation(key string) {
-	t.moved = append(t.moved, t.store.locations.places.at(key))
+	t.written = append(t.written, t.store.locations.Place(key))
 }
 
 // write runs a write and waits for its commit; see [engine.Engine.Do].

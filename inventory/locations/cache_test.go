@@ -1,4 +1,4 @@
-package inventory
+package locations
 
 import (
 	"context"
@@ -11,32 +11,35 @@ import (
 	"time"
 )
 
-func cached(ctx context.Context, t testing.TB, s *Store) (sub string, key []byte) {
+const ttl = time.Minute
+
+// newCache makes a cache of a store that holds every resource.
+func newCache(t testing.TB, entries int) *Cache {
 	t.Helper()
-	_, _, err := s.EditGroup(ctx, "s", "rg", func(*Group) (*Group, error) { return &Group{}, nil })
+	c, err := New(Options{
+		Read: func(context.Context, string, string) (Located, error) {
+			return Located{Found: true, Region: "westus"}, nil
+		},
+		Now:     time.Now,
+		TTL:     ttl,
+		Entries: entries,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	ticket, err := s.Begin(ctx, vmWrite("rg", "a-virtual-machine"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	key = []byte(ticket.Key)
-	for range 2 {
-		if found, err := s.Locations().Locate(ctx, "s", key, time.Now()); err != nil || !found.Found {
-			t.Fatalf("%+v, %v", found, err)
-		}
-	}
-	return "s", key
+	t.Cleanup(c.Close)
+	return c
 }
 
 func TestCachedLookupAllocatesNothing(t *testing.T) {
-	s := openTest(t, testOptions(t))
-	sub, key := cached(t.Context(), t, s)
-	ctx := t.Context()
+	c, ctx := newCache(t, 1000), t.Context()
+	sub, key := "s", []byte("/subscriptions/s/a-virtual-machine")
 	asked := time.Now()
+	if _, err := c.Locate(ctx, sub, key, asked); err != nil {
+		t.Fatal(err)
+	}
 	allocations := testing.AllocsPerRun(5000, func() {
-		found, err := s.Locations().Locate(ctx, sub, key, asked)
+		found, err := c.Locate(ctx, sub, key, asked)
 		if err != nil || !found.Cached {
 			t.Fatalf("%+v, %v", found, err)
 		}
@@ -47,14 +50,13 @@ func TestCachedLookupAllocatesNothing(t *testing.T) {
 }
 
 func TestCacheIsBounded(t *testing.T) {
-	o := testOptions(t)
-	o.CacheEntries = 50
-	s := openTest(t, o)
+	c := newCache(t, 50)
 	for i := range 5000 {
-		s.locations.keep(s.locations.places.at(fmt.Sprint(i)), Located{Found: true}, s.locations.change(s.locations.places.at(fmt.Sprint(i))).Load(), time.Now())
+		at := c.Place(fmt.Sprint(i))
+		c.keep(at, Located{Found: true}, c.change(at).Load(), time.Now())
 	}
 	n := 0
-	for _, shard := range s.locations.shards {
+	for _, shard := range c.shards {
 		n += shard.Len()
 	}
 	if n == 0 || n > 50 {
@@ -66,15 +68,13 @@ func TestCacheIsBounded(t *testing.T) {
 // as many locations take no more of it than the first ones did.
 func TestCacheMemoryIsBounded(t *testing.T) {
 	const entries, entrySize = 20_000, 512
-	o := testOptions(t)
-	o.CacheEntries = entries
-	s := openTest(t, o)
+	c := newCache(t, entries)
 	fill := func(from, to int) (heap int64) {
 		for i := from; i < to; i++ {
-			at := s.locations.places.at(fmt.Sprint(i))
+			at := c.Place(fmt.Sprint(i))
 			// As from the store, with texts of its own.
 			row := Located{Found: true, Region: fmt.Sprint("region-", i%8), Type: fmt.Sprint("contoso.compute/virtualmachines-", i%8)}
-			s.locations.keep(at, row, s.locations.change(at).Load(), time.Now())
+			c.keep(at, row, c.change(at).Load(), time.Now())
 		}
 		var m runtime.MemStats
 		for range 3 { // pools and finalizers keep some over the first
@@ -99,26 +99,26 @@ func TestCacheMemoryIsBounded(t *testing.T) {
 
 // A reading that was begun before a write must not outlive it in the cache.
 func TestReadingOvertakenByAWriteIsNotKept(t *testing.T) {
-	s := openTest(t, testOptions(t))
-	at := s.locations.places.at("k")
-	before := s.locations.change(at).Load()
-	s.locations.forget(at)
-	s.locations.keep(at, Located{Region: "old", Found: true}, before, time.Now())
-	if _, kept := s.locations.shard(at).Get(at[0]); kept {
+	c := newCache(t, 1000)
+	at := c.Place("k")
+	before := c.change(at).Load()
+	c.forget(at)
+	c.keep(at, Located{Region: "old", Found: true}, before, time.Now())
+	if _, kept := c.shard(at).Get(at[0]); kept {
 		t.Error("it is kept")
 	}
-	s.locations.keep(at, Located{Region: "new", Found: true}, before+1, time.Now())
-	if _, kept := s.locations.shard(at).Get(at[0]); !kept {
+	c.keep(at, Located{Region: "new", Found: true}, before+1, time.Now())
+	if _, kept := c.shard(at).Get(at[0]); !kept {
 		t.Error("a later one is not")
 	}
 }
 
 func TestPlacesAreApart(t *testing.T) {
-	p := newPlaces()
-	seen := make(map[place]string)
+	c := newCache(t, 1)
+	seen := make(map[Place]string)
 	for _, key := range []string{"", "a", "b", "bc", "ab", "a/b"} {
-		at := p.at(key)
-		if at != p.of([]byte(key)) {
+		at := c.Place(key)
+		if at != c.placeOf([]byte(key)) {
 			t.Errorf("%q is in two places", key)
 		}
 		if other, taken := seen[at]; taken {
@@ -129,7 +129,7 @@ func TestPlacesAreApart(t *testing.T) {
 }
 
 func TestReadingsAreSharedButNeverOldOnes(t *testing.T) {
-	f := newFlights()
+	f := newFreshReads()
 	defer f.close()
 	var reads atomic.Int32
 	begun, goOn := make(chan struct{}), make(chan struct{})
@@ -144,7 +144,7 @@ func TestReadingsAreSharedButNeverOldOnes(t *testing.T) {
 	var wait sync.WaitGroup
 	ask := func(want string) {
 		wait.Go(func() {
-			if found, err := f.do(t.Context(), place{1}, read); err != nil || found.Region != want {
+			if found, err := f.do(t.Context(), Place{1}, read); err != nil || found.Region != want {
 				t.Errorf("reading %s, %v; want %s", found.Region, err, want)
 			}
 		})
@@ -152,16 +152,16 @@ func TestReadingsAreSharedButNeverOldOnes(t *testing.T) {
 	ask("1")
 	<-begun
 	// These ask while the first reading is under way, so it is too old for them.
-	late := make([]*flight, 10)
+	late := make([]*freshRead, 10)
 	for i := range late {
 		var err error
-		if late[i], err = f.board(place{1}, read); err != nil {
+		if late[i], err = f.join(Place{1}, read); err != nil {
 			t.Fatal(err)
 		}
 	}
 	close(goOn)
 	for _, l := range late {
-		if <-l.landed; l.found.Region != "2" {
+		if <-l.done; l.found.Region != "2" {
 			t.Errorf("reading %s, want 2", l.found.Region)
 		}
 	}
@@ -172,11 +172,11 @@ func TestReadingsAreSharedButNeverOldOnes(t *testing.T) {
 }
 
 func TestSharedReadingEndsWithItsCaller(t *testing.T) {
-	f := newFlights()
+	f := newFreshReads()
 	goOn := make(chan struct{})
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	_, err := f.do(ctx, place{1}, func(ctx context.Context) (Located, error) {
+	_, err := f.do(ctx, Place{1}, func(ctx context.Context) (Located, error) {
 		select {
 		case <-goOn:
 		case <-ctx.Done():
@@ -193,22 +193,21 @@ func TestSharedReadingEndsWithItsCaller(t *testing.T) {
 // An entry serves requests that came in while it was young, and none that did
 // not say when.
 func TestAgeIsMeasuredByTheRequest(t *testing.T) {
-	s := openTest(t, testOptions(t))
-	sub, key := cached(t.Context(), t, s)
+	cache, key := newCache(t, 1000), []byte("k")
 	for _, c := range []struct {
 		asked  time.Time
 		cached bool
 	}{
 		{time.Now(), true},
-		{time.Now().Add(s.options.CacheTTL), false},
+		{time.Now().Add(ttl), false},
 		{time.Time{}, false},
 	} {
-		s.locations.forget(s.locations.places.of(key))
+		cache.forget(cache.placeOf(key))
 		for _, ask := range []struct {
 			at     time.Time
 			cached bool
 		}{{time.Now(), false}, {c.asked, c.cached}} {
-			if found, err := s.Locations().Locate(t.Context(), sub, key, ask.at); err != nil || !found.Found || found.Cached != ask.cached {
+			if found, err := cache.Locate(t.Context(), "s", key, ask.at); err != nil || !found.Found || found.Cached != ask.cached {
 				t.Errorf("asked at %v: %+v, %v", ask.at, found, err)
 			}
 		}
