@@ -36,7 +36,7 @@ const (
 
 	nextPlaceOfRows = `SELECT type, region FROM resources WHERE subscription = ? AND (type, region) > (?, ?)
 		ORDER BY type, region LIMIT 1`
-	placesOfTouches = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
+	placesWritten = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
 	placesOfStrays  = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
 )
 
@@ -109,24 +109,24 @@ func (t *tx) findAbsent(sub string) error {
 	return nil
 }
 
-// serves tells whether one of the endpoints is of the namespace, in the region.
+// serves reports whether one of the endpoints is of the namespace, in the region.
 func (a announced) serves(at Addressee) bool {
 	return slices.ContainsFunc(a, func(one Addressee) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
 // placesOf lists where a subscription has, or had, resources.
 func (t *tx) placesOf(sub string) ([]Touch, error) {
-	places, err := engine.Collect(t, scanTouch, placesOfTouches, sub)
+	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
 		return nil, err
 	}
-	strays, err := engine.Collect(t, scanTouch, placesOfStrays, sub)
+	strays, err := engine.Collect(t, scanWrittenRegion, placesOfStrays, sub)
 	if err != nil {
 		return nil, err
 	}
 	places = append(places, strays...)
 	for last := (Touch{}); ; places = append(places, last) { // each one step in the index
-		last, err = scanTouch(t.One(nextPlaceOfRows, sub, last.Type, last.Region))
+		last, err = scanWrittenRegion(t.One(nextPlaceOfRows, sub, last.Type, last.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			return places, nil
 		}

@@ -105,7 +105,7 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 	})
 }
 
-// moot tells whether what was seen may have gone since: the resource, or one
+// moot reports whether what was seen may have gone since: the resource, or one
 // above it that takes it along, was removed at that time or later, or is being
 // removed.
 func (h *resourceTx) moot(t *tx, since time.Time) (bool, error) {
@@ -146,7 +146,7 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if err := raiseUsage(t, usage{row.Subscription, row.Group, row.Type}, 0); err != nil {
 		return err
 	}
-	if _, err := t.Exec(insertTouch, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {
+	if _, err := t.Exec(insertWrittenRegion, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {
 		return err
 	}
 	_, err := t.Exec(deleteStray, row.Subscription, row.Region, row.Key)

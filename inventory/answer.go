@@ -91,7 +91,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	})
 }
 
-// follows tells whether an answer is the acceptance of a write that is still
+// follows reports whether an answer is the acceptance of a write that is still
 // open: its operation, and not an earlier one's, is the one to follow then. That
 // of a PATCH is not followed, as the row is flagged.
 func (h *resourceTx) follows(t *tx, e index.Answered, kind index.WriteKind) bool {
@@ -126,7 +126,7 @@ type Observation struct {
 }
 
 // Observe records what a GET said, if the row is still of the generation that
-// was read before asking. It tells whether that settled the row: its flag is
+// was read before asking. It reports whether that settled the row: its flag is
 // then lifted, or the row removed; and the generation that the row has then, zero
 // where what the GET said is of another one, or there is no row. It does not settle while a write that could
 // overturn it is open, and not by a provisioning state that is not terminal;
@@ -163,7 +163,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 	return ended.settled, ended.after, err
 }
 
-// lapses tells whether time has ended an intent that nobody has looked at since.
+// lapses reports whether time has ended an intent that nobody has looked at since.
 func (h *resourceTx) lapses(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }

@@ -26,7 +26,7 @@ type Census struct {
 	inside            bool
 }
 
-// Count goes on with a census by at most so many rows. It tells whether it has
+// Count goes on with a census by at most so many rows. It reports whether it has
 // come to its end. What changes meanwhile is counted or not.
 func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err error) {
 	if !c.inside {

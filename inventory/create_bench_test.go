@@ -240,7 +240,7 @@ func (s *bareStore) begin(t *tx, w *Write, row *Resource, id [16]byte) error {
 	if err := load(t, w); err != nil {
 		return err
 	}
-	if err := t.Later(insertTouch, "s", "rg", s.incarnation[:], w.Type, w.Region); err != nil {
+	if err := t.Later(insertWrittenRegion, "s", "rg", s.incarnation[:], w.Type, w.Region); err != nil {
 		return err
 	}
 	if err := row.insert(t); err != nil {

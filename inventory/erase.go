@@ -159,7 +159,7 @@ func (t *tx) eraseGroup(sub, group string) error {
 		t.dropLocation(key)
 	}
 	for _, statement := range [...]string{
-		eraseGroupRows, eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteGroupTouched, deleteGroup,
+		eraseGroupRows, eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
 	} {
 		if _, err := t.Exec(statement, sub, group); err != nil {
 			return err
@@ -168,7 +168,7 @@ func (t *tx) eraseGroup(sub, group string) error {
 	return nil
 }
 
-// eraseTags removes some of a subscription's tags, and tells whether there may be
+// eraseTags removes some of a subscription's tags, and reports whether there may be
 // more. The last ones go with the rest.
 func (t *tx) eraseTags(sub string) (more bool, err error) {
 	type use struct{ tag, resource string }

@@ -93,7 +93,7 @@ func (t *tx) unfenced(sub, key string) error {
 	return &FencedError{Until: engine.Moment(until)}
 }
 
-// fenced tells whether a fence stands on an ID.
+// fenced reports whether a fence stands on an ID.
 func (t *tx) fenced(sub, key string) (bool, error) {
 	err := t.unfenced(sub, key)
 	var fence *FencedError
@@ -259,7 +259,7 @@ func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsen
 	})
 }
 
-// over tells whether a fence need not stand any more. slack is by how much the
+// over reports whether a fence need not stand any more. slack is by how much the
 // clocks of those who compare times may differ.
 func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
 	asked, proved := absent[f.Region]

@@ -59,7 +59,7 @@ const (
 	countGroupIntents   = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
 	listGroupIDs        = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
 	deleteGroupUsage    = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
-	deleteGroupTouched  = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
+	deleteWrittenRegions  = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
 )
 
 func scanGroup(scan engine.Scanner) (Group, error) {
@@ -258,7 +258,7 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 	if err := t.fence(g, ids); err != nil {
 		return err
 	}
-	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
+	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions} {
 		if _, err := t.Exec(statement, g.Subscription, g.Key); err != nil {
 			return err
 		}
@@ -296,7 +296,7 @@ func (c Closing) last(t *tx, g Group) error {
 	if c.Last == nil {
 		return nil
 	}
-	touched, err := touchedBy(t, g)
+	touched, err := writtenRegions(t, g)
 	if err != nil {
 		return err
 	}

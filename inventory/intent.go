@@ -65,7 +65,7 @@ const (
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
 	markIntent   = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
 	deleteIntent = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
-	insertTouch  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
+	insertWrittenRegion  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
@@ -129,7 +129,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := s.admit(t, w, h, astray); err != nil {
 			return Ticket{}, err
 		}
-		if err := t.Later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)

@@ -194,15 +194,15 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 	return t.Later(deleteJob, h.subscription, id[:])
 }
 
-// doubtBelow flags the rows below a key, of any depth, and has them asked for.
-func doubtBelow(t *tx, sub, key string) error {
+// flagBelow flags the rows below a key, of any depth, and has them asked for.
+func flagBelow(t *tx, sub, key string) error {
 	from, to := below(key)
 	fresh := newID()
 	type child struct{ key, region string }
 	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {
 		err = scan(&c.key, &c.region)
 		return c, err
-	}, doubtChildren, fresh[:], sub, from, to)
+	}, flagChildren, fresh[:], sub, from, to)
 	if err != nil {
 		return err
 	}

@@ -35,7 +35,7 @@ func (l LockLevel) String() string {
 	return index.NameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
 }
 
-// forbids tells whether the level stands against a write.
+// forbids reports whether the level stands against a write.
 func (l LockLevel) forbids(kind index.WriteKind) bool {
 	return kind == index.Delete || l == LockReadOnly
 }

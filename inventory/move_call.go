@@ -122,7 +122,7 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 				return err
 			}
 		}
-		if err := t.Later(insertTouch, c.Target.Subscription, c.Target.Name, incarnation[:], row.Type, m.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, c.Target.Subscription, c.Target.Name, incarnation[:], row.Type, m.Region); err != nil {
 			return err
 		}
 	}
@@ -153,7 +153,7 @@ const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscriptio
 // expireAtOnce is how many intents whose time is over are ended at once.
 const expireAtOnce = 1000
 
-// Drained tells whether no write into two groups is on its way any more, after
+// Drained reports whether no write into two groups is on its way any more, after
 // ending those whose time is over; until is when the last of them ends by time.
 func (s *Store) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
 	if _, err := s.Expire(ctx, expireAtOnce); err != nil {

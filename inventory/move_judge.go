@@ -123,7 +123,7 @@ func (f *moveFacts) touch(t *tx, keys []string) error {
 			continue
 		}
 		done[at] = true
-		if err := t.Later(insertTouch, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
 			return err
 		}
 	}

@@ -159,7 +159,7 @@ func (r *Resource) insertNew(t *tx) error {
 	return r.insert(t)
 }
 
-// occupied tells whether there is a row at a key or below it, or a fence.
+// occupied reports whether there is a row at a key or below it, or a fence.
 func (t *tx) occupied(sub, key string) (taken bool, err error) {
 	from, to := below(key)
 	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)

@@ -334,7 +334,7 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 	})
 }
 
-// misses tells whether an endpoint lacks that has to be told without anybody's
+// misses reports whether an endpoint lacks that has to be told without anybody's
 // registering.
 func (a announced) misses(tell []Addressee) bool {
 	return slices.ContainsFunc(tell, func(one Addressee) bool { return !one.Required && !a.has(one) })

@@ -84,10 +84,10 @@ var migrations embed.FS
 // Store is the inventory. It is safe for concurrent use; every call takes a
 // context and ends with it.
 type Store struct {
-	options   Options
-	engine    *engine.Engine
-	locations *Locations
-	seal      seal
+	options    Options
+	engine     *engine.Engine
+	locations  *Locations
+	encryption encryption
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an
@@ -116,7 +116,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := s.prepareSeal(); err != nil {
+	if err := s.loadKeys(); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
 	if o.Metrics != nil {
@@ -142,7 +142,7 @@ func (s *Store) Close() error {
 	return s.engine.Close()
 }
 
-// Ready tells whether the store can serve: it makes a real read and an empty
+// Ready reports whether the store can serve: it makes a real read and an empty
 // write transaction, and takes 2 seconds at most. That is not to say that a commit
 // ends: an empty one waits neither for the disk nor for a standby. Where a standby
 // is missing, reads go on, and writes are refused for all who share the store; were

@@ -42,7 +42,7 @@ type Operation struct {
 	Until   time.Time // the record counts no longer from then on
 }
 
-// BelongsTo tells whether a caller may poll the operation: who began it, or anybody
+// BelongsTo reports whether a caller may poll the operation: who began it, or anybody
 // where that is not known.
 func (o *Operation) BelongsTo(tenant, object string) bool {
 	return o.UnknownOwner() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
@@ -65,7 +65,7 @@ func (o *Operation) RecordedBy(token string) bool {
 	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
 }
 
-// Replays tells that not the URL itself is asked for.
+// Replays reports whether not the URL itself is asked for.
 func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
 
 const (

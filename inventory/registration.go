@@ -32,7 +32,7 @@ var registrationStates = [...]string{"NotRegistered", "Registering", "Registered
 
 func (s RegistrationState) String() string { return index.NameOf(registrationStates[:], int(s)) }
 
-// Permits tells whether writes are admitted.
+// Permits reports whether writes are admitted.
 func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
 
 // settled is the state that comes of one when the endpoints have been told.
@@ -47,7 +47,7 @@ func (s RegistrationState) settled() RegistrationState {
 	return s
 }
 
-// Registration tells whether a subscription uses a provider namespace.
+// Registration reports whether a subscription uses a provider namespace.
 type Registration struct {
 	Subscription string // folded
 	Namespace    string // folded
@@ -59,7 +59,7 @@ type Registration struct {
 	Changed    time.Time
 }
 
-// Covers tells whether the registration is for a region, too.
+// Covers reports whether the registration is for a region, too.
 func (r Registration) Covers(region string) bool {
 	return r.Locations == nil || slices.Contains(r.Locations, region)
 }
@@ -255,7 +255,7 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (
 	})
 }
 
-// inUse tells whether the index holds any resource of a namespace, in any phase,
+// inUse reports whether the index holds any resource of a namespace, in any phase,
 // or a write or a move may be bringing one. Both are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	first, last := below(namespace)

@@ -100,7 +100,7 @@ const (
 	deleteParts = `DELETE FROM request_parts WHERE subscription = ? AND job = ?`
 )
 
-// contentPlace is the number under which a batch's content is sealed.
+// contentPlace is the number under which a batch's content is encrypted.
 const contentPlace = -1
 
 // BeginRequestBatch records a batch, the job that carries it, and the operation
@@ -109,7 +109,7 @@ const contentPlace = -1
 // *QuotaError where there is no room for its content and one answer.
 func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
 	job := Job{ID: newID(), Kind: RequestBatchJob, Incarnation: newID(), Payload: "{}"}
-	sealed, err := s.sealed(ctx, sealPlace(job.ID, contentPlace), content)
+	encrypted, err := s.encrypt(ctx, encryptedPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
 	}
@@ -122,10 +122,10 @@ func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operati
 		if limits.Open > 0 && open >= limits.Open {
 			return ErrTooManyBatches
 		}
-		if err := chargeBatch(t, caller, int64(len(sealed)), limits.free(limits.Stored), limits.free(limits.TotalStored)); err != nil {
+		if err := chargeBatch(t, caller, int64(len(encrypted)), limits.free(limits.Stored), limits.free(limits.TotalStored)); err != nil {
 			return err
 		}
-		if _, err := t.Exec(insertRequestBatch, "", job.ID[:], caller, sealed, len(sealed), o.Token, engine.Micros(o.Until)); err != nil {
+		if _, err := t.Exec(insertRequestBatch, "", job.ID[:], caller, encrypted, len(encrypted), o.Token, engine.Micros(o.Until)); err != nil {
 			return err
 		}
 		due := job
@@ -152,7 +152,7 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 		return b, err
 	}
 	if len(b.Content) > 0 {
-		if b.Content, err = s.unsealed(ctx, sealPlace(job, contentPlace), b.Content); err != nil {
+		if b.Content, err = s.decrypt(ctx, encryptedPlace(job, contentPlace), b.Content); err != nil {
 			return b, err
 		}
 	}
@@ -194,7 +194,7 @@ func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first 
 // first answer stands, whoever brings it: also one who was replaced meanwhile.
 // Of a batch that is over nothing is recorded any more.
 func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
-	sealed, err := s.sealed(ctx, sealPlace(job, number), answer)
+	encrypted, err := s.encrypt(ctx, encryptedPlace(job, number), answer)
 	if err != nil {
 		return err
 	}
@@ -207,14 +207,14 @@ func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, an
 			return err
 		}
 		now := engine.Micros(t.Now)
-		n, err := t.Exec(endPart, "", job[:], number, now, now, len(answer), sealed)
+		n, err := t.Exec(endPart, "", job[:], number, now, now, len(answer), encrypted)
 		if err != nil || n == 0 {
 			return err
 		}
-		if err := t.Later(growRequestBatch, len(sealed), "", job[:]); err != nil {
+		if err := t.Later(growRequestBatch, len(encrypted), "", job[:]); err != nil {
 			return err
 		}
-		return chargeBatch(t, batch.caller, int64(len(sealed)), 0, 0)
+		return chargeBatch(t, batch.caller, int64(len(encrypted)), 0, 0)
 	})
 }
 
@@ -250,15 +250,15 @@ func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits Bat
 
 // RequestAnswer returns how a request of a batch was answered, or ErrNotFound.
 func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
-	var sealed []byte
-	err := s.read(ctx).One(selectPart, "", job[:], number)(&sealed)
+	var encrypted []byte
+	err := s.read(ctx).One(selectPart, "", job[:], number)(&encrypted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.unsealed(ctx, sealPlace(job, number), sealed)
+	return s.decrypt(ctx, encryptedPlace(job, number), encrypted)
 }
 
 // EndRequestBatch ends a batch and its job, durably; its content goes, and its

@@ -104,7 +104,7 @@ const (
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
-	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
+	flagChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
 // The bits of the column following.

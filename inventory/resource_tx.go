@@ -79,7 +79,7 @@ func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...
 		return err
 	}
 	if did.Orphaned {
-		return doubtBelow(t, h.subscription, h.key)
+		return flagBelow(t, h.subscription, h.key)
 	}
 	return nil
 }

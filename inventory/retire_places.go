@@ -150,7 +150,7 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 
 func (r *retiring) serves(a Addressee) bool { return a.Region == r.region }
 
-// announced tells whether an endpoint in the region was told of a subscription, or
+// announced reports whether an endpoint in the region was told of a subscription, or
 // is to be told.
 func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
 	from := r.read(ctx)

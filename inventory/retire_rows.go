@@ -23,7 +23,7 @@ const (
 func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
 	from := r.read(ctx)
 	for at := (Touch{}); ; {
-		at, err = scanTouch(from.One(nextPlaceOfRows, sub, at.Type, at.Region))
+		at, err = scanWrittenRegion(from.One(nextPlaceOfRows, sub, at.Type, at.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}

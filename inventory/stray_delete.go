@@ -50,7 +50,7 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 		case n == 0:
 			return Ticket{}, ErrChanged
 		}
-		if err := t.Later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)

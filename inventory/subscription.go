@@ -132,7 +132,7 @@ func joined(features []string) string {
 	return strings.Join(slices.CompactFunc(sorted, arm.EqualFold), " ")
 }
 
-// HasFeature tells whether the subscription is registered for a feature,
+// HasFeature reports whether the subscription is registered for a feature,
 // "Namespace/name" in any casing.
 func (s Subscription) HasFeature(name string) bool {
 	return slices.ContainsFunc(s.Features, func(f string) bool { return arm.EqualFold(f, name) })

@@ -28,7 +28,7 @@ const (
 )
 
 // DefineTag defines the name of a tag or, unless it is empty, a value for a
-// defined name; ErrNotFound where the name is not defined. It tells whether
+// defined name; ErrNotFound where the name is not defined. It reports whether
 // there was none before. The subscription must take the change:
 // ErrSubscriptionNotFound, *SubscriptionStateError. A subscription has so many
 // names and values and no more: *QuotaError.
@@ -62,7 +62,7 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 var ErrHasValues = errors.New("inventory: values are defined for the tag")
 
 // RemoveTag removes a defined name or, unless it is empty, a value of it. It
-// tells whether there was one. The subscription must take it, as by DefineTag.
+// reports whether there was one. The subscription must take it, as by DefineTag.
 func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed bool, err error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)

@@ -23,7 +23,7 @@ func Settle(before State, event any, fresh [16]byte) (State, Actions) {
 	case FollowEnded:
 		did = s.end(e)
 	case FollowLost:
-		did = s.lose(e, fresh)
+		did = s.loseFollow(e, fresh)
 	case TimePassed:
 		did = s.pass(e)
 	case Seen:
@@ -44,7 +44,7 @@ func (s State) clone() State {
 	return c
 }
 
-// touched tells whether the event is one that gives the row a new generation:
+// touched reports whether the event is one that gives the row a new generation:
 // every intent, the end of one, and whatever changed the row.
 func (s State) touched(before State) bool {
 	over := func(open []Intent) (n int) {
@@ -78,7 +78,7 @@ func (s *State) oppose(added *Intent) {
 	}
 }
 
-// follows tells whether the operation of an accepted write is followed.
+// follows reports whether the operation of an accepted write is followed.
 func (s *State) follows(kind WriteKind) bool {
 	return s.Row != nil && (kind == Put && s.Row.FollowPut || kind == Delete && s.Row.FollowDelete)
 }
@@ -90,7 +90,7 @@ func (s *State) answer(e Answered) Actions {
 	}
 	if e.Outcome == Ambiguous {
 		s.Open[i].CallEnded = true
-		s.doubt()
+		s.flag()
 		return Actions{}
 	}
 	own := s.Open[i]
@@ -107,8 +107,8 @@ func (s *State) answer(e Answered) Actions {
 	}
 }
 
-// doubt flags the row, if there is one.
-func (s *State) doubt() {
+// flag flags the row, if there is one.
+func (s *State) flag() {
 	if s.Row != nil {
 		s.Row.Verify = true
 	}
@@ -120,7 +120,7 @@ func (s *State) doubt() {
 // whoever said it may not be who holds the resource.
 func (s *State) refuse(own Intent, e Answered) Actions {
 	if own.Kind == Delete && e.Outcome == Refused && e.Status == http.StatusNotFound {
-		s.doubt()
+		s.flag()
 	}
 	if own.Kind != Put || s.Row == nil {
 		return Actions{Settled: true}
@@ -135,7 +135,7 @@ func (s *State) refuse(own Intent, e Answered) Actions {
 	return Actions{Settled: true}
 }
 
-// latest tells whether nothing has happened to the row since a write's intent:
+// latest reports whether nothing has happened to the row since a write's intent:
 // its generation is still the one that the intent gave it.
 func (s *State) latest(own Intent) bool { return s.Row.Generation == own.Generation }
 
@@ -196,7 +196,7 @@ func (s *State) acceptDelete(own Intent) Actions {
 
 func (s *State) gone(own Intent) Actions {
 	if own.Overlapped {
-		s.doubt()
+		s.flag()
 		return Actions{Orphaned: s.Row != nil}
 	}
 	did := Actions{Settled: true, Tombstone: true, Orphaned: s.Row != nil}
@@ -234,7 +234,7 @@ func (s *State) observe(e Observed) Actions {
 	return Actions{Settled: true, Learn: true}
 }
 
-// has tells whether a write of a kind is open.
+// has reports whether a write of a kind is open.
 func (s *State) has(kind WriteKind) bool {
 	return slices.ContainsFunc(s.Open, func(open Intent) bool { return open.Kind == kind })
 }
@@ -285,9 +285,9 @@ func (s *State) end(e FollowEnded) Actions {
 	return Actions{Orphaned: e.Kind == Delete}
 }
 
-// lose ends a follow of which the end is not known. The operation may run on,
+// loseFollow ends a follow of which the end is not known. The operation may run on,
 // unseen, for as long as a write without an answer may: until then it counts as one.
-func (s *State) lose(e FollowLost, fresh [16]byte) Actions {
+func (s *State) loseFollow(e FollowLost, fresh [16]byte) Actions {
 	if !s.follows(e.Kind) {
 		return Actions{}
 	}
@@ -311,7 +311,7 @@ func (s *State) pass(e TimePassed) Actions {
 	if !ended {
 		return Actions{}
 	}
-	s.doubt()
+	s.flag()
 	return Actions{Tombstone: s.Row == nil, Orphaned: s.Row != nil && deletes}
 }
 

@@ -60,7 +60,7 @@ type Intent struct {
 	NotAfter, Ends int64
 }
 
-// over tells whether nobody waits for the write's answer any more.
+// over reports whether nobody waits for the write's answer any more.
 func (in Intent) over(now int64) bool { return in.Kind != Move && (in.CallEnded || in.NotAfter <= now) }
 
 // The events that change a state.

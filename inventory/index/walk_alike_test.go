@@ -44,7 +44,7 @@ type led struct {
 	world       world
 }
 
-// alike tells whether all that some steps lead to is, but for the names of regions
+// alike reports whether all that some steps lead to is, but for the names of regions
 // and replicas, among what the others lead to.
 func alike(some, others map[led]bool) bool {
 	for l := range some {

@@ -2,7 +2,7 @@ package index
 
 // canonical gives worlds that differ in names alone one form: generations that
 // nothing can equal any more are forgotten, writes that are over leave their
-// slots, and regions, replicas and slots stand in a fixed order. It tells whether
+// slots, and regions, replicas and slots stand in a fixed order. It reports whether
 // the regions have changed places.
 func (w *world) canonical(m *model) (flipped bool) {
 	w.release(m)
@@ -20,7 +20,7 @@ func (w *world) canonical(m *model) (flipped bool) {
 	return flipped
 }
 
-// leans tells whether the second region carries more than the first. Nothing
+// leans reports whether the second region carries more than the first. Nothing
 // tells the regions apart but what is in them.
 func (w *world) leans() bool {
 	switch {
@@ -123,13 +123,13 @@ func (in mark) bare() mark {
 	return mark{open: in.open, left: in.left, ended: in.ended, fence: in.fence, followed: in.followed}
 }
 
-// stands tells that the store knows of a write.
+// stands reports whether the store knows of a write.
 func (in mark) stands() bool { return in.open || in.fence }
 
-// acts tells whether a replica will do something about a write.
+// acts reports whether a replica will do something about a write.
 func (s *slot) acts() bool { return s.use == resolved || s.waiting || s.early }
 
-// placed tells whether it matters where a write goes, or has gone. A PUT of unknown
+// placed reports whether it matters where a write goes, or has gone. A PUT of unknown
 // fate may become a fence, which asks there.
 func (s *slot) placed() bool {
 	return s.use == resolved || s.use == spent || s.away || s.running || s.pending || s.bare || s.shows && s.answer.tells() ||

@@ -65,7 +65,7 @@ func TestWalk(t *testing.T) {
 	}
 }
 
-// raceDetector tells whether the test was built with it.
+// raceDetector reports whether the test was built with it.
 func raceDetector() bool {
 	info, ok := debug.ReadBuildInfo()
 	return ok && slices.Contains(info.Settings, debug.BuildSetting{Key: "-race", Value: "true"})

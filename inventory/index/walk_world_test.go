@@ -27,10 +27,10 @@ const (
 	doomed      // a delete is under way, GET does not say so
 )
 
-// stands tells that the resource is there, and nothing is under way.
+// stands reports whether the resource is there, and nothing is under way.
 func (h holding) stands() bool { return h == there || h == failedThere }
 
-// silent tells that an operation is under way of which GET says nothing.
+// silent reports whether an operation is under way of which GET says nothing.
 func (h holding) silent() bool { return h == hidden || h == doomed }
 
 // shown is what GET says.
@@ -337,7 +337,7 @@ func (w *world) doubtful(m *model) bool {
 	return NeedsVerify(w.now.phase, w.now.verify) || !m.off.openDelete && w.state(&m.room).RemovalOpen()
 }
 
-// fenced tells whether a fence stands: one that a write of a kind left in region,
+// fenced reports whether a fence stands: one that a write of a kind left in region,
 // or any, for no region.
 func (w *world) fenced(kind WriteKind, region int) bool {
 	for i := range w.slots {
@@ -351,7 +351,7 @@ func (w *world) fenced(kind WriteKind, region int) bool {
 
 const anywhere = -1
 
-// quiet tells that the store is sure of everything.
+// quiet reports whether the store is sure of everything.
 func (w *world) quiet() bool {
 	for i := range w.slots {
 		if w.slots[i].now.open || w.slots[i].now.fence {
@@ -362,7 +362,7 @@ func (w *world) quiet() bool {
 	return !b.verify && !b.followPut && !b.followDelete
 }
 
-// atRest tells that nothing will happen any more unless a client begins.
+// atRest reports whether nothing will happen any more unless a client begins.
 func (w *world) atRest() bool {
 	for i := range w.slots {
 		if w.slots[i].use == sent {

@@ -54,7 +54,7 @@ func (m *model) visible(before *world, after world, text string, slot int, helps
 	m.take(after, text+", which will be lost", slot, false)
 }
 
-// says tells whether the store says the same in both worlds.
+// says reports whether the store says the same in both worlds.
 func (w *world) says(other *world) bool {
 	for i := range w.slots {
 		if w.slots[i].now != other.slots[i].now {
@@ -271,7 +271,7 @@ func (w *world) forget(m *model, i int) {
 	}
 }
 
-// unbounded tells that nothing keeps the write from leaving late: a part is off.
+// unbounded reports whether nothing keeps the write from leaving late: a part is off.
 func (m *model) unbounded(s *slot) bool {
 	return s.own && m.off.ownSendBy || !s.own && m.off.sendBy
 }

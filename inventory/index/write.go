@@ -26,7 +26,7 @@ var writeKinds = [...]string{"PUT", "DELETE", "PATCH", "MOVE"}
 
 func (k WriteKind) String() string { return NameOf(writeKinds[:], int(k)) }
 
-// opposedBy tells whether another write can overturn what this one's answer says
+// opposedBy reports whether another write can overturn what this one's answer says
 // of the resource's existence.
 func (k WriteKind) opposedBy(other WriteKind) bool {
 	if k == Delete {

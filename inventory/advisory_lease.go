@@ -9,13 +9,13 @@ import (
 )
 
 const (
-	takeTurn = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
+	takeLease = `INSERT INTO turns (subscription, key, token, until) VALUES (?, ?, ?, ?)
 		ON CONFLICT (subscription, key) DO NOTHING`
-	takeOverTurn = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
-	endTurn      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
+	takeOverLease = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
+	endLease      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
 	// Turns last seconds, so that there are never many: they need no index by time.
-	leftTurns  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
-	forgetTurn = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
+	leftLeases  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
+	forgetLease = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
 // Turn is the right to change something of a resource at its provider, beside
@@ -32,9 +32,9 @@ func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duratio
 	turn = Turn{arm.Fold(sub), arm.Fold(key), newID()}
 	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
 		until := engine.Micros(t.Now.Add(hold))
-		n, err := t.Exec(takeTurn, turn.subscription, turn.key, turn.token[:], until)
+		n, err := t.Exec(takeLease, turn.subscription, turn.key, turn.token[:], until)
 		if err == nil && n == 0 {
-			n, err = t.Exec(takeOverTurn, turn.token[:], until, turn.subscription, turn.key, engine.Micros(t.Now))
+			n, err = t.Exec(takeOverLease, turn.token[:], until, turn.subscription, turn.key, engine.Micros(t.Now))
 		}
 		return n == 1, err
 	})
@@ -44,7 +44,7 @@ func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duratio
 // EndTurn gives a turn back.
 func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(turn.subscription), func(t *tx) error {
-		_, err := t.Exec(endTurn, turn.subscription, turn.key, turn.token[:])
+		_, err := t.Exec(endLease, turn.subscription, turn.key, turn.token[:])
 		return err
 	})
 }
@@ -53,9 +53,9 @@ func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 // them is gone, and whose time is over. It returns how many it deleted.
 func (s *Store) ForgetTurns(ctx context.Context, limit int) (int, error) {
 	now := engine.Micros(s.engine.Now())
-	left, err := engine.Collect(s.read(ctx), scanPair, leftTurns, now, atMost(limit))
+	left, err := engine.Collect(s.read(ctx), scanPair, leftLeases, now, atMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, left, func(t *tx, piece []pair) (int, error) { return t.deleteAll(forgetTurn, piece, now) })
+	return inPieces(ctx, s, left, func(t *tx, piece []pair) (int, error) { return t.deleteAll(forgetLease, piece, now) })
 }

@@ -14,11 +14,11 @@ import (
 // does not wait for it too.
 func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	s.seal.keys = nil // as with PostgreSQL
+	s.encryption.keys = nil // as with PostgreSQL
 	release, queued := blocked(t, s)
 	patient := make(chan error, 1)
 	go func() {
-		_, err := s.sealed(context.Background(), []byte("place"), []byte("text"))
+		_, err := s.encrypt(context.Background(), []byte("place"), []byte("text"))
 		patient <- err
 	}()
 	queued(1)
@@ -26,7 +26,7 @@ func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	defer cancel()
 	hasty := make(chan error, 1)
 	go func() {
-		_, err := s.sealed(ctx, []byte("place"), []byte("text"))
+		_, err := s.encrypt(ctx, []byte("place"), []byte("text"))
 		hasty <- err
 	}()
 	select {
@@ -43,19 +43,19 @@ func TestTheKeyIsWaitedForAsLongAsOneHasTime(t *testing.T) {
 	}
 }
 
-// opens reports whether a store opens what was sealed.
+// opens reports whether a store decrypts a text.
 func opens(t *testing.T, s *Store, text []byte) bool {
 	t.Helper()
-	plain, err := s.unsealed(t.Context(), []byte("place"), text)
-	if err != nil && !errors.Is(err, errSeal) {
+	plain, err := s.decrypt(t.Context(), []byte("place"), text)
+	if err != nil && !errors.Is(err, errDecrypt) {
 		t.Fatal(err)
 	}
 	return err == nil && string(plain) == "text"
 }
 
-func sealedBy(t *testing.T, s *Store) []byte {
+func encryptedBy(t *testing.T, s *Store) []byte {
 	t.Helper()
-	text, err := s.sealed(t.Context(), []byte("place"), []byte("text"))
+	text, err := s.encrypt(t.Context(), []byte("place"), []byte("text"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -76,18 +76,18 @@ func reopened(t *testing.T, s *Store, keys ...[32]byte) *Store {
 func TestKeysAreChangedUnderWay(t *testing.T) {
 	one, two := [32]byte{1}, [32]byte{2}
 	s := openTest(t, testOptions(t))
-	byFile := sealedBy(t, s)
+	byFile := encryptedBy(t, s)
 	s = reopened(t, s, one)
-	byOne := sealedBy(t, s)
+	byOne := encryptedBy(t, s)
 	if !opens(t, s, byFile) {
-		t.Error("what the key beside the database has sealed does not open once there are others")
+		t.Error("what the key beside the database has encrypted does not open once there are others")
 	}
-	s = reopened(t, s, one, two) // it does not seal yet
-	if byBoth := sealedBy(t, s); !opens(t, reopened(t, s, one), byBoth) {
-		t.Error("the second key seals")
+	s = reopened(t, s, one, two) // it does not encrypt yet
+	if byBoth := encryptedBy(t, s); !opens(t, reopened(t, s, one), byBoth) {
+		t.Error("the second key encrypts")
 	}
 	s = reopened(t, s, two, one)
-	byTwo := sealedBy(t, s)
+	byTwo := encryptedBy(t, s)
 	if !opens(t, s, byOne) || !opens(t, s, byTwo) {
 		t.Error("not all keys open")
 	}
@@ -97,28 +97,28 @@ func TestKeysAreChangedUnderWay(t *testing.T) {
 	}
 }
 
-// A database of before has its key in itself. What that has sealed opens, and it
-// seals nothing any more.
+// A database of before has its key in itself. What that has encrypted opens, and it
+// encrypts nothing any more.
 func TestAKeyInTheDatabaseStillOpens(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	keys := s.seal.keys
-	s.seal.keys = nil
-	before := sealedBy(t, s)
-	s.seal.keys, s.seal.stored = keys, nil
+	keys := s.encryption.keys
+	s.encryption.keys = nil
+	before := encryptedBy(t, s)
+	s.encryption.keys, s.encryption.stored = keys, nil
 	if !opens(t, s, before) {
 		t.Error("it does not open")
 	}
-	now := sealedBy(t, s)
-	s.seal.keys = nil
+	now := encryptedBy(t, s)
+	s.encryption.keys = nil
 	if opens(t, s, now) {
-		t.Error("it still seals")
+		t.Error("it still encrypts")
 	}
 }
 
 // Whoever has a copy of the database alone opens nothing of it.
 func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	text := sealedBy(t, s)
+	text := encryptedBy(t, s)
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
@@ -134,7 +134,7 @@ func TestACopyWithoutTheKeyDoesNotOpen(t *testing.T) {
 	if opens(t, openTest(t, o), text) {
 		t.Error("it opens")
 	}
-	if err := os.WriteFile(o.DSN+sealSuffix, []byte("no key"), 0o600); err != nil {
+	if err := os.WriteFile(o.DSN+keySuffix, []byte("no key"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Open(t.Context(), o); err == nil {
@@ -150,7 +150,7 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	for i := range keys {
 		all.Go(func() {
 			var err error
-			if keys[i], _, err = sealFile(database, true); err != nil {
+			if keys[i], _, err = keyFile(database, true); err != nil {
 				t.Error(err)
 			}
 		})
@@ -164,7 +164,7 @@ func TestTheKeyIsMadeOnce(t *testing.T) {
 	if left, err := filepath.Glob(database + "*"); len(left) != 1 {
 		t.Errorf("%v, %v", left, err)
 	}
-	info, err := os.Stat(database + sealSuffix)
+	info, err := os.Stat(database + keySuffix)
 	if err != nil || info.Mode().Perm() != 0o600 {
 		t.Errorf("%v %v", info, err)
 	}

@@ -12,10 +12,10 @@ type Touch struct {
 	Region string
 }
 
-const selectTouched = `SELECT type, region FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?
+const selectWrittenRegions = `SELECT type, region FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?
 	ORDER BY type, region`
 
-func scanTouch(scan engine.Scanner) (touch Touch, err error) {
+func scanWrittenRegion(scan engine.Scanner) (touch Touch, err error) {
 	err = scan(&touch.Type, &touch.Region)
 	return touch, err
 }
@@ -23,11 +23,11 @@ func scanTouch(scan engine.Scanner) (touch Touch, err error) {
 // Touched lists, once each, where an incarnation of a group sent a write to; see
 // [Closing].Last.
 func (s *Store) Touched(ctx context.Context, g Group) ([]Touch, error) {
-	return touchedBy(s.read(ctx), g)
+	return writtenRegions(s.read(ctx), g)
 }
 
-// touchedBy lists, once each, where this incarnation of the group sent a write
+// writtenRegions lists, once each, where this incarnation of the group sent a write
 // to: also the places where nothing came of it.
-func touchedBy(from engine.Source, g Group) ([]Touch, error) {
-	return engine.Collect(from, scanTouch, selectTouched, g.Subscription, g.Key, g.Incarnation[:])
+func writtenRegions(from engine.Source, g Group) ([]Touch, error) {
+	return engine.Collect(from, scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
 }

@@ -11,21 +11,21 @@ import (
 	"strings"
 )
 
-// sealSuffix is added to the name of SQLite's database: the file of the key that
-// seals what must not be read in the database, or a copy of it.
-const sealSuffix = ".key"
+// keySuffix is added to the name of SQLite's database: the file of the key that
+// encrypts what must not be read in the database, or a copy of it.
+const keySuffix = ".key"
 
-// sealFile returns the key beside a database. It makes one where there is none and
+// keyFile returns the key beside a database. It makes one where there is none and
 // one is wanted.
-func sealFile(database string, wanted bool) (key [32]byte, exists bool, err error) {
-	path := database + sealSuffix
-	key, err = readSealFile(path)
+func keyFile(database string, wanted bool) (key [32]byte, exists bool, err error) {
+	path := database + keySuffix
+	key, err = readKeyFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
 		if !wanted {
 			return key, false, nil
 		}
-		if err = makeSealFile(path); err == nil {
-			key, err = readSealFile(path)
+		if err = makeKeyFile(path); err == nil {
+			key, err = readKeyFile(path)
 		}
 	}
 	if err != nil {
@@ -34,7 +34,7 @@ func sealFile(database string, wanted bool) (key [32]byte, exists bool, err erro
 	return key, true, nil
 }
 
-func readSealFile(path string) (key [32]byte, err error) {
+func readKeyFile(path string) (key [32]byte, err error) {
 	text, err := os.ReadFile(path)
 	if err != nil {
 		return key, err
@@ -46,10 +46,10 @@ func readSealFile(path string) (key [32]byte, err error) {
 	return [32]byte(raw), nil
 }
 
-// makeSealFile makes a file with a random key, which its owner alone may read. It
-// is there as a whole or not at all, and is on disk before anything is sealed by
+// makeKeyFile makes a file with a random key, which its owner alone may read. It
+// is there as a whole or not at all, and is on disk before anything is encrypted by
 // it. One that another process has made meanwhile stays.
-func makeSealFile(path string) error {
+func makeKeyFile(path string) error {
 	var key [32]byte
 	rand.Read(key[:]) // never fails
 	folder := filepath.Dir(path)

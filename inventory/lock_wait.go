@@ -18,9 +18,9 @@ const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
 		AND NOT EXISTS (SELECT 1 FROM resource_groups
 			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?))`
 
-// outlastPause is how often a lock looks whether it has outlasted what was
+// waitPause is how often a lock looks whether it has outlasted what was
 // before it.
-const outlastPause = 20 * time.Millisecond
+const waitPause = 20 * time.Millisecond
 
 // Outlast waits for the calls under way that a stored lock forbids, and for moves
 // where it forbids them, but no longer than ctx allows; it reports whether all
@@ -29,15 +29,15 @@ const outlastPause = 20 * time.Millisecond
 // applied until their intents end. Nor does it wait for what takes no intent, and
 // for the deletion of a group that was accepted before.
 func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, err error) {
-	for err = s.outlastAdmission(ctx, group, l); err == nil; {
+	for err = s.waitForAdmissions(ctx, group, l); err == nil; {
 		var underWay bool
-		if underWay, err = s.forbiddenBy(ctx, l); err == nil && !underWay {
+		if underWay, err = s.conflictUnderWay(ctx, l); err == nil && !underWay {
 			return true, nil
 		}
 		select {
 		case <-ctx.Done():
 			return false, nil
-		case <-time.After(outlastPause):
+		case <-time.After(waitPause):
 		}
 	}
 	if ctx.Err() != nil {
@@ -46,10 +46,10 @@ func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, 
 	return false, err
 }
 
-// outlastAdmission waits for whoever holds a row of the groups that a lock
+// waitForAdmissions waits for whoever holds a row of the groups that a lock
 // concerns: a write that was admitted without seeing the lock does so until its
 // intent can be seen, and whoever gets the row after that reads the locks anew.
-func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) error {
+func (s *Store) waitForAdmissions(ctx context.Context, group string, l Lock) error {
 	if group == "" {
 		return s.write(ctx, engine.Unflushed, everyGroupLocks(l.Subscription), func(t *tx) error {
 			_, err := engine.Collect(t, scanText, lockGroups, l.Subscription)
@@ -65,8 +65,8 @@ func (s *Store) outlastAdmission(ctx context.Context, group string, l Lock) erro
 	})
 }
 
-// forbiddenBy reports whether a call, or a move, that a lock forbids is under way.
-func (s *Store) forbiddenBy(ctx context.Context, l Lock) (underWay bool, err error) {
+// conflictUnderWay reports whether a call, or a move, that a lock forbids is under way.
+func (s *Store) conflictUnderWay(ctx context.Context, l Lock) (underWay bool, err error) {
 	first, last := index.Delete, index.Delete
 	if l.Level == LockReadOnly {
 		first, last = 0, math.MaxUint8
