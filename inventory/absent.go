@@ -36,8 +36,8 @@ const (
 
 	nextPlaceOfRows = `SELECT type, region FROM resources WHERE subscription = ? AND (type, region) > (?, ?)
 		ORDER BY type, region LIMIT 1`
-	placesWritten = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
-	placesOfStrays  = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
+	placesWritten  = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
+	placesOfStrays = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
 )
 
 func scanAbsent(scan engine.Scanner) (a Addressee, err error) {
@@ -172,7 +172,7 @@ func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back
 	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
-			return orNotFound(err)
+			return engine.OrNotFound(err)
 		}
 		if n, err := t.Exec(deleteAbsent, current.ID, at.Namespace, at.Region); err != nil || n == 0 {
 			return err // another replica was faster

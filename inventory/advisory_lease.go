@@ -29,7 +29,7 @@ type Turn struct {
 // who then has it for as long as it was asked for, at most. It is for changes
 // that start from what is there: what is lost when two of them meet.
 func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duration) (turn Turn, taken bool, err error) {
-	turn = Turn{arm.Fold(sub), arm.Fold(key), newID()}
+	turn = Turn{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
 		until := engine.Micros(t.Now.Add(hold))
 		n, err := t.Exec(takeLease, turn.subscription, turn.key, turn.token[:], until)
@@ -53,9 +53,9 @@ func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 // them is gone, and whose time is over. It returns how many it deleted.
 func (s *Store) ForgetTurns(ctx context.Context, limit int) (int, error) {
 	now := engine.Micros(s.engine.Now())
-	left, err := engine.Collect(s.read(ctx), scanPair, leftLeases, now, atMost(limit))
+	left, err := engine.Collect(s.read(ctx), scanPair, leftLeases, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, left, func(t *tx, piece []pair) (int, error) { return t.deleteAll(forgetLease, piece, now) })
+	return engine.InPieces(ctx, s.engine, left, func(t *tx, piece []pair) (int, error) { return t.deleteAll(forgetLease, piece, now) })
 }

@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // Answer is what became of a write. The zero Answer is an ambiguous one.
@@ -61,7 +62,7 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 		after, did := h.settle(t, e)
 		result := SettleResult{Settled: did.Settled}
 		if follows && after.Row != nil {
-			result.Follow = newID()
+			result.Follow = engine.NewID()
 			h.accepted = &accepted{ticket.Kind, a.Poll, result.Follow}
 		}
 		err = h.store(t, after, did, func(row *Resource) {
@@ -181,7 +182,7 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.Write
 		if h.row == nil {
 			return Resource{}, ErrNotFound
 		}
-		now, err := loadJob(t, lockJob, h.subscription, followID(kind, h.key))
+		now, err := jobrow.Lock(t.Tx, h.subscription, followID(kind, h.key))
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && now.Incarnation != follow:
 			return *h.row, nil
@@ -213,8 +214,7 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 // the poll floor allows.
 func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		id, due := followID(kind, arm.Fold(key)), engine.Micros(t.Now.Add(t.store.options.PollFloor))
-		return t.Later(hastenJob, due, arm.Fold(sub), id[:], due)
+		return jobrow.Hasten(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 
@@ -227,7 +227,7 @@ func (s *Store) Doubt(ctx context.Context, sub, key string) error {
 			return err
 		}
 		after := h.state()
-		after.Row.Verify, after.Row.Generation = true, newID()
+		after.Row.Verify, after.Row.Generation = true, engine.NewID()
 		return h.store(t, after, index.Actions{})
 	})
 }

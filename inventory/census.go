@@ -52,7 +52,7 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 			part.Flagged++
 		}
 		return nil
-	}, countRows, c.subscription, c.key, atMost(rows))
+	}, countRows, c.subscription, c.key, engine.AtMost(rows))
 	if err != nil {
 		return false, err
 	}

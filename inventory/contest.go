@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
 	"portico/inventory/index"
 )
 
@@ -21,7 +22,7 @@ func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, c
 	row, err = scanResource(func(dest ...any) error {
 		return s.read(ctx).One(selectContested(len(above)), args...)(append(dest, &contested)...)
 	})
-	return row, contested, orNotFound(err)
+	return row, contested, engine.OrNotFound(err)
 }
 
 // selectContested is the text for a resource and those above it, n in all.

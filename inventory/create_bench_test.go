@@ -178,11 +178,11 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 		s.made++
 		w := vmWrite("rg", fmt.Sprintf("bare-%08d", s.made))
 		w.Key, w.Name = strings.ToLower(w.Key), nameIn(w.ID, w.Type)
-		writes[i], ids[i] = w, newID()
+		writes[i], ids[i] = w, engine.NewID()
 		rows[i] = w.row(time.Now())
 	}
 	err := s.transact(ctx, engine.Flushed, writes, func(t *tx, i int) error {
-		rows[i].Generation = newID()
+		rows[i].Generation = engine.NewID()
 		return s.begin(t, &writes[i], rows[i], ids[i])
 	})
 	if err != nil {
@@ -195,7 +195,7 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 		if err := t.Later(deleteIntent, "s", writes[i].Key, ids[i][:]); err != nil {
 			return err
 		}
-		rows[i].Phase, rows[i].Generation = index.Live, newID()
+		rows[i].Phase, rows[i].Generation = index.Live, engine.NewID()
 		return rows[i].update(t)
 	})
 }
@@ -229,7 +229,7 @@ func (s *bareStore) transact(ctx context.Context, d engine.Durability, writes []
 		}
 	}
 	if d == engine.Flushed {
-		if _, err := t.Exec(addUsage, "s", "rg", writes[0].Type, len(writes), atMost(0)); err != nil {
+		if _, err := t.Exec(addUsage, "s", "rg", writes[0].Type, len(writes), engine.AtMost(0)); err != nil {
 			return err
 		}
 	}

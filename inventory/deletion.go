@@ -7,6 +7,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // GroupDeleteJob is the kind of the job that deletes what a group holds, and
@@ -63,7 +64,7 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
-		job, err := loadJob(t, selectJob, g.Subscription, g.Generation)
+		job, err := jobrow.Load(t, g.Subscription, g.Generation)
 		if err == nil && !job.State.Ended() {
 			return job, nil
 		}
@@ -71,7 +72,7 @@ func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 			return Job{}, err
 		}
 	case index.GroupActive:
-		g.State, g.Generation = index.GroupDeleting, newID()
+		g.State, g.Generation = index.GroupDeleting, engine.NewID()
 		if err := t.mark(g); err != nil {
 			return Job{}, err
 		}
@@ -80,9 +81,9 @@ func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 	}
 	job := Job{
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
-		Incarnation: newID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
+		Incarnation: engine.NewID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
 	}
-	_, err := t.Exec(addJob, job.insertion(t.Now)...)
+	_, err := job.Add(t.Tx)
 	return job, err
 }
 
@@ -139,7 +140,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 		if !index.MayReopen(open) {
 			return &GroupNotEmptyError{Intents: open}
 		}
-		g.State, g.Generation = index.GroupActive, newID()
+		g.State, g.Generation = index.GroupActive, engine.NewID()
 		if err := t.mark(g); err != nil {
 			return err
 		}
@@ -150,8 +151,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
 func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error {
-	forget := engine.Micros(t.Now.Add(s.options.JobRecords))
-	if err := j.update(t, endJob, state, payload, payload, endedShard, forget, engine.Micros(t.Now)); err != nil {
+	if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 		return err
 	}
 	_, err := t.Exec(forgetMembers, j.Subscription, j.ID[:])

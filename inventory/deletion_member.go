@@ -26,7 +26,6 @@ const (
 			error = CASE WHEN excluded.error = '' THEN deletion_members.error ELSE excluded.error END`
 	putMemberError = `INSERT INTO deletion_members (subscription, job, member, payload, error) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
-	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
 )
 
 // DeletionMembers lists what a deletion remembers, by key, without the errors.
@@ -34,7 +33,7 @@ func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit 
 	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
-	}, listMembers, j.Subscription, j.ID[:], after, atMost(limit))
+	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
 // DeletionError returns what the provider said last of a resource that a
@@ -54,16 +53,11 @@ func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text stri
 func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
 	held := *j
 	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
-		var token int64
-		err := t.One(heldToken, held.Subscription, held.ID[:], held.Incarnation[:])(&token)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && token != held.Token {
-			return ErrDeposed
-		}
-		if err != nil {
+		if err := held.CheckHeld(t.Tx); err != nil {
 			return err
 		}
 		if payload != "" {
-			if err := held.update(t, saveJob, payload, engine.Micros(t.Now)); err != nil {
+			if err := held.Save(t.Tx, payload); err != nil {
 				return err
 			}
 		}

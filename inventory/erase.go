@@ -206,5 +206,5 @@ func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
 }
 
 func (s *Store) endErasure(t *tx, j Job) error {
-	return j.update(t, endJob, JobDone, "", "", endedShard, engine.Micros(t.Now.Add(s.options.JobRecords)), engine.Micros(t.Now))
+	return j.End(t.Tx, JobDone, "", t.Now.Add(s.options.JobRecords))
 }

@@ -1,7 +1,6 @@
 package inventory
 
 import (
-	"database/sql"
 	"errors"
 	"fmt"
 
@@ -15,7 +14,7 @@ var (
 	ErrUnavailable = engine.ErrUnavailable
 
 	// ErrNotFound says that what was asked for is not in the store.
-	ErrNotFound = errors.New("inventory: not found")
+	ErrNotFound = engine.ErrNotFound
 
 	// ErrParentNotFound refuses a PUT of a nested resource whose parent is
 	// absent or being deleted.
@@ -117,12 +116,4 @@ type LocationConflictError struct {
 
 func (e *LocationConflictError) Error() string {
 	return "inventory: the resource exists in " + e.Row.Region + ", location " + e.Row.Location
-}
-
-// orNotFound turns the absence of a row into ErrNotFound.
-func orNotFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
-	}
-	return err
 }

@@ -57,11 +57,11 @@ func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n i
 
 func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
 	horizon := engine.Micros(s.engine.Now().Add(-s.options.TombstoneAge))
-	old, err := engine.Collect(s.read(ctx), scanPair, oldTombstones, horizon, atMost(limit))
+	old, err := engine.Collect(s.read(ctx), scanPair, oldTombstones, horizon, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
+	return engine.InPieces(ctx, s.engine, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
 }
 
 // expireIntents goes on behind those that had to be left, as these are always
@@ -70,7 +70,7 @@ func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err e
 	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {
-		page, err := engine.Collect(s.read(ctx), scanLapsing, endedIntents, from, now, atMost(limit-lapsed))
+		page, err := engine.Collect(s.read(ctx), scanLapsing, endedIntents, from, now, engine.AtMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}
@@ -95,14 +95,14 @@ func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped
 			all = append(all, e.member)
 		}
 	}
-	for piece := range slices.Chunk(all, pieceSize) {
-		n, err := inPieces(ctx, s, piece, run)
+	for piece := range slices.Chunk(all, engine.PieceSize) {
+		n, err := engine.InPieces(ctx, s.engine, piece, run)
 		if err == nil {
 			lapsed += n
 			continue
 		}
 		for i := range piece {
-			n, err := inPieces(ctx, s, piece[i:i+1], run)
+			n, err := engine.InPieces(ctx, s.engine, piece[i:i+1], run)
 			lapsed += n
 			switch {
 			case err == nil:
@@ -182,7 +182,7 @@ func lapse(t *tx, ended []member) error {
 		if err != nil {
 			return err
 		}
-		after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, newID())
+		after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

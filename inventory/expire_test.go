@@ -52,7 +52,7 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 		t.Fatal(err)
 	}
 	key := func(name string) string { return arm.Fold(vmWrite("rg", name).Key) }
-	const damaged, whole = 3, pieceSize + 1
+	const damaged, whole = 3, engine.PieceSize + 1
 	for i := range damaged {
 		ticket := begin(fmt.Sprint("damaged", i))
 		set("{", ticket.Key)

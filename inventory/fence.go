@@ -153,9 +153,9 @@ func fenceID(key string) [16]byte { return JobID(FenceJob, key) }
 func (t *tx) watchFence(f Fence) error {
 	job := Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
-		Incarnation: newID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
-	return t.Later(putJob, job.insertion(t.Now)...)
+	return job.Put(t.Tx)
 }
 
 // Fences lists the fences that stand on an ID.
@@ -166,7 +166,7 @@ func (s *Store) Fences(ctx context.Context, sub, key string) ([]Fence, error) {
 // AllFences lists at most limit fences of all subscriptions, behind one of them:
 // the zero Fence is before all.
 func (s *Store) AllFences(ctx context.Context, after Fence, limit int) ([]Fence, error) {
-	return engine.Collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], atMost(limit))
+	return engine.Collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
 }
 
 // CountFences counts the fences of all subscriptions.
@@ -200,7 +200,7 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 		}
 		own := under
 		notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
-		own.Intent, own.Kind, own.Own, own.Since, own.Until = newID(), index.Delete, true, t.Now, notAfter.Add(lateWriteWindow)
+		own.Intent, own.Kind, own.Own, own.Since, own.Until = engine.NewID(), index.Delete, true, t.Now, notAfter.Add(lateWriteWindow)
 		return Ticket{
 			Subscription: own.Subscription, Key: own.Key, Kind: index.Delete, ID: own.ID, APIVersion: own.APIVersion,
 			Intent: own.Intent, SendBy: t.Now.Add(s.options.SendWithin), NotAfter: notAfter,

@@ -55,11 +55,11 @@ const (
 		WHERE subscription = ? AND key = ?`
 	deleteGroup = `DELETE FROM resource_groups WHERE subscription = ? AND key = ?`
 
-	countGroupResources = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ?`
-	countGroupIntents   = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
-	listGroupIDs        = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
-	deleteGroupUsage    = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
-	deleteWrittenRegions  = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
+	countGroupResources  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ?`
+	countGroupIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
+	listGroupIDs         = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
+	deleteGroupUsage     = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
+	deleteWrittenRegions = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
 )
 
 func scanGroup(scan engine.Scanner) (Group, error) {
@@ -98,7 +98,7 @@ func loadGroup(from engine.Source, statement, sub, name string) (Group, error) {
 
 // Groups lists groups.
 func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
-	return engine.Collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), atMost(q.Limit))
+	return engine.Collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
 }
 
 // EditGroup creates or changes a group. edit is given the present group, nil
@@ -148,7 +148,7 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	}
 	g := *wanted
 	g.Subscription, g.Key, g.Name = arm.Fold(sub), arm.Fold(name), spelling(g.Name, name)
-	g.Incarnation, g.Generation = newID(), newID()
+	g.Incarnation, g.Generation = engine.NewID(), engine.NewID()
 	g.Created, g.Changed = t.Now, t.Now
 	tags, err := storedTags(g.Tags)
 	if err != nil {
@@ -171,7 +171,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	}
 	g := *wanted
 	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
-	g.Incarnation, g.Generation = current.Incarnation, newID()
+	g.Incarnation, g.Generation = current.Incarnation, engine.NewID()
 	if g.State != index.GroupActive && g.State == current.State {
 		g.Generation = current.Generation // it names the job that the group is marked for
 	}

@@ -63,9 +63,9 @@ const (
 	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
-	markIntent   = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
-	deleteIntent = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
-	insertWrittenRegion  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
+	markIntent          = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
+	deleteIntent        = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
+	insertWrittenRegion = `INSERT INTO touched (subscription, grp, incarnation, type, region)
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
@@ -208,7 +208,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	sendBy := t.Now.Add(s.options.SendWithin)
 	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
-	e := index.Intended{ID: newID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
+	e := index.Intended{ID: engine.NewID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
 		Intent: e.ID, Row: h.row, SendBy: sendBy, NotAfter: notAfter,

@@ -8,6 +8,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // The kinds of the jobs that belong to rows. A row that is flagged has one that
@@ -84,13 +85,6 @@ func followID(kind index.WriteKind, key string) [16]byte {
 	return JobID(FollowJob, kind.String()+" "+key)
 }
 
-const (
-	putJob = insertJob + replaceJob
-	// An intent that has ended may have been what kept an answer from settling. Of a
-	// job that has ended, due is when it is forgotten.
-	hastenJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
-)
-
 // rowJobs are the jobs that a row has.
 type rowJobs struct{ verify, followPut, followDelete bool }
 
@@ -130,8 +124,8 @@ func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
-		id, due := verifyID(h.key), engine.Micros(t.Now.Add(t.store.options.PollFloor))
-		return t.Later(hastenJob, due, h.subscription, id[:], due)
+		// An intent that has ended may have been what kept an answer from settling.
+		return jobrow.Hasten(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
@@ -151,9 +145,9 @@ func (h *resourceTx) region() string {
 func verify(t *tx, sub, key, region string) error {
 	job := Job{
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
-		Incarnation: newID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
-	return t.Later(putJob, job.insertion(t.Now)...)
+	return job.Put(t.Tx)
 }
 
 func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) error {
@@ -174,7 +168,7 @@ func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) 
 // followed before.
 func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error {
 	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
-	incarnation := newID()
+	incarnation := engine.NewID()
 	if fresh != nil {
 		incarnation = fresh.incarnation
 		if fresh.poll != nil {
@@ -187,17 +181,17 @@ func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error 
 		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
 		Incarnation: incarnation, Due: t.Now.Add(pause), Payload: follow.String(),
 	}
-	return t.Later(putJob, job.insertion(t.Now)...)
+	return job.Put(t.Tx)
 }
 
 func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
-	return t.Later(deleteJob, h.subscription, id[:])
+	return jobrow.Delete(t.Tx, h.subscription, id)
 }
 
 // flagBelow flags the rows below a key, of any depth, and has them asked for.
 func flagBelow(t *tx, sub, key string) error {
 	from, to := below(key)
-	fresh := newID()
+	fresh := engine.NewID()
 	type child struct{ key, region string }
 	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {
 		err = scan(&c.key, &c.region)
@@ -232,7 +226,7 @@ func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Du
 		lateWriteWindow = s.options.LateWriteWindow
 	}
 	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
-		return index.FollowLost{ID: newID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
+		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
@@ -242,7 +236,7 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 		if err != nil {
 			return err
 		}
-		now, err := loadJob(t, lockJob, j.Subscription, j.ID)
+		now, err := jobrow.Lock(t.Tx, j.Subscription, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
 			return ErrDeposed
 		}

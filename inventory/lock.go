@@ -140,7 +140,7 @@ func groupScope(sub, group string) string {
 // Lock returns one lock, or ErrNotFound.
 func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error) {
 	l, err := scanLock(s.read(ctx).One(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
-	return l, orNotFound(err)
+	return l, engine.OrNotFound(err)
 }
 
 // Locks lists the locks on a scope and, if below, on all that lies below it.
@@ -194,7 +194,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		}
 		l := *wanted
 		l.Subscription, l.Scope, l.Key = arm.Fold(sub), arm.Fold(scope), arm.Fold(name)
-		l.Generation, l.Created, l.Changed = newID(), t.Now, t.Now
+		l.Generation, l.Created, l.Changed = engine.NewID(), t.Now, t.Now
 		if current != nil {
 			l.Created = current.Created
 		} else if err := t.placeForLock(l, s.options.Limits.LocksPerSubscription); err != nil {

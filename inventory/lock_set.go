@@ -3,6 +3,7 @@ package inventory
 import (
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/jobrow"
 )
 
 // The kinds of rows in lock sets. Every transaction locks them in this order;
@@ -47,17 +48,8 @@ func newGroupLocks(sub, group string) engine.LockSet {
 
 // resourceLocks are those of a write that locks a resource alone.
 func resourceLocks(sub, key string) engine.LockSet {
-	locks := jobLocks(sub, key)
+	locks := jobrow.Locks(sub, key)
 	locks.Rows = []engine.Row{{Kind: resourceRow, Name: locks.Place[1]}}
-	return locks
-}
-
-// jobLocks are those of a write that locks a job, in the place of what the job
-// works on, whose group is read from the key.
-func jobLocks(sub, key string) engine.LockSet {
-	locks := recordLocks(sub)
-	locks.Place[1] = arm.Fold(key)
-	locks.Place[0] = groupOf(locks.Place[1]).Name
 	return locks
 }
 

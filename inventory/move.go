@@ -7,11 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // The kinds of the jobs that move resources from a group to another, and that
@@ -77,7 +77,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 			return Job{}, err
 		}
 		job := Job{
-			Subscription: o.Source.Subscription, ID: newID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: newID(),
+			Subscription: o.Source.Subscription, ID: engine.NewID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: engine.NewID(),
 			Due: t.Now, Created: t.Now, Payload: o.Payload(*facts.source.group, *facts.target.group),
 		}
 		if o.Validate {
@@ -87,7 +87,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 		} else if err := facts.touch(t, o.Keys); err != nil {
 			return Job{}, err
 		}
-		if _, err := t.Exec(addJob, job.insertion(t.Now)...); err != nil {
+		if _, err := job.Add(t.Tx); err != nil {
 			return Job{}, err
 		}
 		operation := o.Operation
@@ -137,22 +137,19 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 	return found[a], found[b], nil
 }
 
-const movesFrom = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
+const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
 // MovesFrom lists the jobs that have moved resources, or do, out of the group
 // that a resource lies in, the oldest first. Jobs that have ended are known for a
 // while.
 func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
 	from := groupOf(arm.Fold(key))
-	return engine.Collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
+	return engine.Collect(s.read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
 // groupOf is the group that a folded key lies in.
 func groupOf(key string) (n GroupName) {
-	const group = 4 // "", subscriptions, its id, resourcegroups
-	if parts := strings.SplitN(key, "/", group+2); len(parts) > group {
-		n = GroupName{parts[2], parts[group]}
-	}
+	n.Subscription, n.Name = arm.GroupOf(key)
 	return n
 }
 
@@ -204,10 +201,9 @@ func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, st
 				return &GroupNotEmptyError{Intents: open}
 			}
 		}
-		if err := t.markPair(from, to, index.GroupActive, newID()); err != nil {
+		if err := t.markPair(from, to, index.GroupActive, engine.NewID()); err != nil {
 			return err
 		}
-		forget := engine.Micros(t.Now.Add(s.options.JobRecords))
-		return j.update(t, endJob, state, payload, payload, endedShard, forget, engine.Micros(t.Now))
+		return j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords))
 	})
 }

@@ -70,7 +70,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload s
 				return ErrSubscriptionNotFound
 			}
 		}
-		if err := held.update(t, saveJob, payload, engine.Micros(t.Now)); err != nil {
+		if err := held.Save(t.Tx, payload); err != nil {
 			return err
 		}
 		for _, m := range c.Members {
@@ -103,7 +103,7 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 		} else if taken {
 			return ErrTaken
 		}
-		generation := newID()
+		generation := engine.NewID()
 		if _, err := t.Exec(renewTree, generation[:], c.Source.Subscription, m.Key, first, last); err != nil {
 			return err
 		}

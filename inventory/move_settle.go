@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // errOccupied: nothing can be where a resource has moved to, so this is a fault.
@@ -34,7 +35,7 @@ func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload st
 		if err != nil {
 			return err
 		}
-		if err := held.update(t, saveJob, payload, engine.Micros(t.Now)); err != nil {
+		if err := held.Save(t.Tx, payload); err != nil {
 			return err
 		}
 		for _, m := range r.Moved {
@@ -95,7 +96,7 @@ func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 		return nil
 	}
 	from, to := below(m.Key)
-	generation := newID()
+	generation := engine.NewID()
 	_, err := t.Exec(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 	return err
 }
@@ -113,7 +114,7 @@ func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	before := h.state()
 	// An operation that runs on what is gone has no end to wait for.
 	before.Row.FollowPut, before.Row.FollowDelete = false, false
-	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, newID())
+	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, engine.NewID())
 	return h.store(t, after, did)
 }
 
@@ -123,7 +124,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if moved.Parent != "" {
 		moved.Parent = r.moved(row.Parent)
 	}
-	moved.Verify, moved.Generation, moved.Changed = true, newID(), t.Now
+	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
 	old := resourceTx{subscription: row.Subscription, key: row.Key, row: &row}
 	if err := old.writeTombstone(t); err != nil {
 		return err
@@ -182,7 +183,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 		if !followed {
 			continue
 		}
-		job, err := loadJob(t, lockJob, row.Subscription, followID(kind, row.Key))
+		job, err := jobrow.Lock(t.Tx, row.Subscription, followID(kind, row.Key))
 		switch {
 		case errors.Is(err, ErrNotFound):
 			continue
@@ -194,7 +195,7 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 		}
 		job.Subscription, job.ID, job.Subject = moved.Subscription, followID(kind, moved.Key), moved.Key
 		job.Due = t.Now
-		if err := t.Later(putJob, job.insertion(t.Now)...); err != nil {
+		if err := job.Put(t.Tx); err != nil {
 			return err
 		}
 	}
@@ -231,7 +232,7 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 	}
 	for _, l := range locks {
 		l.Subscription, l.Scope, l.ScopeID = to.Subscription, r.moved(l.Scope), movedID(l.ScopeID, to)
-		l.Generation = newID()
+		l.Generation = engine.NewID()
 		if r.LockETag != nil {
 			l.ETag = r.LockETag(l)
 		}

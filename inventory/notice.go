@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory/engine"
+	"portico/inventory/jobrow"
 )
 
 // NoticeJob is the kind of the jobs that tell endpoints of a subscription, one
@@ -98,7 +99,7 @@ type announced []Addressee
 
 func loadAnnounced(from engine.Source, sub string) (announced, error) {
 	var text string
-	if err := orNotFound(from.One(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
+	if err := engine.OrNotFound(from.One(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -196,14 +197,12 @@ func (t *tx) notify(sub string, targets announced) error {
 // addOrHasten makes a job, or has the one that there is done at once if nobody
 // holds it. Whoever holds it looks for what is new before it ends.
 func (t *tx) addOrHasten(j Job) error {
-	j.Incarnation = newID()
-	n, err := t.Exec(addJob, j.insertion(t.Now)...)
-	if err != nil || n > 0 {
+	j.Incarnation = engine.NewID()
+	added, err := j.Add(t.Tx)
+	if err != nil || added {
 		return err
 	}
-	due := engine.Micros(j.Due)
-	_, err = t.Exec(hastenJob, due, j.Subscription, j.ID[:], due)
-	return err
+	return jobrow.Hasten(t.Tx, j.Subscription, j.ID, j.Due)
 }
 
 // Announcement is what an endpoint of a namespace is told of a subscription.
@@ -254,7 +253,7 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 		if err != nil {
 			return err
 		}
-		if err := j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(t.Now.Add(s.options.JobRecords)), engine.Micros(t.Now)); err != nil {
+		if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 			return err
 		}
 		if len(gone) > 0 {
@@ -317,7 +316,7 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil || current.Erased {
-			return orNotFound(err)
+			return engine.OrNotFound(err)
 		}
 		known, err := loadAnnounced(t, current.ID)
 		if err != nil {

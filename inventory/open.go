@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"crypto/rand"
 	"embed"
 	"errors"
 	"io/fs"
@@ -11,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory/engine"
+	"portico/inventory/jobrow"
 	"portico/inventory/locations"
 )
 
@@ -84,6 +84,7 @@ var migrations embed.FS
 // Store is the inventory. It is safe for concurrent use; every call takes a
 // context and ends with it.
 type Store struct {
+	*jobs
 	options    Options
 	engine     *engine.Engine
 	locations  *Locations
@@ -116,6 +117,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.jobs = jobrow.New(s.engine, o.JobRecords)
 	if err := s.loadKeys(); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
@@ -174,9 +176,3 @@ func (s *Store) Locations() *Locations { return s.locations }
 
 // read is the reading pool for one call.
 func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }
-
-// newID makes an incarnation, a generation or an intent's id.
-func newID() (id [16]byte) {
-	rand.Read(id[:]) // never fails
-	return id
-}

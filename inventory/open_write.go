@@ -46,11 +46,11 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 // GroupCalls lists at most limit writes that keep a group from closing, as their
 // calls may be running, those first that may take longest.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, atMost(limit))
+	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
 }
 
 // GroupWrites lists at most limit writes that keep a group from being given back, as
 // they may yet be applied, those first that may be last.
 func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), atMost(limit))
+	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
 }

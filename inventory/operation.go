@@ -137,7 +137,7 @@ func dropLearned(t *tx, sub string, limit int) error {
 		return nil
 	}
 	var kept int
-	if err := t.One(countOfCaller, sub, "", "", 0, limit+pieceSize)(&kept); err != nil || kept <= limit {
+	if err := t.One(countOfCaller, sub, "", "", 0, limit+engine.PieceSize)(&kept); err != nil || kept <= limit {
 		return err
 	}
 	oldest, err := engine.Collect(t, func(scan engine.Scanner) (token string, err error) {
@@ -253,11 +253,11 @@ func (s *Store) OperationOwned(ctx context.Context, sub, identity, tenant, objec
 // it deleted.
 func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
 	now := engine.Micros(s.engine.Now())
-	ended, err := engine.Collect(s.read(ctx), scanPair, endedOperations, now, atMost(limit))
+	ended, err := engine.Collect(s.read(ctx), scanPair, endedOperations, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, ended, func(t *tx, piece []pair) (int, error) { return t.deleteAll(deleteOperation, piece, now) })
+	return engine.InPieces(ctx, s.engine, ended, func(t *tx, piece []pair) (int, error) { return t.deleteAll(deleteOperation, piece, now) })
 }
 
 // pair is a subscription and what names a row in it.

@@ -133,7 +133,7 @@ func (t *tx) settleUsage() error {
 }
 
 func addTo(t *tx, u usage, c tallied) (fits bool, err error) {
-	limit := atMost(c.limit)
+	limit := engine.AtMost(c.limit)
 	if c.by > limit {
 		return false, nil
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory/engine"
+	"portico/inventory/jobrow"
 )
 
 // RequestBatchJob is the kind of the job that carries the requests of a batch
@@ -84,7 +85,6 @@ const (
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
 	hastenBatch        = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
 	hastenOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
-	hastenEndedJob     = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
@@ -108,7 +108,7 @@ const contentPlace = -1
 // ErrTooManyBatches where the caller has most batches under way already, and by
 // *QuotaError where there is no room for its content and one answer.
 func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
-	job := Job{ID: newID(), Kind: RequestBatchJob, Incarnation: newID(), Payload: "{}"}
+	job := Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
 	encrypted, err := s.encrypt(ctx, encryptedPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
@@ -130,7 +130,7 @@ func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operati
 		}
 		due := job
 		due.Due = t.Now
-		if _, err := t.Exec(addJob, due.insertion(t.Now)...); err != nil {
+		if _, err := due.Add(t.Tx); err != nil {
 			return err
 		}
 		operation := o
@@ -177,12 +177,7 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 // ErrDeposed when the caller no longer holds the job.
 func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first bool, err error) {
 	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (bool, error) {
-		var token int64
-		err := t.One(heldToken, j.Subscription, j.ID[:], j.Incarnation[:])(&token)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && token != j.Token {
-			return false, ErrDeposed
-		}
-		if err != nil {
+		if err := j.CheckHeld(t.Tx); err != nil {
 			return false, err
 		}
 		n, err := t.Exec(beginPart, "", j.ID[:], number, engine.Micros(t.Now), []byte{})
@@ -240,7 +235,7 @@ func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits Bat
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}
-		return atMost(limit) - n, err
+		return engine.AtMost(limit) - n, err
 	}
 	if own, err = room(batchCaller(tenant, object), limits.Stored); err == nil {
 		all, err = room("", limits.TotalStored)
@@ -266,8 +261,8 @@ func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]
 // caller no longer holds the job.
 func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payload string, kept time.Duration) error {
 	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
-		forget := engine.Micros(t.Now.Add(kept))
-		if err := j.update(t, endJob, state, payload, payload, endedShard, forget, engine.Micros(t.Now)); err != nil {
+		forget := t.Now.Add(kept)
+		if err := j.End(t.Tx, state, payload, forget); err != nil {
 			return err
 		}
 		batch, err := loadBatch(t, "", j.ID[:])
@@ -277,7 +272,7 @@ func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payl
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), forget, "", j.ID[:]); err != nil {
+		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), engine.Micros(forget), "", j.ID[:]); err != nil {
 			return err
 		}
 		if err := t.Later(hastenOperation, forget, "", batch.token); err != nil {
@@ -304,7 +299,7 @@ func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until tim
 		if err := t.Later(hastenOperation, engine.Micros(until), "", batch.token); err != nil {
 			return err
 		}
-		return t.Later(hastenEndedJob, engine.Micros(until), "", job[:], endedShard)
+		return jobrow.ForgetAt(t.Tx, "", job, until)
 	})
 }
 
@@ -326,7 +321,7 @@ func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted in
 	ended, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
-	}, endedBatches, now, atMost(limit))
+	}, endedBatches, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
@@ -336,7 +331,7 @@ func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted in
 			bytes += ended[last].bytes
 			last++
 		}
-		n, err := inPieces(ctx, s, ended[first:last], func(t *tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+		n, err := engine.InPieces(ctx, s.engine, ended[first:last], func(t *tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}

@@ -104,7 +104,7 @@ const (
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
-	flagChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
+	flagChildren   = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
 // The bits of the column following.
@@ -207,7 +207,7 @@ func (q ResourceQuery) statement() (string, []any) {
 	if q.Visible {
 		statement, args = statement+` AND phase + 0 <> ?`, append(args, index.Pending)
 	}
-	return statement + ` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))
+	return statement + ` ORDER BY key LIMIT ?`, append(args, engine.AtMost(q.Limit))
 }
 
 // below is the range of the keys below one: '0' follows '/' bytewise.

@@ -47,8 +47,8 @@ func (h *resourceTx) state() index.State {
 
 // settle applies an event, after ending what has ended by time.
 func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
-	now, ended := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, newID())
-	after, did := index.Settle(now, event, newID())
+	now, ended := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
+	after, did := index.Settle(now, event, engine.NewID())
 	did.Tombstone, did.Orphaned = did.Tombstone || ended.Tombstone, did.Orphaned || ended.Orphaned
 	return after, did
 }

@@ -5,6 +5,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 const (
@@ -46,10 +47,9 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 
 // hasten has the deletions of groups go on at once.
 func (r *retiring) hasten(ctx context.Context, groups []Group) error {
-	_, err := inPieces(ctx, r.Store, groups, func(t *tx, piece []Group) (int, error) {
-		due := engine.Micros(t.Now)
+	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
 		for _, g := range piece {
-			if _, err := t.Exec(hastenJob, due, g.Subscription, g.Generation[:], due); err != nil {
+			if err := jobrow.Hasten(t.Tx, g.Subscription, g.Generation, t.Now); err != nil {
 				return 0, err
 			}
 		}

@@ -7,6 +7,7 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 const (
@@ -25,7 +26,7 @@ const (
 )
 
 // pageOfRegion is how many records of a region are read at a time.
-const pageOfRegion = 10 * pieceSize
+const pageOfRegion = 10 * engine.PieceSize
 
 // forgetPages forgets what next finds, page by page, in the order of its keys, and
 // returns how much that was.
@@ -35,7 +36,7 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 		if err != nil {
 			return forgotten, err
 		}
-		n, err := inPieces(ctx, s, page, func(t *tx, piece []T) (n int, err error) {
+		n, err := engine.InPieces(ctx, s.engine, page, func(t *tx, piece []T) (n int, err error) {
 			for _, one := range piece {
 				gone, err := forget(t, one)
 				if err != nil {
@@ -193,7 +194,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 			return 0, err
 		}
 		for _, id := range notices {
-			if _, err := t.Exec(deleteJob, sub, id[:]); err != nil {
+			if err := jobrow.Delete(t.Tx, sub, id); err != nil {
 				return 0, err
 			}
 		}

@@ -76,7 +76,7 @@ type retiredRow struct {
 func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]member, error), forget func(*tx, member) (retiredRow, error)) error {
 	kept := map[member]bool{}
 	for {
-		found, err := next(pieceSize + len(kept))
+		found, err := next(engine.PieceSize + len(kept))
 		if err != nil {
 			return err
 		}
@@ -137,7 +137,7 @@ func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
 	after := h.state()
 	after.Open = slices.DeleteFunc(slices.Clone(after.Open), func(in index.Intent) bool { return slices.Contains(ended, in.ID) })
 	if after.Row != nil {
-		after.Row.Generation = newID()
+		after.Row.Generation = engine.NewID()
 	}
 	return retiredRow{intents: len(ended)}, h.store(t, after, index.Actions{})
 }

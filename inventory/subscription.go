@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -290,19 +289,11 @@ func loadSubscription(from engine.Source, statement, id string) (Subscription, e
 // SubscriptionsOf lists the subscriptions of a tenant whose IDs follow after, in
 // the order of their IDs; a limit of 0 means all.
 func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), atMost(limit))
+	return engine.Collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
 // AllSubscriptions lists the subscriptions of every tenant as SubscriptionsOf does
 // those of one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
-	return engine.Collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), atMost(limit))
-}
-
-// atMost is the LIMIT for a caller's limit, where 0 means none.
-func atMost(limit int) int64 {
-	if limit <= 0 {
-		return math.MaxInt64
-	}
-	return int64(limit)
+	return engine.Collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
 }

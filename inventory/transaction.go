@@ -45,19 +45,7 @@ func (s *Store) write(ctx context.Context, d engine.Durability, locks engine.Loc
 
 // commit runs a write that has a result.
 func commit[T any](ctx context.Context, s *Store, d engine.Durability, locks engine.LockSet, run func(*tx) (T, error)) (T, error) {
-	// run may outlive this call, so value is only read once its commit is known.
-	var none, value T
-	err := s.engine.Do(ctx, &engine.Write{
-		Locks: locks, Durability: d,
-		Run: func(u engine.Unit) (err error) {
-			value, err = run(u.(*tx))
-			return err
-		},
-	})
-	if err != nil {
-		return none, err
-	}
-	return value, nil
+	return engine.Commit(ctx, s.engine, d, locks, run)
 }
 
 // put is what create-or-replace returns.

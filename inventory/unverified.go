@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // Unverified is a resource that the index is not sure of, and what keeps it so.
@@ -47,7 +48,7 @@ const (
 	passedColumns = `subscription, id, kind, subject, state`
 	passJobs      = `SELECT ` + passedColumns + ` FROM jobs WHERE (subscription, id) > (?, ?) ORDER BY subscription, id LIMIT ?`
 	passJobsOf    = `SELECT ` + passedColumns + ` FROM jobs WHERE subscription = ? AND id > ? ORDER BY subscription, id LIMIT ?`
-	jobsOfRow     = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
+	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
 )
 
 // Unverified lists the resources that the index is not sure of: first those with
@@ -170,7 +171,7 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 	}
 	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
-	u.Jobs, err = engine.Collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
+	u.Jobs, err = engine.Collect(from, jobrow.Scan, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
 	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
 	return u, err
 }

@@ -1,6 +1,8 @@
 package engine
 
 import (
+	"crypto/rand"
+	"math"
 	"strconv"
 	"strings"
 	"time"
@@ -73,4 +75,18 @@ func Flag(b bool) int64 {
 		return 1
 	}
 	return 0
+}
+
+// AtMost is a limit as it is stored: none for 0.
+func AtMost(limit int) int64 {
+	if limit <= 0 {
+		return math.MaxInt64
+	}
+	return int64(limit)
+}
+
+// NewID makes a random identity of what is stored.
+func NewID() (id [16]byte) {
+	rand.Read(id[:]) // never fails
+	return id
 }

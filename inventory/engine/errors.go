@@ -20,6 +20,9 @@ var (
 	// serve at present. What a write with this error did is unknown.
 	ErrUnavailable = errors.New("inventory: the store is unavailable")
 
+	// ErrNotFound says that what was asked for is not in the database.
+	ErrNotFound = errors.New("inventory: not found")
+
 	// ErrClosed is why a closed engine is unavailable.
 	ErrClosed = errors.New("it is closed")
 
@@ -31,6 +34,14 @@ var (
 	// in savepoints, to find out which of them is refused.
 	ErrRunSeparately = errors.New("inventory: the batch has to run singly")
 )
+
+// OrNotFound turns the absence of a row into ErrNotFound.
+func OrNotFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
 
 // Unavailable makes err one that ErrUnavailable matches.
 func Unavailable(err error) error {

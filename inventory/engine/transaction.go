@@ -26,6 +26,9 @@ type Tx struct {
 // NewTx returns a transaction on a connection that has begun one.
 func NewTx(conn Conn) *Tx { return &Tx{conn: conn} }
 
+// Base implements [Unit] for those who embed a transaction.
+func (t *Tx) Base() *Tx { return t }
+
 // LocksRows reports whether rows are locked one by one.
 func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 

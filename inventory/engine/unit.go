@@ -3,6 +3,8 @@ package engine
 // Unit is what the owner of the tables keeps beside one transaction. It is used by
 // one goroutine.
 type Unit interface {
+	// Base is the transaction itself.
+	Base() *Tx
 	// Lookups returns the queries that lock and read the rows of all members, in
 	// the order in which every transaction locks rows.
 	Lookups(members []*Write) []Lookup

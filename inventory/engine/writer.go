@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"hash/maphash"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -91,6 +92,41 @@ func (e *Engine) Do(ctx context.Context, m *Write) error {
 	default:
 		return Classify(ctx, ctx.Err())
 	}
+}
+
+// Commit runs a write that has a result. U is what the owner of the tables keeps
+// beside a transaction.
+func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks LockSet, run func(U) (T, error)) (T, error) {
+	// run may outlive this call, so value is only read once its commit is known.
+	var none, value T
+	err := e.Do(ctx, &Write{
+		Locks: locks, Durability: d,
+		Run: func(u Unit) (err error) {
+			value, err = run(u.(U))
+			return err
+		},
+	})
+	if err != nil {
+		return none, err
+	}
+	return value, nil
+}
+
+// PieceSize is how many records are ended or removed in one transaction.
+const PieceSize = 100
+
+// InPieces runs a write over records that may be many, a piece in each
+// transaction: none holds what it locks for long, or needs more time than a
+// transaction has, and what was done stays done where a later piece fails. run
+// returns how many records it has ended; InPieces returns their sum.
+func InPieces[U Unit, T any](ctx context.Context, e *Engine, all []T, run func(t U, piece []T) (int, error)) (ended int, err error) {
+	for piece := range slices.Chunk(all, PieceSize) {
+		n, err := Commit(ctx, e, Unflushed, LockSet{}, func(u U) (int, error) { return run(u, piece) })
+		if ended += n; err != nil {
+			return ended, err
+		}
+	}
+	return ended, nil
 }
 
 func (r result) unwrap() error {

@@ -1,4 +1,4 @@
-package inventory
+package jobrow
 
 import (
 	"context"
@@ -12,7 +12,7 @@ import (
 
 const (
 	nextJobRegion = `SELECT region, due FROM jobs WHERE shard = ? AND kind = ? AND region > ? ORDER BY region, due LIMIT 1`
-	dueInRegion   = `SELECT ` + jobColumns + ` FROM jobs WHERE shard = ? AND kind = ? AND region = ? AND due <= ? ORDER BY due LIMIT ?`
+	dueInRegion   = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND region = ? AND due <= ? ORDER BY due LIMIT ?`
 )
 
 // claimPage is how many due jobs are read at a time, of a shard or of a region
@@ -27,16 +27,16 @@ const claimPage = 16
 // Jobs of a region without room hide no others, however many they are: where the
 // oldest due jobs find no room, the claim reads region by region, with two
 // statements for each region and shard at most.
-func (s *Store) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
+func (r *Rows) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
 	a := &admission{
-		from: s.read(ctx), kind: kind, now: engine.Micros(s.engine.Now()), room: room,
+		from: r.engine.Read(ctx), kind: kind, now: engine.Micros(r.engine.Now()), room: room,
 		seen: map[[16]byte]bool{}, full: map[string]bool{},
 	}
 	if err := a.admitOldest(); err != nil {
 		return nil, false, err
 	}
 	if len(a.admitted) > 0 {
-		jobs, err = s.claim(ctx, a.admitted, owner, lease)
+		jobs, err = r.claim(ctx, a.admitted, owner, lease)
 	}
 	return jobs, a.more, err
 }
@@ -72,8 +72,8 @@ func (a *admission) admit(due []Job) {
 func (a *admission) admitOldest() error {
 	var oldest []Job
 	var unread []int // shards with more due jobs than were read
-	for shard := range jobShards {
-		page, err := engine.Collect(a.from, scanJob, dueJobs, shard, a.kind, a.now, claimPage)
+	for shard := range shards {
+		page, err := engine.Collect(a.from, Scan, dueJobs, shard, a.kind, a.now, claimPage)
 		if err != nil {
 			return err
 		}
@@ -102,7 +102,7 @@ func (a *admission) admitByRegion(shard int) error {
 	region, due := "", int64(0)
 	for {
 		if due <= a.now && !a.full[region] {
-			page, err := engine.Collect(a.from, scanJob, dueInRegion, shard, a.kind, region, a.now, claimPage)
+			page, err := engine.Collect(a.from, Scan, dueInRegion, shard, a.kind, region, a.now, claimPage)
 			if err != nil {
 				return err
 			}

@@ -1,4 +1,4 @@
-package inventory
+package jobrow
 
 import (
 	"context"
@@ -16,8 +16,8 @@ const (
 	forgetJob = `DELETE FROM jobs WHERE subscription = ? AND id = ? AND shard = ? AND due <= ?`
 )
 
-// JobCounts is how much work of a kind there is.
-type JobCounts struct {
+// Counts is how much work of a kind there is.
+type Counts struct {
 	All     int
 	Due     int           // not those that somebody works on
 	Overdue int           // due for longer than was asked for
@@ -32,29 +32,29 @@ const ManyAttempts = 20
 
 // CountJobs counts the jobs of a kind that have not ended: those that have been
 // due for longer than overdue, and those that were made longer ago than old.
-func (s *Store) CountJobs(ctx context.Context, kind string, overdue, old time.Duration) (JobCounts, error) {
-	var counts JobCounts
-	from, now := s.read(ctx), s.engine.Now()
+func (r *Rows) CountJobs(ctx context.Context, kind string, overdue, old time.Duration) (Counts, error) {
+	var counts Counts
+	from, now := r.engine.Read(ctx), r.engine.Now()
 	first := int64(0)
-	for shard := range jobShards {
+	for shard := range shards {
 		var all, ready, late, aged, vain int
 		var due int64
 		if err := from.One(countJobs, shard, kind)(&all); err != nil {
-			return JobCounts{}, err
+			return Counts{}, err
 		}
 		if all == 0 {
 			continue
 		}
 		if err := from.One(countDue, shard, kind, engine.Micros(now))(&ready, &due); err != nil {
-			return JobCounts{}, err
+			return Counts{}, err
 		}
 		if ready > 0 {
 			if err := from.One(countDue, shard, kind, engine.Micros(now.Add(-overdue)))(&late, &due); err != nil {
-				return JobCounts{}, err
+				return Counts{}, err
 			}
 		}
 		if err := from.One(countLong, engine.Micros(now.Add(-old)), ManyAttempts, shard, kind)(&aged, &vain); err != nil {
-			return JobCounts{}, err
+			return Counts{}, err
 		}
 		if late > 0 && (first == 0 || due < first) {
 			first = due
@@ -76,9 +76,9 @@ type jobKey struct {
 }
 
 // ForgetJobs deletes at most limit jobs that ended longer ago than
-// Options.JobRecords, and returns how many it deleted.
-func (s *Store) ForgetJobs(ctx context.Context, limit int) (int, error) {
-	from, now := s.read(ctx), engine.Micros(s.engine.Now())
+// they are kept for, and returns how many it deleted.
+func (r *Rows) ForgetJobs(ctx context.Context, limit int) (int, error) {
+	from, now := r.engine.Read(ctx), engine.Micros(r.engine.Now())
 	kinds, err := jobKinds(from, endedShard)
 	if err != nil {
 		return 0, err
@@ -88,15 +88,15 @@ func (s *Store) ForgetJobs(ctx context.Context, limit int) (int, error) {
 		found, err := engine.Collect(from, func(scan engine.Scanner) (k jobKey, err error) {
 			err = scan(&k.subscription, &k.id)
 			return k, err
-		}, oldJobs, endedShard, kind, now, atMost(limit))
+		}, oldJobs, endedShard, kind, now, engine.AtMost(limit))
 		if err != nil {
 			return 0, err
 		}
 		old = append(old, found...)
 	}
 	old = old[:min(len(old), max(limit, 0))]
-	return inPieces(ctx, s, old, func(t *tx, piece []jobKey) (int, error) {
-		deleted := 0
+	return engine.InPieces(ctx, r.engine, old, func(u engine.Unit, piece []jobKey) (int, error) {
+		t, deleted := u.Base(), 0
 		for _, k := range piece {
 			n, err := t.Exec(forgetJob, k.subscription, k.id, endedShard, now)
 			if err != nil {
