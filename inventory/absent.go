@@ -75,8 +75,7 @@ func (t *tx) mayReturn(sub string) error {
 }
 
 func (t *tx) putAbsent(sub string, a Addressee) error {
-	_, err := t.Exec(insertAbsent, sub, a.Namespace, a.Region, a.Address)
-	return err
+	return t.Later(insertAbsent, sub, a.Namespace, a.Region, a.Address)
 }
 
 // findAbsent records the endpoints that were never told of a subscription, and

@@ -149,6 +149,5 @@ func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if _, err := t.Exec(insertWrittenRegion, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {
 		return err
 	}
-	_, err := t.Exec(deleteStray, row.Subscription, row.Region, row.Key)
-	return err
+	return t.Later(deleteStray, row.Subscription, row.Region, row.Key)
 }

@@ -44,8 +44,7 @@ func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duratio
 // EndTurn gives a turn back.
 func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(turn.subscription), func(t *tx) error {
-		_, err := t.Exec(endLease, turn.subscription, turn.key, turn.token[:])
-		return err
+		return t.Later(endLease, turn.subscription, turn.key, turn.token[:])
 	})
 }
 

@@ -48,8 +48,7 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 // that begin, by the store's time.
 func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
 	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
-		_, err := t.Exec(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
-		return err
+		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
 	})
 }
 

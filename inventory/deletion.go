@@ -93,9 +93,8 @@ func (t *tx) mark(g Group) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.Exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+	return t.Later(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
 		engine.Micros(t.Now), g.Subscription, g.Key)
-	return err
 }
 
 // DeleteGroupBy is [Store.DeleteGroup] by the job that deletes the group, which
@@ -154,6 +153,5 @@ func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error 
 	if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 		return err
 	}
-	_, err := t.Exec(forgetMembers, j.Subscription, j.ID[:])
-	return err
+	return t.Later(forgetMembers, j.Subscription, j.ID[:])
 }

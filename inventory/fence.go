@@ -78,9 +78,8 @@ func scanFence(scan engine.Scanner) (f Fence, err error) {
 }
 
 func (f *Fence) insert(t *tx) error {
-	_, err := t.Exec(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
+	return t.Later(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
 		engine.Flag(f.Own), engine.Flag(f.Accepted), engine.Micros(f.Since), engine.Micros(f.Until))
-	return err
 }
 
 // unfenced refuses by *FencedError what would make a resource under a fence. The
@@ -217,8 +216,7 @@ func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome ind
 		case index.Ambiguous:
 			return nil
 		case index.Accepted:
-			_, err := t.Exec(acceptFence, engine.Micros(t.Now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
-			return err
+			return t.Later(acceptFence, engine.Micros(t.Now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
 		case index.NotSent, index.Refused, index.Succeeded, index.Gone:
 		}
 		if _, err := t.Exec(deleteFence, ticket.Subscription, ticket.Key, ticket.Intent[:]); err != nil {

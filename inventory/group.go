@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -90,10 +89,7 @@ func (s *Store) Group(ctx context.Context, sub, name string) (Group, error) {
 
 func loadGroup(from engine.Source, statement, sub, name string) (Group, error) {
 	g, err := scanGroup(from.One(statement, arm.Fold(sub), arm.Fold(name)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Group{}, ErrNotFound
-	}
-	return g, err
+	return g, engine.OrNotFound(err)
 }
 
 // Groups lists groups.

@@ -275,8 +275,7 @@ func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, 
 		if err := check(*current); err != nil {
 			return err
 		}
-		_, err = t.Exec(deleteLock, current.Subscription, current.Scope, current.Key)
-		return err
+		return t.Later(deleteLock, current.Subscription, current.Scope, current.Key)
 	})
 }
 

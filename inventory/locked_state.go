@@ -55,18 +55,20 @@ func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
 	}
 	l := t.locked
 	for sub, row := range rowsIn(members, groupRow, groupRow) {
-		if of := (scopeOf{sub, row.Name}); !known(l.scopes, of) {
+		of := scopeOf{sub, row.Name}
+		if _, asked := l.scopes[of]; !asked {
 			queries = append(queries, l.lookUpScope(of))
 		}
 	}
 	for sub, row := range rowsIn(members, registrationRow, registrationRow) {
-		if of := (registrationOf{sub, row.Name}); !known(l.registrations, of) {
+		of := registrationOf{sub, row.Name}
+		if _, asked := l.registrations[of]; !asked {
 			queries = append(queries, l.lookUpRegistration(of))
 		}
 	}
 	for sub, row := range rowsIn(members, parentRow, resourceRow) {
 		of := resourceOf{sub, row.Name}
-		if known(l.rows, of) {
+		if _, asked := l.rows[of]; asked {
 			continue
 		}
 		if row.Kind == resourceRow {
@@ -115,56 +117,49 @@ func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engin
 	}
 }
 
-func known[K comparable, V any](read map[K]V, of K) bool {
-	_, known := read[of]
-	return known
-}
-
-// kept makes a lookup whose answer forget drops when a row cannot be read: that is
-// not the transaction's failure, but that of the member that asks for it again.
-func kept(r engine.Request, row func(engine.Scanner) error, forget func()) engine.Lookup {
+// lookUp makes a lookup that keeps in read what it finds, from absent on. If a row
+// cannot be read nothing is kept: that is not the transaction's failure, but that
+// of the member that asks for it again.
+func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request, take func(V, engine.Scanner) (V, error)) engine.Lookup {
+	read[of] = absent
 	broken := false
 	return engine.Lookup{Request: r, Row: func(scan engine.Scanner) error {
-		if broken = broken || row(scan) != nil; broken {
-			forget()
+		found, err := take(read[of], scan)
+		if broken = broken || err != nil; broken {
+			delete(read, of)
+		} else {
+			read[of] = found
 		}
 		return nil
 	}}
 }
 
 func (l *lockedState) lookUpScope(of scopeOf) engine.Lookup {
-	l.scopes[of] = scopeState{}
-	return kept(lockScopeOf(of), func(scan engine.Scanner) (err error) {
-		l.scopes[of], err = scanScope(scan)
-		return err
-	}, func() { delete(l.scopes, of) })
+	return lookUp(l.scopes, of, scopeState{}, lockScopeOf(of), func(_ scopeState, scan engine.Scanner) (scopeState, error) {
+		return scanScope(scan)
+	})
 }
 
 func (l *lockedState) lookUpRegistration(of registrationOf) engine.Lookup {
-	l.registrations[of] = NotRegistered
-	return kept(engine.Request{Statement: selectRegistration, Args: []any{of.subscription, of.namespace}}, func(scan engine.Scanner) error {
+	request := engine.Request{Statement: selectRegistration, Args: []any{of.subscription, of.namespace}}
+	return lookUp(l.registrations, of, NotRegistered, request, func(_ RegistrationState, scan engine.Scanner) (RegistrationState, error) {
 		r, err := scanRegistration(scan)
-		l.registrations[of] = r.State
-		return err
-	}, func() { delete(l.registrations, of) })
+		return r.State, err
+	})
 }
 
 func (l *lockedState) lookUpIntents(of resourceOf) engine.Lookup {
-	l.intents[of] = nil
-	return kept(lockIntentsOf(of), func(scan engine.Scanner) error {
+	return lookUp(l.intents, of, nil, lockIntentsOf(of), func(open []index.Intent, scan engine.Scanner) ([]index.Intent, error) {
 		in, err := scanIntent(scan)
-		l.intents[of] = append(l.intents[of], in)
-		return err
-	}, func() { delete(l.intents, of) })
+		return append(open, in), err
+	})
 }
 
 func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
-	l.rows[of] = nil
-	return kept(lockRowOf(of), func(scan engine.Scanner) error {
+	return lookUp(l.rows, of, nil, lockRowOf(of), func(_ *Resource, scan engine.Scanner) (*Resource, error) {
 		row, err := scanResource(scan)
-		l.rows[of] = &row
-		return err
-	}, func() { delete(l.rows, of) })
+		return &row, err
+	})
 }
 
 func lockIntentsOf(of resourceOf) engine.Request {

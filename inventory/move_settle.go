@@ -97,15 +97,13 @@ func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 	}
 	from, to := below(m.Key)
 	generation := engine.NewID()
-	_, err := t.Exec(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
-	return err
+	return t.Later(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 }
 
 func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		from, to := below(m.Key)
-		_, err := t.Exec(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
-		return err
+		return t.Later(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
 	}
 	h, err := lockResource(t, r.Source.Subscription, m.Key)
 	if err != nil || h.row == nil {

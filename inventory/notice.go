@@ -118,8 +118,7 @@ func (a announced) put(t *tx, sub string) error {
 	for _, one := range a {
 		text.WriteString(one.subject() + "\n")
 	}
-	_, err := t.Exec(putAnnounced, sub, text.String())
-	return err
+	return t.Later(putAnnounced, sub, text.String())
 }
 
 func (a announced) has(one Addressee) bool {
@@ -285,8 +284,7 @@ func (t *tx) recallErasure(sub Subscription) error {
 	if err != nil || left > 0 {
 		return err
 	}
-	_, err = t.Exec(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
-	return err
+	return t.Later(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
 }
 
 // OpenNotices counts the endpoints of a namespace (empty: of all) that may not

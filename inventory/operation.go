@@ -187,10 +187,7 @@ func (o Operation) columns(t *tx) []any {
 // when the record has expired.
 func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
 	o, err := scanOperation(s.read(ctx).One(selectOperation, arm.Fold(sub), token, engine.Micros(s.engine.Now())))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Operation{}, ErrNotFound
-	}
-	return o, err
+	return o, engine.OrNotFound(err)
 }
 
 func scanOperation(scan engine.Scanner) (Operation, error) {

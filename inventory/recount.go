@@ -110,8 +110,7 @@ func (s *Store) recount(ctx context.Context, u usage, mend bool) (Miscount, erro
 	}
 	// In a transaction of its own: what is not there yet cannot be locked.
 	if err := s.write(ctx, engine.Unflushed, recordLocks(u.subscription), func(t *tx) error {
-		_, err := t.Exec(haveUsage, u.subscription, u.group, u.typ)
-		return err
+		return t.Later(haveUsage, u.subscription, u.group, u.typ)
 	}); err != nil {
 		return found, err
 	}

@@ -229,8 +229,7 @@ func (r Registration) put(t *tx) error {
 	if !r.Registered.IsZero() {
 		registered = engine.Micros(r.Registered)
 	}
-	_, err := t.Exec(putRegistration, r.Subscription, r.Namespace, r.State, "", engine.Micros(r.Changed), strings.Join(r.Locations, " "), registered)
-	return err
+	return t.Later(putRegistration, r.Subscription, r.Namespace, r.State, "", engine.Micros(r.Changed), strings.Join(r.Locations, " "), registered)
 }
 
 // RegistrationJob is the kind of the job that sees a registration to its settled

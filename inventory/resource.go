@@ -172,10 +172,7 @@ func (s *Store) Resource(ctx context.Context, sub, key string) (Resource, error)
 
 func loadResource(from engine.Source, statement, sub, key string) (Resource, error) {
 	r, err := scanResource(from.One(statement, arm.Fold(sub), arm.Fold(key)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Resource{}, ErrNotFound
-	}
-	return r, err
+	return r, engine.OrNotFound(err)
 }
 
 // Resources lists rows.

@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
 	"slices"
@@ -119,9 +118,8 @@ func (s Subscription) insert(t *tx) (created bool, err error) {
 }
 
 func (s Subscription) update(t *tx) error {
-	_, err := t.Exec(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
+	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered), s.Version, s.Final, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
-	return err
 }
 
 // joined is how features are stored; their names hold no space.
@@ -280,10 +278,7 @@ func (s *Store) Subscription(ctx context.Context, id string) (Subscription, erro
 
 func loadSubscription(from engine.Source, statement, id string) (Subscription, error) {
 	found, err := scanSubscription(from.One(statement, arm.Fold(id)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Subscription{}, ErrNotFound
-	}
-	return found, err
+	return found, engine.OrNotFound(err)
 }
 
 // SubscriptionsOf lists the subscriptions of a tenant whose IDs follow after, in

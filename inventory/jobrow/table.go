@@ -102,10 +102,7 @@ func Lock(t *engine.Tx, sub string, id [16]byte) (Job, error) {
 
 func load(from engine.Source, statement, sub string, id [16]byte) (Job, error) {
 	j, err := Scan(from.One(statement, sub, id[:]))
-	if err != nil {
-		return Job{}, engine.OrNotFound(err)
-	}
-	return j, nil
+	return j, engine.OrNotFound(err)
 }
 
 // Rows are the jobs of a store.
@@ -189,7 +186,6 @@ func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 		case j.State.Ended():
 			return ErrEnded
 		}
-		_, err = t.Exec(cancelJob, Cancelling, engine.Micros(t.Now), engine.Micros(t.Now), j.Subscription, j.ID[:])
-		return err
+		return t.Later(cancelJob, Cancelling, engine.Micros(t.Now), engine.Micros(t.Now), j.Subscription, j.ID[:])
 	})
 }
