@@ -5,7 +5,8 @@ import "portico/inventory/jobrow"
 // jobs gives a Store the calls about [Job].
 type jobs = jobrow.Rows
 
-// The words of jobs, for callers who know the inventory alone.
+// Job and the types beside it are those of package jobrow, for callers who know the
+// inventory alone.
 type (
 	Job       = jobrow.Job
 	JobState  = jobrow.State

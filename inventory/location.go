@@ -9,8 +9,8 @@ import (
 	"portico/inventory/locations"
 )
 
-// The cache in front of the index. Writes take the region from the store: see
-// [Store.Begin].
+// Locations is the cache in front of the index. Writes take the region from the
+// store: see [Store.Begin].
 type (
 	Locations = locations.Cache
 	Located   = locations.Located

@@ -275,7 +275,7 @@ func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payl
 		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), engine.Micros(forget), "", j.ID[:]); err != nil {
 			return err
 		}
-		if err := t.Later(hastenOperation, forget, "", batch.token); err != nil {
+		if err := t.Later(hastenOperation, engine.Micros(forget), "", batch.token); err != nil {
 			return err
 		}
 		return chargeBatch(t, batch.caller, -batch.content, 0, 0)

@@ -2,8 +2,8 @@ package inventory
 
 import "portico/inventory/index"
 
-// The words of the rule, for callers who know the inventory alone. They are of
-// package index, which has neither resources nor a store.
+// WriteKind and the types beside it are those of package index, for callers who
+// know the inventory alone.
 type (
 	WriteKind       = index.WriteKind
 	Outcome         = index.Outcome

@@ -13,9 +13,9 @@ import (
 type Durability bool
 
 const (
-	// Flushed: on disk before the caller is answered.
+	// Flushed writes are on disk before the caller is answered.
 	Flushed Durability = true
-	// Unflushed: visible. Losing it must be harmless.
+	// Unflushed writes are visible by then. Losing them must be harmless.
 	Unflushed Durability = false
 )
 

@@ -65,37 +65,37 @@ func (in Intent) over(now int64) bool { return in.Kind != Move && (in.CallEnded 
 
 // The events that change a state.
 type (
-	// Intended: a write is about to be sent.
+	// Intended says that a write is about to be sent.
 	Intended struct {
 		ID             [16]byte
 		Kind           WriteKind
 		NotAfter, Ends int64
 	}
-	// Answered: what became of a write.
+	// Answered says what became of a write.
 	Answered struct {
 		ID                [16]byte
 		Outcome           Outcome
 		Status            int
 		ProvisioningState string
 	}
-	// Observed: what a GET said. generation is the row's, read before asking.
+	// Observed is what a GET said. Generation is the row's, read before asking.
 	Observed struct {
 		Generation        [16]byte
 		Found             bool
 		ProvisioningState string
 	}
-	// FollowEnded: the operation of an accepted write is over.
+	// FollowEnded says that the operation of an accepted write is over.
 	FollowEnded struct{ Kind WriteKind }
-	// FollowLost: nobody can say any more what became of the operation of an accepted
+	// FollowLost says that nobody knows any more what became of the operation of an accepted
 	// write. From then on it opposes others as a write without an answer does.
 	FollowLost struct {
 		ID   [16]byte
 		Kind WriteKind
 		Ends int64
 	}
-	// TimePassed: time has.
+	// TimePassed is the present time.
 	TimePassed struct{ Now int64 }
-	// Seen: a GET found a resource of which nothing is known.
+	// Seen says that a GET found a resource of which nothing is known.
 	Seen struct{ ProvisioningState string }
 )
 
