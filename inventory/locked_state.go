@@ -15,13 +15,13 @@ import (
 // lock, the registrations that admit them, the resources that they hold, and
 // those above. What is not in it is read when it is asked for.
 //
-// Where a group has no row there is nothing to lock, and what was read of its
-// resources may be of before another transaction made both. So the group stays
-// absent for all members, and none comes to ask for the resources; whoever makes
-// the group has everything forgotten.
+// A group without a row cannot be locked, and what was read of its resources may be
+// older than a transaction that made both. So the group stays absent for all
+// members, and none asks for the resources. The member that makes the group has
+// everything forgotten.
 //
-// A member takes the resource that it holds, so that no other is given what it
-// may have changed. Whatever changes more than that forgets everything.
+// A member takes the resource that it locks, so that no other is given what it
+// may have changed. A member that changes more than that has everything forgotten.
 type lockedState struct {
 	scopes        map[scopeOf]scopeState
 	registrations map[registrationOf]RegistrationState
@@ -45,9 +45,9 @@ func newLockedState() *lockedState {
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// Lookups implements [engine.Unit]. Locked are, in the order in which all
-// transactions do that, the subscription's own row, its groups, and their
-// resources, as far as a member needs it; registrations are read between.
+// Lookups implements [engine.Unit]. It locks, as far as a member needs it, the
+// subscription's own row, its groups, and their resources, in the order in which
+// every transaction does; registrations are read between.
 func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
 	queries := make([]engine.Lookup, 0, 4*len(members))
 	if t.LocksRows() {
@@ -103,7 +103,7 @@ func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Look
 	return queries
 }
 
-// rowsIn are the rows of some kinds that the members lock, in the order of these.
+// rowsIn returns the members' rows from one kind to another, member by member.
 func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engine.Row] {
 	return func(yield func(string, *engine.Row) bool) {
 		for _, m := range members {

@@ -2,7 +2,7 @@ package index
 
 import "errors"
 
-// GroupState tells what may be done in a group. The numbers are stored.
+// GroupState says what may be done in a group. The numbers are stored.
 type GroupState uint8
 
 // The states of a resource group; only an Active one takes writes.

@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Settle is the one rule by which the index changes, for gateway and jobs
-// alike. It is pure: fresh is the generation that the row gets if the event
-// changes what is known. An answer is proof only if nothing could overturn it;
-// what is not proof flags the row, so that the provider will be asked.
+// Settle is the one rule by which the index changes, for gateway and jobs alike.
+// It is pure; fresh is the generation that the row gets if the event changes what
+// is known. An answer is proof only if nothing could overturn it. An answer that is
+// no proof flags the row, so that the provider will be asked.
 func Settle(before State, event any, fresh [16]byte) (State, Actions) {
 	s := before.clone()
 	var did Actions
@@ -21,15 +21,15 @@ func Settle(before State, event any, fresh [16]byte) (State, Actions) {
 	case Observed:
 		did = s.observe(e)
 	case FollowEnded:
-		did = s.end(e)
+		did = s.endFollow(e)
 	case FollowLost:
 		did = s.loseFollow(e, fresh)
 	case TimePassed:
-		did = s.pass(e)
+		did = s.expire(e)
 	case Seen:
-		did = s.appear(e, fresh)
+		did = s.discover(e, fresh)
 	}
-	if s.Row != nil && before.Row != nil && (did.Learn || s.touched(before)) {
+	if s.Row != nil && before.Row != nil && (did.Learn || s.changed(before)) {
 		s.Row.Generation = fresh
 	}
 	return s, did
@@ -44,9 +44,9 @@ func (s State) clone() State {
 	return c
 }
 
-// touched reports whether the event is one that gives the row a new generation:
-// every intent, the end of one, and whatever changed the row.
-func (s State) touched(before State) bool {
+// changed reports whether the event gives the row a new generation: every intent
+// does, the end of one, and whatever changed the row.
+func (s State) changed(before State) bool {
 	over := func(open []Intent) (n int) {
 		for _, in := range open {
 			if in.CallEnded {
@@ -60,7 +60,7 @@ func (s State) touched(before State) bool {
 
 func (s *State) intend(e Intended, fresh [16]byte) {
 	added := Intent{ID: e.ID, Kind: e.Kind, Generation: fresh, NotAfter: e.NotAfter, Ends: e.Ends}
-	s.oppose(&added)
+	s.markOverlaps(&added)
 	added.Overlapped = added.Overlapped || s.follows(Put) && e.Kind.opposedBy(Put) || s.follows(Delete) && e.Kind.opposedBy(Delete)
 	if e.Kind == Put && s.Row == nil {
 		added.CreatedRow = true
@@ -69,8 +69,8 @@ func (s *State) intend(e Intended, fresh [16]byte) {
 	s.Open = append(s.Open, added)
 }
 
-// oppose marks a write and the open ones that it and they can overturn.
-func (s *State) oppose(added *Intent) {
+// markOverlaps marks a write and the open ones that it and they can overturn.
+func (s *State) markOverlaps(added *Intent) {
 	for i := range s.Open {
 		other := &s.Open[i]
 		other.Overlapped = other.Overlapped || other.Kind.opposedBy(added.Kind)
@@ -97,13 +97,13 @@ func (s *State) answer(e Answered) Actions {
 	s.Open = slices.Delete(s.Open, i, i+1)
 	switch {
 	case e.Outcome == NotSent || e.Outcome == Refused:
-		return s.refuse(own, e)
+		return s.applyRefusal(own, e)
 	case own.Kind != Delete:
-		return s.confirm(own, e)
+		return s.applySuccess(own, e)
 	case e.Outcome == Accepted:
 		return s.acceptDelete(own)
 	default:
-		return s.gone(own)
+		return s.applyRemoval(own)
 	}
 }
 
@@ -114,18 +114,18 @@ func (s *State) flag() {
 	}
 }
 
-// refuse ends a write that changed nothing. Only the row that it made itself
+// applyRefusal ends a write that changed nothing. Only the row that it made itself
 // goes with it, and only if no other write touched that since. A DELETE's 404
 // that speaks of something else than the resource, such as a route, flags the row:
-// whoever said it may not be who holds the resource.
-func (s *State) refuse(own Intent, e Answered) Actions {
+// it may not come from the provider that holds the resource.
+func (s *State) applyRefusal(own Intent, e Answered) Actions {
 	if own.Kind == Delete && e.Outcome == Refused && e.Status == http.StatusNotFound {
 		s.flag()
 	}
 	if own.Kind != Put || s.Row == nil {
 		return Actions{Settled: true}
 	}
-	if own.CreatedRow && s.latest(own) && (e.Outcome == NotSent || !mayExist(e.Status)) {
+	if own.CreatedRow && s.isLatest(own) && (e.Outcome == NotSent || !mayExist(e.Status)) {
 		s.Row = nil
 		return Actions{Settled: true, Orphaned: true}
 	}
@@ -135,22 +135,22 @@ func (s *State) refuse(own Intent, e Answered) Actions {
 	return Actions{Settled: true}
 }
 
-// latest reports whether nothing has happened to the row since a write's intent:
+// isLatest reports whether nothing has happened to the row since a write's intent:
 // its generation is still the one that the intent gave it.
-func (s *State) latest(own Intent) bool { return s.Row.Generation == own.Generation }
+func (s *State) isLatest(own Intent) bool { return s.Row.Generation == own.Generation }
 
-// mayExist tells the refusals of a create which may mean that the resource is
+// mayExist reports whether a refusal of a create may mean that the resource is
 // there: a conflict, a failed precondition, a lock, or simply not now.
 func mayExist(status int) bool {
 	return status == 409 || status == 412 || status == 423 || status == 429
 }
 
-// confirm takes a PUT's or PATCH's success. It never lifts verify: only a GET does.
-// Where something else has happened since its intent, it is not known which of both
-// the provider took last, and so neither what the resource looks like. A PATCH that
-// has not ended is asked for instead of followed: as it makes nothing, it must not
-// keep a 404 from being believed.
-func (s *State) confirm(own Intent, e Answered) Actions {
+// applySuccess takes a PUT's or PATCH's success. It never lifts verify: only a GET does.
+// If something else has happened since its intent, it is unknown which of both the
+// provider took last, and what the resource looks like. A PATCH that has not ended
+// flags the row instead of being followed: it makes nothing, so it must not keep a
+// 404 from being believed.
+func (s *State) applySuccess(own Intent, e Answered) Actions {
 	if s.Row == nil { // after a PATCH; what was seen before is out of date
 		return Actions{Tombstone: true}
 	}
@@ -158,7 +158,7 @@ func (s *State) confirm(own Intent, e Answered) Actions {
 	if !ended && own.Kind == Put {
 		s.follow(own, &s.Row.FollowPut)
 	}
-	s.Row.Verify = s.Row.Verify || !ended && own.Kind == Patch || own.Overlapped || !s.latest(own)
+	s.Row.Verify = s.Row.Verify || !ended && own.Kind == Patch || own.Overlapped || !s.isLatest(own)
 	if own.Overlapped {
 		return Actions{}
 	}
@@ -194,7 +194,7 @@ func (s *State) acceptDelete(own Intent) Actions {
 	return Actions{Settled: true}
 }
 
-func (s *State) gone(own Intent) Actions {
+func (s *State) applyRemoval(own Intent) Actions {
 	if own.Overlapped {
 		s.flag()
 		return Actions{Orphaned: s.Row != nil}
@@ -220,7 +220,7 @@ func (s *State) observe(e Observed) Actions {
 		s.Row.Verify = true
 		return Actions{}
 	case s.has(opposing):
-		return s.glimpse(e)
+		return s.showUnproven(e)
 	case following:
 		return Actions{}
 	case !e.Found:
@@ -239,9 +239,9 @@ func (s *State) has(kind WriteKind) bool {
 	return slices.ContainsFunc(s.Open, func(open Intent) bool { return open.Kind == kind })
 }
 
-// glimpse takes a GET that a write on its way may overturn: the row shows what is
+// showUnproven takes a GET that a write on its way may overturn: the row shows what is
 // so now, and stays in doubt.
-func (s *State) glimpse(e Observed) Actions {
+func (s *State) showUnproven(e Observed) Actions {
 	s.Row.Verify = true
 	if e.Found {
 		if s.Row.Phase == Pending {
@@ -269,8 +269,8 @@ func (s *State) unfinished(provisioningState string) {
 	}
 }
 
-// end ends a follow. What the operation made of the resource only a GET tells.
-func (s *State) end(e FollowEnded) Actions {
+// endFollow ends a follow. What the operation made of the resource only a GET tells.
+func (s *State) endFollow(e FollowEnded) Actions {
 	if s.Row == nil {
 		return Actions{}
 	}
@@ -285,23 +285,23 @@ func (s *State) end(e FollowEnded) Actions {
 	return Actions{Orphaned: e.Kind == Delete}
 }
 
-// loseFollow ends a follow of which the end is not known. The operation may run on,
-// unseen, for as long as a write without an answer may: until then it counts as one.
+// loseFollow ends a follow whose outcome is unknown. The operation may run on, unseen,
+// for as long as a write without an answer may: until then it counts as one.
 func (s *State) loseFollow(e FollowLost, fresh [16]byte) Actions {
 	if !s.follows(e.Kind) {
 		return Actions{}
 	}
-	did := s.end(FollowEnded{Kind: e.Kind})
+	did := s.endFollow(FollowEnded{Kind: e.Kind})
 	left := Intent{ID: e.ID, Kind: e.Kind, Generation: fresh, Ends: e.Ends, CallEnded: true}
-	s.oppose(&left)
+	s.markOverlaps(&left)
 	s.Open = append(s.Open, left)
 	return did
 }
 
-// pass ends the intents whose time is over; what they did stays unknown. Where
+// expire ends the intents whose time is over; what they did stays unknown. Where
 // no row can say so, a tombstone keeps what was seen before from being adopted:
 // a DELETE may have landed since, or a PATCH.
-func (s *State) pass(e TimePassed) Actions {
+func (s *State) expire(e TimePassed) Actions {
 	var ended, deletes bool
 	s.Open = slices.DeleteFunc(s.Open, func(in Intent) bool {
 		over := in.Ends <= e.Now
@@ -315,9 +315,9 @@ func (s *State) pass(e TimePassed) Actions {
 	return Actions{Tombstone: s.Row == nil, Orphaned: s.Row != nil && deletes}
 }
 
-// appear makes the row of a resource that was found without one, as observe
+// discover makes the row of a resource that was found without one, as observe
 // would have left it. While a write is open that decides instead.
-func (s *State) appear(e Seen, fresh [16]byte) Actions {
+func (s *State) discover(e Seen, fresh [16]byte) Actions {
 	if s.Row != nil || len(s.Open) > 0 {
 		return Actions{}
 	}
@@ -328,7 +328,7 @@ func (s *State) appear(e Seen, fresh [16]byte) Actions {
 	return Actions{Settled: true, Learn: true}
 }
 
-// Terminal tells the provisioning states that a resource stays in, in any casing
+// Terminal reports whether a resource stays in a provisioning state, in any casing
 // (addendum, ProvisioningState property). None at all means success.
 func Terminal(provisioningState string) bool {
 	switch strings.ToLower(provisioningState) {

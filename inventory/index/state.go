@@ -55,7 +55,7 @@ type Intent struct {
 	Overlapped bool
 	// CallEnded: its call is over, and its fate is unknown.
 	CallEnded bool
-	// NotAfter is when its call is over at the latest, and ends when the write can no
+	// NotAfter is when its call is over at the latest, and Ends when the write can no
 	// longer be applied, both in microseconds.
 	NotAfter, Ends int64
 }

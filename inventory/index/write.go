@@ -5,8 +5,7 @@ import (
 	"net/http"
 )
 
-// WriteKind tells the writes that a tracked resource is sent. The numbers are
-// stored.
+// WriteKind is a kind of write to a tracked resource. The numbers are stored.
 type WriteKind uint8
 
 // The kinds of writes. A PUT and a DELETE oppose each other: one says that the
@@ -35,7 +34,7 @@ func (k WriteKind) opposedBy(other WriteKind) bool {
 	return other == Delete
 }
 
-// removes holds for the kinds after which a resource may be gone.
+// removes reports whether a resource may be gone after a write of the kind.
 func (k WriteKind) removes() bool { return k == Delete || k == Move }
 
 // Outcome is what an answer to a write means.
@@ -63,8 +62,8 @@ var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Acce
 
 func (o Outcome) String() string { return NameOf(outcomes[:], int(o)) }
 
-// OutcomeOf tells what the status of the answer to a write means for the
-// existence of its resource (index protocol, R3 and R4). absent tells that a 404
+// OutcomeOf returns what the status of the answer to a write means for the
+// existence of its resource (index protocol, R3 and R4). absent: a 404
 // speaks of the resource itself: see [arm.SaysAbsent].
 func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
 	switch {
@@ -80,7 +79,7 @@ func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
 	return Refused
 }
 
-// NameOf names a stored number.
+// NameOf names a stored number, by the names of all that there are.
 func NameOf(names []string, i int) string {
 	if i < len(names) {
 		return names[i]
