@@ -18,8 +18,7 @@ type Error struct {
 	AdditionalInfo []AdditionalInfo `json:"additionalInfo,omitempty"`
 
 	// RetryAfter is the pause asked of the client, rounded up to whole
-	// seconds when it is sent; zero asks for none. Clients give up at once
-	// when it exceeds 60 s.
+	// seconds when it is sent; zero asks for none.
 	RetryAfter time.Duration `json:"-"`
 	// Allow names the methods that a 405 permits.
 	Allow []string `json:"-"`
@@ -27,6 +26,14 @@ type Error struct {
 	// reaches a client.
 	Cause error `json:"-"`
 }
+
+const (
+	// MaxRetryAfter bounds the pauses that clients are asked for: they give up at
+	// once when it is longer.
+	MaxRetryAfter = time.Minute
+	// OutageRetryAfter is the pause asked for while what an answer needs is down.
+	OutageRetryAfter = 5 * time.Second
+)
 
 // AdditionalInfo is one machine-readable supplement of an [Error].
 type AdditionalInfo struct {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"portico/arm"
+	"portico/config/regionmap"
+	"portico/config/rule"
 	"portico/regions"
 )
 
@@ -76,7 +78,7 @@ func checkConfig(t *testing.T, c *Config) {
 			checkType(t, c, p, rt)
 		}
 	}
-	if err := WriteTable(io.Discard, c); err != nil {
+	if err := regionmap.WriteTable(io.Discard, c.Map); err != nil {
 		t.Error(err)
 	}
 }
@@ -113,7 +115,7 @@ func checkEndpoint(t *testing.T, e *regions.Endpoint, region string) {
 		t.Fatalf("endpoint %v of %s", e, region)
 	}
 	for _, u := range e.URLs {
-		if canonical, wrong := address(u.String()); wrong != "" || *canonical != *u {
+		if canonical, wrong := rule.ParseAddress(u.String()); wrong != "" || *canonical != *u {
 			t.Errorf("address %q %s", u, wrong)
 		}
 	}

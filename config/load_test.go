@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"portico/config/regionmap"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
@@ -21,7 +23,7 @@ func TestGood(t *testing.T) {
 				t.Fatalf("faults:\n%v", err)
 			}
 			var got bytes.Buffer
-			if err := WriteTable(&got, c); err != nil {
+			if err := regionmap.WriteTable(&got, c.Map); err != nil {
 				t.Fatal(err)
 			}
 			for _, w := range c.Warnings {

@@ -1,110 +1,28 @@
 package config
 
 import (
-	"bytes"
-	"fmt"
 	"io"
-	"slices"
 	"strings"
+
+	"portico/config/files"
+	"portico/config/setting"
 )
 
-// WriteReference writes the reference of the configuration as Markdown: every
-// setting that is read, what it is, its default, what may stand there, and
-// what it is for.
+// WriteReference writes the reference of the configuration as Markdown.
 func WriteReference(w io.Writer) error {
-	d, err := describe()
-	if err != nil {
-		return err
-	}
-	var b bytes.Buffer
+	var b strings.Builder
 	b.WriteString(referenceHead)
-	for _, section := range d.below("") {
-		fmt.Fprintf(&b, "\n### %s\n\n%s\n", section, d.entry(section))
-		for _, path := range d.under(section) {
-			fmt.Fprintf(&b, "\n**`%s`** — %s\n", d.shown(path), d.entry(path))
-		}
-	}
+	setting.WriteReference(&b, new(Config).rows(&files.Reader{}))
 	b.WriteString(referenceTail)
-	_, err = b.WriteTo(w)
+	_, err := io.WriteString(w, b.String())
 	return err
 }
 
-// under returns all paths below a path, each before those below it.
-func (d *description) under(path string) []string {
-	var all []string
-	for _, child := range d.below(path) {
-		all = append(append(all, child), d.under(child)...)
-	}
-	return all
-}
-
-// shown is a path with [] after each list.
-func (d *description) shown(path string) string {
-	var b strings.Builder
-	for i, key := range strings.Split(path, ".") {
-		if i > 0 {
-			b.WriteByte('.')
-		}
-		b.WriteString(key)
-		at := strings.Join(strings.Split(path, ".")[:i+1], ".")
-		if f := d.settings[at].form; at != path && f == isMappings {
-			b.WriteString("[]")
-		}
-	}
-	return b.String()
-}
-
-// entry is what is said of one setting: what it is, its default, its meaning,
-// what is allowed.
-func (d *description) entry(path string) string {
-	said := []string{d.what(path)}
-	preset, written := d.preset(path)
-	switch {
-	case d.settings[path].needed:
-		said = append(said, "required")
-	case written:
-		said = append(said, "default `"+preset+"`")
-	case preset != "":
-		said = append(said, "default: "+preset)
-	case d.settings[path].form == isScalar:
-		said = append(said, "not set by default")
-	}
-	if d.settings[path].form == isScalar && slices.ContainsFunc(standings(), func(s standing) bool { return s.path == path }) {
-		said = append(said, "needs a restart")
-	}
-	text := d.meanings[path].text
-	if len(said) > 1 || said[0] != "mapping" { // what a mapping is shows from what is in it
-		text = strings.Join(said, "; ") + ".  \n" + text
-	}
-	if allowed := d.allowed(path); allowed != "" {
-		text += "  \nAllowed: " + allowed + "."
-	}
-	return text
-}
-
-// what names the kind of a setting.
-func (d *description) what(path string) string {
-	s := d.settings[path]
-	switch s.form {
-	case isMapping:
-		if s.word != "" {
-			return "mapping, or `" + s.word + "`"
-		}
-		return "mapping"
-	case isList:
-		return "list; items: " + s.noun
-	case isMappings:
-		return "list of mappings"
-	case isAddresses:
-		return s.noun
-	}
-	switch {
-	case len(s.shape.words) > 0 && s.shape.other == "":
-		return "one word"
-	case strings.HasPrefix(s.noun, "data source"):
-		return "data source"
-	}
-	return s.noun
+// WriteSchema writes a JSON schema (draft 2020-12) of one configuration file,
+// by which editors complete and check it. What no schema can say, such as
+// whether a type has an endpoint in each of its locations, it leaves to [Load].
+func WriteSchema(w io.Writer) error {
+	return setting.WriteSchema(w, "Configuration of Portico", new(Config).rows(&files.Reader{}))
 }
 
 const referenceHead = `<!-- Generated from the code: go test ./config -run TestReference -update -->

@@ -5,24 +5,23 @@ import (
 	"os"
 	"slices"
 	"strings"
+
+	"portico/config/files"
 )
 
-// Removed returns how many of the credentials that a configuration in use accepts
-// do not stand in the file at path, or those that it includes, any more. It is for
-// files that were refused, or of which not all can take effect, so it goes by what
-// can be read of them: by the text, less its comments.
+// Removed counts the credentials that the configuration in use accepts and that
+// the file at path, with what it includes, no longer holds. It is for files that
+// were refused or cannot take effect as a whole, so it goes by their text, less
+// the comments.
 func Removed(used *Config, path string) int {
-	l := &loader{disk: true, first: make(map[string]string)}
-	var root *node
-	if data, err := os.ReadFile(path); err == nil {
-		root = l.read(path, realPath(path), data)
-	}
-	files := l.files
+	r := files.FromDisk()
+	root := r.Read(path)
+	names := r.Names
 	if root == nil { // what it includes is not known
-		files = slices.Concat(files, used.Files)
+		names = slices.Concat(names, used.Files)
 	}
 	var text bytes.Buffer
-	for _, file := range files {
+	for _, file := range names {
 		if data, err := os.ReadFile(file); err == nil {
 			text.WriteString(withoutComments(string(data)))
 		}
@@ -40,14 +39,14 @@ func Removed(used *Config, path string) int {
 			removed++
 		}
 	}
-	if root != nil && used.Auth.Mode == AuthNone && read(&report{}, root, false).Auth.Mode == AuthTokens {
-		removed++ // whoever comes without any
+	if root != nil && used.Auth.Mode == AuthNone && read(&files.Reader{}, root).Auth.Mode == AuthTokens {
+		removed++ // callers without a token
 	}
 	return removed
 }
 
-// withoutComments is a text of YAML without what stands behind a number sign; that
-// of a value in quotes goes too, which no hash has.
+// withoutComments drops what follows a number sign in a text of YAML. It drops
+// part of a quoted value with one, too, but no hash has one.
 func withoutComments(text string) string {
 	var b strings.Builder
 	for line := range strings.Lines(text) {

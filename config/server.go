@@ -1,178 +1,163 @@
 package config
 
 import (
-	"fmt"
+	"net/netip"
+	"net/url"
 	"strings"
+	"time"
 
-	"portico/arm"
-	"portico/regions"
+	"portico/config/files"
+	"portico/config/rule"
+	"portico/config/setting"
+	"portico/config/yamltree"
 )
 
-func readServer(root object, s *Server, files fileReader) object {
-	o := root.child("server", "publicURL", "listen", "admin", "region", "tls", "connections", "trustedProxies",
-		"adminToken", "adminTokens", "adminHosts", "drain", "watchInterval")
-	o.need("publicURL", addressForm)
-	s.PublicURL = readAddress(o, "publicURL", address, "", addressForm)
-	set(o, "listen", &s.Listen, listener())
-	set(o, "admin", &s.Admin, listener())
-	if s.Listen == s.Admin && !strings.HasSuffix(s.Listen, ":0") {
-		o.r.fault(o.at("admin", "listen"), "server.listen and server.admin are the same address", "two addresses")
-	}
-	must(o, "region", &s.Region, location())
-	readServerTLS(o, &s.TLS, files)
-	readConnections(o, &s.Connections)
-	for _, n := range o.list("trustedProxies") {
-		if prefix, ok := value(o.r, n, "server.trustedProxies", network()); ok {
-			s.TrustedProxies = append(s.TrustedProxies, prefix)
-		}
-	}
-	readAdminTokens(o, s)
-	for _, n := range o.list("adminHosts") {
-		if host, ok := value(o.r, n, "server.adminHosts", hostName()); ok {
-			s.AdminHosts = append(s.AdminHosts, host)
-		}
-	}
-	drain := o.child("drain", "delay", "limit")
-	set(drain, "delay", &s.Drain.Delay, orZero())
-	set(drain, "limit", &s.Drain.Limit, positive())
-	set(o, "watchInterval", &s.WatchInterval, orZero())
-	return o
+// Server is how the gateway itself is reached.
+type Server struct {
+	PublicURL      *url.URL // scheme and host only
+	Listen, Admin  string   // host:port
+	Region         string
+	TLS            TLS
+	Connections    Connections
+	TrustedProxies []netip.Prefix
+	AdminTokens    []AdminToken // empty: none is asked for
+	AdminHosts     []string
+	Drain          Drain
+	WatchInterval  time.Duration // 0: files are not watched
 }
 
-func readConnections(server object, c *Connections) {
-	o := server.child("connections", "all", "perAddress", "idle", "idleUnauthenticated")
-	set(o, "all", &c.All, count())
-	set(o, "perAddress", &c.PerAddress, count())
-	if c.PerAddress > c.All {
-		o.r.fault(o.at("perAddress", "all"), "server.connections.perAddress is more than server.connections.all", "at most server.connections.all")
-	}
-	set(o, "idle", &c.Idle, positive())
-	set(o, "idleUnauthenticated", &c.IdleUnauthenticated, positive())
+// Connections bounds those of the public listener.
+type Connections struct {
+	All, PerAddress           int // PerAddress is at most All
+	Idle, IdleUnauthenticated time.Duration
 }
 
-func readAdminTokens(o object, s *Server) {
-	names, hashes := o.r.distinct("the admin token"), o.r.distinct("the hash of an admin token")
-	add := func(at *node, t AdminToken) {
-		if at != nil && t.Name != "" && hashes.add(at, t.SHA256, "") && names.add(at, t.Name, t.Name) {
+// AdminToken is a bearer token of the admin listener, known by its hash.
+type AdminToken struct {
+	SHA256 string // hexadecimal
+	Name   string // as audit lines have it
+}
+
+// TLS is the public listener's. Cert and Key are both set or both empty;
+// Terminated says that something in front of the gateway speaks TLS for it.
+type TLS struct {
+	Cert, Key  string
+	Terminated bool
+}
+
+// Drain is how the gateway stops: it reports itself unready for Delay, then
+// lets requests finish until Limit.
+type Drain struct {
+	Delay, Limit time.Duration
+}
+
+func (s *Server) rows(r *files.Reader) *setting.Setting {
+	adminToken, adminTokens := s.adminTokenRows(r)
+	return setting.Mapping("server", "How the gateway itself is reached.",
+		setting.Required("publicURL", &s.PublicURL, rule.Address(),
+			"What clients dial. The `referer` header, polling URLs and the links of lists are built from it."),
+		setting.Value("listen", &s.Listen, rule.ListenAddress(), "127.0.0.1:8080",
+			"Where the public listener listens. Beyond loopback it needs `auth.mode: tokens`, and TLS or the word that something in front speaks it. "+
+				"Port 0 lets the system choose.").RestartOnly(),
+		setting.Value("admin", &s.Admin, rule.ListenAddress(), "127.0.0.1:8081",
+			"Where the admin listener listens: metrics, health, profiles, subscriptions, jobs. Beyond loopback it needs `server.adminToken` or `server.adminTokens`.").RestartOnly(),
+		setting.Required("region", &s.Region, rule.RegionName(),
+			"The region in which this gateway runs, one of `regions`. It is part of the routing id of every request."),
+		s.TLS.rows(r),
+		s.Connections.rows(),
+		setting.List("trustedProxies", rule.Network(),
+			"The networks whose `X-Forwarded-For` counts; from anywhere else it is ignored. Their connections are not bounded by address.",
+			func(_ *yamltree.Node, p netip.Prefix) { s.TrustedProxies = append(s.TrustedProxies, p) }).Default("none"),
+		adminToken,
+		adminTokens,
+		setting.List("adminHosts", rule.HostName(),
+			"The host names by which the admin listener may be called, beside IP addresses and localhost. Others get 403, "+
+				"so that no web page reaches it through a name of its own.",
+			func(_ *yamltree.Node, host string) { s.AdminHosts = append(s.AdminHosts, host) }).Default("none"),
+		setting.Mapping("drain", "How the gateway stops when it is told to.",
+			setting.Value("delay", &s.Drain.Delay, rule.Duration(), 5*time.Second,
+				"For this long it reports itself not ready and goes on as before, so that load balancers notice."),
+			setting.Value("limit", &s.Drain.Limit, rule.PositiveDuration(), 30*time.Second,
+				"For this long, after that, requests under way may finish; then they are cut off."),
+		),
+		setting.Value("watchInterval", &s.WatchInterval, rule.Duration(), 2*time.Second,
+			"How often the files of the configuration, and those of keys and certificates, are looked at. Once a change has stood still for "+
+				"this long, it is taken over; `0s`: only at SIGHUP and `POST /admin/reload`."),
+	).Check(func(o *setting.Object) {
+		if s.Listen == s.Admin && !strings.HasSuffix(s.Listen, ":0") {
+			o.Fault(o.At("admin", "listen"), "server.listen and server.admin are the same address", "two addresses")
+		}
+	})
+}
+
+func (c *Connections) rows() *setting.Setting {
+	return setting.RestartOnly(c, nil, setting.Mapping("connections",
+		"How many connections the public listener has, and how long they stay. Where all are in use, one from an address "+
+			"with few takes the place of the newest from the address with most.",
+		setting.Value("all", &c.All, rule.Count(), 10000,
+			"How many there are at a time. Each takes some 40 KiB of memory, and a file of what the system allows the process."),
+		setting.Value("perAddress", &c.PerAddress, rule.Count(), 5000,
+			"How many there are of one address at a time; IPv6 addresses count by their /64. Addresses of `server.trustedProxies` have no such "+
+				"bound; behind a balancer that hides its clients' addresses and names them nowhere, set it to `server.connections.all`, which is the most."),
+		setting.Value("idle", &c.Idle, rule.PositiveDuration(), 2*time.Minute,
+			"How long one stays without a request."),
+		setting.Value("idleUnauthenticated", &c.IdleUnauthenticated, rule.PositiveDuration(), 15*time.Second,
+			"How long one stays without a request while none over it was authenticated: from its beginning, TLS and the headers "+
+				"of the first request included, and after each answer."),
+	).Check(func(o *setting.Object) {
+		if c.PerAddress > c.All {
+			o.Fault(o.At("perAddress", "all"), "server.connections.perAddress is more than server.connections.all", "at most server.connections.all")
+		}
+	}))
+}
+
+// rows lets the files of a certificate change while the gateway runs, not
+// whether there is one.
+func (t *TLS) rows(r *files.Reader) *setting.Setting {
+	const allowed = "{cert: …, key: …}, terminated"
+	changed := func(was, is TLS) bool {
+		return (was.Cert == "") != (is.Cert == "") || was.Terminated != is.Terminated
+	}
+	return setting.RestartOnly(t, changed, setting.Mapping("tls",
+		"TLS of the public listener: the files of its certificate and key, or the word `terminated` where something in front "+
+			"of the gateway speaks TLS for it.",
+		setting.Value("cert", &t.Cert, rule.PEMFile(), "", "The certificate, followed by those that lead to its root."),
+		setting.Value("key", &t.Key, rule.PEMFile(), "", "The certificate's private key."),
+	).Check(func(o *setting.Object) {
+		checkKeyPair(r, o, &t.Cert, &t.Key)
+		if !o.Broken && o.Get("cert") == nil && o.Get("key") == nil {
+			o.Fault(o.Node, "server.tls names no files", allowed)
+		}
+	}).OrWord("terminated", func(o *setting.Object, n *yamltree.Node) {
+		t.Terminated = n.Text == "terminated"
+		if !t.Terminated {
+			o.Fault(n, "server.tls: "+yamltree.Quote(n.Text)+" is no legal value", allowed)
+		}
+	}).IfGiven().Default("no TLS"))
+}
+
+// adminTokenRows let the tokens change while the gateway runs, but not go: the
+// admin listener may be beyond loopback.
+func (s *Server) adminTokenRows(r *files.Reader) (single, further *setting.Setting) {
+	names, hashes := r.Unique("the admin token"), r.Unique("the hash of an admin token")
+	add := func(o *setting.Object, t AdminToken) {
+		if at := o.Right("sha256"); at != nil && t.Name != "" && hashes.Add(at, t.SHA256, "") && names.Add(at, t.Name, t.Name) {
 			s.AdminTokens = append(s.AdminTokens, t)
 		}
 	}
-	single := AdminToken{Name: "admin"}
-	if token := o.child("adminToken", "sha256", "name"); o.get("adminToken") != nil {
-		set(token, "name", &single.Name, plainText())
-		add(must(token, "sha256", &single.SHA256, hash()), single)
-	}
-	for _, item := range o.children("adminTokens", "sha256", "name") {
-		var t AdminToken
-		must(item, "name", &t.Name, plainText())
-		add(must(item, "sha256", &t.SHA256, hash()), t)
-	}
-}
-
-func readServerTLS(o object, t *TLS, files fileReader) {
-	o.r.notes.orWord(join(o.path, "tls"), "terminated")
-	n := o.get("tls")
-	if n == nil {
-		return
-	}
-	if n.kind == scalar {
-		if n.text != "terminated" {
-			o.r.fault(n, fmt.Sprintf("server.tls: %s is no legal value", quote(n.text)), "{cert: …, key: …}, terminated")
-		}
-		t.Terminated = n.text == "terminated"
-		return
-	}
-	tls := o.child("tls", "cert", "key")
-	if t.Cert, t.Key = files.keyPair(tls); !tls.broken && tls.get("cert") == nil && tls.get("key") == nil {
-		o.r.fault(n, "server.tls names no files", "{cert: …, key: …}, terminated")
-	}
-}
-
-func readAuth(root object, a *Auth) object {
-	o := root.child("auth", "mode", "tokens")
-	set(o, "mode", &a.Mode, oneOf(AuthNone, AuthTokens))
-	twice := o.r.distinct("the hash of a token")
-	for _, item := range o.children("tokens", "sha256", "tenantId", "objectId", "name", "appId") {
-		var t Token
-		sha := must(item, "sha256", &t.SHA256, hash())
-		must(item, "tenantId", &t.TenantID, guid())
-		must(item, "objectId", &t.ObjectID, guid())
-		set(item, "name", &t.Name, plainText())
-		set(item, "appId", &t.AppID, guid())
-		if sha != nil && twice.add(sha, t.SHA256, "") {
-			a.Tokens = append(a.Tokens, t)
-		}
-	}
-	return o
-}
-
-// checkAccess holds the listeners to what their callers can prove.
-func checkAccess(server, auth object, c *Config) {
-	r := server.r
-	open := !loopback(c.Server.Listen)
-	encrypted := server.get("tls") != nil // if it is wrong, that was said
-	switch {
-	case c.Auth.Mode == AuthNone && open:
-		r.fault(server.at("listen"), fmt.Sprintf("auth.mode is none, but server.listen %s is not loopback", quote(c.Server.Listen)),
-			"a loopback address such as 127.0.0.1:8080, or auth.mode: tokens with server.tls")
-	case c.Auth.Mode == AuthTokens && open && !encrypted:
-		r.fault(server.at("listen"), fmt.Sprintf("server.listen %s is not loopback, so tokens would travel in the open", quote(c.Server.Listen)),
-			"server.tls with cert and key, or tls: terminated where something in front speaks TLS")
-	}
-	items := auth.get("tokens")
-	switch hasTokens := given(items); {
-	case c.Auth.Mode == AuthTokens && !hasTokens && !auth.broken:
-		r.fault(auth.at("mode"), "auth.mode is tokens, but there are none, so nobody could call",
-			"auth.tokens with at least one {sha256, tenantId, objectId}")
-	case c.Auth.Mode == AuthNone && hasTokens:
-		r.fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
-	}
-	if !loopback(c.Server.Admin) && server.get("adminToken") == nil && !given(server.get("adminTokens")) {
-		r.fault(server.at("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", quote(c.Server.Admin)),
-			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")
-	}
-	for _, t := range c.Auth.Tokens {
-		for _, admin := range c.Server.AdminTokens {
-			if t.SHA256 == admin.SHA256 {
-				r.fault(server.at("adminToken", "adminTokens"), "server.adminToken is also a client's token", "a token of its own")
+	var token AdminToken
+	changed := func(was, is []AdminToken) bool { return len(was) > 0 && len(is) == 0 }
+	single = setting.RestartOnly(&s.AdminTokens, changed, setting.Mapping("adminToken",
+		"Who may use the admin listener. With a token, only `/healthz`, `/readyz` and `/metrics` answer without it.",
+		setting.Required("sha256", &token.SHA256, rule.SHA256(), "The hash of the bearer token: `printf %s \"$TOKEN\" | sha256sum`."),
+		setting.Value("name", &token.Name, rule.Text(), "admin", "How audit lines call whoever holds it."),
+	).Check(func(o *setting.Object) { add(o, token) }).IfGiven().Default("none; loopback only"))
+	further = setting.Mappings("adminTokens", "Further tokens of the admin listener, one for each who uses it, so that audit lines tell who did what.",
+		func(t *AdminToken) []*setting.Setting {
+			return []*setting.Setting{
+				setting.Required("sha256", &t.SHA256, rule.SHA256(), "The hash of the bearer token."),
+				setting.Required("name", &t.Name, rule.Text(), "How audit lines call whoever holds it; each name once."),
 			}
-		}
-	}
-}
-
-// given reports whether a list is there and not empty; if it is wrong, that was
-// said.
-func given(n *node) bool { return n != nil && (n.kind != list || len(n.items) > 0) }
-
-// location reads the name of a region into its normalised form.
-func location() rule[string] {
-	return rule[string]{
-		parse: func(text string) (string, bool) {
-			l := arm.Location(text)
-			return l, arm.ValidLocation(l) && l != arm.GlobalLocation
-		},
-		noun:    "region name",
-		allowed: "a letter followed by letters and digits, at most 63, other than global",
-		shape:   matching(locationPattern),
-	}
-}
-
-// checkRegion reports a name that is no region of the map.
-func checkRegion(r *report, at *node, path, name string, m *regions.Map) bool {
-	if _, ok := m.Region(name); ok {
-		return true
-	}
-	r.fault(at, fmt.Sprintf("%s %s is no region of this configuration", path, quote(name)), regionNames(m))
-	return false
-}
-
-func regionNames(m *regions.Map) string {
-	var names []string
-	for _, region := range m.Regions() {
-		names = append(names, region.Name)
-	}
-	if len(names) == 0 {
-		return "a name from regions, which is empty"
-	}
-	return choice(names)
+		}, add).Default("none")
+	return single, further
 }

@@ -12,10 +12,6 @@ import (
 	"portico/upstream"
 )
 
-// maxRetryAfter bounds the Retry-After that is passed on: clients give up when it is
-// longer.
-const maxRetryAfter = 60 * time.Second
-
 // readFault returns the client's error for a call without an answer.
 func readFault(err error, namespace string) *arm.Error {
 	var fault *upstream.Fault
@@ -36,7 +32,7 @@ func (c Collection) statusError(answer upstream.Answer) *arm.Error {
 		fault = fault.Shown(code, message)
 	}
 	if pause, ok := upstream.RetryAfter(answer.Header, time.Now()); ok {
-		fault.RetryAfter = min(pause, maxRetryAfter)
+		fault.RetryAfter = min(pause, arm.MaxRetryAfter)
 	}
 	return fault
 }

@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 )
 
 // operationBody is one thing that can be done in a namespace, by the name that
@@ -68,15 +69,15 @@ func (a actionsOf) operation(verb string) operationBody {
 }
 
 // listOperations lists what can be done in one of Portico's own namespaces.
-func (g *Gateway) listOperations(w http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
-	l := list{Value: []any{}}
+func (g *Gateway) listOperations(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ ownCall) error {
+	l := exchange.List{Value: []any{}}
 	for _, a := range ownActions() {
-		if !arm.EqualFold(a.namespace, x.request.Path.LastHop().Namespace()) {
+		if !arm.EqualFold(a.namespace, x.Request.Path.LastHop().Namespace()) {
 			continue
 		}
 		for _, verb := range a.verbs {
 			l.Value = append(l.Value, a.operation(verb))
 		}
 	}
-	return g.answer(w, x, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, l)
 }

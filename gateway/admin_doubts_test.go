@@ -4,19 +4,31 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"portico/inventory"
 )
 
 type doubtPage struct {
-	Value    []adminDoubt
+	Value    []doubt
 	NextLink string
 }
 
+type doubt struct {
+	ID, Region, Phase string
+	Flags             []string
+	Why               []struct {
+		Reason, Message, Kind, Job string
+		Since                      time.Time
+		Until, Next                *time.Time
+	}
+	Until *time.Time
+}
+
 // doubts are all that the admin listener lists, by the last segment of their IDs.
-func (s *site) doubts(query string) map[string]adminDoubt {
+func (s *site) doubts(query string) map[string]doubt {
 	s.t.Helper()
-	all := map[string]adminDoubt{}
+	all := map[string]doubt{}
 	for target := "/admin/doubts?limit=2" + query; target != ""; {
 		page := decode[doubtPage](s.t, s.asked(200, "", "GET", target, ""))
 		for _, d := range page.Value {
@@ -69,7 +81,7 @@ func TestAdminDoubts(t *testing.T) {
 		var why []string
 		for _, r := range d.Why {
 			why = append(why, r.Reason+" "+r.Kind)
-			ofJob := r.Reason == operationFollowed || r.Reason == verificationPending
+			ofJob := r.Reason == "operationFollowed" || r.Reason == "verificationPending"
 			if r.Message == "" || r.Since.Before(begun) || ofJob != (r.Job != "") || ofJob != (r.Next != nil) || ofJob == (r.Until != nil) {
 				t.Errorf("%s: %+v", name, r)
 			}

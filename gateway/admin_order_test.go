@@ -28,7 +28,9 @@ func TestDeletionsLearn(t *testing.T) {
 	if tries != 2 {
 		t.Errorf("%d calls for two resources in a known order", tries)
 	}
-	orders := decode[struct{ Value []adminTypeOrder }](t, s.asked(200, "", "GET", "/admin/deleteOrder?subscription="+subscription, "")).Value
+	orders := decode[struct {
+		Value []struct{ Before, After string }
+	}](t, s.asked(200, "", "GET", "/admin/deleteOrder?subscription="+subscription, "")).Value
 	if len(orders) != 1 || orders[0].Before != "contoso.compute/virtualmachines" || orders[0].After != "contoso.compute/networkinterfaces" {
 		t.Errorf("%+v", orders)
 	}

@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"portico/gateway/polling"
 )
 
 // What a request of a batch begins is its caller's, as what a request by itself
@@ -47,7 +49,7 @@ func TestOperationsBegunInBatches(t *testing.T) {
 				s.want(404, "SubscriptionNotFound", "GET", poll, "", "Authorization", bearer(stranger))
 				s.within("the end", func() bool { return s.do("GET", poll, "", ann...).status != 202 })
 				s.ok(want, "GET", poll, "", ann...)
-				s.ok(200, "GET", s.local(strings.Replace(h["Location"], operationResults, operationStatuses, 1)), "", ann...)
+				s.ok(200, "GET", s.local(strings.Replace(h["Location"], polling.Results, polling.Statuses, 1)), "", ann...)
 			}
 			s.want(404, "ResourceGroupNotFound", "GET", groupPath("goes")+own, "", ann...)
 			s.ok(200, "GET", machinePath("to", "m")+api, "", ann...)

@@ -2,16 +2,13 @@ package gateway
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"testing"
 
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"portico/arm"
-	"portico/limits"
 )
 
 // responses is the answer to a batch.
@@ -135,72 +132,6 @@ func TestBatchOfNoForm(t *testing.T) {
 	s.want(415, "UnsupportedMediaType", "POST", batchPath, `{}`, "Content-Type", "text/plain")
 }
 
-// Members match without case, and of one that occurs twice the last counts; null
-// leaves a text as it is.
-func TestMembersOfABatch(t *testing.T) {
-	for _, c := range []struct{ content, want string }{
-		{`{"requests":[{"httpMethod":"GET","url":"/a"}]}`, "GET /a"},
-		{` {"REQUESTS":[{"HTTPMETHOD":"get","Url":"/a"},{"httpMethod":"put","RELATIVEURL":"/b"}]} `, "GET /a|PUT /b"},
-		{`{"re\u0071uests":[{"httpMethod":"GET","ur\u006c":"\/a\u0020b"}]}`, "GET /a b"},
-		{`{"x":[{}],"requests":[{"httpMethod":"GET","url":"/a","unknown":{"url":7}}],"y":"z"}`, "GET /a"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a","URL":"/b"}]}`, "GET /b"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a","url":null,"httpMethod":null}]}`, "GET /a"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a"}],"Requests":[{"httpMethod":"PUT","url":"/b"}]}`, "PUT /b"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a","name":"n","name":null,"content":{"a": 1},"Content":[2]}]}`, "GET /a [2]"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a","name":7,"headers":{"x":"1"},"Headers":null}]}`, "7 GET /a"},
-
-		{`{"requests":[{"httpMethod":"GET","url":"/a"}],"requests":null}`, "requests holds no request"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a"}],"requests":[{"url":"/b"}]}`, "requests[0]: httpMethod is missing"},
-		{`{"requests":[{"httpMethod":"GET","url":7,"url":"/a"}]}`, "of the kind 'number' cannot stand here. Path 'requests[0].url'"},
-		{`{"requests":[{"httpMethod":"` + strings.Repeat("G", 65) + `","url":"/a"}]}`, "requests[0]: httpMethod is too long"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a","headers":{"a":["b",null,{}]}}]}`, "the header 'a' is neither"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a","requestHeaderDetails":{"` + strings.Repeat("a", 4000) + `":7}}]}`, "a…' is neither"},
-		{`{"requests":[{},{},{},{}]}`, "requests holds 4 requests, and may hold 3"},
-		{`{"requests":[{"httpMethod":"GET","url":"/a"}]`, "Unexpected end of content"},
-	} {
-		requests, fault := readBatch([]byte(c.content), 3)
-		var got []string
-		for _, q := range requests {
-			got = append(got, strings.TrimSpace(fmt.Sprintf("%s %s %s%s %s%s", q.Name, q.Method, q.URL, q.RelativeURL, q.Content, q.Headers)))
-		}
-		if fault == nil && strings.Join(got, "|") != c.want || fault != nil && !strings.Contains(fault.Message, c.want) {
-			t.Errorf("%.200s: got %q, %v, want %q", c.content, got, fault, c.want)
-		}
-	}
-}
-
-// Headers of one request are bounded in number and size, over all the names that
-// they come under; of one that comes twice the last counts.
-func TestHeadersInABatch(t *testing.T) {
-	list := func(n int, each string) string { return strings.TrimSuffix(strings.Repeat(each+",", n), ",") }
-	caller := &batchCaller{Defaults: http.Header{"User-Agent": {"c"}}}
-	for _, c := range []struct{ members, want string }{
-		{`"headers":{"a":"1","b":["2",null,"3"],"c":null,"d":[],"e":""}`, `map[A:[1] B:[2  3] E:[] User-Agent:[c]]`},
-		{`"headers":{"x":"1"},"requestHeaderDictionary":{"X":"2","y":"3"},"requestHeaderDetails":{"commandName":"b","Y":"4"}`, `map[User-Agent:[c] X:[1] X-Ms-Command-Name:[b] Y:[3]]`},
-		{`"headers":{"x":"1","X":["2","\u0033"],"user-agent":"u"}`, `map[User-Agent:[u] X:[2 3]]`},
-		{`"headers":{"x":[` + list(100, `""`) + `]}`, `map[User-Agent`},
-		{`"headers":{"x":[` + list(101, `""`) + `]}`, `431 The request header '*' is invalid: there is too much of it: at most 100 headers are allowed.`},
-		{`"headers":{"x":[` + list(60, `""`) + `]},"requestHeaderDictionary":{` + list(41, `"x":""`) + `}`, `431 The request header '*' is invalid: there is too much of it: at most 100 headers`},
-		{`"headers":{"x":"` + strings.Repeat("v", 16<<10) + `"}`, `431 The request header '*' is invalid: there is too much of it: at most 16384 bytes are allowed.`},
-		{`"headers":{"x":"` + strings.Repeat(`\u0041`, 16<<10-1) + `"}`, `map[User-Agent`},
-		{`"headers":{"` + strings.Repeat("n", 16<<10+1) + `":""}`, `at most 16384 bytes`},
-		{`"headers":{"a b":""}`, `400 The request header 'a b' is invalid`},
-	} {
-		requests, fault := readBatch([]byte(`{"requests":[{"httpMethod":"GET","url":"/a",`+c.members+`}]}`), 1)
-		if fault != nil {
-			t.Fatal(fault)
-		}
-		header, fault := requests[0].header(caller)
-		got := fmt.Sprint(header)
-		if fault != nil {
-			got = fmt.Sprint(fault.Status, " ", fault.Message)
-		}
-		if !strings.Contains(got, c.want) {
-			t.Errorf("%.100s: got %.300s, want %s", c.members, got, c.want)
-		}
-	}
-}
-
 // What is wrong with one request is that one's answer.
 func TestBatchedRequestsFailApart(t *testing.T) {
 	s := newSite(t, setup{})
@@ -291,7 +222,7 @@ func TestBatchedRequestsHaveOneCaller(t *testing.T) {
 			t.Errorf("%s: %q, want %q", name, h.Get(name), want)
 		}
 	}
-	if n := testutil.ToFloat64(s.gateway.metrics.spoofed); n != 2 {
+	if n := testutil.ToFloat64(s.gateway.metrics.Spoofed); n != 2 {
 		t.Errorf("%v spoofed headers", n)
 	}
 	s.want(401, "AuthenticationFailed", "POST", batchPath, `{"requests":[`+get("/tenants"+own)+`]}`)
@@ -339,46 +270,5 @@ func TestBatchedAnswersAreWhole(t *testing.T) {
 	}
 	if free := s.gateway.batchMemory.Free(); free != 64<<10 {
 		t.Errorf("%d bytes are free", free)
-	}
-}
-
-func TestContentInBatch(t *testing.T) {
-	for content, want := range map[string]string{"": "", `{"a": 1.0}`: `,"content":{"a": 1.0}`, "plain <text>": `,"content":"plain \u003ctext\u003e"`} {
-		got := string(answerOf(json.RawMessage(`"n"`), 200, http.Header{"Etag": {"e"}, "X-Ms-A": {"1", "2"}}, []byte(content)))
-		if want := fmt.Sprintf(`{"name":"n","httpStatusCode":200,"headers":{"ETag":"e","x-ms-a":"1, 2"},"contentLength":%d%s}`, len(content), want); got != want {
-			t.Errorf("got  %s\nwant %s", got, want)
-		}
-	}
-}
-
-// Content that is no JSON takes more room in a batch than by itself; that is known
-// before it is made.
-func TestSizeInBatch(t *testing.T) {
-	for _, content := range []string{"", `{"a":"<"}`, "plain", "<&>", "a\x00\x1f\"\\", "é\u2028\u2029", "\xff\xfe<", strings.Repeat("<", 1000)} {
-		shown := []byte(content)
-		if !json.Valid(shown) && content != "" {
-			shown = quote(content)
-		}
-		if got, want := sizeInBatch([]byte(content)), int64(len(shown)); got > want || got < want-2 && content != "" {
-			t.Errorf("%q: %d bytes, want %d", content, got, want)
-		}
-	}
-}
-
-// A panic beside a request of a batch is an error of the batch.
-func TestPanicInABatch(t *testing.T) {
-	s := newSite(t, setup{})
-	memory := limits.NewMemory(s.config.Batch.TotalMemory, s.config.Batch.TotalMemory, nil)
-	share := memory.Reservation("", s.config.Batch.TotalMemory)
-	run := batchRun{
-		gateway: s.gateway, caller: &batchCaller{Correlation: subscription}, requests: []batchedRequest{{Method: "GET", URL: "/subscriptions" + own}},
-		todo: []int{0}, share: share, keeps: true, end: func(int, []byte) error { panic("inner details") },
-	}
-	var p *limits.Panic
-	if err := run.carry(t.Context()); !errors.As(err, &p) || p.Value != "inner details" {
-		t.Errorf("it ended with %v", err)
-	}
-	if held := share.Size(); held != 0 {
-		t.Errorf("%d bytes are held", held)
 	}
 }

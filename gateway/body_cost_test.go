@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"portico/arm"
+	"portico/gateway/batch"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -92,12 +94,12 @@ type bodyReader struct {
 
 func bodyReaders(t *testing.T) []bodyReader {
 	s := newSite(t, setup{})
-	group := func(method, target string) *exchange {
+	group := func(method, target string) *exchange.Exchange {
 		q, fault := routing.Classify(s.gateway.router.Map, method, target, "api-version=2021-04-01")
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		return &exchange{request: q}
+		return &exchange.Exchange{Request: q}
 	}
 	inGroup, locked := group("PUT", groupPath("g")), group("PUT", groupPath("g")+"/providers/Microsoft.Authorization/locks/l")
 	tagged := httptest.NewRequest(http.MethodPut, "/", nil)
@@ -105,17 +107,16 @@ func bodyReaders(t *testing.T) []bodyReader {
 	if fault != nil {
 		t.Fatal(fault)
 	}
-	caller := &batchCaller{Defaults: http.Header{}}
 	const one = `{"requests":[{"httpMethod":"GET","url":"/a",%}]}`
 	wrap := func(inner string) string { return strings.Replace(one, "%", inner, 1) }
 	return []bodyReader{
 		{
 			name: "batch",
 			read: func(content []byte) error {
-				requests, fault := readBatch(content, 500)
+				requests, fault := batch.Read(content, 500)
 				for i := range requests {
-					_, _ = requests[i].target(func(string) bool { return true })
-					_, _ = requests[i].header(caller)
+					_, _ = requests[i].Target(func(string) bool { return true })
+					_, _ = requests[i].Header(http.Header{})
 				}
 				return errorOf(fault)
 			},

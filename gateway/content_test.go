@@ -12,7 +12,10 @@ import (
 	"portico/limits"
 )
 
-const contentAtMost = 64 << 10
+const (
+	contentAtMost = 64 << 10
+	firstMemory   = 16 << 10 // of a content, as package exchange has it
+)
 
 // long is a machine of about so many bytes.
 func long(bytes int) string {
@@ -123,26 +126,4 @@ func TestContentWaitsForMemory(t *testing.T) {
 	all.Close()
 	s.ok(201, "PUT", machinePath("g", "m")+api, westus)
 	s.allFree()
-}
-
-// Content has memory as it arrives, and no more than a byte beyond its end.
-func TestMemoryOfContent(t *testing.T) {
-	for _, c := range []struct {
-		size, limit int64
-		want        []int64
-	}{
-		{0, 4 << 20, []int64{1}},
-		{100, 4 << 20, []int64{101}},
-		{firstMemory - 1, 4 << 20, []int64{firstMemory}},
-		{3*firstMemory + 5, 4 << 20, []int64{firstMemory, 2 * firstMemory, 3*firstMemory + 6}},
-		{-1, 4 * firstMemory, []int64{firstMemory, 2 * firstMemory, 4 * firstMemory, 4*firstMemory + 1}},
-		{-1, 100, []int64{101}},
-	} {
-		has := int64(0)
-		for _, want := range c.want {
-			if has = moreMemory(has, c.size, c.limit); has != want {
-				t.Errorf("%d of %d: %d, want %d", c.size, c.limit, has, want)
-			}
-		}
-	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/headers"
 	"portico/jsonscan"
 	"portico/routing"
@@ -23,13 +24,13 @@ import (
 // deliver sends a provider's answer to the client, guarded: its ids and polling
 // URLs are the front door's, its size is bounded, its pages link to the front
 // door.
-func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchange, p proxied, answer *http.Response) error {
-	namespace := x.request.Provider.Namespace
+func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, p proxied, answer *http.Response) error {
+	namespace := x.Request.Provider.Namespace
 	limit := g.config.Limits.AnswerBody
 	if answer.ContentLength > limit {
-		return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(limit))
+		return exchange.AnswerTooLarge(namespace, limit)
 	}
-	if paged(x.request, answer) {
+	if paged(x.Request, answer) {
 		if err := g.guardPage(ctx, x, p, answer); err != nil {
 			return err
 		}
@@ -48,7 +49,7 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 	if err := begun.send(w, answer.Body); err != nil {
 		// What has gone out cannot be taken back: the message must end broken,
 		// not short.
-		x.failure = err
+		x.Failure = err
 		panic(http.ErrAbortHandler)
 	}
 	return nil
@@ -57,17 +58,17 @@ func (g *Gateway) deliver(ctx context.Context, w http.ResponseWriter, x *exchang
 // brokenOff is what a client is told of an answer whose body could not be read.
 func (g *Gateway) brokenOff(namespace, region string, err error) *arm.Error {
 	if errors.Is(err, upstream.ErrTooLarge) {
-		return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(g.config.Limits.AnswerBody))
+		return exchange.AnswerTooLarge(namespace, g.config.Limits.AnswerBody)
 	}
 	return (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
 }
 
 // answerHeaders copies what passes to clients of the headers of a provider's answer.
-func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Response) {
+func (g *Gateway) answerHeaders(h http.Header, x *exchange.Exchange, answer *http.Response) {
 	headers.RemoveHopByHop(answer.Header)
-	if n := headers.ToClient(h, answer.Header, x.request.Provider.PassesAnswer()); n > 0 {
+	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
 		g.log.Warn("an answer has more headers than clients take: some were removed", zap.Int("lines", n),
-			zap.String("provider", x.namespace()), zap.String("region", x.region), zap.String("correlationId", x.identity.Correlation))
+			zap.String("provider", x.Namespace()), zap.String("region", x.Region), zap.String("correlationId", x.Identity.Correlation))
 	}
 	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
 		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
@@ -75,10 +76,10 @@ func (g *Gateway) answerHeaders(h http.Header, x *exchange, answer *http.Respons
 	if _, typed := h["Content-Type"]; !typed {
 		h["Content-Type"] = nil // else net/http would make a guess of its own
 	}
-	g.ownHeaders(h, x)
+	x.SetHeaders(h)
 	if answer.StatusCode >= http.StatusBadRequest {
-		x.cause = causeService
-		h[tracing.FailureCauseHeader] = []string{x.cause}
+		x.Cause = exchange.CauseService
+		h[tracing.FailureCauseHeader] = []string{x.Cause}
 	}
 }
 
@@ -126,15 +127,15 @@ func succeeded(answer *http.Response) bool {
 
 // guardPage makes the nextLink of a page lead to the front door; a page that
 // leads anywhere else is not sent.
-func (g *Gateway) guardPage(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
-	namespace := x.request.Provider.Namespace
+func (g *Gateway) guardPage(ctx context.Context, x *exchange.Exchange, p proxied, answer *http.Response) error {
+	namespace := x.Request.Provider.Namespace
 	text, err := g.hold(answer, namespace, p.Region)
 	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
 		return err
 	}
 	page, err := fanout.ParseLink(text)
 	if err != nil {
-		if x.request.Class != routing.Collection && !errors.Is(err, fanout.ErrAmbiguous) {
+		if x.Request.Class != routing.Collection && !errors.Is(err, fanout.ErrAmbiguous) {
 			return nil // the answer of an action need be no JSON
 		}
 		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error())
@@ -157,10 +158,10 @@ func (g *Gateway) guardPage(ctx context.Context, x *exchange, p proxied, answer 
 // nextLink is the link of a page as the client gets it, "" at the end of the
 // list. That of an operation's result leads to where its provider says, since
 // what was polled is no list.
-func (g *Gateway) nextLink(ctx context.Context, x *exchange, p proxied, link []byte) (string, error) {
-	links := fanout.NextLinks{Public: g.public, Endpoint: p.Endpoint, Path: x.request.Path.String()}
-	path, bare := x.request.Path.Escaped(), false
-	if text, ok := jsonscan.Text(link); ok && x.request.Class == routing.Poll {
+func (g *Gateway) nextLink(ctx context.Context, x *exchange.Exchange, p proxied, link []byte) (string, error) {
+	links := fanout.NextLinks{Public: g.public, Endpoint: p.Endpoint, Path: x.Request.Path.String()}
+	path, bare := x.Request.Path.Escaped(), false
+	if text, ok := jsonscan.Text(link); ok && x.Request.Class == routing.Poll {
 		if to, own := g.resultPath(p, text); own {
 			bare = to.String() != links.Path && !strings.Contains(text, "?")
 			links.Path, path = to.String(), to.Escaped()
@@ -173,7 +174,7 @@ func (g *Gateway) nextLink(ctx context.Context, x *exchange, p proxied, link []b
 			return "", err
 		}
 	}
-	if p.Operation != nil && x.request.Class == routing.Poll {
+	if p.Operation != nil && x.Request.Class == routing.Poll {
 		return g.resultLink(ctx, x, p, path, query), nil
 	}
 	return fanout.PublicLink(g.public, path, query), nil
@@ -192,7 +193,7 @@ func (g *Gateway) resultPath(p proxied, link string) (to arm.Path, own bool) {
 // resultLink has a client go on with the next page of an operation's result, for
 // which the operation's record counts as well: at its own path, or, where the front
 // door serves no operation there, by a URL that stands for it.
-func (g *Gateway) resultLink(ctx context.Context, x *exchange, p proxied, path, query string) string {
+func (g *Gateway) resultLink(ctx context.Context, x *exchange.Exchange, p proxied, path, query string) string {
 	next := fanout.PublicLink(g.public, path, query)
 	link := pollingLink{url: next}
 	if target, own := g.publicForm(next, p); own && g.servedAs(x, target) >= asDeclared {
@@ -208,13 +209,8 @@ func (g *Gateway) resultLink(ctx context.Context, x *exchange, p proxied, path, 
 		err = g.store.RecordOperation(ctx, *link.record)
 	}
 	if err != nil {
-		g.note(x, "the link of a page was not recorded", err)
+		x.Warn("the link of a page was not recorded", err)
 		return next
 	}
 	return link.url
-}
-
-// note logs what did not work without being the client's affair.
-func (g *Gateway) note(x *exchange, what string, err error) {
-	g.log.Warn(what, zap.Error(err), zap.String("correlationId", x.identity.Correlation))
 }

@@ -10,6 +10,7 @@ import (
 
 	"portico/access"
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -141,7 +142,7 @@ func TestWriteElsewhereAfterAGetThatCameTooLate(t *testing.T) {
 	check := func(want arm.Code) {
 		t.Helper()
 		var refused *arm.Error
-		err := s.gateway.stillThere(t.Context(), &exchange{request: q}, proxied{}, row, nil)
+		err := s.gateway.stillThere(t.Context(), &exchange.Exchange{Request: q}, proxied{}, row, nil)
 		if !errors.As(err, &refused) || refused.Code != want {
 			t.Errorf("%v, want %v", err, want)
 		}
@@ -166,7 +167,7 @@ func TestWriteElsewhereAfterItMoved(t *testing.T) {
 	}
 	wanted := proxied{Decision: routing.Decision{Region: "eastus", Location: "eastus"}}
 	var refused *arm.Error
-	if err := s.gateway.stillThere(t.Context(), &exchange{request: q}, wanted, asked, nil); !errors.As(err, &refused) || refused.Code != arm.Conflict {
+	if err := s.gateway.stillThere(t.Context(), &exchange.Exchange{Request: q}, wanted, asked, nil); !errors.As(err, &refused) || refused.Code != arm.Conflict {
 		t.Errorf("%v, want %v", err, arm.Conflict)
 	}
 }
@@ -183,19 +184,19 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	if fault != nil {
 		s.t.Fatal(fault)
 	}
-	d, err := s.gateway.router.Resolve(s.t.Context(), q, access.Principal{AnyTenant: true}, content)
+	d, err := s.gateway.resolver.Resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, content)
 	if err != nil {
 		s.t.Fatal(err)
 	}
 	meanwhile()
 	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := of(r)
-		x.principal = access.Principal{AnyTenant: true}
-		x.request = q
-		if err := s.gateway.carry(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
-			s.gateway.fail(w, r, err)
+		x := exchange.From(r)
+		x.Principal = access.Principal{AnyTenant: true}
+		x.Request = q
+		if err := s.gateway.serve(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
+			exchange.Fail(w, r, err)
 		}
-	}), s.gateway.begin, s.gateway.identify)
+	}), exchange.Begin(s.gateway.exchanges), s.gateway.identify)
 	w := httptest.NewRecorder()
 	r := httptest.NewRequest(method, path+api, strings.NewReader(body))
 	handler.ServeHTTP(w, r)

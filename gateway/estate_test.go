@@ -3,19 +3,12 @@ package gateway
 import (
 	"context"
 	"errors"
-	"net/netip"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"portico/arm"
-	"portico/inventory"
-	"portico/routing"
-	"portico/tracing"
 )
 
 // estate is a site put before providers that hold resources already: a machine
@@ -176,63 +169,6 @@ func TestEstateWithAStray(t *testing.T) {
 	}
 }
 
-func TestSearchesAreShared(t *testing.T) {
-	s, east, _ := estate(t)
-	f, ok := s.gateway.router.Finder.(*finder)
-	if !ok {
-		t.Fatal("no finder")
-	}
-	x := &exchange{client: tracing.Client{Address: netip.MustParseAddr("192.0.2.1")}}
-	asks := context.WithValue(t.Context(), exchangeKey{}, x)
-	key := x.caller() + " " + arm.Fold(east)
-	under := &search{done: make(chan struct{})}
-	f.searches[key] = under
-	s.gets("")
-	var wait sync.WaitGroup
-	for range 8 {
-		wait.Go(func() {
-			if err := f.Find(asks, routing.Sought{Key: arm.Fold(east)}); !errors.Is(err, errBrokenOff) {
-				t.Errorf("%v", err)
-			}
-		})
-	}
-	under.err = errBrokenOff
-	close(under.done)
-	wait.Wait()
-	delete(f.searches, key)
-	if got := s.gets(east); len(got) != 0 {
-		t.Errorf("%v", got)
-	}
-	s.ok(200, "GET", east+api, "")
-	if len(f.searches) != 0 {
-		t.Error("a search is left behind")
-	}
-}
-
-// To those who wait for it, a search that panicked has not found that there is
-// nothing.
-func TestSearchThatBreaksOff(t *testing.T) {
-	s, east, _ := estate(t)
-	f := newFinder(s.gateway)
-	q, fault := routing.Classify(s.config.Map, "GET", east, "")
-	if fault != nil {
-		t.Fatal(fault)
-	}
-	under := &search{done: make(chan struct{})}
-	func() {
-		defer func() {
-			if recover() == nil {
-				t.Error("a search on nobody's behalf was made")
-			}
-		}()
-		f.run(context.Background(), under, routing.Sought{Key: q.Key(), Type: q.Type})
-	}()
-	<-under.done
-	if !errors.Is(under.err, errBrokenOff) {
-		t.Errorf("it ended with %v", under.err)
-	}
-}
-
 // Others may wait for a search whose client has gone.
 func TestSearchOutlivesItsClient(t *testing.T) {
 	s, east, _ := estate(t)
@@ -255,53 +191,11 @@ func TestSearchOutlivesItsClient(t *testing.T) {
 	s.within("its end", func() bool { _, there := s.row(east); return there })
 }
 
-func TestSearchesAreThrottled(t *testing.T) {
-	s, east, west := estate(t)
-	f, ok := s.gateway.router.Finder.(*finder)
-	if !ok {
-		t.Fatal("no finder")
-	}
-	f.rates[subscription] = rate.NewLimiter(rate.Every(30*time.Second), 1)
-	s.ok(200, "GET", east+api, "")
-	s.gets("")
-	got := s.want(429, "SubscriptionRequestsThrottled", "DELETE", west+api, "")
-	got.says(t, "Number of requests for subscription '"+subscription+"' and operation 'GET/CONTOSO.COMPUTE/VIRTUALMACHINES' exceeded the backend storage limit. Please try again after '30' seconds.")
-	if got.header.Get("Retry-After") != "30" || len(s.gets(west)) != 0 {
-		t.Errorf("%v", got.header)
-	}
-	s.ok(200, "GET", east+api, "") // needs no search
-}
-
-// What was deleted while it was seen is looked for once more, and what is being
-// written to is left to its writer.
-func TestSightingsThatAreOvertaken(t *testing.T) {
-	s, east, _ := estate(t)
-	f := newFinder(s.gateway)
-	subs, err := s.store.Subscription(t.Context(), subscription)
-	if err != nil {
-		t.Fatal(err)
-	}
-	group, err := s.store.Group(t.Context(), subscription, "g")
-	if err != nil {
-		t.Fatal(err)
-	}
-	q, _ := routing.Classify(s.config.Map, "GET", east, "")
-	sought := routing.Sought{
-		Subscription: subs, Group: group, Type: q.Type, ID: east, Key: q.Key(), APIVersion: "2024-01-01",
-	}
-	stale := inventory.Sighting{ListedSince: s.store.Time(), Resource: inventory.Resource{
-		Subscription: subscription, Group: "G", ID: east, Type: q.Type.Key, TypeName: q.Type.FullName, Region: "eastus",
-	}}
-	s.ok(200, "DELETE", east+api, "")
-	if again, err := f.adopt(t.Context(), sought, []inventory.Sighting{stale}); err != nil || !again {
-		t.Errorf("%v %v", again, err)
-	}
-	if _, there := s.row(east); there {
-		t.Error("a stale sighting brought it back")
-	}
-	// A DELETE that may still land: it can be neither adopted nor called absent.
-	s.want(502, "BadGatewayConnection", "DELETE", machinePath("G", "Old-West")+api, "", "x-contoso-fault", "reset-after")
-	west := machinePath("G", "Old-West")
+// While a DELETE may still land, what is seen can be neither adopted nor called
+// absent.
+func TestSearchWhileADeleteIsOpen(t *testing.T) {
+	s, _, west := estate(t)
+	s.want(502, "BadGatewayConnection", "DELETE", west+api, "", "x-contoso-fault", "reset-after")
 	s.want(404, "ResourceNotFound", "GET", west+api, "")
 	s.at("westus").do("PUT", west+api, westus, 201)
 	s.want(503, "ServiceUnavailable", "GET", west+api, "")

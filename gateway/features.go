@@ -7,6 +7,8 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -72,26 +74,26 @@ func featuresOf(p *regions.Provider, s inventory.Subscription) (all []string) {
 	return all
 }
 
-func (g *Gateway) listFeatures(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) listFeatures(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
 	providers := g.router.Map.Providers()
-	if hop := x.request.Path.LastHop(); hop.Len() > 1 {
+	if hop := x.Request.Path.LastHop(); hop.Len() > 1 {
 		p, err := g.featureProvider(x)
 		if err != nil {
 			return err
 		}
 		providers = []*regions.Provider{p}
 	}
-	l := list{Value: []any{}}
+	l := exchange.List{Value: []any{}}
 	for _, p := range providers {
 		for _, full := range featuresOf(p, c.Subscription) {
 			l.Value = append(l.Value, featureOf(c.Subscription, full))
 		}
 	}
-	return g.answer(w, x, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, l)
 }
 
-func (g *Gateway) featureProvider(x *exchange) (*regions.Provider, error) {
-	namespace := x.request.Path.LastHop().Segment(1)
+func (g *Gateway) featureProvider(x *exchange.Exchange) (*regions.Provider, error) {
+	namespace := x.Request.Path.LastHop().Segment(1)
 	p := g.router.Map.Provider(namespace)
 	if p == nil {
 		return nil, arm.NewError(arm.InvalidResourceNamespace, namespace).About("resourceProviderNamespace")
@@ -100,12 +102,12 @@ func (g *Gateway) featureProvider(x *exchange) (*regions.Provider, error) {
 }
 
 // namedFeature is the full name of the feature that a request names.
-func (g *Gateway) namedFeature(x *exchange, s inventory.Subscription) (*regions.Provider, string, error) {
+func (g *Gateway) namedFeature(x *exchange.Exchange, s inventory.Subscription) (*regions.Provider, string, error) {
 	p, err := g.featureProvider(x)
 	if err != nil {
 		return nil, "", err
 	}
-	name := x.request.Path.LastHop().Segment(3)
+	name := x.Request.Path.LastHop().Segment(3)
 	for _, full := range featuresOf(p, s) {
 		if arm.EqualFold(full, p.Namespace+"/"+name) {
 			return p, full, nil
@@ -114,36 +116,33 @@ func (g *Gateway) namedFeature(x *exchange, s inventory.Subscription) (*regions.
 	return nil, "", arm.NewError(arm.FeatureNotFound, name).About("featureName")
 }
 
-func (g *Gateway) getFeature(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) getFeature(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
 	_, full, err := g.namedFeature(x, c.Subscription)
 	if err != nil {
 		return err
 	}
-	return g.answer(w, x, http.StatusOK, featureOf(c.Subscription, full))
+	return x.Answer(w, http.StatusOK, featureOf(c.Subscription, full))
 }
 
-func (g *Gateway) registerFeature(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) registerFeature(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.setFeature(w, r, x, c, true)
 }
 
-func (g *Gateway) unregisterFeature(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) unregisterFeature(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.setFeature(w, r, x, c, false)
 }
 
 // setFeature registers for a feature at once: nobody approves of it. The
 // provider is told.
-func (g *Gateway) setFeature(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall, on bool) error {
+func (g *Gateway) setFeature(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall, on bool) error {
 	p, full, err := g.namedFeature(x, c.Subscription)
 	if err != nil {
 		return err
 	}
 	changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), c.Subscription.ID, full, on, operations.Addressees(p))
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
 	if err != nil {
-		return err
+		return admission.Refusal(x, err)
 	}
 	g.runner.Nudge(inventory.NoticeJob)
-	return g.answer(w, x, http.StatusOK, featureOf(changed, full))
+	return x.Answer(w, http.StatusOK, featureOf(changed, full))
 }

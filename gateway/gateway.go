@@ -13,10 +13,17 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/admin"
+	"portico/gateway/admission"
+	"portico/gateway/batch"
+	"portico/gateway/exchange"
+	"portico/gateway/observe"
+	"portico/gateway/polling"
+	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/limits"
+	"portico/locate"
 	"portico/logs"
-	"portico/meter"
 	"portico/operations"
 	"portico/routing"
 	"portico/upstream"
@@ -39,7 +46,7 @@ type Options struct {
 	Keys *fanout.Keys
 	// Reload is what the admin listener calls to have the configuration read
 	// anew; nil where that cannot be.
-	Reload func(context.Context) (Reloaded, error)
+	Reload func(context.Context) (admin.Reloaded, error)
 }
 
 // Registry takes the gateway's metrics and shows them on the admin listener.
@@ -52,34 +59,43 @@ type Registry interface {
 // beginning to its end; see [Gateway.Succeed]. It is safe for concurrent use and
 // holds no goroutines of its own.
 type Gateway struct {
+	longLived
 	config        *config.Config
+	public        *url.URL
+	authenticator access.Authenticator
+	router        *routing.Router
+	resolver      *resolve.Resolver
+	prober        locate.Prober
+	admission     *admission.Admission
+	lister        *fanout.Lister
+	polls         *polling.Operations
+	batches       *batch.Batches
+	exchanges     *exchange.Settings
+	observer      *observe.Observer
+	kinds         kinds
+	own           http.Handler
+	hosts         map[string]bool // under which the public listener is called
+}
+
+// longLived is what outlives a configuration.
+type longLived struct {
 	store         *inventory.Store
 	locations     *inventory.Locations
 	upstream      *upstream.Client
-	authenticator access.Authenticator
-	router        *routing.Router
 	log           *zap.Logger
-	access        *accessLog
-	audit         *zap.Logger
-	metrics       *metrics
+	audit         observe.Audit
+	metrics       *observe.Metrics
 	registry      Registry
-	public        *url.URL
-	lister        *fanout.Lister
-	asker         operations.Asker
 	sender        string // also the owner of the jobs that it works on
 	runner        *operations.Runner
-	kinds         kinds
-	reload        func(context.Context) (Reloaded, error)
-	own           http.Handler
-	hosts         map[string]bool // under which the public listener is called
-	batched       http.Handler    // answers a request in a batch
-	batchMemory   *limits.Memory  // for the answers of batches
-	contentMemory *limits.Memory  // for the contents of requests
+	reload        func(context.Context) (admin.Reloaded, error)
+	batchMemory   *limits.Memory // for the answers of batches
+	contentMemory *limits.Memory // for the contents of requests
 	jobShares     map[string]*operations.Shares
-	counts        *operationCounts
+	counts        *admission.Counts
 	draining      *atomic.Bool
-	// current is who tells callers by the configuration that is in use now, for work
-	// that was begun by an earlier one.
+	// current tells callers by the configuration that is in use now, for work that an
+	// earlier one began.
 	current *atomic.Pointer[access.Authenticator]
 }
 
@@ -88,39 +104,33 @@ func New(o Options) *Gateway {
 	if o.Keys == nil {
 		o.Keys = fanout.NewRandomKeys()
 	}
+	if o.Audit == nil {
+		o.Audit = logs.Audit(o.Log)
+	}
 	measures := o.Metrics != nil
 	if !measures {
 		o.Metrics = prometheus.NewRegistry() // which nobody reads
 	}
-	g := &Gateway{
+	g := &Gateway{longLived: longLived{
 		store:         o.Store,
 		locations:     o.Store.Locations(),
 		upstream:      o.Upstream,
 		log:           o.Log,
-		audit:         o.Audit,
-		metrics:       newMetrics(o.Metrics, measures),
+		audit:         observe.NewAudit(o.Audit),
+		metrics:       observe.NewMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
 		sender:        operations.NewOwner(),
 		reload:        o.Reload,
-		batchMemory:   sharedMemory(o, "batch.totalMemory", o.Config.Batch.TotalMemory),
-		contentMemory: sharedMemory(o, "limits.contentMemory", o.Config.Limits.ContentMemory),
+		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
+		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
 		jobShares:     jobShares(o.Config.Limits.CallerShare),
-		counts:        newOperationCounts(),
+		counts:        admission.NewCounts(),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
-	}
-	if g.audit == nil {
-		g.audit = logs.Audit(o.Log)
-	}
-	o.Upstream.Audit(func(c upstream.Call, began time.Time, status int, err error) {
-		auditCall(g.audit, c, began, status, err)
-	})
-	showMemory(o.Metrics, "portico_batch", "answers in batches", "batch.totalMemory", o.Config.Batch.TotalMemory, g.batchMemory)
-	showMemory(o.Metrics, "portico_content", "contents of requests", "limits.contentMemory", o.Config.Limits.ContentMemory, g.contentMemory)
-	memory := sharedMemory(o, "lists.totalMemory", o.Config.Lists.TotalMemory)
-	showMemory(o.Metrics, "portico_fanout", "merged lists", "lists.totalMemory", o.Config.Lists.TotalMemory, memory)
+	}}
+	o.Upstream.Audit(g.audit.Call)
 	lists := listing(g, o.Config, o.Keys)
-	lists.Budget = memory
+	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
 	g.kinds = g.firstKinds()
@@ -128,24 +138,10 @@ func New(o Options) *Gateway {
 	return g
 }
 
-// sharedMemory returns a memory of so many bytes, as a setting has it, of which each
-// caller may hold a share.
-func sharedMemory(o Options, setting string, bytes int64) *limits.Memory {
-	tally := &limits.Stats{}
-	meter.ShowBudget(o.Metrics, setting, tally)
-	return limits.NewMemory(bytes, o.Config.Limits.ShareOf(bytes), tally)
-}
-
 // Succeed returns a gateway that answers by another configuration, beside g and
-// in its place: they share everything that outlives a configuration. What of it
-// cannot change at run time (config.Succeed) has to be as it was.
+// in its place. What cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
-	next := &Gateway{
-		store: g.store, locations: g.locations, upstream: g.upstream, log: g.log, audit: g.audit, metrics: g.metrics, registry: g.registry,
-		sender: g.sender, runner: g.runner, reload: g.reload, batchMemory: g.batchMemory, contentMemory: g.contentMemory, jobShares: g.jobShares, counts: g.counts, draining: g.draining,
-		current: g.current,
-	}
-	next.lister = g.lister.WithOptions(listing(g, c, keys))
+	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(listing(g, c, keys))}
 	next.configure(c, authenticator)
 	next.kinds = next.nextKinds(g.kinds)
 	return next
@@ -156,12 +152,15 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
-	g.asker = operations.Asker{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
+	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
+	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
+	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
-	g.access = newAccessLog(g.log, c.Log)
-	g.router.Finder = newFinder(g)
+	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.own = g.ownRoutes()
-	g.batched = g.batchedChain()
+	g.batches = g.newBatches()
 }
 
 // index is the inventory as routing asks it: locations by way of the cache.
@@ -177,17 +176,25 @@ func (i index) Locate(ctx context.Context, subscription string, key []byte, aske
 // Public returns the handler of the public listener.
 func (g *Gateway) Public() http.Handler {
 	return chain(http.HandlerFunc(g.dispatch),
-		endAmbiguous,
-		g.part,    // while draining, each answer is its connection's last
-		g.begin,   // an exchange for every request, whatever becomes of it
-		g.observe, // logs and metrics, of refusals too
-		g.recover, // a panic is a 500, and the log's affair
-		boundContent(g.config.Limits.RequestBody),
+		exchange.EndAmbiguous,
+		g.part, // while draining, each answer is its connection's last
+		exchange.Begin(g.exchanges),
+		g.observer.Observe, // logs and metrics, of refusals too
+		g.recover,          // a panic is a 500, and the log's affair
+		exchange.BoundContent(g.config.Limits.RequestBody),
 		g.identify,
 		g.guardHost,
 		g.authenticate, // from here on no reserved header is left
 		g.classify,
 	)
+}
+
+// Admin returns the handler of the admin listener.
+func (g *Gateway) Admin() http.Handler {
+	return admin.New(admin.Options{
+		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.kinds.sweeping, Addressees: g.addressees(), Reload: g.reload,
+		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
+	})
 }
 
 // middleware wraps a handler in one concern.

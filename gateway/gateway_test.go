@@ -11,10 +11,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/prometheus/client_golang/prometheus/testutil"
 	"go.uber.org/goleak"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -65,7 +65,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 	for _, failure := range []any{"inner details", errors.New("inner details")} {
 		s.log.Reset()
 		handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(failure) }),
-			s.gateway.begin, s.gateway.recover, s.gateway.observe, s.gateway.identify)
+			exchange.Begin(s.gateway.exchanges), s.gateway.recover, s.gateway.observer.Observe, s.gateway.identify)
 		w := httptest.NewRecorder()
 		handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 		if w.Code != http.StatusInternalServerError || strings.Contains(w.Body.String(), "inner details") || !strings.Contains(w.Body.String(), `"code":"InternalServerError"`) {
@@ -82,7 +82,7 @@ func TestPanicIsA500ThatTellsNothing(t *testing.T) {
 // been sent then.
 func TestStatusThatIsNone(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), s.gateway.begin, s.gateway.observe, s.gateway.recover)
+	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(99) }), exchange.Begin(s.gateway.exchanges), s.gateway.observer.Observe, s.gateway.recover)
 	w := httptest.NewRecorder()
 	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/x", http.NoBody))
 	if w.Code != http.StatusInternalServerError || !strings.Contains(w.Body.String(), "InternalServerError") || !strings.Contains(s.log.String(), `"status":500`) {
@@ -97,7 +97,7 @@ func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	handler := chain(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		_, _ = io.WriteString(w, `{"value":[`)
 		panic("inner details")
-	}), s.gateway.begin, s.gateway.observe, s.gateway.recover)
+	}), exchange.Begin(s.gateway.exchanges), s.gateway.observer.Observe, s.gateway.recover)
 	r := httptest.NewRequest(http.MethodGet, "/x", http.NoBody)
 	w := httptest.NewRecorder()
 	func() {
@@ -111,8 +111,8 @@ func TestPanicInTheMiddleOfAnAnswer(t *testing.T) {
 	if w.Body.String() != `{"value":[` {
 		t.Errorf("%s", w.Body)
 	}
-	held := s.gateway.capture()
-	if fault := held.whole("/x", func() { handler.ServeHTTP(held, r) }); fault == nil || fault.Code != arm.BadGatewayConnection {
+	held := exchange.Capture(s.config.Limits.AnswerBody)
+	if fault := held.Hold("/x", func() { handler.ServeHTTP(held, r) }); fault == nil || fault.Code != arm.BadGatewayConnection {
 		t.Errorf("in a batch: %v", fault)
 	}
 	if !strings.Contains(s.log.String(), "inner details") || !strings.Contains(s.log.String(), `"outcome":"broken"`) {
@@ -200,7 +200,7 @@ func TestMetricsAreBounded(t *testing.T) {
 	for i := range 50 {
 		s.do(fmt.Sprintf("M%d", i), fmt.Sprintf("/subscriptions/%d/x%d?api-version=%d", i, i, i), "", "User-Agent", fmt.Sprint(i))
 	}
-	if n := testutil.CollectAndCount(s.gateway.metrics.requests); n != 1 {
+	if n := series(t, s.gateway.registry, "portico_requests_total"); n != 1 {
 		t.Errorf("%d series", n)
 	}
 }

@@ -9,8 +9,10 @@ import (
 	"github.com/google/uuid"
 
 	"portico/arm"
-	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 	"portico/routing"
 	"portico/tracing"
@@ -23,10 +25,10 @@ const closingRounds = 4
 // deleteGroup deletes a group. One in which nothing is left goes at once, if its
 // providers say so within the time of a question or two; any other is marked,
 // and deleted by a job.
-func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	conditions := arm.ParsePreconditions(r.Header)
 	check := func(group inventory.Group) error {
-		if fault := conditions.Write(group.ETag, x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(group.ETag, x.Request.Path.String()); fault != nil {
 			return fault
 		}
 		if group.State == inventory.GroupMoving {
@@ -39,60 +41,57 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	case err != nil:
 		return groupRefusal(x, err)
 	case closed:
-		return g.answer(w, x, http.StatusOK, nil)
+		return x.Answer(w, http.StatusOK, nil)
 	}
-	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
+	if err := g.admission.CheckOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
-	id, link := g.ownOperation(x, c)
-	principal := x.principal.In(c.Subscription.TenantID)
-	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.request.Path.Group(), inventory.DeletionOrder{
+	id := uuid.NewString()
+	operation := g.polls.Record(x, c.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = "Microsoft.Resources", "resourceGroups", routing.GroupID(c.Subscription.ID, x.Request.Path.Group())
+	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return operations.DeletionPayload{
-				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.identity.Correlation, Caller: principal,
+				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: x.Principal.In(c.Subscription.TenantID),
 			}.String()
 		},
-		Operation: inventory.Operation{
-			Token: ownToken(id), Method: http.MethodDelete, Namespace: "Microsoft.Resources", Type: "resourceGroups",
-			Resource: routing.GroupID(c.Subscription.ID, x.request.Path.Group()), APIVersion: x.request.Query.APIVersion,
-			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: g.store.Time().Add(g.config.Operations.Records),
-		},
+		Operation: operation,
 	})
 	if err != nil {
 		return groupRefusal(x, err)
 	}
-	g.pollHere(w.Header(), link)
-	return g.answer(w, x, http.StatusAccepted, nil)
+	return g.polls.Accept(w, x, "/subscriptions/"+c.Subscription.ID, id)
 }
 
 // closeEmpty closes the group of c if nothing is left in it. It waits for no
 // provider longer than a client should.
-func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
+func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCall, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.config.Index.AskTimeout)
 	defer cancel()
-	var look lastLook
+	emptiness := g.emptinessCheck(resolve.CallerOf(x))
 	for range closingRounds {
-		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.request.Path.Group(), inventory.Closing{
+		err := g.store.DeleteGroup(ctx, c.Subscription.ID, x.Request.Path.Group(), inventory.Closing{
 			Check: func(group inventory.Group) error {
 				if group.State == inventory.GroupDeleting {
 					return errDeleting
 				}
 				return check(group)
 			},
-			Last: look.judge,
+			Last: emptiness.Judge,
 		})
-		var unlooked *unlooked
 		switch {
 		case err == nil:
 			return true, nil
 		case errors.Is(err, errDeleting), errors.As(err, new(*inventory.GroupNotEmptyError)):
 			return false, nil
-		case !errors.As(err, &unlooked):
+		}
+		looked, failure := emptiness.Look(looking, err)
+		if !looked {
 			return false, err
 		}
-		if look, err = g.lookAgain(looking, x, c, unlooked); err != nil {
-			g.note(x, "an empty group could not be looked at; a job will", err)
+		if failure != nil {
+			x.Warn("an empty group could not be looked at; a job will", failure)
 			return false, nil
 		}
 	}
@@ -102,55 +101,25 @@ func (g *Gateway) closeEmpty(ctx context.Context, x *exchange, c ownCall, check 
 // errDeleting is for a group whose deletion is under way.
 var errDeleting = errors.New("the group is being deleted")
 
-// ownOperation makes the id of an operation of Portico's own, which appears
-// nowhere but in its URLs, and tells those.
-func (g *Gateway) ownOperation(x *exchange, c ownCall) (id string, link func(kind string) string) {
-	id = uuid.NewString()
-	return id, func(kind string) string {
-		return fanout.PublicLink(g.public, "/subscriptions/"+c.Subscription.ID+"/"+kind+"/"+id, "api-version="+x.request.Query.APIVersion)
-	}
-}
-
 // groupDeletion is the kind of durable work that deletes groups.
 func (g *Gateway) groupDeletion() operations.GroupDeletion {
 	o := g.config.GroupDelete
 	return operations.GroupDeletion{
-		Asker: g.asker, LastLook: func(p operations.DeletionPayload) operations.LastLook { return &lookOfJob{gateway: g, payload: p} },
+		Asker: g.prober, LastLook: func(p operations.DeletionPayload) operations.LastLook { return g.emptinessCheck(g.deletionCaller(p)) },
 		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, AtEndpoint: int(float64(o.PerEndpoint) / g.config.Limits.CallerShare), PerJob: o.PerJob,
 		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
 		Floor: g.config.Index.PollFloor, Log: g.log,
 	}
 }
 
-// lookOfJob is the last look on behalf of a job, and of who began it.
-type lookOfJob struct {
-	gateway *Gateway
-	payload operations.DeletionPayload
-	look    lastLook
+// deletionCaller is the caller who began a deletion, as its job acts for them.
+func (g *Gateway) deletionCaller(p operations.DeletionPayload) locate.Caller {
+	// No client sent the header, so there is nothing to refuse.
+	identity, _ := tracing.Identify(http.Header{tracing.CorrelationHeader: {p.Correlation}}, g.config.Server.Region, time.Now())
+	return locate.Caller{Principal: p.Caller, Identity: identity}
 }
 
-// Judge implements operations.LastLook.
-func (l *lookOfJob) Judge(group inventory.Group, touched []inventory.Touch) error {
-	return l.look.judge(group, touched)
-}
-
-// Look implements operations.LastLook.
-func (l *lookOfJob) Look(ctx context.Context, refusal error) (bool, error) {
-	var at *unlooked
-	if !errors.As(refusal, &at) {
-		return false, nil
-	}
-	g := l.gateway
-	subscription, err := g.store.Subscription(ctx, at.group.Subscription)
-	if err != nil {
-		return true, err
-	}
-	q, fault := routing.ClassifyID(g.router.Map, http.MethodDelete, routing.GroupID(subscription.ID, at.group.Name))
-	if fault != nil {
-		return true, fault
-	}
-	x := &exchange{started: time.Now(), principal: l.payload.Caller, request: q, job: true}
-	x.identity, _ = tracing.Identify(http.Header{tracing.CorrelationHeader: {l.payload.Correlation}}, g.config.Server.Region, x.started)
-	l.look, err = g.lookAgain(ctx, x, ownCall{Decision: routing.Decision{Subscription: subscription}}, at)
-	return true, err
+// emptinessCheck asks on a caller's behalf whether anything is left in a group.
+func (g *Gateway) emptinessCheck(caller locate.Caller) *locate.EmptinessCheck {
+	return &locate.EmptinessCheck{Prober: g.prober, Caller: caller, Timeout: g.config.Upstream.CallTimeout}
 }

@@ -9,6 +9,8 @@ import (
 
 	"portico/arm"
 	"portico/filter"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/jsonscan"
 	"portico/routing"
@@ -77,7 +79,7 @@ type groupRequest struct {
 // longestManager is the longest ID of what manages a group.
 const longestManager = 8 << 10
 
-func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) {
+func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupRequest, error) {
 	var sent groupRequest
 	if len(content) == 0 {
 		content = []byte("{}")
@@ -89,7 +91,7 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 	if fault := tooManyTags(body, tagLimit); fault != nil {
 		return sent, fault
 	}
-	if fault := readJSON(content, &sent); fault != nil {
+	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return sent, fault
 	}
 	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
@@ -106,8 +108,8 @@ func readGroup(x *exchange, content []byte, tagLimit int) (groupRequest, error) 
 	if sent.ManagedBy != nil && len(*sent.ManagedBy) > longestManager {
 		return sent, overlong("managedBy", len(*sent.ManagedBy), longestManager)
 	}
-	name := x.request.Path.Group()
-	if fault := matchURL(echoed{"id", sent.ID, routing.GroupID(x.request.Path.Subscription(), name)},
+	name := x.Request.Path.Group()
+	if fault := matchURL(echoed{"id", sent.ID, routing.GroupID(x.Request.Path.Subscription(), name)},
 		echoed{"name", sent.Name, name}, echoed{"type", sent.Type, groupType}); fault != nil {
 		return sent, fault
 	}
@@ -122,10 +124,10 @@ func (sent groupRequest) checkState(state inventory.GroupState) error {
 	return nil
 }
 
-func (g *Gateway) putGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) putGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	sent, contentErr := readGroup(x, c.content, g.config.Limits.TagsPerResource)
 	conditions := arm.ParsePreconditions(r.Header)
-	name := x.request.Path.Group()
+	name := x.Request.Path.Group()
 	location := arm.Location(sent.Location)
 	group, created, err := g.store.EditGroup(r.Context(), c.Subscription.ID, name, func(current *inventory.Group) (*inventory.Group, error) {
 		next := inventory.Group{Subscription: c.Subscription.ID, Location: location}
@@ -133,7 +135,7 @@ func (g *Gateway) putGroup(w http.ResponseWriter, r *http.Request, x *exchange, 
 		if current != nil {
 			next, etag = *current, current.ETag
 		}
-		if fault := conditions.Write(etag, x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(etag, x.Request.Path.String()); fault != nil {
 			return nil, fault
 		}
 		if contentErr != nil {
@@ -183,11 +185,8 @@ func (g *Gateway) checkGroup(sent groupRequest, current *inventory.Group, locati
 	return sent.checkState(state)
 }
 
-func groupRefusal(x *exchange, err error) error {
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
-	name := x.request.Path.Group()
+func groupRefusal(x *exchange.Exchange, err error) error {
+	name := x.Request.Path.Group()
 	var quota *inventory.QuotaError
 	var state *inventory.GroupStateError
 	switch {
@@ -198,18 +197,18 @@ func groupRefusal(x *exchange, err error) error {
 	case errors.Is(err, inventory.ErrNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
 	}
-	return err
+	return admission.Refusal(x, err)
 }
 
-func (g *Gateway) patchGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) patchGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	sent, contentErr := readGroup(x, c.content, g.config.Limits.TagsPerResource)
 	conditions := arm.ParsePreconditions(r.Header)
-	name := x.request.Path.Group()
+	name := x.Request.Path.Group()
 	group, _, err := g.store.EditGroup(r.Context(), c.Subscription.ID, name, func(current *inventory.Group) (*inventory.Group, error) {
 		if current == nil {
 			return nil, inventory.ErrNotFound
 		}
-		if fault := conditions.Write(current.ETag, x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(current.ETag, x.Request.Path.String()); fault != nil {
 			return nil, fault
 		}
 		if contentErr != nil {
@@ -242,36 +241,36 @@ func (g *Gateway) patchGroup(w http.ResponseWriter, r *http.Request, x *exchange
 	return g.answerGroup(w, x, http.StatusOK, group)
 }
 
-func (g *Gateway) answerGroup(w http.ResponseWriter, x *exchange, status int, group inventory.Group) error {
+func (g *Gateway) answerGroup(w http.ResponseWriter, x *exchange.Exchange, status int, group inventory.Group) error {
 	w.Header()["ETag"] = []string{group.ETag}
-	return g.answer(w, x, status, represent(group))
+	return x.Answer(w, status, represent(group))
 }
 
-func (g *Gateway) getGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	group, err := g.store.Group(r.Context(), c.Subscription.ID, x.request.Path.Group())
+func (g *Gateway) getGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+	group, err := g.store.Group(r.Context(), c.Subscription.ID, x.Request.Path.Group())
 	if err != nil {
 		return groupRefusal(x, err)
 	}
 	if arm.ParsePreconditions(r.Header).NotModified(group.ETag) {
 		w.Header()["ETag"] = []string{group.ETag}
-		return g.answer(w, x, http.StatusNotModified, nil)
+		return x.Answer(w, http.StatusNotModified, nil)
 	}
 	return g.answerGroup(w, x, http.StatusOK, group)
 }
 
-func (g *Gateway) headGroup(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	if _, err := g.store.Group(r.Context(), c.Subscription.ID, x.request.Path.Group()); err != nil {
+func (g *Gateway) headGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+	if _, err := g.store.Group(r.Context(), c.Subscription.ID, x.Request.Path.Group()); err != nil {
 		return groupRefusal(x, err)
 	}
-	return g.answer(w, x, http.StatusNoContent, nil)
+	return x.Answer(w, http.StatusNoContent, nil)
 }
 
-func (g *Gateway) listGroups(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	p, err := g.pageOf(x.request)
+func (g *Gateway) listGroups(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+	p, err := g.pageOf(x.Request)
 	if err != nil {
 		return err
 	}
-	wanted, err := filterOf(x.request.Query, filter.TagName, filter.TagValue, filter.Name, filter.Location)
+	wanted, err := filterOf(x.Request.Query, filter.TagName, filter.TagValue, filter.Name, filter.Location)
 	if err != nil {
 		return err
 	}
@@ -285,7 +284,7 @@ func (g *Gateway) listGroups(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
-	return g.answer(w, x, http.StatusOK, listOf(g, x, groups, rest, func(group inventory.Group) any { return represent(group) }))
+	return x.Answer(w, http.StatusOK, listOf(g, x, groups, rest, func(group inventory.Group) any { return represent(group) }))
 }
 
 // groupItem is a group as a filter looks at it.

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"time"
 
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/upstream"
 )
@@ -18,7 +19,7 @@ var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Loc
 // guardLinks makes the polling URLs of an answer lead to the front door, and
 // remembers where polls of them go. A URL on a foreign host never reaches a
 // client, but for the Location of a redirect to a host that the map names.
-func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p proxied, status int) {
+func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange.Exchange, p proxied, status int) {
 	links := p.links
 	if links == nil {
 		links = g.pollingLinks(h, x, p, status)
@@ -31,14 +32,14 @@ func (g *Gateway) guardLinks(ctx context.Context, h http.Header, x *exchange, p 
 		h[link.header] = []string{link.url}
 	}
 	if links.unnamed && h.Get("Retry-After") == "" {
-		g.pollAgain(h)
+		g.polls.PollAgain(h)
 	}
 	g.clampRetryAfter(h, status)
 }
 
 // remember records polling URLs. Where that fails a URL's own path must do; one
 // that stands for something else is withheld.
-func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, links *pollingLinks) {
+func (g *Gateway) remember(ctx context.Context, x *exchange.Exchange, p proxied, links *pollingLinks) {
 	kept := links.all[:0]
 	for _, link := range links.all {
 		if link.record != nil {
@@ -51,7 +52,7 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, links *p
 				err = record(ctx, *link.record)
 			}
 			if err != nil {
-				g.note(x, "a polling URL was not recorded", err)
+				x.Warn("a polling URL was not recorded", err)
 			}
 			if err != nil && link.record.Replays() {
 				continue
@@ -60,6 +61,17 @@ func (g *Gateway) remember(ctx context.Context, x *exchange, p proxied, links *p
 		kept = append(kept, link)
 	}
 	links.all = kept
+}
+
+// roomForLink refuses to record a URL that did not come with the answer to a write,
+// which was admitted, where there is no room for it: the operation has another one,
+// by which it can be polled. What changes a record, or is nobody's, needs no room.
+func (g *Gateway) roomForLink(ctx context.Context, x *exchange.Exchange, p proxied, link pollingLink) error {
+	o := link.record
+	if !x.Request.Reads() || link.learned || p.Operation != nil && o.Token == p.Operation.Token {
+		return nil
+	}
+	return g.admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID)
 }
 
 // records are what is to be remembered of polling URLs.

@@ -9,6 +9,9 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/gateway/exchange"
+	"portico/gateway/observe"
 )
 
 func TestAllowedHosts(t *testing.T) {
@@ -70,7 +73,7 @@ func TestTarget(t *testing.T) {
 func TestMethods(t *testing.T) {
 	s := newSite(t, setup{})
 	for _, method := range []string{"OPTIONS", "TRACE", "CONNECT"} {
-		fault := checkMethod(method)
+		fault := exchange.CheckMethod(method)
 		if fault == nil || fault.Status != 405 || len(fault.Allow) != 6 {
 			t.Errorf("%s: %v", method, fault)
 		}
@@ -79,7 +82,7 @@ func TestMethods(t *testing.T) {
 		t.Errorf("%v", got.header)
 	}
 	s.want(501, "NotImplemented", "PURGE", inSubscription+own, "")
-	if label := methodLabel("PURGE"); label != "OTHER" {
+	if label := observe.Method("PURGE"); label != "OTHER" {
 		t.Errorf("a label is %s", label)
 	}
 }
@@ -194,9 +197,9 @@ func TestTimeOfContent(t *testing.T) {
 		length int64
 		within time.Duration
 	}{
-		{"as declared", 2 * slowestPace, contentTime + 2*time.Second},
-		{"not declared", -1, contentTime + 64*time.Second},
-		{"more than allowed", 1 << 40, contentTime + 64*time.Second},
+		{"as declared", 128 << 10, exchange.ContentTime(0) + 2*time.Second},
+		{"not declared", -1, exchange.ContentTime(0) + 64*time.Second},
+		{"more than allowed", 1 << 40, exchange.ContentTime(0) + 64*time.Second},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			r := httptest.NewRequest(http.MethodPut, groupPath("g")+own, strings.NewReader(westus))
@@ -226,10 +229,10 @@ func TestTimeOfContent(t *testing.T) {
 // byte by byte.
 func TestTimeOfContentForTheAdmin(t *testing.T) {
 	s := newSite(t, setup{})
-	const all = contentTime + adminContent/slowestPace*time.Second
+	none, all := exchange.ContentTime(0), exchange.ContentTime(64<<10)
 	for target, within := range map[string]time.Duration{
-		"PUT /admin/subscriptions/" + subscription:                      contentTime, // read by a handler
-		"POST /admin/reload":                                            contentTime, // read by nobody
+		"PUT /admin/subscriptions/" + subscription:                      none, // read by a handler
+		"POST /admin/reload":                                            none, // read by nobody
 		"POST /debug/pprof/symbol":                                      all,
 		"PUT /admin/subscriptions/00000000-0000-0000-0000-0000000000d1": all,
 	} {
@@ -248,14 +251,6 @@ func TestTimeOfContentForTheAdmin(t *testing.T) {
 		}
 		if put := method == http.MethodPut; put && (w.Code/100 != 2 || !w.set[len(w.set)-1].IsZero()) {
 			t.Errorf("%s: %d, and the deadline stays once all is read: %v", target, w.Code, w.set)
-		}
-	}
-}
-
-func TestMegabytes(t *testing.T) {
-	for n, want := range map[int64]string{4 << 20: "4 MB", 1 << 20: "1 MB", 1<<20 + 1: "1048577 bytes", 1000: "1000 bytes"} {
-		if got := megabytes(n); got != want {
-			t.Errorf("%d: %s", n, got)
 		}
 	}
 }

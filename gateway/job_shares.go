@@ -37,16 +37,3 @@ func mover(_ context.Context, job inventory.Job) (string, error) {
 	p, err := operations.ReadMove(job)
 	return p.Caller.Caller(), err
 }
-
-// batcher names the one who sent a batch.
-func (g *Gateway) batcher(ctx context.Context, job inventory.Job) (string, error) {
-	batch, err := g.store.RequestBatch(ctx, job.ID)
-	if err != nil {
-		return "", err
-	}
-	caller, _, err := callerOfOrder(batch.Content)
-	if err != nil {
-		return "", err
-	}
-	return caller.name(), nil
-}

@@ -48,11 +48,11 @@ func (g *Gateway) work() map[string]operations.Kind {
 		inventory.EraseJob:        operations.Erasing{Store: g.store, Floor: index.PollFloor},
 		operations.SweepJob:       g.kinds.sweeping,
 		inventory.GroupDeleteJob:  g.shared(inventory.GroupDeleteJob, g.kinds.groupDeletion, deleter),
-		inventory.RequestBatchJob: g.shared(inventory.RequestBatchJob, batching{g}, g.batcher),
+		inventory.RequestBatchJob: g.shared(inventory.RequestBatchJob, g.batches, g.batches.Caller),
 		inventory.MoveJob:         g.shared(inventory.MoveJob, g.kinds.moving, mover),
 		inventory.ValidateMoveJob: g.shared(inventory.ValidateMoveJob, operations.MoveValidation{Moving: g.kinds.moving}, mover),
 		inventory.VerifyJob: operations.Verification{
-			Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
+			Asker: g.prober, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
 			VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
 		},
 		inventory.FollowJob: g.kinds.following,
@@ -63,7 +63,7 @@ func (g *Gateway) work() map[string]operations.Kind {
 func (g *Gateway) following() operations.Following {
 	index := g.config.Index
 	return operations.Following{
-		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
+		Asker: g.prober, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
 		LostAfter: index.LostAfter, Limit: index.FollowLimit, Recheck: index.FollowRecheck, VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
 	}
 }
@@ -71,7 +71,7 @@ func (g *Gateway) following() operations.Following {
 func (g *Gateway) fencing() operations.Fencing {
 	index := g.config.Index
 	return operations.Fencing{
-		Asker: g.asker, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, SendWithin: index.SendWithin,
+		Asker: g.prober, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, SendWithin: index.SendWithin,
 		CallLimit: g.config.Upstream.CallTimeout + index.CallMargin,
 		Limit:     index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
 	}

@@ -15,6 +15,8 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/connections"
+	"portico/gateway/exchange"
+	"portico/gateway/observe"
 	"portico/headers"
 	"portico/routing"
 	"portico/tracing"
@@ -36,14 +38,14 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 			if err, ok := failure.(error); ok && errors.Is(err, http.ErrAbortHandler) {
 				panic(failure)
 			}
-			x := of(r)
-			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.identity.Correlation))
+			x := exchange.From(r)
+			g.log.Error("panic", zap.Any("failure", failure), zap.ByteString("stack", debug.Stack()), zap.String("correlationId", x.Identity.Correlation))
 			err := errors.New("a handler panicked")
-			if answer, ok := w.(*recorder); ok && answer.begun {
-				x.failure = err
+			if observe.AnswerBegun(w) {
+				x.Failure = err
 				panic(http.ErrAbortHandler)
 			}
-			g.fail(w, r, err)
+			exchange.Fail(w, r, err)
 		}()
 		next.ServeHTTP(w, r)
 	})
@@ -52,14 +54,14 @@ func (g *Gateway) recover(next http.Handler) http.Handler {
 // identify mints the request's ids, and finds the client behind it.
 func (g *Gateway) identify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := of(r)
+		x := exchange.From(r)
 		fault := g.mint(x, r)
-		x.client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
+		x.Client = tracing.ClientOf(r.RemoteAddr, r.Header, g.config.Server.TrustedProxies)
 		if fault == nil {
-			fault = oneLength(r.Context())
+			fault = exchange.OneLength(r.Context())
 		}
 		if fault != nil {
-			g.fail(w, r, fault)
+			exchange.Fail(w, r, fault)
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -67,9 +69,9 @@ func (g *Gateway) identify(next http.Handler) http.Handler {
 }
 
 // mint gives a request its ids, whether it came by itself or in a batch.
-func (g *Gateway) mint(x *exchange, r *http.Request) (fault *arm.Error) {
-	x.identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.started)
-	x.path, x.query = target(r)
+func (g *Gateway) mint(x *exchange.Exchange, r *http.Request) (fault *arm.Error) {
+	x.Identity, fault = tracing.Identify(r.Header, g.config.Server.Region, x.Started)
+	x.Path, x.Query = target(r)
 	if fault == nil {
 		fault = fewLines(r.Header)
 	}
@@ -129,9 +131,9 @@ func (g *Gateway) guardHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case len(r.Header["Origin"]) > 0:
-			g.fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
+			exchange.Fail(w, r, arm.NewError(arm.Forbidden, "Requests on behalf of web pages are refused: this service runs without authentication.").About("Origin"))
 		case !g.hosts[strings.ToLower(r.Host)]:
-			g.fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
+			exchange.Fail(w, r, arm.NewError(arm.MisdirectedRequest).About("Host"))
 		default:
 			next.ServeHTTP(w, r)
 		}
@@ -171,11 +173,11 @@ func allowedHosts(public *url.URL, listen string) map[string]bool {
 // where to get a token.
 func (g *Gateway) authenticate(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := of(r)
+		x := exchange.From(r)
 		principal, refusal := g.authenticator.Authenticate(r)
-		if refusal != nil && !isMetadata(x.path) {
+		if refusal != nil && !isMetadata(x.Path) {
 			w.Header().Set("WWW-Authenticate", g.authenticator.Challenge(refusal))
-			g.fail(w, r, refusal)
+			exchange.Fail(w, r, refusal)
 			return
 		}
 		if refusal == nil {
@@ -188,10 +190,10 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 
 // admit lets a caller in. From here on no reserved header is left on the
 // request.
-func (g *Gateway) admit(x *exchange, r *http.Request, principal access.Principal) {
-	x.principal = principal
-	x.onRegionFailure = r.Header[onRegionFailureHeader]
-	g.metrics.spoofed.Add(float64(tracing.Strip(r.Header)))
+func (g *Gateway) admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
+	x.Principal = principal
+	x.OnRegionFailure = r.Header[onRegionFailureHeader]
+	g.metrics.Spoofed.Add(float64(tracing.Strip(r.Header)))
 }
 
 func isMetadata(path string) bool {
@@ -201,48 +203,34 @@ func isMetadata(path string) bool {
 // classify finds out what the request addresses.
 func (g *Gateway) classify(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		x := of(r)
-		if fault := checkMethod(r.Method); fault != nil {
-			g.fail(w, r, fault)
+		x := exchange.From(r)
+		if fault := exchange.CheckMethod(r.Method); fault != nil {
+			exchange.Fail(w, r, fault)
 			return
 		}
-		if strings.Contains(x.query, "#") {
-			g.fail(w, r, arm.NewError(arm.InvalidRequestURI, "a request has no fragment"))
+		if strings.Contains(x.Query, "#") {
+			exchange.Fail(w, r, arm.NewError(arm.InvalidRequestURI, "a request has no fragment"))
 			return
 		}
 		var fault *arm.Error
-		x.request, fault = routing.Classify(g.router.Map, r.Method, x.path, x.query)
+		x.Request, fault = routing.Classify(g.router.Map, r.Method, x.Path, x.Query)
 		if fault != nil {
-			g.fail(w, r, fault)
+			exchange.Fail(w, r, fault)
 			return
 		}
-		x.request.Received = x.started
+		x.Request.Received = x.Started
 		next.ServeHTTP(w, r)
 	})
 }
 
-var knownMethods = []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete}
-
-func checkMethod(method string) *arm.Error {
-	switch method {
-	case http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete:
-		return nil
-	case http.MethodOptions, http.MethodTrace, http.MethodConnect:
-		fault := arm.NewError(arm.MethodNotAllowed, method)
-		fault.Allow = knownMethods
-		return fault
-	}
-	return arm.NewError(arm.NotImplemented)
-}
-
 // dispatch answers a classified request.
 func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
-	x := of(r)
-	if x.request.Class == routing.Own {
+	x := exchange.From(r)
+	if x.Request.Class == routing.Own {
 		g.own.ServeHTTP(w, r)
 		return
 	}
 	if err := g.proxy(w, r, x); err != nil {
-		g.fail(w, r, err)
+		exchange.Fail(w, r, err)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -58,7 +59,7 @@ func (s *site) guarded(status int, h http.Header) http.Header {
 	}
 	p := proxied{}
 	p.Region, p.Endpoint = "westus", q.Type.Endpoint("westus")
-	s.gateway.guardLinks(context.Background(), h, &exchange{request: q}, p, status)
+	s.gateway.guardLinks(context.Background(), h, &exchange.Exchange{Request: q}, p, status)
 	return h
 }
 

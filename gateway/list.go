@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/regions"
 	"portico/routing"
 )
@@ -34,9 +35,9 @@ func listing(g *Gateway, c *config.Config, keys *fanout.Keys) fanout.Options {
 
 // regionFailure reads what the client wants where a region fails, Inherit where
 // it does not say.
-func (x *exchange) regionFailure() (regions.RegionFailure, error) {
+func regionFailure(x *exchange.Exchange) (regions.RegionFailure, error) {
 	wanted := regions.Inherit
-	for _, value := range x.onRegionFailure {
+	for _, value := range x.OnRegionFailure {
 		switch strings.TrimSpace(value) {
 		case regions.Partial.String():
 			wanted = regions.Partial
@@ -46,7 +47,7 @@ func (x *exchange) regionFailure() (regions.RegionFailure, error) {
 			return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(onRegionFailureHeader), "it is partial or fail").About(strings.ToLower(onRegionFailureHeader))
 		}
 	}
-	if len(x.onRegionFailure) > 1 {
+	if len(x.OnRegionFailure) > 1 {
 		return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(onRegionFailureHeader), "it is given twice").About(strings.ToLower(onRegionFailureHeader))
 	}
 	return wanted, nil
@@ -58,12 +59,12 @@ func (x *exchange) regionFailure() (regions.RegionFailure, error) {
 var ofOneRepresentation = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
 
 // pageRequest is the request for a page of the list that x asks for.
-func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.Request, error) {
-	asked, err := x.regionFailure()
+func (g *Gateway) pageRequest(r *http.Request, x *exchange.Exchange, p proxied) (fanout.Request, error) {
+	asked, err := regionFailure(x)
 	if err != nil {
 		return fanout.Request{}, err
 	}
-	setting := x.request.Type.OnRegionFailure
+	setting := x.Request.Type.OnRegionFailure
 	if setting == regions.Inherit {
 		setting = g.config.Lists.OnRegionFailure
 	}
@@ -72,25 +73,25 @@ func (g *Gateway) pageRequest(r *http.Request, x *exchange, p proxied) (fanout.R
 		delete(h, name)
 	}
 	return fanout.Request{
-		Namespace: x.request.Provider.Namespace, Path: x.request.Path, Query: x.request.Query,
-		Header: h, Caller: x.caller(), ReceivedAt: x.started,
-		Endpoints: p.Endpoints, Endpoint: x.request.Type.Endpoint,
+		Namespace: x.Request.Provider.Namespace, Path: x.Request.Path, Query: x.Request.Query,
+		Header: h, Caller: x.Caller(), ReceivedAt: x.Started,
+		Endpoints: p.Endpoints, Endpoint: x.Request.Type.Endpoint,
 		ClientMode: asked, ConfigMode: setting,
 	}, nil
 }
 
 // sealed holds for a further page of a merged list. The walk goes on through the
 // regions that it began with, also where fewer serve or hold any by now.
-func (g *Gateway) sealed(x *exchange) bool {
-	q := x.request
+func (g *Gateway) sealed(x *exchange.Exchange) bool {
+	q := x.Request
 	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.HasSkipToken(q.Query) &&
 		g.lister.OwnsToken(fanout.Request{Path: q.Path, Query: q.Query})
 }
 
 // emptyList answers a collection that no region can hold any of.
-func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
-	q := x.request
-	if _, err := x.regionFailure(); err != nil {
+func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
+	q := x.Request
+	if _, err := regionFailure(x); err != nil {
 		return err
 	}
 	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.HasSkipToken(q.Query) {
@@ -98,16 +99,16 @@ func (g *Gateway) emptyList(w http.ResponseWriter, x *exchange) error {
 	}
 	h := w.Header()
 	h[completedHeader] = []string{"true"}
-	return g.answer(w, x, http.StatusOK, list{Value: []any{}})
+	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 }
 
 // mergedList answers a page of a collection that may lie in several regions.
-func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
 	request, err := g.pageRequest(r, x, p)
 	if err != nil {
 		return err
 	}
-	x.merged = true
+	x.Merged = true
 	merged, err := g.lister.Page(r.Context(), request)
 	if err != nil {
 		var fault *arm.Error
@@ -122,8 +123,7 @@ func (g *Gateway) mergedList(w http.ResponseWriter, r *http.Request, x *exchange
 	if len(merged.RequestIDs) > 0 {
 		h[originalRequestsIDs] = []string{strings.Join(merged.RequestIDs, ";")}
 	}
-	g.ownHeaders(h, x)
-	g.sendTimed(r.Context(), w, x, merged.Size(), func(w io.Writer) error {
+	x.SendJSON(r.Context(), w, merged.Size(), func(w io.Writer) error {
 		_, err := merged.WriteTo(w)
 		return err
 	})

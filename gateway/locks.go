@@ -12,8 +12,9 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/regions"
 	"portico/routing"
 )
 
@@ -62,7 +63,7 @@ func (g *Gateway) lockRoutes(m *mux.Router) {
 		{true, []string{http.MethodPut}, g.putLock},
 		{true, []string{http.MethodDelete}, g.deleteLock},
 	} {
-		m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return lockPath(of(r).request, route.named) }).
+		m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return lockPath(exchange.From(r).Request, route.named) }).
 			Methods(route.methods...).Handler(g.ownRoute(route.handler))
 	}
 }
@@ -80,16 +81,16 @@ func lockPath(q *routing.Request, named bool) bool {
 }
 
 // lockName is the name of the lock in a request.
-func lockName(x *exchange) string { return x.request.Path.LastHop().Segment(1) }
+func lockName(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
 
-func noLock(x *exchange) *arm.Error { return arm.NewError(arm.LockNotFound, lockName(x)) }
+func noLock(x *exchange.Exchange) *arm.Error { return arm.NewError(arm.LockNotFound, lockName(x)) }
 
-func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	filter, _ := x.request.Query.Get("$filter")
+	filter, _ := x.Request.Query.Get("$filter")
 	if filter != "" && !strings.EqualFold(filter, atScope) {
 		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
 	}
@@ -97,14 +98,10 @@ func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange,
 	if err != nil {
 		return err
 	}
-	all := list{Value: make([]any, 0, len(locks))}
-	for _, l := range locks {
-		all.Value = append(all.Value, lockOf(l))
-	}
-	return g.answer(w, x, http.StatusOK, all)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(locks, lockOf))
 }
 
-func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
@@ -118,16 +115,16 @@ func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 	}
 	w.Header()["ETag"] = []string{l.ETag}
 	if arm.ParsePreconditions(r.Header).NotModified(l.ETag) {
-		return g.answer(w, x, http.StatusNotModified, nil)
+		return x.Answer(w, http.StatusNotModified, nil)
 	}
-	return g.answer(w, x, http.StatusOK, lockOf(l))
+	return x.Answer(w, http.StatusOK, lockOf(l))
 }
 
 // readLock reads what a client sends for a lock. What only the service sets may
 // come back from a GET, and has to be the same.
-func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err error) {
+func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock, err error) {
 	var sent lockBody
-	if fault := readJSON(content, &sent); fault != nil {
+	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return l, fault
 	}
 	if n := len(sent.Properties.Owners); n > longestOwners {
@@ -155,7 +152,7 @@ func readLock(x *exchange, content []byte, id string) (l inventory.Lock, err err
 	return l, nil
 }
 
-func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
@@ -163,12 +160,12 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 	next, contentErr := readLock(x, c.content, on.id)
 	next.Host = arm.Fold(on.host)
 	conditions := arm.ParsePreconditions(r.Header)
-	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), on.key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
+	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.Request.Path.Group(), on.key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
 		}
-		if fault := conditions.Write(etag, x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(etag, x.Request.Path.String()); fault != nil {
 			return nil, fault
 		}
 		return &next, contentErr
@@ -190,12 +187,12 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange, c
 		status = http.StatusCreated
 	}
 	w.Header()["ETag"] = []string{l.ETag}
-	return g.answer(w, x, status, lockOf(l))
+	return x.Answer(w, status, lockOf(l))
 }
 
 // gone answers the PUT of a lock that has gone with what it stood on, by a
 // DELETE that was on its way before it. That may have been made anew since.
-func (g *Gateway) gone(ctx context.Context, x *exchange, s scope) error {
+func (g *Gateway) gone(ctx context.Context, x *exchange.Exchange, s scope) error {
 	if err := g.mustStand(ctx, x, s); err != nil {
 		return err
 	}
@@ -205,35 +202,35 @@ func (g *Gateway) gone(ctx context.Context, x *exchange, s scope) error {
 // outlast waits, within a bound, for the calls under way that the lock forbids, so
 // that a client rarely sees one end after it has the lock. The lock is in force
 // already: the client has its answer also where a call is still under way then.
-func (g *Gateway) outlast(ctx context.Context, x *exchange, l inventory.Lock) error {
+func (g *Gateway) outlast(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
-	_, err := g.store.Outlast(ctx, x.request.Path.Group(), l)
+	_, err := g.store.Outlast(ctx, x.Request.Path.Group(), l)
 	return err
 }
 
-func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	on, err := g.scopeOf(r.Context(), x)
 	if err != nil {
 		return err
 	}
 	conditions := arm.ParsePreconditions(r.Header)
-	err = g.store.DeleteLock(r.Context(), c.Subscription.ID, x.request.Path.Group(), on.key, lockName(x), func(l inventory.Lock) error {
-		if fault := conditions.Write(l.ETag, x.request.Path.String()); fault != nil {
+	err = g.store.DeleteLock(r.Context(), c.Subscription.ID, x.Request.Path.Group(), on.key, lockName(x), func(l inventory.Lock) error {
+		if fault := conditions.Write(l.ETag, x.Request.Path.String()); fault != nil {
 			return fault
 		}
 		return nil
 	})
 	if errors.Is(err, inventory.ErrNotFound) {
-		return g.answer(w, x, http.StatusNoContent, nil)
+		return x.Answer(w, http.StatusNoContent, nil)
 	}
 	if err != nil {
 		return lockRefusal(x, err)
 	}
-	return g.answer(w, x, http.StatusOK, nil)
+	return x.Answer(w, http.StatusOK, nil)
 }
 
-func lockRefusal(x *exchange, err error) error {
+func lockRefusal(x *exchange.Exchange, err error) error {
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
 	switch {
@@ -243,54 +240,21 @@ func lockRefusal(x *exchange, err error) error {
 	case errors.As(err, &quota):
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current)
 	case errors.Is(err, inventory.ErrGroupNotFound):
-		return arm.NewError(arm.ResourceGroupNotFound, x.request.Path.Group()).About("resourceGroupName")
+		return arm.NewError(arm.ResourceGroupNotFound, x.Request.Path.Group()).About("resourceGroupName")
 	case errors.As(err, &state):
-		return routing.GroupClosed(state.State, x.request.Path.Group())
+		return routing.GroupClosed(state.State, x.Request.Path.Group())
 	}
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
-	return err
+	return admission.Refusal(x, err)
 }
 
 // underLocks holds the writes of an own route to the locks on what they lie in. The
 // routes of locks are not under it: a lock can be changed and removed whatever is
 // locked.
 func (g *Gateway) underLocks(handle ownHandler) ownHandler {
-	return func(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-		if err := g.checkLocks(r.Context(), x, c.Subscription.ID); err != nil {
+	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+		if err := g.admission.CheckLocks(r.Context(), x, c.Subscription.ID); err != nil {
 			return err
 		}
 		return handle(w, r, x, c)
 	}
-}
-
-// admittedByLocks holds a request for a provider to the locks. A write of a tracked
-// resource takes an intent, which is judged in the transaction that records it; one
-// that is answered without a call takes none.
-func (g *Gateway) admittedByLocks(ctx context.Context, x *exchange, p proxied) error {
-	if q := x.request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && p.Answer == routing.Forward {
-		return nil
-	}
-	return g.checkLocks(ctx, x, p.Subscription.ID)
-}
-
-// checkLocks refuses a request that is no read where a lock on its subscription, or
-// on anything below that its path lies in, forbids it. Whatever a path below a
-// subscription names lies in it: locations, providers and their actions too. POST
-// is a write, whatever it does.
-func (g *Gateway) checkLocks(ctx context.Context, x *exchange, subscription string) error {
-	q := x.request
-	if q.Reads() || subscription == "" {
-		return nil
-	}
-	kind := inventory.Put
-	if q.Method == http.MethodDelete {
-		kind = inventory.Delete
-	}
-	err := g.store.CheckLocks(ctx, subscription, q.Path.Group(), q.Path.String(), kind)
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
-	return err
 }

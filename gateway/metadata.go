@@ -3,6 +3,8 @@ package gateway
 import (
 	"cmp"
 	"net/http"
+
+	"portico/gateway/exchange"
 )
 
 // environment is how clients learn of a cloud (GET /metadata/endpoints).
@@ -45,22 +47,22 @@ const (
 	firstObjectVersion = "2022-09-01"
 )
 
-func (g *Gateway) metadata(w http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
+func (g *Gateway) metadata(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ ownCall) error {
 	m := g.config.Metadata
 	login := authentication{LoginEndpoint: m.LoginEndpoint, Audiences: m.Audiences, Tenant: m.Tenant}
 	if login.Audiences == nil {
 		login.Audiences = []string{g.public.String()}
 	}
-	if x.request.Query.APIVersion < firstArrayVersion {
-		return g.answer(w, x, http.StatusOK, oldEnvironment{GraphEndpoint: m.GraphEndpoint, Authentication: login})
+	if x.Request.Query.APIVersion < firstArrayVersion {
+		return x.Answer(w, http.StatusOK, oldEnvironment{GraphEndpoint: m.GraphEndpoint, Authentication: login})
 	}
 	login.IdentityProvider, login.Tenant = "AAD", cmp.Or(m.Tenant, "common")
 	e := environment{
 		Name: m.Name, Authentication: login, ResourceManager: g.public.String(),
 		MicrosoftGraph: m.GraphEndpoint, Suffixes: suffixes{Storage: m.Suffixes.Storage, KeyVault: m.Suffixes.KeyVault},
 	}
-	if x.request.Query.APIVersion < firstObjectVersion {
-		return g.answer(w, x, http.StatusOK, []environment{e})
+	if x.Request.Query.APIVersion < firstObjectVersion {
+		return x.Answer(w, http.StatusOK, []environment{e})
 	}
-	return g.answer(w, x, http.StatusOK, e)
+	return x.Answer(w, http.StatusOK, e)
 }

@@ -8,9 +8,12 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/google/uuid"
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -30,7 +33,7 @@ type moveRequest struct {
 // moving is a move that is being checked.
 type moving struct {
 	*Gateway
-	x         *exchange
+	x         *exchange.Exchange
 	source    ownCall
 	target    inventory.Subscription
 	groupID   string // of the target, as the client wrote it
@@ -48,17 +51,17 @@ func (g *Gateway) moveRoutes(m *mux.Router) {
 	}
 }
 
-func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.beginMove(w, r, x, c, false)
 }
 
-func (g *Gateway) validateMove(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) validateMove(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.beginMove(w, r, x, c, true)
 }
 
 // beginMove checks a move as far as the front door can, and hands it to a job
 // (resource reference, Move Resource).
-func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall, validate bool) error {
+func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall, validate bool) error {
 	m := &moving{Gateway: g, x: x, source: c}
 	if fault := m.read(c.content); fault != nil {
 		return fault
@@ -68,23 +71,26 @@ func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange,
 			return err
 		}
 	}
-	if err := g.admitOperation(r.Context(), x, c.Subscription); err != nil {
+	if err := g.admission.CheckOperation(r.Context(), x, c.Subscription); err != nil {
 		return err
 	}
-	id, link := g.ownOperation(x, c)
+	id := uuid.NewString()
 	if _, err := g.store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
 		return m.refusal(err)
 	}
-	g.pollHere(w.Header(), link)
-	return g.answer(w, x, http.StatusAccepted, nil)
+	return g.polls.Accept(w, x, "/subscriptions/"+c.Subscription.ID, id)
 }
 
 func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 	x := m.x
-	principal := x.principal.In(m.source.Subscription.TenantID)
 	method := "moveResources"
 	if validate {
 		method = "validateMoveResources"
+	}
+	operation := m.polls.Record(x, m.source.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = "Microsoft.Resources", "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
+	if limit := m.store.Time().Add(2 * m.config.Move.Limit); operation.Until.Before(limit) {
+		operation.Until = limit
 	}
 	order := inventory.MoveOrder{
 		Source:   inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name},
@@ -94,15 +100,11 @@ func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 			return operations.MovePayload{
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
-				Resources: m.names, Path: x.request.Path.Escaped(), Query: x.request.Query.Raw, Correlation: x.identity.Correlation,
-				Caller: principal, Begun: x.started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
+				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw, Correlation: x.Identity.Correlation,
+				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
-		Operation: inventory.Operation{
-			Token: ownToken(id), Method: http.MethodPost, Namespace: "Microsoft.Resources", Type: "resourceGroups/" + method,
-			Resource: routing.GroupID(m.source.Subscription.ID, m.source.Group.Name), APIVersion: x.request.Query.APIVersion,
-			TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: m.store.Time().Add(max(m.config.Operations.Records, 2*m.config.Move.Limit)),
-		},
+		Operation: operation,
 	}
 	for _, q := range m.resources {
 		order.Keys = append(order.Keys, q.Key())
@@ -117,7 +119,7 @@ func (m *moving) read(content []byte) *arm.Error {
 	if len(content) == 0 {
 		content = []byte("{}")
 	}
-	if fault := readJSON(content, &sent); fault != nil {
+	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		return fault
 	}
 	switch {
@@ -242,7 +244,7 @@ func (m *moving) find(ctx context.Context) error {
 		if m.source.Subscription.Covered {
 			return nil
 		}
-		_, err := m.router.Resolve(ctx, q, m.x.principal, routing.Body{})
+		_, err := m.resolver.Resolve(ctx, m.x, q, routing.Body{})
 		var absent *arm.Error
 		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
 			return err
@@ -291,7 +293,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	case errors.Is(refused, inventory.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
-		if t := m.declared(refused.Key); t != nil {
+		if t := m.router.Map.Type(refused.Key); t != nil {
 			return m.router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
 		}
 		for _, q := range m.resources {
@@ -302,7 +304,7 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		return nil
 	case errors.As(refused, &quota):
 		name := refused.Key
-		if t := m.declared(refused.Key); t != nil {
+		if t := m.router.Map.Type(refused.Key); t != nil {
 			name = t.FullName
 		}
 		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
@@ -310,9 +312,9 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").About(about)
 	case errors.As(refused, &locked):
 		if about == "" {
-			about = m.x.request.Path.String()
+			about = m.x.Request.Path.String()
 		}
-		return lockedScope(about, "write", locked)
+		return admission.Locked(about, "write", locked)
 	case errors.As(refused, &state):
 		return routing.GroupClosed(state.State, group).About(about)
 	case errors.Is(refused, inventory.ErrNotFound):
@@ -342,7 +344,7 @@ func (m *moving) nameOf(key string) string {
 func (g *Gateway) moving() operations.Moving {
 	x := g.config.Index
 	return operations.Moving{
-		Asker: g.asker, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
+		Asker: g.prober, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
 		SendWithin: x.SendWithin, CallTimeout: g.config.Upstream.CallTimeout, CallMargin: x.CallMargin, LateWriteWindow: x.LateWriteWindow,
 		Floor: x.PollFloor, LockETag: func(l inventory.Lock) string { return arm.WeakETag(lockOf(withoutETag(l))) }, Log: g.log,
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
+	"portico/gateway/exchange"
+	"portico/gateway/observe"
 	"portico/logs"
 )
 
@@ -19,11 +21,11 @@ func TestObservationAllocatesLittle(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.gateway.access = newAccessLog(log, s.gateway.config.Log)
+	observer := observe.New(s.gateway.metrics, s.gateway.audit, log, s.config.Log, 0)
 	empty := http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})
 	r := httptest.NewRequest(http.MethodGet, "/x?api-version=2024-01-01", http.NoBody)
-	with := chain(empty, s.gateway.begin, s.gateway.observe)
-	without := chain(empty, s.gateway.begin)
+	with := chain(empty, exchange.Begin(s.gateway.exchanges), observer.Observe)
+	without := chain(empty, exchange.Begin(s.gateway.exchanges))
 	w := httptest.NewRecorder()
 	measure := func(h http.Handler) float64 { return testing.AllocsPerRun(200, func() { h.ServeHTTP(w, r) }) }
 	if more := measure(with) - measure(without); more > 12 {

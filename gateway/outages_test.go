@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"portico/arm"
-	"portico/inventory"
+	"portico/gateway/exchange"
 	"portico/upstream"
 )
 
@@ -131,43 +131,16 @@ func TestWriteThatCameTooLate(t *testing.T) {
 	}
 }
 
-func TestUnknownFailures(t *testing.T) {
-	s := newSite(t, setup{})
-	x := &exchange{}
-	if fault := s.gateway.faultOf(x, errors.New("inner")); fault.Status != 500 || fault.Code != arm.InternalServerError || strings.Contains(fault.Message, "inner") || fault.RetryAfter != 0 {
-		t.Errorf("%+v", fault)
-	}
-	if fault := s.gateway.faultOf(x, fmt.Errorf("a: %w", inventory.ErrUnavailable)); fault.Code != arm.ServerTimeout || fault.RetryAfter != outageRetry {
-		t.Errorf("%+v", fault)
-	}
-	refusal := arm.NewError(arm.NotImplemented)
-	if fault := s.gateway.faultOf(x, fmt.Errorf("a: %w", refusal)); fault != refusal {
-		t.Errorf("%+v", fault)
-	}
-	if err := providerFault(context.Canceled, x); !errors.Is(err, context.Canceled) {
+func TestCanceledCall(t *testing.T) {
+	if err := providerFault(context.Canceled, &exchange.Exchange{}); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
-	}
-}
-
-// Retry-After counts whole seconds, and never less than was asked for.
-func TestRetryAfterOfFaults(t *testing.T) {
-	s := newSite(t, setup{})
-	handler := s.gateway.begin(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		fault := arm.NewError(arm.Conflict)
-		fault.RetryAfter = 1100 * time.Millisecond
-		s.gateway.fail(w, r, fault)
-	}))
-	w := httptest.NewRecorder()
-	handler.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/", http.NoBody))
-	if w.Header().Get("Retry-After") != "2" || w.Code != 409 {
-		t.Errorf("%d %v", w.Code, w.Header())
 	}
 }
 
 // An answer that was begun cannot be taken back: it must end broken.
 func TestAbortedAnswerStaysAborted(t *testing.T) {
 	s := newSite(t, setup{})
-	handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), s.gateway.begin, s.gateway.recover)
+	handler := chain(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), exchange.Begin(s.gateway.exchanges), s.gateway.recover)
 	defer func() {
 		if err, ok := recover().(error); !ok || !errors.Is(err, http.ErrAbortHandler) {
 			t.Errorf("the abort became %v", err)
@@ -175,15 +148,6 @@ func TestAbortedAnswerStaysAborted(t *testing.T) {
 	}()
 	handler.ServeHTTP(httptest.NewRecorder(), httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 	t.Error("the abort was swallowed")
-}
-
-func TestRequestOutsideTheChain(t *testing.T) {
-	defer func() {
-		if recover() == nil {
-			t.Error("a request without an exchange was served")
-		}
-	}()
-	of(httptest.NewRequest(http.MethodGet, "/", http.NoBody))
 }
 
 func TestStrictTransportSecurity(t *testing.T) {

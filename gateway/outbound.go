@@ -7,6 +7,8 @@ import (
 
 	"portico/access"
 	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/resolve"
 	"portico/headers"
 	"portico/inventory"
 	"portico/routing"
@@ -16,38 +18,25 @@ import (
 
 // outbound builds the call to a provider: of what the client sent, what passes to
 // this provider, plus what only the front door may say.
-func (g *Gateway) outbound(r *http.Request, x *exchange, p proxied, method string) upstream.Call {
-	h := headers.ToProvider(r.Header, x.request.Provider.PassesRequest())
-	if looksInside(x.request, p, method) {
+func (g *Gateway) outbound(r *http.Request, x *exchange.Exchange, p proxied, method string) upstream.Call {
+	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
+	if looksInside(x.Request, p, method) {
 		delete(h, "Accept-Encoding")
 	}
-	if x.request.Class == routing.Collection { // a part of a page cannot be judged
+	if x.Request.Class == routing.Collection { // a part of a page cannot be judged
 		delete(h, "Range")
 		delete(h, "If-Range")
 	}
-	principal := x.principal.In(p.Subscription.TenantID)
-	g.stamp(h, x, principal, g.referer(x.request, method))
+	caller := resolve.CallerOf(x)
+	caller.Stamp(h, p.Subscription.TenantID, g.public, g.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {
-		h[tracing.SystemDataHeader] = []string{systemData(principal, x.request, p.Row, x.started)}
+		h[tracing.SystemDataHeader] = []string{systemData(x.Principal.In(p.Subscription.TenantID), x.Request, p.Row, x.Started)}
 	}
 	return upstream.Call{
 		Endpoint: p.Endpoint, Method: method,
-		Path: x.request.Path.Escaped(), Query: x.request.Query.Raw,
-		Header: h, Content: p.content, Caller: x.caller(),
+		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
+		Header: h, Content: p.content, Caller: caller.Share,
 	}
-}
-
-// stamp writes ids, caller and referer onto a call.
-func (g *Gateway) stamp(h http.Header, x *exchange, principal access.Principal, referer string) {
-	x.identity.Stamp(h)
-	principal.Stamp(h)
-	h["Referer"] = []string{referer}
-	if address := x.clientAddress(); address != "" {
-		h["X-Ms-Client-Ip-Address"] = []string{address}
-		h["X-Forwarded-For"] = []string{x.client.Forwarded}
-	}
-	h["X-Forwarded-Proto"] = []string{g.public.Scheme}
-	h["X-Forwarded-Host"] = []string{g.public.Host}
 }
 
 // looksInside holds for calls whose answers the front door reads: they must

@@ -7,12 +7,13 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/routing"
 )
 
 // ownHandler answers one of Portico's own routes: the request is checked, its
 // subscription and group are resolved, its content is read.
-type ownHandler func(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error
+type ownHandler func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error
 
 // ownCall is what an own route is called with.
 type ownCall struct {
@@ -57,7 +58,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 		{"/subscriptions/{s}/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
 		{"/providers/microsoft.resources/checkresourcename", []string{http.MethodPost}, g.checkResourceName},
 		{"/providers/{ns}/operations", get, g.listOperations},
-		{"/batch", []string{http.MethodPost}, g.batch},
+		{"/batch", []string{http.MethodPost}, g.postBatch},
 		{"/operationresults/{id}", get, g.batchResult},
 		{"/providers", get, g.listProviders},
 		{"/providers/{ns}", get, g.getProvider},
@@ -69,10 +70,10 @@ func (g *Gateway) ownRoutes() http.Handler {
 	g.lockRoutes(m)
 	g.tagRoutes(m)
 	g.skuRoutes(m)
-	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange, _ ownCall) error {
-		return noOwnRoute(x.request)
+	m.NotFoundHandler = g.ownRoute(func(_ http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ ownCall) error {
+		return noOwnRoute(x.Request)
 	})
-	m.MethodNotAllowedHandler = g.ownRoute(func(_ http.ResponseWriter, r *http.Request, _ *exchange, _ ownCall) error {
+	m.MethodNotAllowedHandler = g.ownRoute(func(_ http.ResponseWriter, r *http.Request, _ *exchange.Exchange, _ ownCall) error {
 		return methodNotAllowed(m, r)
 	})
 	return folding(m)
@@ -82,7 +83,7 @@ func (g *Gateway) ownRoutes() http.Handler {
 func folding(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		folded := *r
-		folded.URL = &url.URL{Path: arm.Fold(of(r).request.Path.String())}
+		folded.URL = &url.URL{Path: arm.Fold(exchange.From(r).Request.Path.String())}
 		next.ServeHTTP(w, &folded)
 	})
 }
@@ -90,24 +91,24 @@ func folding(next http.Handler) http.Handler {
 func (g *Gateway) ownRoute(handle ownHandler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if err := g.ownAnswer(w, r, handle); err != nil {
-			g.fail(w, r, err)
+			exchange.Fail(w, r, err)
 		}
 	})
 }
 
 func (g *Gateway) ownAnswer(w http.ResponseWriter, r *http.Request, handle ownHandler) error {
-	x := of(r)
-	content, err := g.content(w, r)
+	x := exchange.From(r)
+	content, err := x.Content(w, r)
 	if err != nil {
 		return err
 	}
-	if fault := x.request.Check(g.router.Map, ""); fault != nil {
+	if fault := x.Request.Check(g.router.Map, ""); fault != nil {
 		return fault
 	}
 	if fault := routing.CheckJSON(content); fault != nil {
 		return fault
 	}
-	d, err := g.router.ResolveOwn(r.Context(), x.request, x.principal)
+	d, err := g.router.ResolveOwn(r.Context(), x.Request, x.Principal)
 	if err != nil {
 		return err
 	}
@@ -140,7 +141,7 @@ func ofTemplates(segment string) bool {
 
 func methodNotAllowed(m *mux.Router, r *http.Request) *arm.Error {
 	fault := arm.NewError(arm.MethodNotAllowed, r.Method)
-	for _, method := range knownMethods {
+	for _, method := range exchange.Methods {
 		probe := *r
 		probe.Method = method
 		var match mux.RouteMatch

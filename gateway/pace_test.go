@@ -5,6 +5,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/gateway/exchange"
 )
 
 // Whatever is answered, the client has so much time to take it, counted from the
@@ -14,8 +16,8 @@ func TestEveryAnswerHasToBeTaken(t *testing.T) {
 	s := newSite(t, setup{tokens: true})
 	s.do("PUT", groupPath("g")+own, westus, "Authorization", bearer(secret))
 	s.do("PUT", machinePath("g", "m")+api, westus, "Authorization", bearer(secret))
-	limit := s.gateway.longestAnswer()
-	if limit < s.config.Upstream.CallTimeout+clientPause || limit > s.config.Upstream.CallTimeout+2*time.Minute {
+	limit := s.config.Upstream.CallTimeout + exchange.DeliveryTime(s.config.Limits.AnswerBody)
+	if limit < s.config.Upstream.CallTimeout+exchange.DeliveryTime(0) || limit > s.config.Upstream.CallTimeout+2*time.Minute {
 		t.Errorf("%s for an answer", limit)
 	}
 	for _, c := range []struct {

@@ -6,6 +6,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/filter"
+	"portico/gateway/exchange"
 	"portico/routing"
 )
 
@@ -94,26 +95,17 @@ func (s source[T]) cut(p page) (elements []T, rest string, err error) {
 	}
 }
 
-// list is the body of an own list.
-type list struct {
-	Value    []any  `json:"value"`
-	NextLink string `json:"nextLink,omitempty"`
-}
-
 // listOf shows elements as a page that goes on behind the key rest.
-func listOf[T any](g *Gateway, x *exchange, elements []T, rest string, show func(T) any) list {
-	l := list{Value: make([]any, 0, len(elements))}
-	for _, e := range elements {
-		l.Value = append(l.Value, show(e))
-	}
+func listOf[T any](g *Gateway, x *exchange.Exchange, elements []T, rest string, show func(T) any) exchange.List {
+	l := exchange.ListOf(elements, show)
 	if rest == "" {
 		return l
 	}
-	query := x.request.Query.Without("$skipToken")
+	query := x.Request.Query.Without("$skipToken")
 	if query != "" {
 		query += "&"
 	}
-	query += "%24skipToken=" + g.lister.SealPosition(listed(x.request), rest)
-	l.NextLink = fanout.PublicLink(g.public, x.request.Path.Escaped(), query)
+	query += "%24skipToken=" + g.lister.SealPosition(listed(x.Request), rest)
+	l.NextLink = fanout.PublicLink(g.public, x.Request.Path.Escaped(), query)
 	return l
 }

@@ -32,7 +32,7 @@ func TestPatchesThatHaveNotEnded(t *testing.T) {
 			s.within("the tags in the index", func() bool {
 				row, _ := s.row(m)
 				if row.Verify {
-					if _, err := s.gateway.asker.Ask(context.Background(), request(t, s.server, "GET", "/", "", "Host", "portico.example").Header, row); err != nil {
+					if _, err := s.gateway.prober.Probe(context.Background(), request(t, s.server, "GET", "/", "", "Host", "portico.example").Header, row); err != nil {
 						t.Fatal(err)
 					}
 				}

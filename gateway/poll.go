@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 )
@@ -15,12 +16,12 @@ import (
 // client learns of it, so that what the client does next meets an index that knows. To
 // anybody but who began the operation it does not exist (async reference,
 // Operation result rules).
-func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
 	if o := p.Operation; o != nil {
 		if !g.began(x, p, o) {
-			return x.request.Unroutable()
+			return x.Request.Unroutable()
 		}
-		if x.request.Type == nil { // else the path is that of a resource too, and is read for that
+		if x.Request.Type == nil { // else the path is that of a resource too, and is read for that
 			g.renew(r.Context(), x, *o)
 			g.identifyOperation(r.Context(), x, *o)
 		}
@@ -31,8 +32,8 @@ func (g *Gateway) poll(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 			return noEndpointToPoll(o)
 		}
 	}
-	answer, err := g.asked(w, r, x, p, http.MethodGet)
-	if answer == nil {
+	answer, err := g.fetch(r, x, p, http.MethodGet)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
@@ -47,39 +48,39 @@ func noEndpointToPoll(o *inventory.Operation) *arm.Error {
 }
 
 // began tells whether the caller is who began an operation, as far as that is known.
-func (g *Gateway) began(x *exchange, p proxied, o *inventory.Operation) bool {
-	principal := x.principal.In(p.Subscription.TenantID)
+func (g *Gateway) began(x *exchange.Exchange, p proxied, o *inventory.Operation) bool {
+	principal := x.Principal.In(p.Subscription.TenantID)
 	return o.BelongsTo(principal.TenantID, principal.ObjectID)
 }
 
 // renew keeps the record of a URL that is still polled after half of its time:
 // operations may run for longer than records are kept.
-func (g *Gateway) renew(ctx context.Context, x *exchange, o inventory.Operation) {
+func (g *Gateway) renew(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
 	now, kept := g.store.Time(), g.config.Operations.Records
 	if o.Until.Sub(now) > kept/2 {
 		return
 	}
 	if err := g.store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
-		g.note(x, "a polling URL was not renewed", err)
+		x.Warn("a polling URL was not renewed", err)
 	}
 }
 
 // identifyOperation completes a record of a version that knew polling URLs by their
 // exact spelling alone.
-func (g *Gateway) identifyOperation(ctx context.Context, x *exchange, o inventory.Operation) {
-	identity := x.request.OperationIdentity()
+func (g *Gateway) identifyOperation(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	identity := x.Request.OperationIdentity()
 	if o.Identity != "" || identity == "" {
 		return
 	}
 	if err := g.store.IdentifyOperation(ctx, o.Subscription, o.Token, identity); err != nil {
-		g.note(x, "what operation a polling URL is of was not recorded", err)
+		x.Warn("what operation a polling URL is of was not recorded", err)
 	}
 }
 
 // polled gives the client a provider's answer to a poll.
-func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange, p proxied, answer *http.Response) error {
+func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied, answer *http.Response) error {
 	if p.Operation != nil && p.Operation.Resource != "" {
-		ended, err := g.ended(answer, x.request.Provider.Namespace, p.Region)
+		ended, err := g.ended(answer, x.Request.Provider.Namespace, p.Region)
 		if err != nil {
 			return err
 		}
@@ -103,7 +104,7 @@ func (g *Gateway) ended(answer *http.Response, namespace, region string) (bool, 
 // time of one question. What the client saw proves nothing: the front door polls by
 // itself, and asks for the resource. Where that does not settle the row it stays as
 // it is, and is polled and asked for later.
-func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operation) {
+func (g *Gateway) settleEnd(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
 	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 	defer cancel()
 	row, err := g.endOf(ctx, x, o)
@@ -116,16 +117,17 @@ func (g *Gateway) settleEnd(ctx context.Context, x *exchange, o inventory.Operat
 	case errors.Is(err, inventory.ErrNotFound):
 		return
 	case err == nil:
-		_, err = g.ask(ctx, x, row)
+		prober, header := g.resolver.ProberFor(x)
+		_, err = prober.Probe(ctx, header, row)
 	}
 	if err != nil {
-		g.note(x, "the end of an operation was not confirmed", err)
+		x.Warn("the end of an operation was not confirmed", err)
 	}
 }
 
 // endOf ends the follow of an operation whose end the front door's own question
 // shows, or else hastens the next one, and returns the row that the operation works on.
-func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation) (inventory.Resource, error) {
+func (g *Gateway) endOf(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
 	row, err := g.store.Resource(ctx, o.Subscription, o.Resource)
 	kind := inventory.Put
 	switch {
@@ -143,14 +145,13 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange, o inventory.Operation)
 	if err != nil {
 		return row, err
 	}
-	header := http.Header{}
-	x.identity.Stamp(header)
-	finished, err := g.askerFor(x).Finished(ctx, header, follow, row)
+	prober, header := g.resolver.ProberFor(x)
+	finished, err := operations.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}
 	if err != nil {
-		g.note(x, "an operation that a client saw ended was not polled", err)
+		x.Warn("an operation that a client saw ended was not polled", err)
 	}
 	// The poll may have taken all the time that there was.
 	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), g.config.Index.AskTimeout)

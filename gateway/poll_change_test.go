@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -287,7 +288,7 @@ func TestRenewalKeepsWhatChanged(t *testing.T) {
 	if err := s.store.RecordOperation(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
-	s.gateway.renew(t.Context(), &exchange{}, read)
+	s.gateway.renew(t.Context(), &exchange.Exchange{}, read)
 	now, err := s.store.Operation(t.Context(), subscription, "t")
 	if left := now.Until.Sub(s.clock.now()); err != nil || now.Target != "/second" || left < hour {
 		t.Errorf("%+v, %v left, %v", now, left, err)

@@ -11,6 +11,8 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/operations"
 	"portico/routing"
@@ -33,7 +35,7 @@ type pollingLinks struct {
 }
 
 // pollingLinks finds the URLs that the client of an answer is to have.
-func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int) *pollingLinks {
+func (g *Gateway) pollingLinks(h http.Header, x *exchange.Exchange, p proxied, status int) *pollingLinks {
 	links := &pollingLinks{}
 	polled := false
 	for _, name := range pollingHeaders {
@@ -46,10 +48,10 @@ func (g *Gateway) pollingLinks(h http.Header, x *exchange, p proxied, status int
 			polled = polled || operations.Polled(name, status)
 		} else {
 			g.log.Warn("a polling URL on a foreign host was removed", zap.String("header", name),
-				zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
+				zap.String("provider", x.Namespace()), zap.String("region", p.Region), zap.String("correlationId", x.Identity.Correlation))
 		}
 	}
-	if status == http.StatusAccepted && !polled && lost(x.request) {
+	if status == http.StatusAccepted && !polled && lost(x.Request) {
 		links.unnamed = true
 		links.all = append(links.all, g.standIn(x, p, "Location", ""), g.standIn(x, p, "Azure-Asyncoperation", ""))
 	}
@@ -72,12 +74,12 @@ func lost(q *routing.Request) bool {
 
 // pollingLink makes of one header's URL what the client gets; fit is false
 // where that is nothing.
-func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
+func (g *Gateway) pollingLink(x *exchange.Exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
 	public, own := g.publicForm(sent, p)
 	redirect := redirects(status)
 	polled := operations.Polled(name, status)
-	begins := polled && status >= 200 && status < 300 && !x.request.Reads()
-	goesOn := polled && p.Operation != nil && x.request.Class == routing.Poll && (name == "Location") == asksResult(x.request, p.Operation)
+	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
+	goesOn := polled && p.Operation != nil && x.Request.Class == routing.Poll && (name == "Location") == asksResult(x.Request, p.Operation)
 	at := nowhere
 	if own {
 		at = g.servedAs(x, public)
@@ -90,14 +92,14 @@ func (g *Gateway) pollingLink(x *exchange, p proxied, name, sent string, status 
 		link = pollingLink{header: name, url: public.String()}
 		if polled && at == asDeclared || (polled || leadsOn(x, p, status)) && at == asOperation {
 			link.record = g.operation(x, p, public)
-			if link.learned = p.Operation == nil && x.request.Reads(); link.learned && x.subscription() == "" {
+			if link.learned = p.Operation == nil && x.Request.Reads(); link.learned && x.Subscription() == "" {
 				link.record = nil // it would be any tenant's
 			}
 		}
 		return link, true
 	case begins:
 		g.log.Info("a polling URL that clients cannot use was replaced", zap.String("header", name),
-			zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
+			zap.String("provider", x.Namespace()), zap.String("region", p.Region), zap.String("correlationId", x.Identity.Correlation))
 		return g.standIn(x, p, name, g.replayable(x, p, name, sent)), true
 	case goesOn:
 		return g.goOn(x, p, name, g.replayable(x, p, name, sent)), true
@@ -114,11 +116,11 @@ func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
 // leadsOn tells whether the Location of an answer that names no operation may be
 // where a client goes on with one: some poll that of a finished write, and the end
 // of an operation may name its result.
-func leadsOn(x *exchange, p proxied, status int) bool {
+func leadsOn(x *exchange.Exchange, p proxied, status int) bool {
 	if p.Operation != nil {
 		return status >= 200 && status < 400
 	}
-	return status >= 200 && status < 300 && !x.request.Reads()
+	return status >= 200 && status < 300 && !x.Request.Reads()
 }
 
 // serving is what the front door serves a URL as.
@@ -134,18 +136,18 @@ const (
 // servedAs tells what the front door serves a URL as to those who may see it:
 // an operation of the same subscription, or of none as well, or the resource that is
 // written to, unless that goes. No provider names what is another's.
-func (g *Gateway) servedAs(x *exchange, link *url.URL) serving {
+func (g *Gateway) servedAs(x *exchange.Exchange, link *url.URL) serving {
 	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
-	if fault != nil || arm.Fold(q.Path.Subscription()) != x.subscription() || len(link.RequestURI()) > longestPolled {
+	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() || len(link.RequestURI()) > longestPolled {
 		return nowhere
 	}
-	if q.Class == routing.Instance && q.Key() == x.request.Key() && x.request.Class == routing.Instance {
-		if x.request.Method == http.MethodDelete || q.Check(g.router.Map, "") != nil {
+	if q.Class == routing.Instance && q.Key() == x.Request.Key() && x.Request.Class == routing.Instance {
+		if x.Request.Method == http.MethodDelete || q.Check(g.router.Map, "") != nil {
 			return nowhere
 		}
 		return asItself
 	}
-	if !q.Pollable() || q.Provider != x.request.Provider {
+	if !q.Pollable() || q.Provider != x.Request.Provider {
 		return nowhere
 	}
 	q.Class = routing.Poll
@@ -166,7 +168,7 @@ const longestPolled = 8 << 10
 // provider's endpoint, whatever host it names; empty where there is none, of which
 // the log tells. It may be as long as the headers of an answer, and its path as
 // long as that of a request.
-func (g *Gateway) replayable(x *exchange, p proxied, name, sent string) string {
+func (g *Gateway) replayable(x *exchange.Exchange, p proxied, name, sent string) string {
 	link, err := url.Parse(sent)
 	var path arm.Path
 	if err == nil {
@@ -174,7 +176,7 @@ func (g *Gateway) replayable(x *exchange, p proxied, name, sent string) string {
 	}
 	if err != nil || link.Opaque != "" || strings.ContainsRune(link.RawQuery, ' ') {
 		g.log.Warn("a polling URL cannot be asked for", zap.String("header", name), zap.Int("length", len(sent)),
-			zap.String("provider", x.namespace()), zap.String("region", p.Region), zap.String("correlationId", x.identity.Correlation))
+			zap.String("provider", x.Namespace()), zap.String("region", p.Region), zap.String("correlationId", x.Identity.Correlation))
 		return ""
 	}
 	if link.RawQuery == "" {
@@ -186,18 +188,18 @@ func (g *Gateway) replayable(x *exchange, p proxied, name, sent string) string {
 // standIn makes a polling URL of Portico's own, with a random id that appears
 // nowhere else (async reference, Operation result rules). It has the form in
 // which providers name theirs, so it is routed like those.
-func (g *Gateway) standIn(x *exchange, p proxied, header, target string) pollingLink {
-	kind := operationStatuses
+func (g *Gateway) standIn(x *exchange.Exchange, p proxied, header, target string) pollingLink {
+	kind := polling.Statuses
 	if header == "Location" {
-		kind = operationResults
+		kind = polling.Results
 	}
-	path := "/providers/" + x.request.Provider.Namespace + "/locations/" + p.Region + "/" + kind + "/" + uuid.NewString()
-	if subscription := x.request.Path.Subscription(); subscription != "" {
+	path := "/providers/" + x.Request.Provider.Namespace + "/locations/" + p.Region + "/" + kind + "/" + uuid.NewString()
+	if subscription := x.Request.Path.Subscription(); subscription != "" {
 		path = "/subscriptions/" + subscription + path
 	}
 	query := ""
-	if x.request.Query.APIVersion != "" {
-		query = "api-version=" + x.request.Query.APIVersion
+	if x.Request.Query.APIVersion != "" {
+		query = "api-version=" + x.Request.Query.APIVersion
 	}
 	record := g.newOperation(x, p)
 	record.Token = routing.PollToken(path, routing.Query{})
@@ -213,13 +215,13 @@ func (g *Gateway) standIn(x *exchange, p proxied, header, target string) polling
 // and of those by which it goes on with the URLs of results.
 func asksResult(q *routing.Request, o *inventory.Operation) bool {
 	hop := q.Path.LastHop()
-	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), operationResults)
+	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)
 }
 
 // goOn has the URL that is being polled stand for the one that its provider
 // names from now on.
-func (g *Gateway) goOn(x *exchange, p proxied, header, target string) pollingLink {
-	link := pollingLink{header: header, url: g.publicURI(x.request)}
+func (g *Gateway) goOn(x *exchange.Exchange, p proxied, header, target string) pollingLink {
+	link := pollingLink{header: header, url: g.publicURI(x.Request)}
 	if target != "" && target != p.Operation.Target {
 		record := *p.Operation
 		record.Target, record.Until = target, g.store.Time().Add(g.config.Operations.Records)
@@ -231,14 +233,14 @@ func (g *Gateway) goOn(x *exchange, p proxied, header, target string) pollingLin
 // operation tells which endpoint a polling URL was issued by, and on whose
 // behalf; nothing of one that is not of the request's subscription, nor of the
 // one that is being polled.
-func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Operation {
+func (g *Gateway) operation(x *exchange.Exchange, p proxied, link *url.URL) *inventory.Operation {
 	q, fault := routing.Classify(g.router.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
-	if fault != nil || arm.Fold(q.Path.Subscription()) != x.subscription() {
+	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() {
 		return nil
 	}
 	record := g.newOperation(x, p)
 	record.Token, record.Identity = routing.PollToken(q.Path.String(), q.Query), q.OperationIdentity()
-	if p.Operation != nil && record.Token == routing.PollToken(x.request.Path.String(), x.request.Query) && p.Operation.RecordedBy(record.Token) {
+	if p.Operation != nil && record.Token == routing.PollToken(x.Request.Path.String(), x.Request.Query) && p.Operation.RecordedBy(record.Token) {
 		return nil
 	}
 	return &record
@@ -246,33 +248,33 @@ func (g *Gateway) operation(x *exchange, p proxied, link *url.URL) *inventory.Op
 
 // newOperation is the record of a polling URL that the request's answer names,
 // but for the URL.
-func (g *Gateway) newOperation(x *exchange, p proxied) inventory.Operation {
+func (g *Gateway) newOperation(x *exchange.Exchange, p proxied) inventory.Operation {
 	until := g.store.Time().Add(g.config.Operations.Records)
 	if p.Operation != nil { // a poll that names a further URL of the same operation
 		record := *p.Operation
 		record.Target, record.StandsIn, record.Until = "", false, until
 		return record
 	}
-	principal := x.principal.In(p.Subscription.TenantID)
-	if x.request.Reads() { // somebody else may have begun it
+	principal := x.Principal.In(p.Subscription.TenantID)
+	if x.Request.Reads() { // somebody else may have begun it
 		principal = access.Principal{}
 	}
 	record := inventory.Operation{
-		Subscription: x.subscription(),
-		Method:       x.request.Method,
-		Namespace:    x.request.Provider.Namespace,
+		Subscription: x.Subscription(),
+		Method:       x.Request.Method,
+		Namespace:    x.Request.Provider.Namespace,
 		Region:       p.Region,
-		APIVersion:   x.request.Query.APIVersion,
+		APIVersion:   x.Request.Query.APIVersion,
 		TenantID:     principal.TenantID,
 		ObjectID:     principal.ObjectID,
-		Origin:       x.request.Path.Escaped(),
+		Origin:       x.Request.Path.Escaped(),
 		Until:        until,
 	}
-	if x.request.Type != nil {
-		record.Type = x.request.Type.Name
+	if x.Request.Type != nil {
+		record.Type = x.Request.Type.Name
 	}
 	if p.Row != nil || p.Location != "" {
-		record.Resource = x.request.Key()
+		record.Resource = x.Request.Key()
 	}
 	return record
 }

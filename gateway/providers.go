@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/regions"
 )
@@ -97,7 +98,7 @@ func capabilities(t *regions.ResourceType) string {
 	return strings.Join(names, ", ")
 }
 
-func (g *Gateway) listProviders(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) listProviders(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	states := map[string]inventory.RegistrationState{}
 	if c.Subscription.ID != "" {
 		registrations, err := g.store.Registrations(r.Context(), c.Subscription.ID)
@@ -108,11 +109,11 @@ func (g *Gateway) listProviders(w http.ResponseWriter, r *http.Request, x *excha
 			states[registration.Namespace] = registration.State
 		}
 	}
-	l := list{Value: []any{}}
+	l := exchange.List{Value: []any{}}
 	for _, p := range g.router.Map.Providers() {
 		l.Value = append(l.Value, g.providerOf(p, c.Subscription.ID, stateOf(p, states[p.Key])))
 	}
-	return g.answer(w, x, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, l)
 }
 
 // stateOf is the state that clients see: providers that need no registration
@@ -124,7 +125,7 @@ func stateOf(p *regions.Provider, state inventory.RegistrationState) string {
 	return state.String()
 }
 
-func (g *Gateway) getProvider(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) getProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	p, err := g.namedProvider(x)
 	if err != nil {
 		return err
@@ -140,19 +141,19 @@ func (g *Gateway) getProvider(w http.ResponseWriter, r *http.Request, x *exchang
 	return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, state))
 }
 
-func (g *Gateway) answerProvider(w http.ResponseWriter, r *http.Request, x *exchange, body providerBody) error {
+func (g *Gateway) answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body providerBody) error {
 	if body.ETag != "" {
 		w.Header()["ETag"] = []string{body.ETag}
 		if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(body.ETag) {
-			return g.answer(w, x, http.StatusNotModified, nil)
+			return x.Answer(w, http.StatusNotModified, nil)
 		}
 	}
-	return g.answer(w, x, http.StatusOK, body)
+	return x.Answer(w, http.StatusOK, body)
 }
 
-func (g *Gateway) namedProvider(x *exchange) (*regions.Provider, error) {
-	if x.request.Provider == nil {
-		return nil, arm.NewError(arm.InvalidResourceNamespace, x.request.Path.LastHop().Namespace()).About("resourceProviderNamespace")
+func (g *Gateway) namedProvider(x *exchange.Exchange) (*regions.Provider, error) {
+	if x.Request.Provider == nil {
+		return nil, arm.NewError(arm.InvalidResourceNamespace, x.Request.Path.LastHop().Namespace()).About("resourceProviderNamespace")
 	}
-	return x.request.Provider, nil
+	return x.Request.Provider, nil
 }

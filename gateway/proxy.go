@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/headers"
 	"portico/inventory"
 	"portico/regions"
@@ -15,45 +16,45 @@ import (
 
 // proxy is the way of a request for a resource provider: content, common
 // arguments, decision, and then one of a handful of ways to answer.
-func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange) error {
-	content, err := g.content(w, r)
+func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	content, err := x.Content(w, r)
 	if err != nil {
 		return err
 	}
-	body, contentFault := readContent(x.request, content)
+	body, contentFault := readContent(x.Request, content)
 	if err := g.checkArguments(r.Context(), x, arm.Location(body.Location)); err != nil {
 		return err
 	}
 	if contentFault != nil {
 		return contentFault
 	}
-	if fault := g.checkContent(x.request, body); fault != nil {
+	if fault := g.checkContent(x.Request, body); fault != nil {
 		return fault
 	}
-	d, err := g.router.Resolve(r.Context(), x.request, x.principal, body)
+	d, err := g.resolver.Resolve(r.Context(), x, x.Request, body)
 	if err != nil {
 		return err
 	}
-	if fault := g.checkCreatedFor(x.request, body); fault != nil {
+	if fault := g.checkCreatedFor(x.Request, body); fault != nil {
 		return fault
 	}
-	x.region = d.Region
-	return g.carry(w, r, x, proxied{Decision: d, body: body, content: content})
+	x.Region = d.Region
+	return g.serve(w, r, x, proxied{Decision: d, body: body, content: content})
 }
 
 // checkArguments checks the common arguments, which a poll need not have. Where a
 // type has not the api-version, the fault names the location that is concerned: the
 // content's, else that of the resource.
-func (g *Gateway) checkArguments(ctx context.Context, x *exchange, location string) error {
-	fault := x.request.Check(g.router.Map, location)
+func (g *Gateway) checkArguments(ctx context.Context, x *exchange.Exchange, location string) error {
+	fault := x.Request.Check(g.router.Map, location)
 	if fault == nil {
 		return nil
 	}
-	if polls, err := g.router.FindOperation(ctx, x.request, x.principal); polls || err != nil {
+	if polls, err := g.router.FindOperation(ctx, x.Request, x.Principal); polls || err != nil {
 		return err
 	}
 	if fault.Code == arm.NoRegisteredProviderFound && location == "" {
-		fault = x.request.Check(g.router.Map, g.router.StoredLocation(ctx, x.request, x.principal))
+		fault = x.Request.Check(g.router.Map, g.router.StoredLocation(ctx, x.Request, x.Principal))
 	}
 	return fault
 }
@@ -99,9 +100,26 @@ func readContent(q *routing.Request, content []byte) (routing.Body, *arm.Error) 
 	return routing.Body{}, routing.CheckJSON(content)
 }
 
-// carry answers a resolved request in the way that its kind asks for.
-func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	if headers.TooMuchForProvider(r.Header, x.request.Provider.PassesRequest()) {
+// serve answers a resolved request. If the answer to a read shows that the cache by
+// which it was resolved was behind, it resolves and serves the read once more, by
+// the cache that was corrected, and takes the next answer as it is.
+func (g *Gateway) serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
+	for {
+		err := g.serveResolved(w, r, x, p)
+		if !errors.Is(err, errCacheBehind) {
+			return err
+		}
+		if p.Decision, err = g.resolver.Resolve(r.Context(), x, x.Request, p.body); err != nil {
+			return err
+		}
+		p.Cached = false
+		x.Region = p.Region
+	}
+}
+
+// serveResolved answers a request in the way that its kind asks for.
+func (g *Gateway) serveResolved(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
+	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
 		return tooManyHeaders("there is more of it than a resource provider takes")
 	}
 	if err := g.admittedByLocks(r.Context(), x, p); err != nil {
@@ -116,30 +134,30 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	case routing.Merge:
 		return g.mergedList(w, r, x, p)
 	case routing.Absent, routing.Present:
-		x.region = ""
-		return g.answer(w, x, http.StatusNoContent, nil)
+		x.Region = ""
+		return x.Answer(w, http.StatusNoContent, nil)
 	case routing.Forward:
 		if g.sealed(x) {
 			return g.mergedList(w, r, x, p)
 		}
 	}
-	if x.request.Class == routing.Poll {
+	if x.Request.Class == routing.Poll {
 		return g.poll(w, r, x, p)
 	}
-	if !x.request.Reads() {
-		if err := g.admitOperation(r.Context(), x, p.Subscription); err != nil {
+	if !x.Request.Reads() {
+		if err := g.admission.CheckOperation(r.Context(), x, p.Subscription); err != nil {
 			return err
 		}
 	}
-	if x.request.Class == routing.Instance {
-		tracked := x.request.Type.Kind == regions.Tracked
+	if x.Request.Class == routing.Instance {
+		tracked := x.Request.Type.Kind == regions.Tracked
 		switch {
 		case r.Method == http.MethodHead:
 			return g.head(w, r, x, p)
 		case tracked && r.Method == http.MethodGet:
 			return g.read(w, r, x, p)
 		case tracked:
-			if err := g.admitRemoval(r.Context(), p.Subscription); err != nil {
+			if err := g.admission.CheckRemoval(r.Context(), p.Subscription); err != nil {
 				return err
 			}
 			return g.write(w, r, x, p)
@@ -148,10 +166,10 @@ func (g *Gateway) carry(w http.ResponseWriter, r *http.Request, x *exchange, p p
 	return g.relay(w, r, x, p)
 }
 
-// relay carries a call that the index has no part in.
-func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.asked(w, r, x, p, r.Method)
-	if answer == nil {
+// relay forwards a call that the index has no part in.
+func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
+	answer, err := g.fetch(r, x, p, r.Method)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
@@ -160,30 +178,31 @@ func (g *Gateway) relay(w http.ResponseWriter, r *http.Request, x *exchange, p p
 
 // head answers whether a resource is there, by asking its provider with GET,
 // the verb that every provider has.
-func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.asked(w, r, x, p, http.MethodGet)
-	if answer == nil {
+func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
+	answer, err := g.fetch(r, x, p, http.MethodGet)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
 	known := p.Row != nil
 	if known && answer.StatusCode == http.StatusOK {
-		if err := g.learn(r.Context(), x, p, answer); err != nil {
+		if err := g.recordRead(r.Context(), x, p, answer); err != nil {
 			return err
 		}
 	}
 	there := answer.StatusCode < 300
 	if known && answer.StatusCode == http.StatusNotFound {
 		// Nobody would see what the body says, so it has to be what it seems.
-		if there, err = g.confirmAbsence(r.Context(), x, x.subscription(), x.request.Key()); err != nil {
-			return arm.NewError(arm.InvalidProviderResponse, x.request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
+		prober, header := g.resolver.ProberFor(x)
+		if there, err = prober.VerifyAbsence(r.Context(), header, x.Subscription(), x.Request.Key()); err != nil {
+			return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
 		}
 	}
 	switch {
 	case there:
-		return g.answer(w, x, http.StatusNoContent, nil)
+		return x.Answer(w, http.StatusNoContent, nil)
 	case answer.StatusCode == http.StatusNotFound:
-		return x.request.NotFound()
+		return x.Request.NotFound()
 	}
 	if err := g.checkRedirect(x, p, answer); err != nil {
 		return err
@@ -194,79 +213,59 @@ func (g *Gateway) head(w http.ResponseWriter, r *http.Request, x *exchange, p pr
 	return nil
 }
 
-// read carries a GET of a tracked resource, and has the inventory learn of what
-// it settles. A 404 has the front door ask by itself: what a client is told of
-// absence proves nothing.
-func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
-	answer, err := g.asked(w, r, x, p, http.MethodGet)
-	if answer == nil {
+// read forwards a GET of a tracked resource and records what the answer proves. What
+// a client is told of absence proves nothing: Portico then asks by itself.
+func (g *Gateway) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
+	answer, err := g.fetch(r, x, p, http.MethodGet)
+	if err != nil {
 		return err
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && p.Doubtful {
-		if err := g.learn(r.Context(), x, p, answer); err != nil {
+		if err := g.recordRead(r.Context(), x, p, answer); err != nil {
 			return err
 		}
 	}
 	return g.deliver(r.Context(), w, x, p, answer)
 }
 
-// learn tells the inventory what a GET of a tracked resource said, before the
-// client has it. The answer's body, once read, is put back.
-func (g *Gateway) learn(ctx context.Context, x *exchange, p proxied, answer *http.Response) error {
+// recordRead records what a GET of a tracked resource proves, before the client has
+// the answer. The answer's body, once read, is put back.
+func (g *Gateway) recordRead(ctx context.Context, x *exchange.Exchange, p proxied, answer *http.Response) error {
 	switch answer.StatusCode {
 	case http.StatusNotFound:
-		if _, err := g.confirmAbsence(ctx, x, x.subscription(), x.request.Key()); err != nil {
-			g.note(x, "a client was told that a resource is not there, and its provider did not confirm that", err)
+		prober, header := g.resolver.ProberFor(x)
+		if _, err := prober.VerifyAbsence(ctx, header, x.Subscription(), x.Request.Key()); err != nil {
+			x.Warn("a client was told that a resource is not there, and its provider did not confirm that", err)
 		}
 	case http.StatusOK:
-		text, err := g.hold(answer, x.request.Provider.Namespace, p.Region)
+		text, err := g.hold(answer, x.Request.Provider.Namespace, p.Region)
 		if err != nil {
 			return err
 		}
 		ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
 		defer cancel()
-		if _, _, err := g.store.Observe(ctx, x.subscription(), x.request.Key(), p.Generation, inventory.ReadObservation(text)); err != nil {
-			g.note(x, "what a read said was not recorded", err)
+		if _, _, err := g.store.Observe(ctx, x.Subscription(), x.Request.Key(), p.Generation, inventory.ReadObservation(text)); err != nil {
+			x.Warn("what a read said was not recorded", err)
 		}
 	}
 	return nil
 }
 
-// confirmAbsence asks for a resource that a client was told is not there, and
-// reports whether it is. An error means that its provider did not say; the row is
-// then flagged, and asked for later.
-func (g *Gateway) confirmAbsence(ctx context.Context, x *exchange, sub, key string) (there bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
-	defer cancel()
-	row, err := g.store.Resource(ctx, sub, key)
-	if errors.Is(err, inventory.ErrNotFound) {
-		return false, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	sight, err := g.look(ctx, x, row)
-	if err == nil || row.Doubtful() {
-		return sight.Found, err
-	}
-	return false, errors.Join(err, g.store.Doubt(context.WithoutCancel(ctx), sub, key))
-}
-
-// call sends the request to the endpoint that was decided on, once.
-func (g *Gateway) call(ctx context.Context, r *http.Request, x *exchange, p proxied, method string) (*http.Response, error) {
-	call := g.outbound(r, x, p, method)
-	answer, err := g.upstream.Do(ctx, call)
-	if err != nil {
-		return nil, providerFault(err, x)
-	}
-	return answer, nil
-}
-
-func providerFault(err error, x *exchange) error {
+func providerFault(err error, x *exchange.Exchange) error {
 	var fault *upstream.Fault
 	if !errors.As(err, &fault) {
 		return err
 	}
-	return fault.ARM(x.request.Provider.Namespace)
+	return fault.ARM(x.Request.Provider.Namespace)
+}
+
+// admittedByLocks holds a request for a provider to the locks. A write of a tracked
+// resource takes an intent, which is judged in the transaction that records it; one
+// that is answered without a call takes none.
+func (g *Gateway) admittedByLocks(ctx context.Context, x *exchange.Exchange, p proxied) error {
+	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && p.Answer == routing.Forward {
+		return nil
+	}
+	return g.admission.CheckLocks(ctx, x, p.Subscription.ID)
 }

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
@@ -14,16 +16,16 @@ import (
 
 // register registers the subscription. The answer says Registering, as clients
 // expect of it; by the next GET it is Registered.
-func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.changeRegistration(w, r, x, c, g.store.Register)
 }
 
 // unregister is refused while the subscription holds resources of the provider,
 // or may hold some that nobody has seen yet.
-func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	return g.changeRegistration(w, r, x, c, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check
-		unseen, err := g.unseen(ctx, c.Subscription, x.request.Provider)
+		unseen, err := g.unseen(ctx, c.Subscription, x.Request.Provider)
 		if err != nil {
 			return inventory.Registration{}, err
 		}
@@ -57,7 +59,7 @@ func (g *Gateway) unseen(ctx context.Context, sub inventory.Subscription, p *reg
 
 // changeRegistration changes the state if the request's preconditions hold and
 // nothing else refuses it, and waits a moment for the endpoints to know.
-func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall,
+func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall,
 	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
 ) error {
 	p, err := g.namedProvider(x)
@@ -66,7 +68,7 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	}
 	conditions := arm.ParsePreconditions(r.Header)
 	check := func(current inventory.Registration) error {
-		if fault := conditions.Write(registrationETag(p.Namespace, stateOf(p, current.State)), x.request.Path.String()); fault != nil {
+		if fault := conditions.Write(registrationETag(p.Namespace, stateOf(p, current.State)), x.Request.Path.String()); fault != nil {
 			return fault
 		}
 		return nil
@@ -84,11 +86,8 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
 	}
-	if refused := refusedBySubscription(x, err); refused != nil {
-		return refused
-	}
 	if err != nil {
-		return err
+		return admission.Refusal(x, err)
 	}
 	g.settleRegistration(ctx, x, registration)
 	return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, stateOf(p, registration.State)))
@@ -101,7 +100,7 @@ const noticePace = 10 * time.Millisecond
 // registration: what a client does next they would otherwise judge by the old
 // one. One that does not answer is told later. A job settles the registration
 // where this fails.
-func (g *Gateway) settleRegistration(ctx context.Context, x *exchange, r inventory.Registration) {
+func (g *Gateway) settleRegistration(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
 	if r.State != inventory.Registering && r.State != inventory.Unregistering {
 		return
 	}
@@ -121,6 +120,6 @@ func (g *Gateway) settleRegistration(ctx context.Context, x *exchange, r invento
 		}
 	}
 	if _, err := g.store.SettleRegistration(ctx, r.Subscription, r.Namespace); err != nil {
-		g.note(x, "a registration was not settled; a job will do it", err)
+		x.Warn("a registration was not settled; a job will do it", err)
 	}
 }

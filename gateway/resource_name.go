@@ -4,18 +4,19 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 )
 
 // longestTypeName is the longest type of which a name is checked.
 const longestTypeName = 1024
 
 // checkResourceName tells whether a name is one of the reserved words.
-func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
 	var asked struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
 	}
-	if fault := readJSON(c.content, &asked); fault != nil {
+	if fault := exchange.ReadJSON(c.content, &asked); fault != nil {
 		return fault
 	}
 	for _, m := range []struct{ member, value string }{{"name", asked.Name}, {"type", asked.Type}} {
@@ -33,5 +34,5 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 	if arm.ReservedName(asked.Name) {
 		status = "Reserved"
 	}
-	return g.answer(w, x, http.StatusOK, map[string]string{"name": asked.Name, "type": asked.Type, "status": status})
+	return x.Answer(w, http.StatusOK, map[string]string{"name": asked.Name, "type": asked.Type, "status": status})
 }

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"net/http"
-	"reflect"
 	"time"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -39,36 +39,36 @@ type countedMap map[string]string
 
 // UnmarshalJSON implements json.Unmarshaler.
 func (m *countedMap) UnmarshalJSON(text []byte) error {
-	if err := fitsAt(text, reflect.TypeFor[map[string]string](), 0, "tags"); err != nil {
+	if err := exchange.CheckMap(text, "tags"); err != nil {
 		return err
 	}
 	return json.Unmarshal(text, (*map[string]string)(m))
 }
 
 // read reads it from a 200; on names the resource where the answer does not.
-func (t *resourceTags) read(answer *captured, s scope) error {
+func (t *resourceTags) read(answer *exchange.Captured, s scope) error {
 	var told struct {
 		ID   string     `json:"id"`
 		Tags countedMap `json:"tags"`
 	}
-	if err := json.Unmarshal(answer.body, &told); err != nil {
+	if err := json.Unmarshal(answer.Body, &told); err != nil {
 		return arm.NewError(arm.InvalidProviderResponse, s.on.Provider.Namespace, "it is no resource: "+err.Error())
 	}
 	t.ID, t.Tags = told.ID, told.Tags
 	if !arm.EqualFold(t.ID, s.id) {
 		t.ID = s.id
 	}
-	t.etag = answer.header.Get("ETag")
+	t.etag = answer.Header().Get("ETag")
 	return nil
 }
 
-func (g *Gateway) getResourceTags(w http.ResponseWriter, r *http.Request, x *exchange, s scope) error {
+func (g *Gateway) getResourceTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope) error {
 	answer, err := g.onResource(r, x, s, http.MethodGet, nil, "")
 	if err != nil {
 		return err
 	}
-	if answer.status != http.StatusOK {
-		answer.send(w)
+	if answer.Status != http.StatusOK {
+		answer.SendTo(w)
 		return nil
 	}
 	var now resourceTags
@@ -78,13 +78,13 @@ func (g *Gateway) getResourceTags(w http.ResponseWriter, r *http.Request, x *exc
 	return g.answerTags(w, r, x, tagsOf(now.ID, now.Tags))
 }
 
-func (g *Gateway) editResourceTags(w http.ResponseWriter, r *http.Request, x *exchange, s scope, e tagEdit) error {
+func (g *Gateway) editResourceTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope, e tagEdit) error {
 	for range mostOvertaken {
 		answer, overtaken, err := g.retagInTurn(r, x, s, e)
 		if err != nil {
 			return err
 		}
-		if answer.status == http.StatusOK {
+		if answer.Status == http.StatusOK {
 			var now resourceTags
 			if err := now.read(answer, s); err != nil {
 				return err
@@ -92,7 +92,7 @@ func (g *Gateway) editResourceTags(w http.ResponseWriter, r *http.Request, x *ex
 			return g.answerTags(w, r, x, tagsOf(now.ID, now.Tags))
 		}
 		if !overtaken {
-			answer.send(w)
+			answer.SendTo(w)
 			return nil
 		}
 	}
@@ -108,18 +108,18 @@ func busy(id string) *arm.Error {
 // retagInTurn reads and changes the tags of a resource while nobody else does.
 // It returns the answer to the PATCH, or to the GET where that is no resource;
 // overtaken tells that somebody else wrote to the resource in between.
-func (g *Gateway) retagInTurn(r *http.Request, x *exchange, s scope, e tagEdit) (answer *captured, overtaken bool, err error) {
+func (g *Gateway) retagInTurn(r *http.Request, x *exchange.Exchange, s scope, e tagEdit) (answer *exchange.Captured, overtaken bool, err error) {
 	turn, err := g.turn(r.Context(), x, s)
 	if err != nil {
 		return nil, false, err
 	}
 	defer func() {
 		if err := g.store.EndTurn(context.WithoutCancel(r.Context()), turn); err != nil {
-			g.note(x, "a turn was not given back; it ends by time", err)
+			x.Warn("a turn was not given back; it ends by time", err)
 		}
 	}()
 	answer, err = g.onResource(r, x, s, http.MethodGet, nil, "")
-	if err != nil || answer.status != http.StatusOK {
+	if err != nil || answer.Status != http.StatusOK {
 		return answer, false, err
 	}
 	var now resourceTags
@@ -138,17 +138,17 @@ func (g *Gateway) retagInTurn(r *http.Request, x *exchange, s scope, e tagEdit) 
 		now.etag = ""
 	}
 	answer, err = g.onResource(r, x, s, http.MethodPatch, content, now.etag)
-	return answer, err == nil && now.etag != "" && answer.status == http.StatusPreconditionFailed, err
+	return answer, err == nil && now.etag != "" && answer.Status == http.StatusPreconditionFailed, err
 }
 
 // turn waits for the turn to change the tags of a resource. It is held for as
 // long as its two calls can take.
-func (g *Gateway) turn(ctx context.Context, x *exchange, s scope) (inventory.Turn, error) {
+func (g *Gateway) turn(ctx context.Context, x *exchange.Exchange, s scope) (inventory.Turn, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
 	hold := 2*g.config.Upstream.CallTimeout + g.config.Index.CallMargin
 	for {
-		turn, taken, err := g.store.TakeTurn(ctx, x.subscription(), s.key, hold)
+		turn, taken, err := g.store.TakeTurn(ctx, x.Subscription(), s.key, hold)
 		if taken || err != nil && ctx.Err() == nil {
 			return turn, err
 		}
@@ -162,14 +162,14 @@ func (g *Gateway) turn(ctx context.Context, x *exchange, s scope) (inventory.Tur
 
 // onResource sends a call to a resource on behalf of a request about something
 // that belongs to it, by the whole way that the client's own call would take.
-func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method string, content []byte, ifMatch string) (*captured, error) {
+func (g *Gateway) onResource(r *http.Request, x *exchange.Exchange, s scope, method string, content []byte, ifMatch string) (*exchange.Captured, error) {
 	q, fault := routing.Classify(g.router.Map, method, arm.PathOf(s.id), "api-version="+defaultVersion(s.on.Type.APIVersions))
 	if fault != nil {
 		return nil, fault
 	}
 	inner := *x
-	inner.request = q
-	call := r.Clone(context.WithValue(r.Context(), exchangeKey{}, &inner))
+	inner.Request = q
+	call := r.Clone(exchange.With(r.Context(), &inner))
 	call.Method = method
 	for _, name := range []string{"If-Match", "If-None-Match", "Content-Length", "Content-Type", "Accept-Encoding"} {
 		call.Header.Del(name)
@@ -184,21 +184,21 @@ func (g *Gateway) onResource(r *http.Request, x *exchange, s scope, method strin
 	if fault != nil {
 		return nil, fault
 	}
-	d, err := g.router.Resolve(call.Context(), q, x.principal, body)
+	d, err := g.resolver.Resolve(call.Context(), x, q, body)
 	if err != nil {
 		return nil, err
 	}
 	if fault := g.checkCreatedFor(q, body); fault != nil {
 		return nil, fault
 	}
-	inner.region = d.Region
-	answer := g.capture()
-	fault = answer.whole(s.id, func() {
-		err = g.carry(answer, call, &inner, proxied{Decision: d, body: body, content: content})
+	inner.Region = d.Region
+	answer := exchange.Capture(g.config.Limits.AnswerBody)
+	fault = answer.Hold(s.id, func() {
+		err = g.serve(answer, call, &inner, proxied{Decision: d, body: body, content: content})
 	})
 	if err == nil && fault != nil {
 		err = fault
 	}
-	x.region, x.cause, x.failure = inner.region, inner.cause, inner.failure
+	x.Region, x.Cause, x.Failure = inner.Region, inner.Cause, inner.Failure
 	return answer, err
 }

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/filter"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/jsonscan"
 )
@@ -88,23 +89,23 @@ func shownState(row inventory.Resource) string {
 // ended but that nobody has asked for since: unlike a HEAD by id, it promises
 // what the index believes, not what stands. What was never seen it lacks, until
 // a sweep or a request finds it.
-func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	p, err := g.pageOf(x.request)
+func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+	p, err := g.pageOf(x.Request)
 	if err != nil {
 		return err
 	}
-	wanted, err := filterOf(x.request.Query)
+	wanted, err := filterOf(x.Request.Query)
 	if err != nil {
 		return err
 	}
-	expand, _ := x.request.Query.Get("$expand")
+	expand, _ := x.Request.Query.Get("$expand")
 	e, err := expansionOf(expand)
 	if err != nil {
 		return err
 	}
-	query, none := narrowed(wanted, inventory.ResourceQuery{Subscription: c.Subscription.ID, Group: x.request.Path.Group(), Visible: true})
+	query, none := narrowed(wanted, inventory.ResourceQuery{Subscription: c.Subscription.ID, Group: x.Request.Path.Group(), Visible: true})
 	if none {
-		return g.answer(w, x, http.StatusOK, list{Value: []any{}})
+		return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 	}
 	rows, rest, err := source[inventory.Resource]{
 		read: func(after string, limit int) ([]inventory.Resource, error) {
@@ -117,7 +118,7 @@ func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *excha
 	if err != nil {
 		return err
 	}
-	return g.answer(w, x, http.StatusOK, listOf(g, x, rows, rest, func(row inventory.Resource) any {
+	return x.Answer(w, http.StatusOK, listOf(g, x, rows, rest, func(row inventory.Resource) any {
 		body := resourceOf(row, e)
 		if wanted.AsksForTags() {
 			body.Tags = nil

@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/regions"
 	"portico/routing"
 )
@@ -23,8 +24,8 @@ type scope struct {
 
 // scopeOf is the scope of a request's last hop. A tracked resource has to be
 // there; whether an extension of it is, only its provider knows.
-func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
-	path := &x.request.Path
+func (g *Gateway) scopeOf(ctx context.Context, x *exchange.Exchange) (scope, error) {
+	path := &x.Request.Path
 	text := path.Prefix(path.LastHop().Start())
 	s := scope{key: arm.Fold(text), id: "/subscriptions/" + path.Subscription()}
 	if path.Hops() == 1 {
@@ -38,7 +39,7 @@ func (g *Gateway) scopeOf(ctx context.Context, x *exchange) (scope, error) {
 		return s, fault
 	}
 	if s.on.Class != routing.Instance || s.on.Type == nil {
-		return s, x.request.Unroutable()
+		return s, x.Request.Unroutable()
 	}
 	s.id = s.on.ID()
 	s.host, fault = g.hostOf(path)
@@ -67,7 +68,7 @@ func (g *Gateway) hostOf(path *arm.Path) (string, *arm.Error) {
 
 // mustStand returns ARM's answer where a scope goes with a tracked resource that
 // is not there.
-func (g *Gateway) mustStand(ctx context.Context, x *exchange, s scope) error {
+func (g *Gateway) mustStand(ctx context.Context, x *exchange.Exchange, s scope) error {
 	if s.host == "" {
 		return nil
 	}
@@ -75,6 +76,6 @@ func (g *Gateway) mustStand(ctx context.Context, x *exchange, s scope) error {
 	if fault != nil {
 		return fault
 	}
-	_, err := g.router.Resolve(ctx, host, x.principal, routing.Body{})
+	_, err := g.resolver.Resolve(ctx, x, host, routing.Body{})
 	return err
 }

@@ -26,6 +26,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/fanout"
+	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/inventory/storetest"
 	"portico/routing"
@@ -376,7 +377,7 @@ func (s *site) local(link string) string {
 func (s *site) resultOf(accepted seen) string { return s.local(accepted.header.Get("Location")) }
 
 func (s *site) statusOf(accepted seen) string {
-	return strings.Replace(s.resultOf(accepted), "/"+operationResults+"/", "/"+operationStatuses+"/", 1)
+	return strings.Replace(s.resultOf(accepted), "/"+polling.Results+"/", "/"+polling.Statuses+"/", 1)
 }
 
 // within waits, within a bound, until cond holds.

@@ -8,6 +8,7 @@ import (
 
 	"portico/arm"
 	"portico/filter"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/regions"
 )
@@ -62,7 +63,7 @@ type skuCost struct {
 
 // skuRoutes adds the lists of SKUs, which routing knows from the map.
 func (g *Gateway) skuRoutes(m *mux.Router) {
-	m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return len(of(r).request.SKUTypes) > 0 }).
+	m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return len(exchange.From(r).Request.SKUTypes) > 0 }).
 		Handler(g.ownRoute(g.listSKUs))
 }
 
@@ -76,12 +77,12 @@ type offeredSKU struct {
 
 // listSKUs lists what new resources can be made in: by the map, for the
 // location, the api-version, and the subscription's features and offer.
-func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
-	p, err := g.pageOf(x.request)
+func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
+	p, err := g.pageOf(x.Request)
 	if err != nil {
 		return err
 	}
-	wanted, err := filterOf(x.request.Query, filter.Location, filter.ResourceType, filter.Name)
+	wanted, err := filterOf(x.Request.Query, filter.Location, filter.ResourceType, filter.Name)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange, 
 	if err != nil {
 		return err
 	}
-	return g.answer(w, x, http.StatusOK, listOf(g, x, skus, rest, func(s offeredSKU) any { return s.body() }))
+	return x.Answer(w, http.StatusOK, listOf(g, x, skus, rest, func(s offeredSKU) any { return s.body() }))
 }
 
 // skuItem is a SKU in one location, as filters see it.
@@ -131,18 +132,18 @@ func (i skuItem) Value(field filter.Field) string {
 // Tags implements filter.Item.
 func (skuItem) Tags() map[string]string { return nil }
 
-func offeredSKUs(x *exchange, s inventory.Subscription, wanted filter.Filter) (all []offeredSKU) {
+func offeredSKUs(x *exchange.Exchange, s inventory.Subscription, wanted filter.Filter) (all []offeredSKU) {
 	place := 0
-	for _, t := range x.request.SKUTypes {
+	for _, t := range x.Request.SKUTypes {
 		for i := range t.SKUs {
 			sku := &t.SKUs[i]
 			place++
-			if !sku.OfferedIn(x.request.Query.APIVersion, s.OfferID, s.HasFeature) {
+			if !sku.OfferedIn(x.Request.Query.APIVersion, s.OfferID, s.HasFeature) {
 				continue
 			}
 			found := offeredSKU{place: place, t: t, sku: sku}
 			for _, l := range sku.Locations {
-				if (x.request.Location == "" || l == x.request.Location) && wanted.Match(skuItem{t, sku.Name, l}) {
+				if (x.Request.Location == "" || l == x.Request.Location) && wanted.Match(skuItem{t, sku.Name, l}) {
 					found.locations = append(found.locations, l)
 				}
 			}

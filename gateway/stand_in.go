@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations"
 	"portico/routing"
@@ -17,7 +18,7 @@ import (
 // replay answers a poll of a URL that stands for another one: by that, at the
 // endpoint that named it, as long as there is something to ask; then by the
 // resource that the operation worked on.
-func (g *Gateway) replay(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+func (g *Gateway) replay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
 	if p.Operation.Target != "" && p.Endpoint != nil {
 		path, query, _ := strings.Cut(p.Operation.Target, "?")
 		answer, err := g.callFor(r, x, p, path, query)
@@ -33,7 +34,7 @@ func (g *Gateway) replay(w http.ResponseWriter, r *http.Request, x *exchange, p 
 }
 
 // callFor sends a GET of another path than the request's, on its behalf.
-func (g *Gateway) callFor(r *http.Request, x *exchange, p proxied, path, query string) (*http.Response, error) {
+func (g *Gateway) callFor(r *http.Request, x *exchange.Exchange, p proxied, path, query string) (*http.Response, error) {
 	call := g.outbound(r, x, p, http.MethodGet)
 	call.Path, call.Query = path, query
 	call.Header["Referer"] = []string{fanout.PublicLink(g.public, path, query)}
@@ -46,7 +47,7 @@ func (g *Gateway) callFor(r *http.Request, x *exchange, p proxied, path, query s
 
 // endByResource answers a poll by what became of the resource. Of an action
 // that tells nothing.
-func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *exchange, p proxied) error {
+func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, p proxied) error {
 	o := *p.Operation
 	if o.Method == http.MethodPost {
 		return unknownOutcome(o.Namespace)
@@ -75,14 +76,14 @@ func (g *Gateway) endByResource(w http.ResponseWriter, r *http.Request, x *excha
 		g.settleEnd(r.Context(), x, o)
 	}
 	switch {
-	case !asksResult(x.request, &o):
+	case !asksResult(x.Request, &o):
 		return g.tellStatus(w, x, o, end)
 	case !end.over:
-		return g.notEnded(w, x)
+		return g.polls.Pending(w, x)
 	case end.fault != nil:
 		return end.fault
 	case o.Method == http.MethodDelete:
-		return g.answer(w, x, http.StatusNoContent, nil)
+		return x.Answer(w, http.StatusNoContent, nil)
 	}
 	for _, name := range append([]string{"Retry-After"}, pollingHeaders...) {
 		delete(answer.Header, name) // of a read, not of the operation's answer
@@ -101,24 +102,24 @@ func unknownOutcome(namespace string) *arm.Error {
 
 // standing asks for the resource that an operation works on. It returns no
 // answer where the index knows that there is none.
-func (g *Gateway) standing(r *http.Request, x *exchange, p proxied, o inventory.Operation) (proxied, *http.Response, error) {
+func (g *Gateway) standing(r *http.Request, x *exchange.Exchange, p proxied, o inventory.Operation) (proxied, *http.Response, error) {
 	q, fault := routing.Classify(g.router.Map, http.MethodGet, o.Origin, "api-version="+o.APIVersion)
 	if fault == nil && (q.Class != routing.Instance || q.Type == nil) {
-		fault = x.request.Unroutable()
+		fault = x.Request.Unroutable()
 	}
 	if fault != nil {
 		return p, nil, fault
 	}
 	standing := p
 	var err error
-	standing.Decision, err = g.router.Resolve(r.Context(), q, x.principal, routing.Body{})
+	standing.Decision, err = g.resolver.Resolve(r.Context(), x, q, routing.Body{})
 	if errors.As(err, &fault) && fault.Status == http.StatusNotFound {
 		return p, nil, nil
 	}
 	if err != nil {
 		return p, nil, err
 	}
-	x.region = standing.Region
+	x.Region = standing.Region
 	answer, err := g.callFor(r, x, standing, q.Path.Escaped(), q.Query.Raw)
 	return standing, answer, err
 }
@@ -145,7 +146,7 @@ const (
 
 // endIn tells from a resource, or its absence, what became of the PUT, PATCH or
 // DELETE of it (async reference, ProvisioningState property).
-func (g *Gateway) endIn(ctx context.Context, x *exchange, o inventory.Operation, answer *http.Response, found bool) (ending, error) {
+func (g *Gateway) endIn(ctx context.Context, x *exchange.Exchange, o inventory.Operation, answer *http.Response, found bool) (ending, error) {
 	row, err := inventory.Resource{}, inventory.ErrNotFound
 	if o.Resource != "" {
 		if row, err = g.store.Resource(ctx, o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
@@ -182,10 +183,11 @@ func (g *Gateway) endIn(ctx context.Context, x *exchange, o inventory.Operation,
 
 // mayStand reports whether the resource of an operation may be there, though its
 // caller was told that it is not.
-func (g *Gateway) mayStand(ctx context.Context, x *exchange, o inventory.Operation) bool {
-	there, err := g.confirmAbsence(ctx, x, o.Subscription, o.Resource)
+func (g *Gateway) mayStand(ctx context.Context, x *exchange.Exchange, o inventory.Operation) bool {
+	prober, header := g.resolver.ProberFor(x)
+	there, err := prober.VerifyAbsence(ctx, header, o.Subscription, o.Resource)
 	if err != nil {
-		g.note(x, "whether the resource of an operation is there was not confirmed", err)
+		x.Warn("whether the resource of an operation is there was not confirmed", err)
 	}
 	return there || err != nil
 }
@@ -206,7 +208,7 @@ func (g *Gateway) endInAbsence(o inventory.Operation, followed bool) ending {
 
 // tellStatus answers as the status of an operation (async reference,
 // Azure-AsyncOperation Resource format).
-func (g *Gateway) tellStatus(w http.ResponseWriter, x *exchange, o inventory.Operation, end ending) error {
+func (g *Gateway) tellStatus(w http.ResponseWriter, x *exchange.Exchange, o inventory.Operation, end ending) error {
 	type fault struct {
 		Code    arm.Code `json:"code"`
 		Message string   `json:"message"`
@@ -218,14 +220,14 @@ func (g *Gateway) tellStatus(w http.ResponseWriter, x *exchange, o inventory.Ope
 		StartTime time.Time `json:"startTime"`
 		Error     *fault    `json:"error,omitempty"`
 	}{
-		ID: x.request.Path.String(), Name: x.request.Path.Segment(x.request.Path.Len() - 1),
+		ID: x.Request.Path.String(), Name: x.Request.Path.Segment(x.Request.Path.Len() - 1),
 		Status: end.state, StartTime: o.Created.UTC(),
 	}
 	if end.fault != nil {
 		status.Error = &fault{end.fault.Code, end.fault.Message}
 	}
 	if !end.over {
-		g.pollAgain(w.Header())
+		g.polls.PollAgain(w.Header())
 	}
-	return g.answer(w, x, http.StatusOK, status)
+	return x.Answer(w, http.StatusOK, status)
 }

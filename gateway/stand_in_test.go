@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"portico/gateway/polling"
 	"portico/inventory"
 )
 
@@ -13,9 +14,9 @@ import (
 // and returns it without its host.
 func (s *site) stoodIn(header http.Header, name string) string {
 	s.t.Helper()
-	kind := operationStatuses
+	kind := polling.Statuses
 	if name == "Location" {
-		kind = operationResults
+		kind = polling.Results
 	}
 	if got := header.Get(name); !regexp.MustCompile("^" + standInURL(kind) + "$").MatchString(got) {
 		s.t.Fatalf("%s: %q", name, got)

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"slices"
 
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/regions"
 )
@@ -36,21 +37,21 @@ func subscriptionOf(s inventory.Subscription) subscriptionBody {
 	}
 }
 
-func (g *Gateway) getSubscription(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
-	return g.answer(w, x, http.StatusOK, subscriptionOf(c.Subscription))
+func (g *Gateway) getSubscription(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
+	return x.Answer(w, http.StatusOK, subscriptionOf(c.Subscription))
 }
 
-func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
-	p, err := g.pageOf(x.request)
+func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ ownCall) error {
+	p, err := g.pageOf(x.Request)
 	if err != nil {
 		return err
 	}
 	all, rest, err := source[inventory.Subscription]{
 		read: func(after string, limit int) ([]inventory.Subscription, error) {
-			if x.principal.AnyTenant {
+			if x.Principal.AnyTenant {
 				return g.store.AllSubscriptions(r.Context(), after, limit)
 			}
-			return g.store.SubscriptionsOf(r.Context(), x.principal.TenantID, after, limit)
+			return g.store.SubscriptionsOf(r.Context(), x.Principal.TenantID, after, limit)
 		},
 		key:  func(s inventory.Subscription) string { return s.ID },
 		keep: func(s inventory.Subscription) bool { return s.State != inventory.Deleted },
@@ -58,17 +59,17 @@ func (g *Gateway) listSubscriptions(w http.ResponseWriter, r *http.Request, x *e
 	if err != nil {
 		return err
 	}
-	return g.answer(w, x, http.StatusOK, listOf(g, x, all, rest, func(s inventory.Subscription) any { return subscriptionOf(s) }))
+	return x.Answer(w, http.StatusOK, listOf(g, x, all, rest, func(s inventory.Subscription) any { return subscriptionOf(s) }))
 }
 
 // listTenants names the caller's tenant; to the principal of every tenant, each
 // that has a subscription.
-func (g *Gateway) listTenants(w http.ResponseWriter, r *http.Request, x *exchange, _ ownCall) error {
+func (g *Gateway) listTenants(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ ownCall) error {
 	var tenants []string
-	if x.principal.TenantID != "" {
-		tenants = append(tenants, x.principal.TenantID)
+	if x.Principal.TenantID != "" {
+		tenants = append(tenants, x.Principal.TenantID)
 	}
-	if x.principal.AnyTenant {
+	if x.Principal.AnyTenant {
 		all, err := g.store.AllSubscriptions(r.Context(), "", 0)
 		if err != nil {
 			return err
@@ -79,11 +80,9 @@ func (g *Gateway) listTenants(w http.ResponseWriter, r *http.Request, x *exchang
 		slices.Sort(tenants)
 		tenants = slices.Compact(tenants)
 	}
-	l := list{Value: []any{}}
-	for _, t := range tenants {
-		l.Value = append(l.Value, map[string]string{"id": "/tenants/" + t, "tenantId": t, "tenantCategory": "Home"})
-	}
-	return g.answer(w, x, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(tenants, func(t string) map[string]string {
+		return map[string]string{"id": "/tenants/" + t, "tenantId": t, "tenantCategory": "Home"}
+	}))
 }
 
 // locationBody is a region as clients see it.
@@ -112,12 +111,12 @@ type pairedRegion struct {
 	ID   string `json:"id"`
 }
 
-func (g *Gateway) listLocations(w http.ResponseWriter, _ *http.Request, x *exchange, c ownCall) error {
-	l := list{Value: []any{}}
+func (g *Gateway) listLocations(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
+	l := exchange.List{Value: []any{}}
 	for _, region := range g.router.Map.Regions() {
 		l.Value = append(l.Value, locationOf(c.Subscription.ID, region))
 	}
-	return g.answer(w, x, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, l)
 }
 
 func locationOf(subscription string, region regions.Region) locationBody {

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 )
 
@@ -123,8 +124,8 @@ func tagNameOf(subscription string, defined inventory.TagName, use tagUse) tagNa
 
 // listTagNames lists the names of tags that are defined, and those that
 // resources, groups and the subscription itself have.
-func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
-	p, err := g.pageOf(x.request)
+func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+	p, err := g.pageOf(x.Request)
 	if err != nil {
 		return err
 	}
@@ -154,7 +155,7 @@ func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchan
 		}
 		rest = name
 	}
-	return g.answer(w, x, http.StatusOK, listOf(g, x, bodies, rest, func(b tagNameBody) any { return b }))
+	return x.Answer(w, http.StatusOK, listOf(g, x, bodies, rest, func(b tagNameBody) any { return b }))
 }
 
 func (g *Gateway) tagName(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
@@ -167,10 +168,10 @@ func (g *Gateway) tagName(ctx context.Context, subscription string, uses *tagUse
 }
 
 // tagOf is the name, and the value if there is one, that a path names.
-func tagOf(x *exchange) (name, value string, fault *arm.Error) {
-	name = x.request.Path.Segment(3)
-	if x.request.Path.Len() > 5 {
-		value = x.request.Path.Segment(5)
+func tagOf(x *exchange.Exchange) (name, value string, fault *arm.Error) {
+	name = x.Request.Path.Segment(3)
+	if x.Request.Path.Len() > 5 {
+		value = x.Request.Path.Segment(5)
 	}
 	if fault := arm.CheckTags(map[string]string{name: value}, 1); fault != nil {
 		return "", "", fault
@@ -182,7 +183,7 @@ func tagOf(x *exchange) (name, value string, fault *arm.Error) {
 }
 
 // putTag defines a name, or a value for a name.
-func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	name, value, fault := tagOf(x)
 	if fault != nil {
 		return fault
@@ -210,7 +211,7 @@ func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange, c 
 		status = http.StatusCreated
 	}
 	if value == "" {
-		return g.answer(w, x, status, body)
+		return x.Answer(w, status, body)
 	}
 	shown := tagValueBody{body.ID + "/tagValues/" + value, value, tagCount{Type: "Total"}}
 	for _, v := range body.Values {
@@ -218,12 +219,12 @@ func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange, c 
 			shown = v
 		}
 	}
-	return g.answer(w, x, status, shown)
+	return x.Answer(w, status, shown)
 }
 
 // deleteTag removes a name without values, or a value; neither while it is in
 // use.
-func (g *Gateway) deleteTag(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) deleteTag(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	name, value, fault := tagOf(x)
 	if fault != nil {
 		return fault
@@ -248,7 +249,7 @@ func (g *Gateway) deleteTag(w http.ResponseWriter, r *http.Request, x *exchange,
 	case err != nil:
 		return groupRefusal(x, err)
 	case !removed:
-		return g.answer(w, x, http.StatusNoContent, nil)
+		return x.Answer(w, http.StatusNoContent, nil)
 	}
-	return g.answer(w, x, http.StatusOK, nil)
+	return x.Answer(w, http.StatusOK, nil)
 }

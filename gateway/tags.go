@@ -8,6 +8,7 @@ import (
 	"github.com/gorilla/mux"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -45,7 +46,7 @@ func tagsOf(scopeID string, tags map[string]string) tagsBody {
 // tagRoutes adds the tags of subscriptions, groups and resources: the last hop
 // of their paths.
 func (g *Gateway) tagRoutes(m *mux.Router) {
-	here := func(r *http.Request, _ *mux.RouteMatch) bool { return tagsPath(of(r).request) }
+	here := func(r *http.Request, _ *mux.RouteMatch) bool { return tagsPath(exchange.From(r).Request) }
 	for method, handler := range map[string]ownHandler{
 		http.MethodGet: g.getTags, http.MethodPut: g.editTags, http.MethodPatch: g.editTags, http.MethodDelete: g.editTags,
 	} {
@@ -91,9 +92,9 @@ func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]st
 // readTags reads what a client sends for the tags of a scope. What only the
 // service sets may come back from a GET, and is compared where it names the
 // scope.
-func (g *Gateway) readTags(r *http.Request, x *exchange, content []byte, scopeID string) tagEdit {
+func (g *Gateway) readTags(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
 	e := tagEdit{
-		limit: g.config.Limits.TagsPerResource, conditions: arm.ParsePreconditions(r.Header), target: x.request.Path.String(),
+		limit: g.config.Limits.TagsPerResource, conditions: arm.ParsePreconditions(r.Header), target: x.Request.Path.String(),
 	}
 	if r.Method == http.MethodDelete {
 		e.kind = inventory.Delete
@@ -104,7 +105,7 @@ func (g *Gateway) readTags(r *http.Request, x *exchange, content []byte, scopeID
 		Operation  string          `json:"operation"`
 		Properties *tagsProperties `json:"properties"`
 	}
-	if fault := readJSON(content, &sent); fault != nil {
+	if fault := exchange.ReadJSON(content, &sent); fault != nil {
 		e.fault = fault
 		return e
 	}
@@ -129,7 +130,7 @@ func (g *Gateway) readTags(r *http.Request, x *exchange, content []byte, scopeID
 	return e
 }
 
-func (g *Gateway) getTags(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) getTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	s, err := g.taggable(r.Context(), x)
 	if err != nil {
 		return err
@@ -143,20 +144,20 @@ func (g *Gateway) getTags(w http.ResponseWriter, r *http.Request, x *exchange, c
 	return g.answerTags(w, r, x, tagsOf("/subscriptions/"+c.Subscription.ID, c.Subscription.Tags))
 }
 
-func (g *Gateway) answerTags(w http.ResponseWriter, r *http.Request, x *exchange, body tagsBody) error {
+func (g *Gateway) answerTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body tagsBody) error {
 	if r.Method == http.MethodDelete {
-		return g.answer(w, x, http.StatusOK, nil)
+		return x.Answer(w, http.StatusOK, nil)
 	}
 	w.Header()["ETag"] = []string{body.ETag}
 	if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(body.ETag) {
-		return g.answer(w, x, http.StatusNotModified, nil)
+		return x.Answer(w, http.StatusNotModified, nil)
 	}
-	return g.answer(w, x, http.StatusOK, body)
+	return x.Answer(w, http.StatusOK, body)
 }
 
 // taggable is the scope whose tags a request is about. Of resources, the tracked
 // ones have tags (addendum, tracked and proxy-only resources).
-func (g *Gateway) taggable(ctx context.Context, x *exchange) (scope, error) {
+func (g *Gateway) taggable(ctx context.Context, x *exchange.Exchange) (scope, error) {
 	s, err := g.scopeOf(ctx, x)
 	if err == nil && s.on != nil && s.on.Type.Kind != regions.Tracked {
 		return s, arm.NewError(arm.TagsNotSupported, s.on.Type.FullName).About(s.id)
@@ -166,7 +167,7 @@ func (g *Gateway) taggable(ctx context.Context, x *exchange) (scope, error) {
 
 // editTags changes the tags of a scope, wherever they are kept: of a resource at
 // its provider, of all else in the inventory.
-func (g *Gateway) editTags(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall) error {
+func (g *Gateway) editTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
 	s, err := g.taggable(r.Context(), x)
 	if err != nil {
 		return err
@@ -188,7 +189,7 @@ func (g *Gateway) editTags(w http.ResponseWriter, r *http.Request, x *exchange, 
 	return g.answerTags(w, r, x, tagsOf(id, tags))
 }
 
-func (g *Gateway) editGroupTags(w http.ResponseWriter, r *http.Request, x *exchange, c ownCall, e tagEdit) error {
+func (g *Gateway) editGroupTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall, e tagEdit) error {
 	group, _, err := g.store.EditGroup(r.Context(), c.Subscription.ID, c.Group.Name, func(current *inventory.Group) (*inventory.Group, error) {
 		switch {
 		case current == nil:

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"portico/arm"
+	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -254,7 +255,7 @@ func TestTagsOfAGroupThatClosesMeanwhile(t *testing.T) {
 	if fault != nil {
 		t.Fatal(fault)
 	}
-	err = s.gateway.editGroupTags(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/", nil), &exchange{request: q}, ownCall{Decision: routing.Decision{
+	err = s.gateway.editGroupTags(httptest.NewRecorder(), httptest.NewRequest("PATCH", "/", nil), &exchange.Exchange{Request: q}, ownCall{Decision: routing.Decision{
 		Subscription: inventory.Subscription{ID: subscription}, Group: group,
 	}}, tagEdit{sent: tagMap{"a": "b"}, limit: 50})
 	var refused *arm.Error

@@ -3,6 +3,8 @@ package gateway
 import (
 	"strings"
 	"testing"
+
+	"portico/gateway/polling"
 )
 
 const (
@@ -32,7 +34,7 @@ func TestOperationsOfTheTenant(t *testing.T) {
 			t.Errorf("%s: Location %s", call.method, location)
 		}
 		status := p.local(got.header.Get("Azure-Asyncoperation"))
-		if !strings.HasPrefix(status, strings.Replace(tenantResults, operationResults, operationStatuses, 1)[:len(tenantResults)-len("operationResults/")]) {
+		if !strings.HasPrefix(status, strings.Replace(tenantResults, polling.Results, polling.Statuses, 1)[:len(tenantResults)-len("operationResults/")]) {
 			t.Errorf("%s: Azure-AsyncOperation %s", call.method, status)
 		}
 		for poll, asked := range map[string]string{result: result, status: hidden} {

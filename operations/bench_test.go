@@ -20,6 +20,7 @@ import (
 	"portico/config"
 	"portico/inventory"
 	"portico/inventory/storetest"
+	"portico/locate"
 	"portico/operations"
 	"portico/regions"
 	"portico/upstream"
@@ -219,7 +220,7 @@ func (b *bench) accept(kind inventory.WriteKind, poll *inventory.Poll) {
 
 // kinds are those that keep the index true.
 func (b *bench) kinds(store *inventory.Store, registry prometheus.Registerer) map[string]operations.Kind {
-	asker := operations.Asker{Map: b.region, Upstream: b.client, Store: store, Public: b.public, Timeout: 5 * time.Second}
+	asker := locate.Prober{Map: b.region, Upstream: b.client, Store: store, Public: b.public, Timeout: 5 * time.Second}
 	return map[string]operations.Kind{
 		inventory.VerifyJob: operations.Verification{Asker: asker, Floor: floor, Patience: 20 * time.Second, VersionFallback: b.fallback, Region: "westus"},
 		inventory.FollowJob: operations.NewFollowing(operations.Following{

@@ -13,8 +13,9 @@
 // [Verification] asks the provider, by GET, about a row that is flagged, until
 // that settles it; where the api-version of the row is refused for long, with the
 // newest of its type. A [Following] polls the operation of an accepted write; its
-// end is never proof, but has the row verified. Both ask by way of an [Asker],
-// which clients' requests use as well where their answer waits for one.
+// end is never proof, but has the row verified. Both ask by way of a
+// [locate.Prober], which clients' requests use as well where their answer waits for
+// one.
 //
 // [Sweeping] looks at everything, on a schedule or when it is told to: it lists
 // what the providers hold and mends the index where the two differ, but only by

@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/locate"
 	"portico/upstream"
 )
 
@@ -19,7 +20,7 @@ import (
 // them has gone: it asks for what may land under them, and deletes that. The
 // inventory makes its job where a group closes over writes of unknown fate.
 type Fencing struct {
-	Asker Asker
+	Asker locate.Prober
 	// Floor is the least time between two questions, Asker.Timeout that of the
 	// first; later ones have more patience, up to Patience.
 	Floor, Patience time.Duration
@@ -130,26 +131,14 @@ func (f *Fencing) question(fence inventory.Fence) inventory.Resource {
 
 // there asks whether something has landed under a fence.
 func (f *Fencing) there(ctx context.Context, h *Held, fence inventory.Fence) (bool, error) {
-	q, endpoint, err := f.Asker.question(f.question(fence))
-	if err != nil {
-		return false, err
-	}
-	answer, err := f.Asker.patient(h, f.Patience).read(ctx, h.header(f.Region), endpoint, q.Path.Escaped(), q.Query.Raw)
-	switch {
-	case err != nil:
-		return false, err
-	case answer.Status == http.StatusOK:
-		return true, nil
-	case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, fence.ID):
-		return false, nil
-	}
-	return false, statusOf(answer)
+	answer, err := patient(f.Asker, h, f.Patience).Get(ctx, h.header(f.Region), f.question(fence))
+	return err == nil && answer.Status == http.StatusOK, err
 }
 
 // remove deletes what has landed under a fence, unless that is under way already.
 // Once sent, the DELETE is seen to its end.
 func (f *Fencing) remove(ctx context.Context, h *Held, fence inventory.Fence) error {
-	q, endpoint, err := f.Asker.question(f.question(fence))
+	q, endpoint, err := f.Asker.Target(f.question(fence))
 	if err != nil {
 		return err
 	}
@@ -192,7 +181,7 @@ func (f *Fencing) send(ctx context.Context, call upstream.Call, id string) (inve
 	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, id)
 	outcome := inventory.OutcomeOf(inventory.Delete, answer.StatusCode, absent)
 	if outcome == inventory.Refused || outcome == inventory.Ambiguous {
-		return outcome, statusOf(upstream.Answer{Status: answer.StatusCode, Header: answer.Header})
+		return outcome, locate.NewStatusError(answer.StatusCode, answer.Header)
 	}
 	return outcome, nil
 }

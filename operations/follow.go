@@ -12,6 +12,7 @@ import (
 	"portico/access"
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/locate"
 	"portico/upstream"
 )
 
@@ -20,7 +21,7 @@ import (
 // asking for the resource where it named none. The inventory makes its job with
 // the acceptance; a newer acceptance takes its place.
 type Following struct {
-	Asker Asker
+	Asker locate.Prober
 	// Floor is the least time between two polls; Asker.Timeout and Patience are
 	// as in Verification.
 	Floor, Patience time.Duration
@@ -103,13 +104,13 @@ func pace(age, asked, floor time.Duration) time.Duration {
 }
 
 func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource) (Verdict, error) {
-	_, endpoint, err := f.Asker.question(row)
+	_, endpoint, err := f.Asker.Target(row)
 	if err != nil {
 		return Verdict{}, err
 	}
-	header := f.Asker.header(ctx, h, f.Region, row)
+	header := rowHeader(ctx, f.Asker, h, f.Region, row)
 	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
-	answer, err := f.Asker.patient(h, f.Patience).read(ctx, header, endpoint, follow.Path, follow.Query)
+	answer, err := patient(f.Asker, h, f.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
 	if err != nil {
 		return Verdict{}, err
 	}
@@ -132,7 +133,7 @@ func (f *Following) poll(ctx context.Context, h *Held, follow inventory.Follow, 
 		}
 	case slowed && asked > 0: // the provider knows best
 	default:
-		return Verdict{}, statusOf(answer)
+		return Verdict{}, locate.NewStatusError(answer.Status, answer.Header)
 	}
 	return Verdict{Again: f.pace(h, asked), Payload: follow.String()}, nil
 }
@@ -146,7 +147,7 @@ const pollsUntilLost = 3
 // of what they know say so for a while of a new one, so that only time makes the
 // operation lost. Meanwhile the resource itself may say what became of it.
 func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follow, row inventory.Resource) (Verdict, error) {
-	sight, err := f.Asker.patient(h, f.Patience).Look(ctx, f.Asker.header(ctx, h, f.Region, row), row)
+	sight, err := patient(f.Asker, h, f.Patience).Probe(ctx, rowHeader(ctx, f.Asker, h, f.Region, row), row)
 	switch {
 	case err == nil && sight.Settled:
 		return Verdict{End: inventory.JobDone, Recorded: true}, nil
@@ -166,7 +167,7 @@ func (f *Following) missing(ctx context.Context, h *Held, follow inventory.Follo
 
 // failed reports whether a resource shows that what is followed has failed: a failure
 // of which the index knows from before tells nothing of it.
-func failed(row inventory.Resource, sight Sight) bool {
+func failed(row inventory.Resource, sight locate.ProbeResult) bool {
 	return sight.Found && strings.EqualFold(sight.ProvisioningState, "Failed") &&
 		inventory.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
 }
@@ -175,15 +176,15 @@ func failed(row inventory.Resource, sight Sight) bool {
 // whether it has come to a terminal state. Where there is nothing to poll, or nothing
 // but a refusal, a resource that was to be deleted may show that. header carries the
 // ids of the call.
-func (a Asker) Finished(ctx context.Context, header http.Header, follow inventory.Follow, row inventory.Resource) (bool, error) {
+func Finished(ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource) (bool, error) {
 	if follow.Path != "" {
-		_, endpoint, err := a.question(row)
+		_, endpoint, err := p.Target(row)
 		if err != nil {
 			return false, err
 		}
 		poll := header.Clone()
 		access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(poll)
-		answer, err := a.read(ctx, poll, endpoint, follow.Path, follow.Query)
+		answer, err := p.Read(ctx, poll, endpoint, follow.Path, follow.Query)
 		if err != nil {
 			return false, err
 		}
@@ -194,7 +195,7 @@ func (a Asker) Finished(ctx context.Context, header http.Header, follow inventor
 	if follow.Kind != inventory.Delete {
 		return false, nil
 	}
-	sight, err := a.Look(ctx, header, row)
+	sight, err := p.Probe(ctx, header, row)
 	return err == nil && failed(row, sight), err
 }
 
@@ -204,8 +205,8 @@ func (a Asker) Finished(ctx context.Context, header http.Header, follow inventor
 // That a create which is not done shows nothing yet means neither, until its time
 // is up.
 func (f *Following) look(ctx context.Context, h *Held, follow *inventory.Follow, row inventory.Resource) (Verdict, error) {
-	asker, refused := f.Asker.patient(h, f.Patience), refusals{follow.Progress.RefusedSince}
-	sight, err := refused.look(ctx, asker, f.Asker.header(ctx, h, f.Region, row), row, f.VersionFallback)
+	asker, refused := patient(f.Asker, h, f.Patience), refusals{follow.Progress.RefusedSince}
+	sight, err := refused.look(ctx, asker, rowHeader(ctx, f.Asker, h, f.Region, row), row, f.VersionFallback)
 	follow.Progress.RefusedSince = refused.Since
 	switch {
 	case err != nil:
@@ -233,7 +234,7 @@ func (f *Following) end(ctx context.Context, h *Held) (Verdict, error) {
 
 // lose has the row verified where nobody can say what became of the operation.
 func (f *Following) lose(ctx context.Context, h *Held, row inventory.Resource) (Verdict, error) {
-	q, _, err := f.Asker.question(row)
+	q, _, err := f.Asker.Target(row)
 	if err != nil {
 		return Verdict{}, err
 	}

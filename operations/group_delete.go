@@ -14,6 +14,7 @@ import (
 	"portico/arm"
 	"portico/inventory"
 	"portico/limits"
+	"portico/locate"
 )
 
 // LastLook is how a group is looked at before it goes; see
@@ -36,7 +37,7 @@ type LastLook interface {
 // strays and intents say what is left; what is kept beside them, in the job and
 // of its members, is no more than a memory of failures.
 type GroupDeletion struct {
-	Asker       Asker
+	Asker       locate.Prober
 	LastLook    func(DeletionPayload) LastLook
 	Sender      string // which replica sends
 	Region      string // of the front door, for the ids of its calls

@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -40,7 +41,7 @@ func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer 
 	case followed(row):
 		return answer{said: said{result: resultAccepted}}
 	}
-	q, endpoint, err := w.Asker.question(row)
+	q, endpoint, err := w.Asker.Target(row)
 	if err != nil {
 		return unconfigured(err)
 	}
@@ -85,7 +86,7 @@ func (w *deletionWork) callRow(ctx, calling context.Context, key string) answer 
 
 // callStray deletes a stray at the region where it was seen, once.
 func (w *deletionWork) callStray(ctx, calling context.Context, stray inventory.Stray) answer {
-	q, endpoint, err := w.Asker.question(rowOf(stray))
+	q, endpoint, err := w.Asker.Target(rowOf(stray))
 	if err != nil {
 		return unconfigured(err)
 	}
@@ -154,16 +155,10 @@ func unsent(err error) answer {
 // that the map lacks, it waits: the region comes back, or is retired.
 func unconfigured(err error) answer {
 	a := answer{said: said{result: resultRefused}, text: errorText("NoRegisteredProviderFound", err.Error())}
-	if absent := (absentEndpoint{}); errors.As(err, &absent) {
-		a.said.result, a.text = resultSilent, errorText("NoRegisteredProviderFound", err.Error()+". "+WayOut(absent.region))
+	if absent := (locate.MissingEndpointError{}); errors.As(err, &absent) {
+		a.said.result, a.text = resultSilent, errorText("NoRegisteredProviderFound", err.Error()+". "+locate.MissingRegionRemedy(absent.Region))
 	}
 	return a
-}
-
-// WayOut says what can be done about a region that the map lacks and that work
-// waits for.
-func WayOut(region string) string {
-	return "Configure the location '" + region + "' again; or, where it is gone for good, have an operator retire it: portico retire " + region
 }
 
 func errorText(code, message string) string {
@@ -203,10 +198,10 @@ func (w *deletionWork) condition(ctx context.Context, row inventory.Resource, q 
 // group; where a create is followed, its end is to be waited for.
 func (w *deletionWork) absent(ctx context.Context, row inventory.Resource) answer {
 	settled, generation, err := w.Asker.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
-	return absence(row, Sight{Settled: settled, Generation: generation}, err)
+	return absence(row, locate.ProbeResult{Settled: settled, Generation: generation}, err)
 }
 
-func absence(row inventory.Resource, sight Sight, err error) answer {
+func absence(row inventory.Resource, sight locate.ProbeResult, err error) answer {
 	switch {
 	case err == nil && sight.Settled:
 		return answer{said: said{result: resultGone}}
@@ -221,7 +216,7 @@ func absence(row inventory.Resource, sight Sight, err error) answer {
 // unproven asks for a resource whose DELETE found nothing, where another write may
 // overturn that.
 func (w *deletionWork) unproven(ctx context.Context, row inventory.Resource) answer {
-	sight, err := w.Asker.Look(ctx, w.header(), row)
+	sight, err := w.Asker.Probe(ctx, w.header(), row)
 	return absence(row, sight, err)
 }
 

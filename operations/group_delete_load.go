@@ -147,7 +147,7 @@ func followed(row inventory.Resource) bool {
 
 func (w *deletionWork) take(row inventory.Resource, recalled map[string]memory) {
 	m := &member{key: row.Key, typ: row.Type, region: row.Region, parent: row.Parent, manager: arm.Fold(row.Details.ManagedBy)}
-	if q, endpoint, err := w.Asker.question(row); err == nil {
+	if q, endpoint, err := w.Asker.Target(row); err == nil {
 		m.endpoint, m.refuses = endpoint.Region+" "+endpoint.String(), q.Type.DeletionPolicy == regions.Refuse
 	}
 	if r, known := recalled[row.Key]; known {
@@ -172,7 +172,7 @@ func (w *deletionWork) admit(m *member, since time.Time) {
 
 func (w *deletionWork) takeStray(stray inventory.Stray, recalled map[string]memory) {
 	m := &member{key: stray.MemberKey(), typ: stray.Type, region: stray.Region}
-	if _, endpoint, err := w.Asker.question(rowOf(stray)); err == nil {
+	if _, endpoint, err := w.Asker.Target(rowOf(stray)); err == nil {
 		m.endpoint = endpoint.Region + " " + endpoint.String()
 	}
 	if r, known := recalled[m.key]; known {
@@ -222,7 +222,7 @@ func (w *deletionWork) showAbsent(ctx context.Context, row inventory.Resource) e
 		return nil
 	}
 	w.asked[row.Key] = row.Generation
-	sight, err := w.Asker.Look(ctx, w.header(), row)
+	sight, err := w.Asker.Probe(ctx, w.header(), row)
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}
@@ -258,19 +258,15 @@ func (w *deletionWork) askStrays(ctx context.Context) error {
 		if m == nil || m.state != memberAccepted {
 			continue
 		}
-		q, endpoint, err := w.Asker.question(rowOf(stray))
-		if err != nil {
-			continue
-		}
-		answer, err := w.Asker.read(ctx, w.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
+		answer, err := w.Asker.Get(ctx, w.header(), rowOf(stray))
 		switch {
 		case err != nil:
-		case answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, stray.ID):
+		case answer.Status == http.StatusNotFound:
 			if _, err := w.Asker.Store.ForgetStray(ctx, stray); err != nil {
 				return err
 			}
 			w.plan.vanish(key)
-		case answer.Status == http.StatusOK && inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+		case inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
 			w.plan.see(key, sight{said: said{result: resultRefused}})
 		}
 	}

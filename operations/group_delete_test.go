@@ -18,6 +18,7 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 	"portico/upstream"
 )
@@ -153,7 +154,7 @@ func (y *yard) deletes(store *inventory.Store, adjust ...func(*operations.GroupD
 	y.t.Helper()
 	return y.run(store, func(o *operations.RunnerOptions) {
 		kind := operations.GroupDeletion{
-			Asker:    operations.Asker{Map: y.region, Upstream: y.client, Store: store, Public: y.public, Timeout: 5 * time.Second},
+			Asker:    locate.Prober{Map: y.region, Upstream: y.client, Store: store, Public: y.public, Timeout: 5 * time.Second},
 			LastLook: func(operations.DeletionPayload) operations.LastLook { return nothingElse{} },
 			Sender:   o.Owner, Region: "westus", PerEndpoint: 4, PerJob: 8, Budget: time.Minute, Limit: time.Minute, SendWithin: time.Second, Floor: floor, Log: zap.NewNop(),
 		}

@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/locate"
 )
 
 // Moving is the kind of work that moves resources from a group to another, which
@@ -23,7 +24,7 @@ import (
 // The job's payload holds the [movePlan]; it is recorded in the transactions that
 // record what the plan rests on.
 type Moving struct {
-	Asker  Asker
+	Asker  locate.Prober
 	Sender string // which replica sends
 	Region string // of the front door, for the ids of its calls
 	Budget time.Duration
@@ -211,7 +212,7 @@ func (k *Moving) toMove(ctx context.Context, p *MovePayload) (all []toMove, err 
 
 func (k *Moving) placed(m MovingMember, row inventory.Resource) toMove {
 	r := toMove{member: m, region: row.Region}
-	q, endpoint, err := k.Asker.question(row)
+	q, endpoint, err := k.Asker.Target(row)
 	switch {
 	case err != nil:
 		r.refusal = errorText(string(arm.NoRegisteredProviderFound), err.Error())

@@ -15,6 +15,7 @@ import (
 	"portico/fanout"
 	"portico/inventory"
 	"portico/limits"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
@@ -189,16 +190,16 @@ func (w *moveWork) taken(ctx context.Context, key string) (bool, error) {
 
 // target is what is called for a call, and where.
 func (w *moveWork) target(c *MovingCall) (*routing.Request, *regions.Endpoint, error) {
-	return w.Asker.moveTarget(c, w.from, "moveResources")
+	return moveTarget(w.Asker, c, w.from, "moveResources")
 }
 
 // moveTarget builds the request of a call: its path names the source group.
-func (a Asker) moveTarget(c *MovingCall, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
-	_, endpoint, err := a.question(c.row(c.Members[0], from.Subscription))
+func moveTarget(p locate.Prober, c *MovingCall, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
+	_, endpoint, err := p.Target(c.row(c.Members[0], from.Subscription))
 	if err != nil {
 		return nil, nil, err
 	}
-	q, fault := routing.ClassifyID(a.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action)
+	q, fault := routing.ClassifyID(p.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action)
 	if fault != nil {
 		return nil, nil, fault
 	}
@@ -215,7 +216,7 @@ func (c *MovingCall) row(m *MovingMember, sub string) inventory.Resource {
 func (w *moveWork) window(c *MovingCall) (longest time.Duration) {
 	for _, m := range c.Members {
 		window := w.LateWriteWindow
-		if q, _, err := w.Asker.question(c.row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
+		if q, _, err := w.Asker.Target(c.row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
 			window = q.Type.LateWriteWindow
 		}
 		longest = max(longest, window)
@@ -235,7 +236,7 @@ func moveContent(to inventory.Group, ids []string) []byte {
 }
 
 // header carries the ids of a call, and on whose behalf it is made.
-func (p *MovePayload) header(a Asker, region string) http.Header {
+func (p *MovePayload) header(a locate.Prober, region string) http.Header {
 	header := headerOf(p.Correlation, region)
 	p.Caller.Stamp(header)
 	header.Set("Referer", fanout.PublicLink(a.Public, p.Path, p.Query))
@@ -304,7 +305,7 @@ func unansweredMove(err error, c *MovingCall) moveSaid {
 func (w *moveWork) poll(ctx context.Context, c *MovingCall) heard {
 	said := moveSaid{result: moveNotSent, silent: true}
 	if _, endpoint, err := w.target(c); err == nil {
-		said = w.Asker.pollMove(ctx, c, endpoint, w.payload.header(w.Asker, w.Region))
+		said = pollMove(ctx, w.Asker, c, endpoint, w.payload.header(w.Asker, w.Region))
 	}
 	return func(now time.Time) {
 		if said.result != moveAccepted && said.result != moveNotSent {
@@ -315,8 +316,8 @@ func (w *moveWork) poll(ctx context.Context, c *MovingCall) heard {
 	}
 }
 
-func (a Asker) pollMove(ctx context.Context, c *MovingCall, endpoint *regions.Endpoint, header http.Header) moveSaid {
-	answer, err := a.read(ctx, header, endpoint, c.Poll.Path, c.Poll.Query)
+func pollMove(ctx context.Context, p locate.Prober, c *MovingCall, endpoint *regions.Endpoint, header http.Header) moveSaid {
+	answer, err := p.Read(ctx, header, endpoint, c.Poll.Path, c.Poll.Query)
 	if err != nil {
 		return moveSaid{result: moveNotSent, silent: true}
 	}
@@ -329,7 +330,7 @@ func (a Asker) pollMove(ctx context.Context, c *MovingCall, endpoint *regions.En
 	case result == pollFinished, result == pollRefused:
 		said.result, said.text = moveOver, failureText(follow, answer)
 	case answer.Status == http.StatusAccepted:
-		if next, own := PollTarget(answer.Header.Get("Location"), a.Public, endpoint); own && !c.Poll.Status {
+		if next, own := PollTarget(answer.Header.Get("Location"), p.Public, endpoint); own && !c.Poll.Status {
 			said.poll = &MovingPoll{Path: next.EscapedPath(), Query: next.RawQuery}
 		}
 	case answer.Status != http.StatusOK:
@@ -363,11 +364,11 @@ func (w *moveWork) look(ctx context.Context, c *MovingCall, m *MovingMember, ask
 	row := c.row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
-		q, endpoint, err := w.Asker.question(at)
+		q, endpoint, err := w.Asker.Target(at)
 		if err != nil {
 			return moveSight{}, nil
 		}
-		answer, err := w.Asker.read(ctx, w.payload.header(w.Asker, w.Region), endpoint, q.Path.Escaped(), q.Query.Raw)
+		answer, err := w.Asker.Read(ctx, w.payload.header(w.Asker, w.Region), endpoint, q.Path.Escaped(), q.Query.Raw)
 		if err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
 			return moveSight{}, nil
 		}
@@ -383,7 +384,7 @@ func (w *moveWork) look(ctx context.Context, c *MovingCall, m *MovingMember, ask
 			continue
 		}
 		if s.new = there; there && s.old {
-			seen := NewSighting(w.Asker.Map, q, endpoint.Region, c.Version, answer.Body, asked)
+			seen := locate.NewDiscovery(w.Asker.Map, q, endpoint.Region, c.Version, answer.Body, asked)
 			twin = &seen
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 )
 
@@ -69,7 +70,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			}
 			c.before(b)
 			b.run(b.store, with(inventory.MoveJob, operations.NewMoving(operations.Moving{
-				Asker:  operations.Asker{Map: b.region, Upstream: b.client, Store: b.store, Public: b.public, Timeout: 5 * time.Second},
+				Asker:  locate.Prober{Map: b.region, Upstream: b.client, Store: b.store, Public: b.public, Timeout: 5 * time.Second},
 				Sender: "test", Region: "westus", Budget: time.Hour, Limit: time.Hour, SendWithin: time.Second, CallTimeout: time.Second,
 				LateWriteWindow: time.Second, Floor: floor, Log: zap.NewNop(),
 			}, prometheus.NewRegistry())))

@@ -98,7 +98,7 @@ func (c *MovingCall) types() (names []string) {
 // validate asks one provider in one region, and follows it to the end, or until
 // a time.
 func (k MoveValidation) validate(ctx context.Context, p *MovePayload, c *MovingCall, from, to inventory.Group, until time.Time) (moveSaid, error) {
-	q, endpoint, err := k.Asker.moveTarget(c, from, "validateMoveResources")
+	q, endpoint, err := moveTarget(k.Asker, c, from, "validateMoveResources")
 	if err != nil {
 		return moveSaid{result: moveRefused, text: errorText(string(arm.NoRegisteredProviderFound), err.Error())}, nil
 	}
@@ -137,7 +137,7 @@ func (k MoveValidation) follow(ctx context.Context, p *MovePayload, c *MovingCal
 		return moveSaid{result: moveDone}, nil
 	}
 	c.Poll = &MovingPoll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
-	_, endpoint, err := k.Asker.question(c.row(c.Members[0], p.Source.Subscription))
+	_, endpoint, err := k.Asker.Target(c.row(c.Members[0], p.Source.Subscription))
 	if err != nil {
 		return moveSaid{}, err
 	}
@@ -149,7 +149,7 @@ func (k MoveValidation) follow(ctx context.Context, p *MovePayload, c *MovingCal
 		if err := stay(ctx, min(left, max(k.Floor, min(pause, longestWait)))); err != nil {
 			return moveSaid{}, err
 		}
-		said := k.Asker.pollMove(ctx, c, endpoint, p.header(k.Asker, k.Region))
+		said := pollMove(ctx, k.Asker, c, endpoint, p.header(k.Asker, k.Region))
 		switch said.result {
 		case moveAccepted, moveNotSent:
 			if said.poll != nil {

@@ -13,6 +13,7 @@ import (
 
 	"portico/config"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 )
 
@@ -51,7 +52,7 @@ providers:
 				t.Fatal(err)
 			}
 			moving := operations.NewMoving(operations.Moving{
-				Asker:  operations.Asker{Map: cfg.Map, Upstream: b.client, Store: b.store, Public: b.public, Timeout: 5 * time.Second},
+				Asker:  locate.Prober{Map: cfg.Map, Upstream: b.client, Store: b.store, Public: b.public, Timeout: 5 * time.Second},
 				Sender: "test", Region: "westus", Budget: time.Hour, Limit: 300 * time.Millisecond, Floor: floor, Log: zap.NewNop(),
 			}, prometheus.NewRegistry())
 			payload := operations.MovePayload{

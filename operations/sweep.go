@@ -15,6 +15,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/locate"
 	"portico/regions"
 )
 
@@ -29,7 +30,7 @@ const SweepJob = "sweep"
 // the quotas anew; and records where absence was seen. A list that failed or
 // ended early removes nothing and claims nothing.
 type Sweeping struct {
-	Asker    Asker         // Timeout: of a question about one resource
+	Asker    locate.Prober // Timeout: of a question about one resource
 	Patience time.Duration // for a page of a list
 	Interval time.Duration // between two sweeps of everything; 0: none are scheduled
 	Region   string        // of the front door, for the ids of its calls

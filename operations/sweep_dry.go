@@ -7,6 +7,7 @@ import (
 	"net/http"
 
 	"portico/inventory"
+	"portico/locate"
 )
 
 // wouldAdopt tells what adoption would come to, without it.
@@ -29,15 +30,15 @@ func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Sighting) 
 
 // wouldRemove asks for a row's resource and tells nobody but the report.
 func (ts *typeSweep) wouldRemove(ctx context.Context, row inventory.Resource) error {
-	q, endpoint, err := ts.Asker.question(row)
+	q, endpoint, err := ts.Asker.Target(row)
 	if err == nil {
-		answer, failure := ts.Asker.read(ctx, ts.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
+		answer, failure := ts.Asker.Read(ctx, ts.header(), endpoint, q.Path.Escaped(), q.Query.Raw)
 		switch err = failure; {
 		case failure != nil:
 		case answer.Status == http.StatusNotFound:
 			ts.note(func(r *SweepReport) { r.MissingResources.add(row.ID) })
 		case answer.Status != http.StatusOK:
-			err = statusOf(answer)
+			err = locate.NewStatusError(answer.Status, answer.Header)
 		}
 	}
 	if err != nil && ctx.Err() == nil {

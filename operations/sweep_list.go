@@ -9,6 +9,7 @@ import (
 
 	"portico/arm"
 	"portico/fanout"
+	"portico/locate"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -61,9 +62,9 @@ func (rs *regionSweep) page(ctx context.Context, page fanout.Page, unknown func(
 
 // get asks the region, as patiently as asker says, and more than once where it
 // is told to wait.
-func (rs *regionSweep) get(ctx context.Context, asker Asker, path, query string) (upstream.Answer, error) {
+func (rs *regionSweep) get(ctx context.Context, asker locate.Prober, path, query string) (upstream.Answer, error) {
 	for try := 1; ; try++ {
-		answer, err := asker.read(ctx, rs.header(), rs.endpoint, path, query)
+		answer, err := asker.Read(ctx, rs.header(), rs.endpoint, path, query)
 		if err != nil || answer.Status != http.StatusTooManyRequests || try == throttledAtMost {
 			return answer, err
 		}

@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/locate"
 	"portico/regions"
 	"portico/routing"
 )
@@ -140,9 +141,9 @@ func (rs *regionSweep) meet(ctx context.Context, q *routing.Request, since time.
 	case answer.Status == http.StatusNotFound:
 		return nil // it has gone since it was listed
 	case answer.Status != http.StatusOK:
-		return rs.fault(ctx, statusOf(answer))
+		return rs.fault(ctx, locate.NewStatusError(answer.Status, answer.Header))
 	}
-	seen := NewSighting(rs.Asker.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
+	seen := locate.NewDiscovery(rs.Asker.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
 	result, err := rs.adopt(ctx, seen)
 	if err != nil {
 		return err

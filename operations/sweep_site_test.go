@@ -19,6 +19,7 @@ import (
 
 	"portico/config"
 	"portico/inventory"
+	"portico/locate"
 	"portico/operations"
 	"portico/upstream"
 )
@@ -215,7 +216,7 @@ providers:
 
 func (s *site) newSweeping(interval time.Duration) *operations.Sweeping {
 	s.registry = prometheus.NewRegistry()
-	asker := operations.Asker{Map: s.region, Upstream: s.client, Store: s.store, Public: s.public, Timeout: 5 * time.Second}
+	asker := locate.Prober{Map: s.region, Upstream: s.client, Store: s.store, Public: s.public, Timeout: 5 * time.Second}
 	return operations.NewSweeping(&operations.Sweeping{
 		Asker: asker, Patience: 10 * time.Second, Interval: interval, Region: "westus", Log: zap.NewNop(),
 	}, s.registry)

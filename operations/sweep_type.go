@@ -159,9 +159,9 @@ func (ts *typeSweep) ask(ctx context.Context, row inventory.Resource) error {
 	if ts.order.DryRun {
 		return ts.wouldRemove(ctx, row)
 	}
-	gone, err := ts.Asker.Ask(ctx, ts.header(), row)
+	result, err := ts.Asker.Probe(ctx, ts.header(), row)
 	switch {
-	case gone:
+	case result.Removed():
 		ts.note(func(r *SweepReport) { r.MissingResources.add(row.ID) })
 		return nil
 	case err == nil || ctx.Err() != nil:

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/locate"
 	"portico/upstream"
 )
 
@@ -14,7 +15,7 @@ import (
 // settled it. The inventory makes its job when it flags a row, and removes it
 // when the flag is lifted or the row goes.
 type Verification struct {
-	Asker Asker
+	Asker locate.Prober
 	// Floor is the least time between two questions. Asker.Timeout is that of
 	// the first question; later ones have more patience, up to Patience.
 	Floor, Patience time.Duration
@@ -37,8 +38,8 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 	if err := h.Job.Read(&kept); err != nil {
 		return Verdict{}, err
 	}
-	asker, refused := v.Asker.patient(h, v.Patience), refusals{kept.Progress.RefusedSince}
-	sight, failure := refused.look(ctx, asker, v.Asker.header(ctx, h, v.Region, row), row, v.VersionFallback)
+	asker, refused := patient(v.Asker, h, v.Patience), refusals{kept.Progress.RefusedSince}
+	sight, failure := refused.look(ctx, asker, rowHeader(ctx, v.Asker, h, v.Region, row), row, v.VersionFallback)
 	verdict, err := v.judge(h, sight, failure)
 	if ctx.Err() == nil && !verdict.Recorded {
 		kept.Progress = inventory.VerifyProgress{Outcome: outcomeOf(sight, failure), RefusedSince: refused.Since}
@@ -48,7 +49,7 @@ func (v Verification) Run(ctx context.Context, h *Held) (Verdict, error) {
 }
 
 // judge says what an answer means for the job.
-func (v Verification) judge(h *Held, sight Sight, err error) (Verdict, error) {
+func (v Verification) judge(h *Held, sight locate.ProbeResult, err error) (Verdict, error) {
 	switch {
 	case err != nil:
 		return later(err, v.Floor)
@@ -62,12 +63,12 @@ func (v Verification) judge(h *Held, sight Sight, err error) (Verdict, error) {
 
 // outcomeOf says what a question that settled nothing came to, in words of which
 // there are few: they are stored where they change.
-func outcomeOf(sight Sight, err error) string {
-	var said statusError
+func outcomeOf(sight locate.ProbeResult, err error) string {
+	var said locate.StatusError
 	var fault *upstream.Fault
 	switch {
 	case errors.As(err, &said):
-		return fmt.Sprintf("The provider answered %d.", said.status)
+		return fmt.Sprintf("The provider answered %d.", said.Status)
 	case errors.As(err, &fault):
 		return "The provider gave no answer."
 	case err != nil:
@@ -78,14 +79,24 @@ func outcomeOf(sight Sight, err error) string {
 	return "The answer proved nothing, as a write that could overturn it was open."
 }
 
+// later is what an attempt comes to whose probe failed: the provider knows best when
+// to come back, if it says so.
+func later(err error, floor time.Duration) (Verdict, error) {
+	var refused locate.StatusError
+	if errors.As(err, &refused) && refused.RetryAfter > 0 {
+		return Verdict{Again: max(floor, min(refused.RetryAfter, longestAsked))}, err
+	}
+	return Verdict{}, err
+}
+
 // longestAsked bounds the pauses that providers can ask for.
 const longestAsked = time.Hour
 
 // patient gives each attempt twice the time of the one before, within a bound:
 // a region that hangs must not hold up the others, and one that is slow must
 // still be heard.
-func (a Asker) patient(h *Held, most time.Duration) Asker {
-	doubled := a.Timeout << min(max(h.Job.Attempts-1, 0), 10)
-	a.Timeout = max(a.Timeout, min(doubled, most))
-	return a
+func patient(p locate.Prober, h *Held, most time.Duration) locate.Prober {
+	doubled := p.Timeout << min(max(h.Job.Attempts-1, 0), 10)
+	p.Timeout = max(p.Timeout, min(doubled, most))
+	return p
 }

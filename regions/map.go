@@ -1,6 +1,11 @@
 package regions
 
-import "portico/arm"
+import (
+	"slices"
+	"strings"
+
+	"portico/arm"
+)
 
 // Region is one region of the cloud. Name is normalised, as [arm.Location]
 // makes it; the fields from Geography on may be empty.
@@ -40,6 +45,12 @@ func (m *Map) Region(name string) (Region, bool) {
 	return m.regions[i], true
 }
 
+// HasRegion reports whether a region is declared, or an endpoint lies in it.
+func (m *Map) HasRegion(name string) bool {
+	_, declared := m.byName[name]
+	return declared || slices.ContainsFunc(m.endpoints, func(e *Endpoint) bool { return e.Region == name })
+}
+
 // Providers returns all providers, sorted by folded namespace.
 func (m *Map) Providers() []*Provider { return m.providers }
 
@@ -57,6 +68,16 @@ func (m *Map) Provider(namespace string) *Provider {
 	}
 	var buf [keyBuffer]byte
 	return m.byKey[string(arm.AppendFold(buf[:0], namespace))]
+}
+
+// Type returns the type of a full name in any casing
+// ("Contoso.Compute/virtualMachines/disks"), or nil.
+func (m *Map) Type(fullName string) *ResourceType {
+	namespace, name, _ := strings.Cut(fullName, "/")
+	if provider := m.Provider(namespace); provider != nil {
+		return provider.TypeNamed(name)
+	}
+	return nil
 }
 
 // InternalTo returns the provider that keeps what it makes on behalf of its

@@ -3,9 +3,10 @@
 // [Classify] reads method, path and query by position, against the region map,
 // and touches nothing else. [Request.Check] holds the common arguments to the
 // contract (resource reference, arguments) in a fixed order: subscription,
-// group, namespace, type, names, api-version. [Router.Resolve] then asks the
-// index where the thing lies and returns the endpoint to call, or the answer
-// that needs no call, or the fault that the client gets.
+// group, namespace, type, names, api-version. [Router.Resolve] then reads the
+// index and returns the endpoint to call, or the answer that needs no call, or the
+// fault that the client gets, or what has to be searched for first: nothing here
+// calls a provider.
 //
 // What serves a request follows from what it names:
 //

@@ -31,8 +31,8 @@ func (s *resolution) instance() error {
 	return s.stored(t)
 }
 
-// unlessAbsent is err, but for a DELETE that missing has found to be of what is
-// not there: that is answered without a call.
+// unlessAbsent returns err, but nil for a DELETE for which missing has found that
+// there is nothing to delete: that is answered without a call.
 func (s *resolution) unlessAbsent(err error) error {
 	if s.d.Answer == Absent {
 		return nil
@@ -51,7 +51,7 @@ func trackedAbove(t *regions.ResourceType, n int) int {
 	return 0
 }
 
-// read routes a GET by the cache: the index's row, wherever the row is from.
+// read routes a GET by the index's row, which may come from the cache.
 func (s *resolution) read(t *regions.ResourceType) error {
 	var buffer [512]byte
 	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(buffer[:0], s.r.Path.String()), s.r.Received)
@@ -63,7 +63,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 		return s.serve(t, located.Region)
 	}
 	hop := s.r.Path.LastHop()
-	row, err := s.adopted(hop, hop.Len(), s.r.Key())
+	row, err := s.unindexed(hop, hop.Len(), s.r.Key())
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return s.absent()
@@ -77,7 +77,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 // stored routes everything that might change something, and HEAD, by the store
 // itself.
 func (s *resolution) stored(t *regions.ResourceType) error {
-	row, contested, err := s.standing()
+	row, contested, err := s.currentRow()
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return s.withoutRow(t)
@@ -104,9 +104,9 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 	return s.serve(t, row.Region)
 }
 
-// standing returns the row of the instance that the request names. contested is
-// told to HEAD alone: nobody else believes a row without asking its provider.
-func (s *resolution) standing() (row inventory.Resource, contested bool, err error) {
+// currentRow returns the row of the instance that the request names. contested is
+// for HEAD alone: no other method trusts a row without asking its provider.
+func (s *resolution) currentRow() (row inventory.Resource, contested bool, err error) {
 	key, hop := s.r.Key(), s.r.Path.LastHop()
 	if s.r.Method == http.MethodHead {
 		row, contested, err = s.Index.Contested(s.ctx, s.d.Subscription.ID, key)
@@ -114,7 +114,7 @@ func (s *resolution) standing() (row inventory.Resource, contested bool, err err
 		row, err = s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
-		row, err = s.adopted(hop, hop.Len(), key)
+		row, err = s.unindexed(hop, hop.Len(), key)
 	}
 	return row, contested, err
 }
@@ -130,9 +130,8 @@ func (s *resolution) withoutRow(t *regions.ResourceType) error {
 	return s.absent()
 }
 
-// placeExisting checks the location of a PUT against the row. A location that
-// differs is for the writer of the intent to refuse, once it is sure that the
-// row still stands.
+// placeExisting checks the location of a PUT against the row. The writer of the
+// intent refuses a location that differs, once it is sure that the row still stands.
 func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resource) error {
 	if t.Parent != nil {
 		if s.body.HasLocation && arm.Location(s.body.Location) != row.Location {
@@ -151,8 +150,7 @@ func (s *resolution) placeExisting(t *regions.ResourceType, row inventory.Resour
 	return nil
 }
 
-// placeNew finds the region of a resource that is not there yet: the location
-// in its body names it.
+// placeNew finds the region of a new resource by the location in its body.
 func (s *resolution) placeNew(t *regions.ResourceType) error {
 	if t.Parent != nil {
 		return s.placeNested(t)
@@ -171,14 +169,14 @@ func (s *resolution) placeNew(t *regions.ResourceType) error {
 	return s.serve(t, region)
 }
 
-// placeNested puts a new nested resource where the nearest tracked resource
-// above it lies. Where none is tracked, the types above have one region only.
+// placeNested puts a new nested resource into the region of the nearest tracked
+// resource above it. If none is tracked, the types above have one region only.
 func (s *resolution) placeNested(t *regions.ResourceType) error {
 	var region string
 	hop := s.r.Path.LastHop()
 	if s.d.Parent == "" {
 		var err error
-		if region, err = s.anchor(s.r.Path.Hops()-1, hop.Len()-2); err != nil {
+		if region, err = s.ancestorRegion(s.r.Path.Hops()-1, hop.Len()-2); err != nil {
 			return err
 		}
 		s.d.Location = region
@@ -217,7 +215,7 @@ func (r *Request) NotFound() *arm.Error {
 	return r.notFound(hop, hop.Len())
 }
 
-// notFound is the same for the resource that the first n segments of hop name.
+// notFound is NotFound for the resource that the first n segments of hop name.
 func (r *Request) notFound(hop arm.Hop, n int) *arm.Error {
 	group := r.Path.Group()
 	if group == "" {
@@ -239,8 +237,8 @@ func (s *resolution) parentMissing(err error) error {
 	return s.r.parentNotFound(hop, trackedAbove(s.r.Type, hop.Len()))
 }
 
-// parentNotFound is ARM's answer where the resource that the first n segments
-// of hop name does not exist, and the request is about one below it.
+// parentNotFound is ARM's answer to a request about a resource below the one that
+// the first n segments of hop name, if that one does not exist.
 func (r *Request) parentNotFound(hop arm.Hop, n int) *arm.Error {
 	return arm.NewError(arm.ParentResourceNotFound, hop.Segment(n-1)).About(r.Path.Prefix(hop.Start() + 2 + n))
 }
@@ -255,7 +253,7 @@ func (s *resolution) untracked(t *regions.ResourceType) error {
 		}
 		return s.serve(t, region)
 	}
-	region, err := s.anchor(s.r.Path.Hops()-1, s.r.Path.LastHop().Len())
+	region, err := s.ancestorRegion(s.r.Path.Hops()-1, s.r.Path.LastHop().Len())
 	if err != nil {
 		return err
 	}
@@ -265,16 +263,16 @@ func (s *resolution) untracked(t *regions.ResourceType) error {
 // below serves actions on a resource and reads directly below it.
 func (s *resolution) below() error {
 	hop := s.r.Path.LastHop()
-	region, err := s.anchor(s.r.Path.Hops()-1, hop.Len()-1)
+	region, err := s.ancestorRegion(s.r.Path.Hops()-1, hop.Len()-1)
 	if err != nil {
 		return err
 	}
 	return s.serve(s.r.Type, region)
 }
 
-// anchor returns the region of the resource that the first segments segments
+// ancestorRegion returns the region of the resource that the first segments segments
 // of a hop name: that of the nearest tracked resource at or above it.
-func (s *resolution) anchor(hopIndex, segments int) (string, error) {
+func (s *resolution) ancestorRegion(hopIndex, segments int) (string, error) {
 	hop := s.r.Path.Hop(hopIndex)
 	provider := s.Map.Provider(hop.Namespace())
 	if provider == nil {
@@ -290,7 +288,7 @@ func (s *resolution) anchor(hopIndex, segments int) (string, error) {
 		case t.Kind == regions.Tracked:
 			return s.tracked(hop, n, segments)
 		case t.Kind == regions.Extension:
-			return s.beside(t, hopIndex)
+			return s.hostRegion(t, hopIndex)
 		case t.Parent == nil:
 			return t.EffectiveRegions()[0], nil
 		}
@@ -298,22 +296,22 @@ func (s *resolution) anchor(hopIndex, segments int) (string, error) {
 	return arm.GlobalLocation, nil
 }
 
-// beside returns the region of extensions of type t at a hop: that of their
-// host, or "global" where the host has none or t has no endpoint there.
-func (s *resolution) beside(t *regions.ResourceType, hopIndex int) (string, error) {
+// hostRegion returns the region of extensions of type t at a hop: that of their
+// host, or "global" if the host has none or t has no endpoint there.
+func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, error) {
 	if t.Routing == regions.Global || hopIndex == 0 {
 		return arm.GlobalLocation, nil
 	}
-	region, err := s.anchor(hopIndex-1, s.r.Path.Hop(hopIndex-1).Len())
+	region, err := s.ancestorRegion(hopIndex-1, s.r.Path.Hop(hopIndex-1).Len())
 	if err == nil && t.Endpoint(region) == nil {
 		region = arm.GlobalLocation
 	}
 	return region, err
 }
 
-// tracked returns the region of the tracked resource that the first n segments
-// of hop name; the request is about the one that the first segments name. Reads
-// go by the cache, all else by the store.
+// tracked returns the region of the tracked resource that the first n segments of
+// hop name; the request is about the resource that the first segments name. Reads go
+// by the cache, all else by the store.
 func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	end := hop.Start() + 2 + n
 	var buffer [512]byte
@@ -325,7 +323,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 		}
 		if located.Found {
 			if located.Cached {
-				s.d.Cached, s.d.Anchor = true, string(key)
+				s.d.Cached, s.d.CachedKey = true, string(key)
 			}
 			return located.Region, nil
 		}
@@ -337,7 +335,7 @@ func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	return row.Region, err
 }
 
-// missing says what is not there: the resource itself, one above it, or the host
+// missing says what does not exist: the resource itself, one above it, or the host
 // of the extension that it is or lies below.
 func (s *resolution) missing(hop arm.Hop, n, segments int) error {
 	if s.r.Method == http.MethodDelete && s.r.Class == Instance {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 
 	"portico/access"
 	"portico/arm"
@@ -11,17 +12,9 @@ import (
 	"portico/regions"
 )
 
-// Finder looks for tracked resources that the index does not know, where their
-// absence was not seen either: a front door may stand before an estate that
-// already exists, and must neither call it absent nor make a second one of it.
-type Finder interface {
-	// Find asks the endpoints of sought and has the index adopt the resource
-	// where it is. An error means that nothing can be said, and is what the
-	// client gets; without one the index knows.
-	Find(ctx context.Context, sought Sought) error
-}
-
-// Sought is a tracked resource that has no row.
+// Sought is a tracked resource that has no row, and whose absence was not seen
+// either: a front door may stand before resources that already exist, and must
+// neither call one absent nor create it a second time.
 type Sought struct {
 	Subscription inventory.Subscription
 	Group        inventory.Group
@@ -33,9 +26,17 @@ type Sought struct {
 	Endpoints []*regions.Endpoint
 }
 
-// StoredLocation returns where the tracked resource lies that r names, or the
-// nearest one above it, by the index alone; "" where principal may not know of
-// it, and where there is none. It serves the wording of faults.
+// SearchNeededError says that a request cannot be resolved before Sought was
+// searched for.
+type SearchNeededError struct{ Sought Sought }
+
+func (e *SearchNeededError) Error() string {
+	return "the index does not know whether the resource " + e.Sought.Key + " exists"
+}
+
+// StoredLocation returns the location of the tracked resource that r names, or of
+// the nearest one above it, by the index alone; "" if principal may not know of it,
+// and if there is none. It serves the wording of faults.
 func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
 	var d Decision
 	if r.Type == nil || rt.scope(ctx, r, p, &d) != nil || d.Group.Key == "" {
@@ -53,13 +54,12 @@ func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Princ
 }
 
 // row returns the row of the tracked resource that the first n segments of hop
-// name. Without one, and where its absence was not seen, the resource is looked
-// for. ErrNotFound means that it, or one above it, is not there.
+// name. ErrNotFound means that the resource, or one above it, does not exist.
 func (s *resolution) row(hop arm.Hop, n int) (inventory.Resource, error) {
 	key := s.keyOf(hop, n)
 	row, err := s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return s.adopted(hop, n, key)
+		return s.unindexed(hop, n, key)
 	}
 	return row, err
 }
@@ -68,40 +68,26 @@ func (s *resolution) keyOf(hop arm.Hop, n int) string {
 	return arm.Fold(s.r.Path.Prefix(hop.Start() + 2 + n))
 }
 
-// adopted returns the row of a resource that had none, after looking for it,
-// once in the course of a request, where its absence was not seen.
-func (s *resolution) adopted(hop arm.Hop, n int, key string) (inventory.Resource, error) {
-	if s.Finder == nil || s.d.Subscription.Covered || s.d.Group.Key == "" || s.absences[key] {
+// unindexed judges a resource that had no row: ErrNotFound if its absence was seen,
+// or it was searched for; else a *[SearchNeededError].
+func (s *resolution) unindexed(hop arm.Hop, n int, key string) (inventory.Resource, error) {
+	if s.d.Subscription.Covered || s.d.Group.Key == "" || slices.Contains(s.searched, key) {
 		return inventory.Resource{}, inventory.ErrNotFound
 	}
-	row, err := s.find(hop, n, key)
-	if errors.Is(err, inventory.ErrNotFound) {
-		if s.absences == nil {
-			s.absences = map[string]bool{}
-		}
-		s.absences[key] = true
-	}
-	return row, err
-}
-
-func (s *resolution) find(hop arm.Hop, n int, key string) (inventory.Resource, error) {
 	sought, err := s.sought(hop, n, key)
-	if err != nil {
+	switch {
+	case err != nil:
 		return inventory.Resource{}, err
+	case len(sought.Endpoints) > 0:
+		return inventory.Resource{}, &SearchNeededError{sought}
 	}
-	if len(sought.Endpoints) > 0 {
-		if err := s.Finder.Find(s.ctx, sought); err != nil {
-			return inventory.Resource{}, err
-		}
-	}
-	// Also where nobody had to be asked: a sweep may have made row and coverage
-	// since there was no row.
+	// A sweep may have made row and coverage since there was no row.
 	return s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 }
 
-// sought tells what to look for and where: wherever the type may lie and
-// absence was not seen, below a tracked parent in the parent's region alone.
-// ErrNotFound where that parent is not there.
+// sought says what to search for and where: in every region that may hold the type
+// and where absence was not seen; below a tracked parent, in the parent's region
+// alone. ErrNotFound means that the parent does not exist.
 func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	provider := s.Map.Provider(hop.Namespace())
 	t := typeOf(provider, hop, n/2)
@@ -134,8 +120,8 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	return sought, nil
 }
 
-// unseen returns the regions of a type where absence was not seen. Ask before
-// the rows are read: a sweep makes the rows first.
+// unseen returns the regions of a type where absence was not seen. It has to be
+// called before the rows are read: a sweep makes the rows first.
 func (s *resolution) unseen(t *regions.ResourceType) ([]string, error) {
 	if s.d.Subscription.Covered {
 		return nil, nil
@@ -143,8 +129,8 @@ func (s *resolution) unseen(t *regions.ResourceType) ([]string, error) {
 	return s.Index.Uncovered(s.ctx, s.d.Subscription.ID, t.Key, t.EffectiveRegions())
 }
 
-// emptyUnasked holds where the list of a namespace that the subscription never
-// registered is empty without asking anyone: no region of the type may hold any.
+// emptyUnasked reports whether the list of a namespace that the subscription never
+// registered is empty without asking anyone: no region may hold any of the type.
 func (s *resolution) emptyUnasked() (bool, error) {
 	t := s.r.Type
 	if t.Kind != regions.Tracked {
@@ -158,8 +144,8 @@ func (s *resolution) emptyUnasked() (bool, error) {
 	return len(held) == 0, err
 }
 
-// noEndpoint tells that a region in which a resource lies, or may lie, has left
-// the map: an outage, not an absence.
+// noEndpoint is the error for a region that holds, or may hold, a resource and has
+// left the map: an outage, not an absence.
 func noEndpoint(t *regions.ResourceType, region string) *arm.Error {
 	return arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable).
 		Saying("No endpoint is configured that serves the type '%s' in the location '%s', where the resource lies.", t.FullName, region).About(region)

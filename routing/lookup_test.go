@@ -11,7 +11,7 @@ import (
 	"portico/arm"
 )
 
-// scout finds what an estate holds, and notes where it was sent.
+// scout searches for what an estate holds, and notes where.
 type scout struct {
 	index  *memory
 	estate map[string]string // region by id
@@ -19,7 +19,7 @@ type scout struct {
 	asked  []string
 }
 
-func (s *scout) Find(_ context.Context, sought Sought) error {
+func (s *scout) search(sought Sought) error {
 	names := make([]string, 0, len(sought.Endpoints))
 	for _, e := range sought.Endpoints {
 		names = append(names, e.Region)
@@ -62,8 +62,26 @@ func (s *scout) resolve(t *testing.T, method, path, content string) string {
 			t.Fatal(fault)
 		}
 	}
-	rt := Router{Map: m, Index: s.index, Finder: s}
-	return told(rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, body))
+	return s.resolveBy(t, Router{Map: m, Index: s.index}, r, body)
+}
+
+// resolveBy resolves a request and searches for what that needs, each resource once.
+func (s *scout) resolveBy(t *testing.T, rt Router, r *Request, body Body) string {
+	t.Helper()
+	for searched := []string(nil); ; {
+		d, err := rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, body, searched...)
+		needed, search := errors.AsType[*SearchNeededError](err)
+		if !search {
+			return told(d, err)
+		}
+		if slices.Contains(searched, needed.Sought.Key) {
+			t.Fatalf("%s was searched for already", needed.Sought.Key)
+		}
+		if err := s.search(needed.Sought); err != nil {
+			return told(d, err)
+		}
+		searched = append(searched, needed.Sought.Key)
+	}
 }
 
 func TestUnknownResourcesAreLookedFor(t *testing.T) {
@@ -176,10 +194,10 @@ func TestSweepBetweenRowAndCoverage(t *testing.T) {
 	for _, c := range []route{{"GET", vms + "/new", "", eastCompute}, {"DELETE", vms + "/new", "", eastCompute}, {"GET", vms, "", "merge " + eastCompute + " " + westCompute}} {
 		delete(s.index.rows, arm.Fold(vms+"/new"))
 		delete(s.index.rows, arm.Fold(vms+"/east"))
-		rt := Router{Map: m, Finder: s, Index: swept{s.index, func() { s.index.add(vms+"/new", "contoso.compute/virtualmachines", "eastus") }}}
+		rt := Router{Map: m, Index: swept{s.index, func() { s.index.add(vms+"/new", "contoso.compute/virtualmachines", "eastus") }}}
 		r, _ := Classify(m, c.method, c.path, "api-version=2024-01-01")
-		if got := told(rt.Resolve(t.Context(), r, access.Principal{TenantID: tenant}, Body{})); got != c.want {
-			t.Errorf("%s %s: %s", c.method, c.path, got)
+		if got := s.resolveBy(t, rt, r, Body{}); got != c.want || len(s.asked) != 0 {
+			t.Errorf("%s %s: %s after %q", c.method, c.path, got, s.asked)
 		}
 	}
 }
@@ -257,13 +275,13 @@ func TestMemoryServesReadsAlone(t *testing.T) {
 		{vms + "/east/operationResults/o", "", "GET", anchor},
 	} {
 		for _, method := range strings.Fields(c.write) {
-			if d, err := resolve(t, index, method, c.path, "{}"); err != nil || d.Region != "eastus" || d.Cached || d.Anchor != "" {
-				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.Anchor, err)
+			if d, err := resolve(t, index, method, c.path, "{}"); err != nil || d.Region != "eastus" || d.Cached || d.CachedKey != "" {
+				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.CachedKey, err)
 			}
 		}
 		for _, method := range strings.Fields(c.read) {
-			if d, err := resolve(t, index, method, c.path, ""); err != nil || d.Region != "westus" || !d.Cached || d.Anchor != c.anchor {
-				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.Anchor, err)
+			if d, err := resolve(t, index, method, c.path, ""); err != nil || d.Region != "westus" || !d.Cached || d.CachedKey != c.anchor {
+				t.Errorf("%s %s: %q, cached %v by %q, %v", method, c.path, d.Region, d.Cached, d.CachedKey, err)
 			}
 		}
 	}

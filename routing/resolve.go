@@ -13,7 +13,7 @@ import (
 	"portico/regions"
 )
 
-// Index is what routing asks of the inventory. Absence is inventory.ErrNotFound.
+// Index is what routing reads of the inventory. Absence is inventory.ErrNotFound.
 type Index interface {
 	Subscription(ctx context.Context, id string) (inventory.Subscription, error)
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
@@ -61,13 +61,13 @@ type Decision struct {
 	// Row is the index's row of the instance, as the store had it; nil where
 	// there is none or where a cached location was enough.
 	Row *inventory.Resource
-	// Cached tells that Region came from a cache, of a read alone: a 404 or an
-	// empty list from there is to be checked against the store before it is
-	// believed. Anchor is the key of the tracked resource that the cache placed,
-	// "" for the instance itself.
-	Cached bool
-	Anchor string
-	// Generation is that of the row by which a read was routed; Doubtful tells
+	// Cached reports that Region came from a cache, which happens to reads alone: a
+	// 404 or an empty list from there has to be checked against the store. CachedKey
+	// is the key of the tracked resource whose region was cached, "" for the instance
+	// itself.
+	Cached    bool
+	CachedKey string
+	// Generation is that of the row by which a read was routed; Doubtful reports
 	// that a read may settle something about it.
 	Generation [16]byte
 	Doubtful   bool
@@ -85,16 +85,14 @@ type Decision struct {
 type Router struct {
 	Map   *regions.Map
 	Index Index
-	// Finder looks for what the index does not know; without one its absences
-	// are taken for what they are.
-	Finder Finder
 }
 
 // Resolve decides who serves a checked request of principal. body is what
-// [ReadObject] found in the content of a PUT. Where the index knows an operation by
-// the request's URL, the request is a Poll from then on. The error is an *arm.Error,
-// or what the index failed with.
-func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body) (Decision, error) {
+// [ReadObject] found in the content of a PUT. If the index knows an operation by the
+// request's URL, the request is a Poll from then on. The error is an *arm.Error, what
+// the index failed with, or a *[SearchNeededError]: the caller then searches for that
+// resource and resolves again, with the resource's key among those searched for.
+func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
 	var d Decision
 	if err := rt.scope(ctx, r, p, &d); err != nil {
 		return d, err
@@ -107,7 +105,7 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 		return d, err
 	}
 	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
-	s := resolution{Router: rt, ctx: ctx, r: r, body: body, d: &d}
+	s := resolution{Router: rt, ctx: ctx, r: r, body: body, searched: searched, d: &d}
 	if unregistered {
 		if none, err := s.emptyUnasked(); err != nil || none {
 			d.Answer = EmptyList
@@ -135,8 +133,8 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	return d, err
 }
 
-// ResolveOwn settles what the front door's own routes need to know of their
-// scope: subscription and group exist, are visible and take the method.
+// ResolveOwn resolves the scope of the front door's own routes: subscription and
+// group exist, are visible and take the method.
 func (rt *Router) ResolveOwn(ctx context.Context, r *Request, p access.Principal) (Decision, error) {
 	var d Decision
 	err := rt.scope(ctx, r, p, &d)
@@ -176,8 +174,8 @@ func (rt *Router) subscription(ctx context.Context, r *Request, p access.Princip
 	return nil
 }
 
-// namesGroup holds for the group itself: its own handlers say whether it must
-// exist.
+// namesGroup reports whether the request names the group itself, whose handlers say
+// whether it must exist.
 func (r *Request) namesGroup() bool {
 	_, below := r.Path.Own()
 	return r.Path.Hops() == 0 && !below
@@ -198,7 +196,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 	return nil
 }
 
-// needsRegistration tells whether the subscription of a request has to be
+// needsRegistration reports whether the subscription of a request has to be
 // registered for the provider.
 func (rt *Router) needsRegistration(r *Request, d Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
@@ -278,16 +276,15 @@ func (rt *Router) TargetNotRegistered(subscription string, p *regions.Provider, 
 // resolution is one request on its way through the rules.
 type resolution struct {
 	*Router
-	ctx  context.Context
-	r    *Request
-	body Body
-	d    *Decision
-	// absences are the keys of what was looked for in vain.
-	absences map[string]bool
+	ctx      context.Context
+	r        *Request
+	body     Body
+	searched []string
+	d        *Decision
 }
 
-// serve sets the endpoint of t in region. A region that rows lie in but that
-// has left the map is an outage, not an absence.
+// serve sets the endpoint of t in region. A region that has rows but has left the
+// map is an outage, not an absence.
 func (s *resolution) serve(t *regions.ResourceType, region string) error {
 	if region == arm.GlobalLocation && t.Endpoint(region) == nil {
 		return s.noProvider(region, t)
@@ -374,7 +371,7 @@ func (s *resolution) collection() error {
 	case t.Kind == regions.Extension:
 		return s.extension(t)
 	case t.Parent != nil:
-		region, err := s.anchor(s.r.Path.Hops()-1, hop.Len()-1)
+		region, err := s.ancestorRegion(s.r.Path.Hops()-1, hop.Len()-1)
 		if err != nil {
 			return err
 		}
@@ -384,14 +381,14 @@ func (s *resolution) collection() error {
 	case t.Kind == regions.ProxyOnly:
 		return s.serve(t, t.EffectiveRegions()[0])
 	}
-	return s.fan(t)
+	return s.fanOutRegions(t)
 }
 
-// fan finds the regions that may hold resources of t in the request's scope:
-// those with rows in any phase, and those where absence was not seen. A type
-// that several regions serve is merged even where one of them holds some: the
-// next page may find others there, and must know the token of this one.
-func (s *resolution) fan(t *regions.ResourceType) error {
+// fanOutRegions finds the regions that may hold resources of t in the request's
+// scope: those with rows in any phase, and those where absence was not seen. A type
+// that several regions serve is merged even if only one of them holds any: the next
+// page may find others there, and must know the token of this one.
+func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 	if s.r.Method != http.MethodGet { // nothing can be posted to several regions
 		fault := arm.NewError(arm.MethodNotAllowed, s.r.Method)
 		fault.Allow = []string{http.MethodGet}
@@ -435,17 +432,17 @@ func (s *resolution) fan(t *regions.ResourceType) error {
 
 // extension serves extension resources and their collections.
 func (s *resolution) extension(t *regions.ResourceType) error {
-	region, err := s.beside(t, s.r.Path.Hops()-1)
+	region, err := s.hostRegion(t, s.r.Path.Hops()-1)
 	if err != nil {
 		return err
 	}
 	return s.serve(t, region)
 }
 
-// poll serves the result of an operation: from the endpoint that was recorded
-// when its URL was issued, from the location that the path names, from where
-// the resource above it lies, else from the global endpoint. Without a record it is
-// of a subscription that the caller sees.
+// poll serves the result of an operation: from the endpoint that was recorded when
+// its URL was issued, from the location that the path names, from the region of the
+// resource above it, else from the global endpoint. Without a record it belongs to a
+// subscription that the caller sees.
 func (s *resolution) poll() error {
 	if s.d.Operation != nil {
 		return s.recorded(*s.d.Operation)
@@ -459,7 +456,7 @@ func (s *resolution) poll() error {
 	if t == nil {
 		return s.atGlobal()
 	}
-	region, err := s.anchor(s.r.Path.Hops()-1, above)
+	region, err := s.ancestorRegion(s.r.Path.Hops()-1, above)
 	if err != nil {
 		return err
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"portico/config"
+	"portico/config/regionmap"
 )
 
 func checkCommand(stdout, stderr io.Writer) *cobra.Command {
@@ -20,7 +21,7 @@ func checkCommand(stdout, stderr io.Writer) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return config.WriteTable(stdout, c)
+			return regionmap.WriteTable(stdout, c.Map)
 		},
 	}
 	configFlag(c, &path)

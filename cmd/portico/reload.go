@@ -11,7 +11,7 @@ import (
 	"portico/access"
 	"portico/config"
 	"portico/fanout"
-	"portico/gateway"
+	"portico/gateway/admin"
 	"portico/inventory"
 )
 
@@ -29,7 +29,7 @@ type material struct {
 // place of the one before; an error changes nothing. There is one at a time. What
 // rotates the file of audit lines has it opened anew by this, whatever becomes of
 // the configuration.
-func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, error) {
+func (s *service) reload(ctx context.Context, why string) (admin.Reloaded, error) {
 	s.reloading.Lock()
 	defer s.reloading.Unlock()
 	if s.audit != nil {
@@ -39,7 +39,7 @@ func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, err
 	}
 	next, sources, err := config.LoadSources(s.path)
 	s.sources = sources
-	var reloaded gateway.Reloaded
+	var reloaded admin.Reloaded
 	if err == nil {
 		reloaded, err = s.take(ctx, next)
 	}
@@ -49,7 +49,7 @@ func (s *service) reload(ctx context.Context, why string) (gateway.Reloaded, err
 		s.shown.Refused(time.Now())
 		s.log.Error("the configuration was not taken over; the one before stays", zap.String("why", why), zap.Int64("generation", s.generation),
 			zap.Int("removedCredentials", removed), zap.Error(err))
-		return gateway.Reloaded{}, err
+		return admin.Reloaded{}, err
 	}
 	s.log.Info("configuration taken over", zap.String("why", why), zap.Int64("generation", s.generation), zap.Strings("needsRestart", reloaded.NeedsRestart))
 	return reloaded, nil
@@ -68,12 +68,12 @@ func (s *service) tellRemoved() int {
 }
 
 // take puts a checked configuration in the place of the one before.
-func (s *service) take(ctx context.Context, next *config.Config) (gateway.Reloaded, error) {
+func (s *service) take(ctx context.Context, next *config.Config) (admin.Reloaded, error) {
 	before := s.live.Gateway()
 	effective, restart := config.Succeed(s.config.Load(), next)
 	m, err := s.prepare(ctx, effective)
 	if err != nil {
-		return gateway.Reloaded{}, err
+		return admin.Reloaded{}, err
 	}
 	for _, w := range next.Warnings {
 		s.log.Warn("configuration: " + w.Error())
@@ -91,7 +91,7 @@ func (s *service) take(ctx context.Context, next *config.Config) (gateway.Reload
 	s.generation++
 	s.shown.Loaded(s.generation, time.Now())
 	s.showCertificates(m)
-	return gateway.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
+	return admin.Reloaded{Generation: s.generation, NeedsRestart: restart}, nil
 }
 
 // prepare makes what can fail. The subscriptions come last: they stay.

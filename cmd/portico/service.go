@@ -18,6 +18,7 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway"
+	"portico/gateway/admin"
 	"portico/inventory"
 	"portico/logs"
 	"portico/meter"
@@ -86,7 +87,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
 		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Audit: audit, Metrics: registry, Keys: m.keys,
-		Reload: func(ctx context.Context) (gateway.Reloaded, error) { return s.reload(ctx, "the admin listener") },
+		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil
 }

@@ -125,6 +125,9 @@ func (s *site) miscounted(ctx context.Context, rows map[string]row) ([]string, e
 	if err != nil {
 		return nil, err
 	}
+	if err := s.countBatches(ctx, count); err != nil {
+		return nil, err
+	}
 	var all []string
 	err = s.query(ctx, `SELECT grp, type, n FROM usage`, func(scan func(...any) error) error {
 		var of [2]string
@@ -140,6 +143,25 @@ func (s *site) miscounted(ctx context.Context, rows map[string]row) ([]string, e
 		all = append(all, fmt.Sprintf("the usage of %q is missing, not %d", of, n))
 	}
 	return all, err
+}
+
+// countBatches adds the bytes that the batches take up, for each caller and for
+// all: what is held of their content and of their answers, not what they say of
+// it themselves.
+func (s *site) countBatches(ctx context.Context, count map[[2]string]int) error {
+	const held = `SELECT caller, LENGTH(content) + COALESCE((SELECT SUM(LENGTH(answer)) FROM request_parts p
+		WHERE p.subscription = b.subscription AND p.job = b.job), 0) FROM request_batches b`
+	return s.query(ctx, held, func(scan func(...any) error) error {
+		var caller string
+		var bytes int
+		err := scan(&caller, &bytes)
+		for _, group := range []string{caller, ""} {
+			if bytes > 0 {
+				count[[2]string{group, "batch bytes"}] += bytes
+			}
+		}
+		return err
+	})
 }
 
 // query reads all rows of a query in the store.

@@ -71,16 +71,21 @@ func (s *site) drift(t *testing.T, p providers) {
 	s.sweep(t)
 }
 
-// spoilConfiguration has the gateway read a configuration that it must refuse.
+// tokens are a token that every request bears, and one that nobody uses.
+func tokens() []harness.Token {
+	named := func(name string) harness.Token {
+		return harness.Token{Raw: name, TenantID: harness.TenantID, ObjectID: "00000000-0000-0000-0000-00000000a11c", Name: name}
+	}
+	return []harness.Token{named("used"), named("removed")}
+}
+
+// spoilConfiguration takes the second token out of the configuration, and has the
+// gateway read a file that it must refuse.
 func (s *site) spoilConfiguration(t *testing.T) {
 	t.Helper()
-	text, err := os.ReadFile(s.Portico.ConfigFile)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(s.Portico.ConfigFile, append(text, "\nunknown: true\n"...), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	without := s.Config
+	without.Tokens = without.Tokens[:1]
+	s.Portico.Write(t, s.Portico.Text(t, without)+"\nunknown: true\n")
 	s.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/reload"}).Want(t, 400)
 }
 

@@ -48,6 +48,7 @@ func TestLive(t *testing.T) {
 	stored, secured := at(shared), at(shared)
 	stored.Postgres = cluster.CreateDatabase(t, "portico")
 	secured.TLS = true
+	secured.Tokens = tokens()
 	secured.Endpoints["westus"] += ",http://" + harness.FreeAddress(t)
 
 	sound := startSite(t, 1, "portico-sound", at(shared))
@@ -92,7 +93,7 @@ func TestLive(t *testing.T) {
 	want.fires(jobs, "PorticoJobStuck")
 	want.mayFire(jobs, "PorticoOperationTooLong")
 	jobs.holdJob(t)
-	want.fires(ledger, "PorticoIndexDrift", "PorticoResourceInTwoRegions", "PorticoReloadFailed")
+	want.fires(ledger, "PorticoIndexDrift", "PorticoResourceInTwoRegions", "PorticoReloadFailed", "PorticoRemovedCredentialsAccepted")
 	ledger.spoilConfiguration(t)
 	ledger.drift(t, shared)
 	want.fires(full, "PorticoSaturated")

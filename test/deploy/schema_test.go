@@ -21,7 +21,7 @@ func TestSchemaTakesWhatIsRight(t *testing.T) {
 	taken := 0
 	for _, pattern := range []string{
 		"configs/*.yaml", "configs/regions/*.yaml", "deploy/compose/portico.yaml",
-		"config/*.yaml", "config/testdata/good/*.yaml", "config/testdata/good/*/*.yaml", "config/testdata/base/*.yaml",
+		"config/testdata/good/*.yaml", "config/testdata/good/*/*.yaml", "config/testdata/base/*.yaml",
 	} {
 		for _, path := range files(t, pattern) {
 			document, err := parseYAML(path)

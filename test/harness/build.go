@@ -123,9 +123,6 @@ func moduleRoot() (string, error) {
 
 func goBuild(root, pkg, output string, flags ...string) error {
 	args := append([]string{"build", "-C", root, "-o", output}, flags...)
-	if os.Getenv("PORTICO_TEST_RACE") == "1" {
-		args = append(args, "-race")
-	}
 	cmd := exec.Command("go", append(args, pkg)...)
 	var text bytes.Buffer
 	cmd.Stdout, cmd.Stderr = &text, &text

@@ -21,5 +21,4 @@
 //
 //	PORTICO_BIN, CONTOSO_BIN   programs to use instead of building them
 //	PORTICO_FAILPOINTS_BIN     likewise, for the Portico with failpoints
-//	PORTICO_TEST_RACE=1        build the programs with the race detector
 package harness

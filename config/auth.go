@@ -1,0 +1,111 @@
+package config
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"strings"
+
+	"portico/config/files"
+	"portico/config/rule"
+	"portico/config/setting"
+	"portico/config/yamltree"
+)
+
+// The modes of authentication.
+const (
+	AuthNone   = "none"   // one fixed caller; loopback only
+	AuthTokens = "tokens" // static bearer tokens
+)
+
+// Auth is who may call.
+type Auth struct {
+	Mode   string
+	Tokens []Token
+}
+
+// Token is a bearer token, known by its hash, and whom it stands for.
+type Token struct {
+	SHA256   string // hexadecimal
+	TenantID string
+	ObjectID string
+	Name     string // may be empty
+	AppID    string // may be empty
+}
+
+// rows let tokens come and go while the gateway runs, but not the need of one.
+func (a *Auth) rows(r *files.Reader) *setting.Setting {
+	hashes := r.Unique("the hash of a token")
+	modeChanged := func(was, is Auth) bool { return was.Mode != is.Mode }
+	return setting.Mapping("auth", "Who may call.",
+		setting.RestartOnly(a, modeChanged, setting.Value("mode", &a.Mode, rule.OneOf(AuthNone, AuthTokens), AuthNone,
+			"How callers are known. `none`: one fixed caller, and loopback listeners only. `tokens`: those who hold one of `auth.tokens`.")),
+		setting.Mappings("tokens", "Bearer tokens, by their hashes, and whom each stands for.", (*Token).rows,
+			func(o *setting.Object, t Token) {
+				if at := o.Right("sha256"); at != nil && hashes.Add(at, t.SHA256, "") {
+					a.Tokens = append(a.Tokens, t)
+				}
+			}).Default("none"),
+	)
+}
+
+func (t *Token) rows() []*setting.Setting {
+	return []*setting.Setting{
+		setting.Required("sha256", &t.SHA256, rule.SHA256(),
+			"The hash of the token: `printf %s \"$TOKEN\" | sha256sum`. A token that is random and long cannot be guessed from it."),
+		setting.Required("tenantId", &t.TenantID, rule.GUID(), "The tenant of the caller, who sees the subscriptions of that tenant only."),
+		setting.Required("objectId", &t.ObjectID, rule.GUID(), "The caller's object id; with the tenant it owns the operations that the caller begins."),
+		setting.Value("name", &t.Name, rule.Text(), "", "The caller's name, as providers are told it."),
+		setting.Value("appId", &t.AppID, rule.GUID(), "", "The id of the caller's application, as providers are told it."),
+	}
+}
+
+// checkAccess holds the listeners to what their callers can prove.
+func checkAccess(server, auth *setting.Object, c *Config) {
+	open := !loopback(c.Server.Listen)
+	encrypted := server.Get("tls") != nil // if it is wrong, that was said
+	switch {
+	case c.Auth.Mode == AuthNone && open:
+		server.Fault(server.At("listen"), fmt.Sprintf("auth.mode is none, but server.listen %s is not loopback", yamltree.Quote(c.Server.Listen)),
+			"a loopback address such as 127.0.0.1:8080, or auth.mode: tokens with server.tls")
+	case c.Auth.Mode == AuthTokens && open && !encrypted:
+		server.Fault(server.At("listen"), fmt.Sprintf("server.listen %s is not loopback, so tokens would travel in the open", yamltree.Quote(c.Server.Listen)),
+			"server.tls with cert and key, or tls: terminated where something in front speaks TLS")
+	}
+	items := auth.Get("tokens")
+	switch hasTokens := given(items); {
+	case c.Auth.Mode == AuthTokens && !hasTokens && !auth.Broken:
+		auth.Fault(auth.At("mode"), "auth.mode is tokens, but there are none, so nobody could call",
+			"auth.tokens with at least one {sha256, tenantId, objectId}")
+	case c.Auth.Mode == AuthNone && hasTokens:
+		auth.Fault(items, "auth.tokens are given, but auth.mode is none", "auth.mode: tokens, or no tokens")
+	}
+	if !loopback(c.Server.Admin) && server.Get("adminToken") == nil && !given(server.Get("adminTokens")) {
+		server.Fault(server.At("admin"), fmt.Sprintf("server.admin %s is not loopback and has no token", yamltree.Quote(c.Server.Admin)),
+			"a loopback address such as 127.0.0.1:8081, or server.adminToken: {sha256: …}")
+	}
+	for _, t := range c.Auth.Tokens {
+		for _, admin := range c.Server.AdminTokens {
+			if t.SHA256 == admin.SHA256 {
+				server.Fault(server.At("adminToken", "adminTokens"), "server.adminToken is also a client's token", "a token of its own")
+			}
+		}
+	}
+}
+
+// given reports whether a list is there and not empty; if it is wrong, that was
+// said.
+func given(n *yamltree.Node) bool {
+	return n != nil && (n.Kind != yamltree.List || len(n.Items) > 0)
+}
+
+// loopback reports whether a listening address is reachable from this machine
+// only.
+func loopback(listen string) bool {
+	host, _, err := net.SplitHostPort(listen)
+	if err != nil {
+		return false
+	}
+	ip, err := netip.ParseAddr(host)
+	return err == nil && ip.Unmap().IsLoopback() || strings.EqualFold(host, "localhost")
+}

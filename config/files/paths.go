@@ -1,0 +1,46 @@
+package files
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+)
+
+// RelativeTo resolves a path that stands in file.
+func RelativeTo(file, path string) string {
+	if filepath.IsAbs(path) {
+		return path
+	}
+	return filepath.Join(filepath.Dir(file), path)
+}
+
+// realPath gives a file one name, however it was reached.
+func realPath(path string) string {
+	if canonical, err := filepath.EvalSymlinks(path); err == nil {
+		path = canonical
+	}
+	if abs, err := filepath.Abs(path); err == nil {
+		path = abs
+	}
+	return path
+}
+
+func readable(path string) error {
+	file, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer file.Close()
+	_, err = file.Read(make([]byte, 1)) // a folder opens, but cannot be read
+	return err
+}
+
+// cause is an error without the path of the file, which faults name themselves.
+func cause(err error) string {
+	var system *fs.PathError
+	if errors.As(err, &system) {
+		err = system.Err
+	}
+	return err.Error()
+}

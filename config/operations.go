@@ -1,0 +1,81 @@
+package config
+
+import (
+	"time"
+
+	"portico/config/rule"
+	"portico/config/setting"
+)
+
+// Operations is how long-running operations appear to clients. The bounds of
+// Retry-After are whole seconds.
+type Operations struct {
+	RetryAfterMin, RetryAfterMax time.Duration
+	Records                      time.Duration
+	PerCaller                    int // remembered of one subscription for one caller
+	Learned                      int // remembered of one subscription for nobody
+}
+
+func (p *Operations) rows() *setting.Setting {
+	return setting.Mapping("operations", "How long-running operations appear to clients.",
+		setting.Value("retryAfterMin", &p.RetryAfterMin, rule.WholeSeconds(), 10*time.Second,
+			"The least Retry-After of an operation, whatever its provider says."),
+		setting.Value("retryAfterMax", &p.RetryAfterMax, rule.WholeSeconds(), 10*time.Minute,
+			"The greatest Retry-After; not less than `operations.retryAfterMin`."),
+		setting.Value("records", &p.Records, rule.PositiveDuration(), 48*time.Hour,
+			"How long an operation is remembered; longer as long as it is polled.").RestartOnly(),
+		setting.Value("perCaller", &p.PerCaller, rule.Count(), 100000,
+			"How many polling URLs are remembered for one caller in one subscription. From then on the caller's writes there are answered with 429, and not sent, until older ones are forgotten."),
+		setting.Value("learned", &p.Learned, rule.Count(), 1000,
+			"How many polling URLs that reads have named, and that belong to nobody, are remembered in one subscription; the oldest give way.").RestartOnly(),
+	).Check(func(o *setting.Object) {
+		if p.RetryAfterMin > p.RetryAfterMax {
+			o.Fault(o.At("retryAfterMin", "retryAfterMax"), "operations.retryAfterMin "+p.RetryAfterMin.String()+" is longer than retryAfterMax "+p.RetryAfterMax.String(),
+				"retryAfterMin at most retryAfterMax")
+		}
+	})
+}
+
+// Jobs is how durable work is held.
+type Jobs struct {
+	Lease time.Duration
+}
+
+func (j *Jobs) rows() *setting.Setting {
+	return setting.Mapping("jobs", "How durable work is held.",
+		setting.Value("lease", &j.Lease, rule.PositiveDuration(), 10*time.Second,
+			"For how long a gateway holds a piece of work that it does not renew; then another may take it.").RestartOnly(),
+	)
+}
+
+// GroupDelete bounds the deletion of a resource group.
+type GroupDelete struct {
+	TransientBudget, Limit time.Duration
+	PerEndpoint, PerJob    int // deletes at a time
+}
+
+func (g *GroupDelete) rows() *setting.Setting {
+	return setting.Mapping("groupDelete", "Bounds of the deletion of a resource group.",
+		setting.Value("transientBudget", &g.TransientBudget, rule.PositiveDuration(), 15*time.Minute,
+			"For how long the passing failures of one resource (408, 429, 500) are retried."),
+		setting.Value("limit", &g.Limit, rule.PositiveDuration(), time.Hour,
+			"For the whole; then the group is given back with what is left in it."),
+		setting.Value("perEndpoint", &g.PerEndpoint, rule.Count(), 8,
+			"How many deletes are under way at one endpoint for one caller; for all callers together it is as many as this is the part `limits.callerShare` of."),
+		setting.Value("perJob", &g.PerJob, rule.Count(), 64, "How many deletes are under way for one group."),
+	)
+}
+
+// Move bounds a move of resources between groups.
+type Move struct {
+	TransientBudget, Limit time.Duration
+}
+
+func (m *Move) rows() *setting.Setting {
+	return setting.Mapping("move", "Bounds of a move of resources.",
+		setting.Value("transientBudget", &m.TransientBudget, rule.PositiveDuration(), 15*time.Minute,
+			"For how long the passing failures of one provider's call (408, 429, 500) are retried."),
+		setting.Value("limit", &m.Limit, rule.PositiveDuration(), 4*time.Hour,
+			"For the whole; then no more calls begin. What a provider was told of by then is waited for."),
+	)
+}

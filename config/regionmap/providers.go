@@ -1,0 +1,76 @@
+package regionmap
+
+import (
+	"net/http"
+
+	"portico/arm"
+	"portico/config/rule"
+	"portico/config/setting"
+	"portico/config/yamltree"
+	"portico/headers"
+	"portico/regions"
+)
+
+// provider is one as it is read.
+type provider struct {
+	regions.ProviderDeclaration
+	types []typeNodes
+}
+
+func (b *reader) providerRows() *setting.Setting {
+	namespaces, internal := b.Unique("namespace"), b.Unique("internal subscription")
+	return setting.Mappings("providers", "The resource providers, with the types that each of them serves.",
+		func(p *provider) []*setting.Setting { return b.rowsOfProvider(p, internal) },
+		func(o *setting.Object, p provider) {
+			b.checkTemplate(o, &p.Template, p.Namespace)
+			at := o.Right("namespace")
+			if checkNamespace(b.Report, at, p.Namespace) && namespaces.Add(at, arm.Fold(p.Namespace), p.Namespace) {
+				b.declaration.Providers = append(b.declaration.Providers, p.ProviderDeclaration)
+				b.providers = append(b.providers, providerNodes{o, p.types})
+			}
+		}).Default("none")
+}
+
+// endpointsDoc begins the sentences about endpoints.
+const endpointsDoc = "A region's addresses, a list for each, under the region's name; `global` serves the provider's tenant calls and global types."
+
+func (b *reader) rowsOfProvider(p *provider, internal *yamltree.Unique) []*setting.Setting {
+	return []*setting.Setting{
+		setting.Required("namespace", &p.Namespace, rule.TextLike(namespaceForm),
+			"The provider's namespace. Microsoft.Resources, Microsoft.Authorization and Microsoft.Features are the gateway's own.").Identity(nil),
+		setting.Value("registration", &p.Registration, rule.Enum(regions.Registrations()), regions.Registration(0),
+			"`required`: a subscription registers before it uses the provider. `automatic`: every subscription counts as registered."),
+		texts("features", rule.FeatureName(), b.Unique("feature"), &p.Features,
+			"Features that subscriptions can register for, without the namespace. Providers are told of those that they have.").ShortPath().Default("none"),
+		setting.AddressesByRegion("endpoints", endpointsDoc+" They serve all types without endpoints of their own. Several addresses of one region are called in turn.",
+			func(o *setting.Object) { p.Endpoints = b.readEndpoints(o) }).Default("none; each provider needs a global one"),
+		setting.Value("endpointTemplate", &p.Template, rule.AddressTemplate(), "",
+			"The address in the regions that `endpoints` does not name. `{region}`, `{subservice}` (of the type) and "+
+				"`{namespace}` (in lower case) are filled in.").Allowed(templateForm),
+		texts("internalSubscriptions", rule.GUID(), internal, &p.InternalSubscriptions,
+			"The provider's own subscriptions. What is made there on behalf of customers has to carry the tag `resourceCreatedFor`, "+
+				"the ID of the customer's resource, or is refused with 403.").ShortPath().NonEmpty("subscription ids, or no internalSubscriptions").Default("none"),
+		setting.Mapping("headers", "Headers that pass between clients and this provider beside the standard ones and `x-ms-*`..",
+			texts("request", headerName("header of requests that may pass",
+				"names of letters, digits and hyphens, such as X-Contoso-Trace; none of a credential, an identity, a connection or the message's frame", headers.MayRequest),
+				b.Unique("header"), &p.RequestHeaders,
+				"Further headers of requests that reach the provider. Credentials, identities and what concerns one connection or the message's frame cannot be listed.").Default("none"),
+			texts("response", headerName("header of answers that may pass",
+				"names of letters, digits and hyphens, such as X-Contoso-Trace; none that speaks for the gateway's host, of a connection or of the message's frame", headers.MayAnswer),
+				b.Unique("header"), &p.AnswerHeaders,
+				"Further headers of the provider's answers that reach clients. What speaks for the gateway's host to browsers (`Set-Cookie`, `Access-Control-*`, …) or commands a proxy in front of it cannot be listed.").Default("none"),
+		),
+		texts("redirectHosts", rule.RedirectHost(), b.Unique("host"), &p.RedirectHosts,
+			"Hosts to which the provider may redirect clients beside the gateway itself, maybe with a port, or `*.` and a domain for all hosts below that. A redirect to any other is answered with 502.").Default("none"),
+		b.typeRows(p),
+	}
+}
+
+func headerName(noun, allowed string, may func(name string) bool) rule.Rule[string] {
+	return rule.Rule[string]{
+		Parse:   func(text string) (string, bool) { return http.CanonicalHeaderKey(text), may(text) },
+		Noun:    noun,
+		Allowed: allowed,
+		Schema:  rule.Schema{Patterns: []string{"^[0-9A-Za-z-]{1,64}$"}},
+	}
+}

@@ -1,0 +1,162 @@
+package regionmap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"portico/arm"
+	"portico/config/rule"
+	"portico/config/setting"
+	"portico/config/yamltree"
+	"portico/regions"
+)
+
+// sku is one as it is read.
+type sku struct {
+	regions.SKU
+	skuNodes
+}
+
+func (b *reader) skuRows(t *resourceType) *setting.Setting {
+	names := b.Unique("SKU")
+	return setting.Mappings("skus", "The SKUs of new resources. Those that an existing resource can change to are its provider's to tell.",
+		b.rowsOfSKU,
+		func(o *setting.Object, s sku) {
+			s.APIVersions, s.RequiredFeatures = textsOf(s.versions), textsOf(s.features)
+			// Disks, for one, have several of a name and tier, of different sizes.
+			if at := o.Right("name"); at != nil && names.Add(at, arm.Fold(strings.Join([]string{s.Name, s.Tier, s.Size}, "\x00")), s.Name) {
+				t.SKUs, t.skus = append(t.SKUs, s.SKU), append(t.skus, s.skuNodes)
+			}
+		}).Default("none")
+}
+
+func (b *reader) rowsOfSKU(s *sku) []*setting.Setting {
+	version := rule.APIVersion()
+	version.Allowed = "api-versions of the type"
+	return []*setting.Setting{
+		setting.Required("name", &s.Name, rule.Text(), "The SKU's name."),
+		setting.Value("tier", &s.Tier, rule.Text(), "", "Shown to clients."),
+		setting.Value("size", &s.Size, rule.Text(), "", "Shown to clients."),
+		setting.Value("family", &s.Family, rule.Text(), "", "Shown to clients."),
+		setting.Value("kind", &s.Kind, rule.Text(), "", "Shown to clients."),
+		placedTexts("locations", rule.Location("locations of the type"), b.Unique("location"), &s.locations, "Where the SKU is offered.").
+			NonEmpty("locations of the type, or no locations: then all of them").Default("all locations of the type").
+			Then(func() { s.Locations = textsOf(s.locations) }),
+		b.zoneRows(s),
+		placedTexts("apiVersions", version, b.Unique("api-version"), &s.versions, "The api-versions that know the SKU.").
+			NonEmpty("api-versions of the type, or no apiVersions: then all of them").Default("all of the type"),
+		placedTexts("requiredFeatures", rule.FullFeatureName(), b.Unique("feature"), &s.features,
+			"Features, `Namespace/name`, all of which a subscription needs to see the SKU.").Default("none"),
+		texts("requiredQuotaIds", rule.Text(), b.Unique("offer"), &s.RequiredQuotaIDs,
+			"Offers, one of which a subscription must have to see the SKU.").Default("any"),
+		capacityRows(&s.Capacity),
+		setting.Mappings("capabilities", "What the SKU can do, as pairs of name and value.",
+			func(c *regions.SKUCapability) []*setting.Setting {
+				return []*setting.Setting{
+					setting.Required("name", &c.Name, rule.Text(), "The capability."),
+					setting.Required("value", &c.Value, rule.Text(), "Its value, a text."),
+				}
+			},
+			func(_ *setting.Object, c regions.SKUCapability) { s.Capabilities = append(s.Capabilities, c) }).Default("none"),
+		setting.Mappings("costs", "What is metered.",
+			func(c *regions.SKUCost) []*setting.Setting {
+				return []*setting.Setting{
+					setting.Required("meterId", &c.MeterID, rule.Text(), "The meter."),
+					setting.Value("quantity", &c.Quantity, rule.Amount(), 1, "How much of it the SKU uses."),
+					setting.Value("extendedUnit", &c.ExtendedUnit, rule.Text(), "", "The unit of `quantity`."),
+				}
+			},
+			func(_ *setting.Object, c regions.SKUCost) { s.Costs = append(s.Costs, c) }).Default("none"),
+	}
+}
+
+type locationInfo struct {
+	location string
+	zones    []string
+}
+
+// zoneRows are the zones in some of a SKU's locations.
+func (b *reader) zoneRows(s *sku) *setting.Setting {
+	seen := b.Unique("locationInfo of")
+	return setting.Mappings("locationInfo", "The zones in each location.",
+		func(i *locationInfo) []*setting.Setting {
+			return []*setting.Setting{
+				setting.Required("location", &i.location, rule.Location("locations of the type"), "One of the SKU's locations."),
+				texts("zones", rule.Identifier(), b.Unique("zone"), &i.zones, "Names of the location's zones.").Default("none"),
+			}
+		},
+		func(o *setting.Object, i locationInfo) {
+			at := o.Right("location")
+			if at == nil || !seen.Add(at, i.location, i.location) {
+				return
+			}
+			if len(s.Locations) > 0 && !slices.Contains(s.Locations, i.location) {
+				b.Fault(at, fmt.Sprintf("locationInfo of %s, which is not among the locations of the SKU", i.location), yamltree.Choice(s.Locations))
+				return
+			}
+			s.locations = append(s.locations, placed{at, i.location})
+			if s.Zones == nil {
+				s.Zones = make(map[string][]string)
+			}
+			s.Zones[i.location] = i.zones
+		}).Default("none")
+}
+
+// capacityRows hold a capacity to the contract: what scales has bounds and a
+// default between them (addendum, Enumerating SKUs for an existing resource).
+func capacityRows(into **regions.SKUCapacity) *setting.Setting {
+	c := &regions.SKUCapacity{}
+	return setting.Mapping("capacity", "By how much it scales.",
+		setting.Required("minimum", &c.Minimum, rule.Amount(), "The least that can be asked for.").Conditional(),
+		setting.Required("maximum", &c.Maximum, rule.Amount(), "The most that can be asked for.").Conditional(),
+		setting.Required("default", &c.Default, rule.Amount(), "What a client gets that does not ask.").Conditional(),
+		setting.Required("scaleType", &c.ScaleType, rule.Enum(regions.ScaleTypes()),
+			"`Automatic`: the resource scales by itself. `Manual`: the client says how far. `None`: it does not scale."),
+	).Check(func(o *setting.Object) {
+		*into = c
+		if o.Right("scaleType") == nil || c.ScaleType != regions.ScaleNone {
+			for _, key := range []string{"minimum", "maximum", "default"} {
+				o.Require(key, rule.Amount().Allowed)
+			}
+		}
+		least, most, usual := o.Right("minimum"), o.Right("maximum"), o.Right("default")
+		switch {
+		case least == nil || most == nil:
+		case c.Minimum > c.Maximum:
+			o.Fault(most, fmt.Sprintf("%s.maximum %d is less than the minimum %d", o.Path, c.Maximum, c.Minimum), "at least the minimum")
+		case usual != nil && (c.Default < c.Minimum || c.Default > c.Maximum):
+			o.Fault(usual, fmt.Sprintf("%s.default %d does not lie between minimum and maximum", o.Path, c.Default),
+				fmt.Sprintf("%d to %d", c.Minimum, c.Maximum))
+		}
+	}).IfGiven().Default("none")
+}
+
+// checkSKUs looks at what SKUs say of locations, api-versions and features.
+func (b *reader) checkSKUs(n typeNodes, t *regions.ResourceType) {
+	for _, s := range n.skus {
+		for _, l := range s.locations {
+			if !t.OffersLocation(l.text) {
+				b.Fault(l.at, fmt.Sprintf("a SKU of type %s has location %s, which the type has not", t.FullName, l.text), yamltree.Choice(t.Locations))
+			}
+		}
+		for _, v := range s.versions {
+			if !t.Supports(v.text) {
+				b.Fault(v.at, fmt.Sprintf("a SKU of type %s has api-version %s, which the type has not", t.FullName, v.text), yamltree.Choice(t.APIVersions))
+			}
+		}
+		for _, f := range s.features {
+			namespace, name, _ := arm.CutFeature(f.text)
+			if p := b.m.Provider(namespace); p != nil {
+				if _, declared := p.Feature(name); !declared {
+					b.Warn(f.at, fmt.Sprintf("a SKU of type %s requires feature %s, which its provider does not declare", t.FullName, f.text),
+						"the features of provider "+p.Namespace)
+				}
+			}
+		}
+	}
+	if t.Key == t.Provider.Key+"/skus" && len(t.Provider.SKUTypes()) > 0 {
+		b.Fault(n.At("name"), fmt.Sprintf("type %s beside the skus of another type: both would be listed under that name", t.FullName),
+			"another name, or no skus in the provider's types")
+	}
+}

@@ -1,0 +1,97 @@
+package regionmap
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"portico/arm"
+	"portico/config/rule"
+	"portico/config/setting"
+	"portico/config/yamltree"
+	"portico/regions"
+)
+
+// resourceType is one as it is read.
+type resourceType struct {
+	regions.TypeDeclaration
+	locations []placed
+	skus      []skuNodes
+}
+
+func (b *reader) typeRows(p *provider) *setting.Setting {
+	names := b.Unique("type")
+	return setting.Mappings("resourceTypes",
+		"The types that the provider serves. What a nested type leaves out it has from its parent: routing, regions, subservice, endpoints.",
+		b.rowsOfType,
+		func(o *setting.Object, t resourceType) {
+			b.checkTemplate(o, &t.Template, p.Namespace)
+			t.locations = slices.DeleteFunc(t.locations, func(l placed) bool { return !b.mayLie(o, t.Routing, l) })
+			t.Locations = textsOf(t.locations)
+			at := o.Right("name")
+			if at != nil && checkTypeName(b.Report, at, t.Name) && names.Add(at, arm.Fold(t.Name), t.Name) {
+				p.Types = append(p.Types, t.TypeDeclaration)
+				p.types = append(p.types, typeNodes{o, t.locations, t.skus})
+			}
+		}).Default("none")
+}
+
+func (b *reader) rowsOfType(t *resourceType) []*setting.Setting {
+	return []*setting.Setting{
+		setting.Required("name", &t.Name, rule.TextLike(typeForm),
+			"The type without its namespace; a nested one follows its parent's name, which must be declared too. It should be a lowerCamelCase plural."),
+		setting.Required("kind", &t.Kind, rule.Enum(regions.Kinds()),
+			"`tracked`: the index knows where its instances are; they have a location and tags. `proxyOnly`: requests are passed on, nothing is remembered. "+
+				"`extension`: its instances are attached to other resources."),
+		setting.Value("routing", &t.Routing, rule.Enum(regions.Routings()), regions.Regional,
+			"`regional`: each instance is served by its region. `global`: all are served by the global endpoint.").Default("that of the parent, or `regional`"),
+		setting.Value("subservice", &t.Subservice, rule.DNSLabel(), "",
+			"What `{subservice}` in an `endpointTemplate` stands for.").Default("the parent's, or none"),
+		texts("apiVersions", rule.APIVersion(), b.Unique("api-version"), &t.APIVersions,
+			"The api-versions that the type has. At least one.").AtLeastOne(`at least one, such as ["2024-01-01"]`),
+		placedTexts("locations", rule.Location(regionNames(b.m)), b.Unique("location"), &t.locations,
+			"The regions in which the type is offered; each must have an endpoint.").
+			NonEmpty("regions, or no locations: then every region with an endpoint").Default("every region that has an endpoint").Allowed("names of regions"),
+		setting.Value("deletionPolicy", &t.DeletionPolicy, rule.Enum(regions.DeletionPolicies()), regions.DeletionPolicy(0),
+			"What becomes of the children of a resource that is deleted. `cascade`: they go with it. `refuse`: it cannot be deleted while it has any."),
+		setting.Mapping("capabilities", "What the type can do.",
+			setting.Value("move", &t.Capabilities.Move, rule.Bool(), false, "Its instances can be moved to another group or subscription."),
+			setting.Value("tags", &t.Capabilities.Tags, rule.Bool(), false, "Its instances have tags.").Default("`true` for tracked types, else `false`"),
+			setting.Value("etags", &t.Capabilities.ETags, rule.Bool(), false, "Its instances have ETags."),
+		).Check(func(o *setting.Object) {
+			if o.Right("tags") == nil {
+				t.Capabilities.Tags = t.Kind == regions.Tracked
+			}
+		}),
+		setting.AddressesByRegion("endpoints", endpointsDoc+" They come before the provider's.",
+			func(o *setting.Object) { t.Endpoints = b.readEndpoints(o) }).Default("none"),
+		setting.Value("endpointTemplate", &t.Template, rule.AddressTemplate(), "", "As the provider's, for this type.").Allowed(templateForm),
+		setting.Value("lateWriteWindow", &t.LateWriteWindow, rule.PositiveDuration(), 0,
+			"In place of `index.lateWriteWindow`, for this type.").Default("`index.lateWriteWindow`"),
+		setting.Value("onRegionFailure", &t.OnRegionFailure, rule.Enum(regions.RegionFailures()), regions.Inherit,
+			"In place of `lists.onRegionFailure`, for this type.").Default("`lists.onRegionFailure`"),
+		b.skuRows(t),
+	}
+}
+
+// mayLie reports whether a type can be offered in a location.
+func (b *reader) mayLie(o *setting.Object, routing regions.Routing, l placed) bool {
+	switch global := l.text == arm.GlobalLocation; {
+	case routing == regions.Global && !global:
+		b.Fault(l.at, fmt.Sprintf("location %s of a type with routing: global", yamltree.Quote(l.text)), "global, or no locations")
+		return false
+	case routing == regions.Global:
+		return true
+	case !global:
+		return CheckRegion(b.Report, l.at, "location", l.text, b.m)
+	case o.Get("routing") == nil && nested(o):
+		return true // the parent may be global: checked when it is known
+	}
+	b.Fault(l.at, "location global of a type whose routing is regional", "routing: global, or "+regionNames(b.m))
+	return false
+}
+
+func nested(o *setting.Object) bool {
+	name := o.Get("name")
+	return name != nil && strings.Contains(name.Text, "/")
+}

@@ -1,0 +1,253 @@
+package rule
+
+import (
+	"fmt"
+	"net"
+	"net/netip"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"portico/config/yamltree"
+)
+
+// AddressForm says what an address is.
+const AddressForm = "https://host[:port] or http://host[:port], without path, query or credentials"
+
+// Address is a URL that is only a scheme and a host.
+func Address() Rule[*url.URL] {
+	return Rule[*url.URL]{
+		Parse: func(text string) (*url.URL, bool) {
+			u, wrong := ParseAddress(text)
+			return u, wrong == ""
+		},
+		Noun:    "address",
+		Allowed: AddressForm,
+		Schema:  addressSchema(hostPattern, ""),
+		wrong: func(text string) string {
+			_, wrong := ParseAddress(text)
+			return wrong
+		},
+	}
+}
+
+// WebURL is an absolute http or https URL that may have a path.
+func WebURL() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			u, wrong := parseWebURL(text)
+			if wrong != "" {
+				return "", false
+			}
+			return u.String(), true
+		},
+		Noun:    "address",
+		Allowed: "https://host[:port][/path], without query or credentials",
+		Schema:  addressSchema(hostPattern, anyPath),
+		wrong: func(text string) string {
+			_, wrong := parseWebURL(text)
+			return wrong
+		},
+	}
+}
+
+// AddressTemplate is a text that becomes an address when its placeholders are
+// filled in.
+func AddressTemplate() Rule[string] {
+	r := Text()
+	r.Schema = addressSchema(templatePattern, "")
+	return r
+}
+
+// ParseAddress reads an address into one form (lower case, no default port), or
+// says what is wrong with it.
+func ParseAddress(text string) (u *url.URL, wrong string) {
+	u, wrong = parseWebURL(text)
+	switch {
+	case wrong != "":
+		return nil, wrong
+	case u.Path != "":
+		return nil, "has a path"
+	}
+	return u, ""
+}
+
+func parseWebURL(text string) (u *url.URL, wrong string) {
+	parsed, err := url.Parse(text)
+	switch {
+	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f }):
+		return nil, "holds white space, control characters or letters beyond ASCII"
+	case strings.Contains(text, "#"):
+		return nil, "has a fragment"
+	case strings.Contains(text, "?"):
+		return nil, "has a query"
+	case err != nil:
+		return nil, "is no URL" // the error would quote it
+	case parsed.User != nil:
+		return nil, "holds credentials"
+	case parsed.Scheme == "":
+		return nil, "is relative"
+	case parsed.Scheme != "http" && parsed.Scheme != "https":
+		return nil, "is neither http nor https"
+	}
+	host, wrong := canonicalHost(parsed.Scheme, parsed.Host)
+	if wrong != "" {
+		return nil, wrong
+	}
+	return &url.URL{Scheme: parsed.Scheme, Host: host, Path: parsed.Path, RawPath: parsed.RawPath}, ""
+}
+
+// canonicalHost checks host[:port] of a URL.
+func canonicalHost(scheme, host string) (canonical, wrong string) {
+	name, port := host, ""
+	if i := strings.LastIndexByte(host, ':'); i > strings.LastIndexByte(host, ']') {
+		name, port = host[:i], host[i+1:]
+		if !validPort(port) {
+			return "", "has a port that is not 1 to 65535"
+		}
+	}
+	name = strings.ToLower(name)
+	if bare, isIP6 := strings.CutPrefix(name, "["); isIP6 {
+		ip, err := netip.ParseAddr(strings.TrimSuffix(bare, "]"))
+		if err != nil || !ip.Is6() || ip.Zone() != "" {
+			return "", "names no valid host"
+		}
+		name = "[" + ip.String() + "]"
+	} else if !validHost(name) {
+		return "", "names no valid host"
+	}
+	if port == "" || scheme == "https" && port == "443" || scheme == "http" && port == "80" {
+		return name, ""
+	}
+	return name + ":" + port, ""
+}
+
+// validPort accepts 1 to 65535, without leading zeros.
+func validPort(text string) bool {
+	n, err := strconv.ParseUint(text, 10, 16)
+	return err == nil && n > 0 && text[0] != '0' && text[0] != '+'
+}
+
+// validHost accepts IPv4 addresses and DNS names in ASCII.
+func validHost(name string) bool {
+	if name == "" || len(name) > 253 {
+		return false
+	}
+	labels := strings.Split(name, ".")
+	for _, label := range labels {
+		if label == "" || len(label) > 63 || label[0] == '-' || label[len(label)-1] == '-' {
+			return false
+		}
+		if strings.Trim(strings.ToLower(label), "abcdefghijklmnopqrstuvwxyz0123456789-_") != "" {
+			return false
+		}
+	}
+	// A name that ends in a number can only be an IPv4 address.
+	if last := labels[len(labels)-1]; strings.Trim(last, "0123456789") == "" {
+		_, err := netip.ParseAddr(name)
+		return err == nil
+	}
+	return true
+}
+
+// BadAddress says what is wrong with an address. It does not quote one that may
+// hold credentials.
+func BadAddress(path, text, wrong string) string {
+	if strings.Contains(text, "@") || wrong == "is no URL" {
+		return fmt.Sprintf("%s %s", path, wrong)
+	}
+	return fmt.Sprintf("%s %s %s", path, yamltree.Quote(text), wrong)
+}
+
+// ListenAddress is a host:port to listen on. Port 0 lets the system choose.
+func ListenAddress() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			host, port, err := net.SplitHostPort(text)
+			if err != nil || port != "0" && !validPort(port) {
+				return "", false
+			}
+			if _, err := netip.ParseAddr(host); err == nil || host == "" || validHost(host) {
+				return text, true
+			}
+			return "", false
+		},
+		Noun:    "listening address",
+		Allowed: "host:port, such as 127.0.0.1:8080, [::1]:8080 or :443",
+		Schema:  matching(`^.*:[0-9]+$`),
+	}
+}
+
+// Network is an IP address or a CIDR prefix.
+func Network() Rule[netip.Prefix] {
+	return Rule[netip.Prefix]{
+		Parse: func(text string) (netip.Prefix, bool) {
+			if p, err := netip.ParsePrefix(text); err == nil {
+				return p.Masked(), !p.Addr().Is4In6()
+			}
+			ip, err := netip.ParseAddr(text)
+			if err != nil || ip.Zone() != "" {
+				return netip.Prefix{}, false
+			}
+			ip = ip.Unmap()
+			return netip.PrefixFrom(ip, ip.BitLen()), true
+		},
+		Noun:    "network",
+		Allowed: "an IP address or a network such as 10.0.0.0/8 or fd00::/8",
+		Schema:  matching(`^[0-9A-Fa-f.:]+(/[0-9]+)?$`),
+	}
+}
+
+// HostName is a host without port, as a Host header may hold it.
+func HostName() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			return strings.ToLower(text), validHost(text)
+		},
+		Noun:    "host name",
+		Allowed: "a DNS name without port, such as portico-admin.internal",
+		Schema:  matching(`^[0-9A-Za-z._-]+$`),
+	}
+}
+
+// DNSLabel is a part of a host name.
+func DNSLabel() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			return text, text != "" && len(text) <= 63 && text[0] != '-' && text[len(text)-1] != '-' &&
+				strings.Trim(text, "abcdefghijklmnopqrstuvwxyz0123456789-") == ""
+		},
+		Noun:    "part of a host name",
+		Allowed: "1 to 63 lower-case letters, digits and hyphens",
+		Schema:  matching("^[0-9a-z]([0-9a-z-]{0,61}[0-9a-z])?$"),
+	}
+}
+
+// RedirectHost is a host, or all hosts below a domain of at least two labels:
+// nobody means all of a top-level domain.
+func RedirectHost() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			text = strings.ToLower(text)
+			name, port, ported := strings.Cut(text, ":")
+			name, below := strings.CutPrefix(name, "*.")
+			if ported && !validPort(port) {
+				return "", false
+			}
+			return text, hostLabels(name) && (!below || strings.Contains(name, "."))
+		},
+		Noun:    "host to redirect to",
+		Allowed: "a host such as files.contoso.example, *. before a domain of at least two labels for all hosts below it, and maybe a port such as :8443; no scheme, no path",
+		Schema:  matching(`^(\*\.)?[0-9A-Za-z.-]+(:[1-9][0-9]{0,4})?$`),
+	}
+}
+
+func hostLabels(name string) bool {
+	label := DNSLabel()
+	for part := range strings.SplitSeq(name, ".") {
+		if _, ok := label.Parse(part); !ok {
+			return false
+		}
+	}
+	return len(name) <= 253
+}

@@ -1,0 +1,180 @@
+package rule
+
+import (
+	"encoding/base64"
+	"net/url"
+	"strings"
+	"unicode"
+
+	"portico/arm"
+)
+
+// GUID reads into lower case.
+func GUID() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			return strings.ToLower(text), arm.ValidGUID(text)
+		},
+		Noun:    "GUID",
+		Allowed: "a GUID such as 00000000-0000-0000-0000-000000000001",
+		Schema:  matching("^" + guidPattern + "$"),
+	}
+}
+
+// Tenant is a tenant as clients' metadata may name it.
+func Tenant() Rule[string] {
+	g := GUID()
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			if text == "common" || text == "organizations" {
+				return text, true
+			}
+			return g.Parse(text)
+		},
+		Noun:    "tenant",
+		Allowed: "a GUID, common, organizations",
+		Schema:  matching("^(common|organizations|" + guidPattern + ")$"),
+	}
+}
+
+// SHA256 is the hash of a token. It is not quoted: the token itself may stand
+// there by mistake.
+func SHA256() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			return text, len(text) == 64 && strings.Trim(text, "0123456789abcdef") == ""
+		},
+		Noun:    "SHA-256",
+		Allowed: "the SHA-256 of the token's bytes: 64 hexadecimal digits in lower case",
+		Secret:  true,
+		Schema:  matching("^[0-9a-f]{64}$"),
+	}
+}
+
+// Key is 32 secret bytes.
+func Key() Rule[[32]byte] {
+	return Rule[[32]byte]{
+		Parse: func(text string) (key [32]byte, ok bool) {
+			raw, err := base64.StdEncoding.Strict().DecodeString(text)
+			if err != nil || len(raw) != len(key) {
+				return key, false
+			}
+			return [32]byte(raw), true
+		},
+		Noun:    "key",
+		Allowed: "base64 of 32 random bytes",
+		Secret:  true,
+		Schema:  matching("^[0-9A-Za-z+/]{43}=$"),
+	}
+}
+
+// Text is a name for people.
+func Text() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			return text, text != "" && len(text) <= 256 && strings.IndexFunc(text, unicode.IsControl) < 0 &&
+				strings.TrimSpace(text) == text
+		},
+		Noun:    "text",
+		Allowed: "1 to 256 bytes without control characters or surrounding white space",
+		Schema:  Schema{Patterns: []string{`^\S(.*\S)?$`}, MaxLength: 256},
+	}
+}
+
+// TextLike is Text whose form is judged elsewhere.
+func TextLike(form string) Rule[string] {
+	r := Text()
+	r.Allowed = form
+	return r
+}
+
+// PEMFile is the path of a file with keys or certificates.
+func PEMFile() Rule[string] {
+	return Rule[string]{
+		Parse:   func(text string) (string, bool) { return text, text != "" },
+		Noun:    "path",
+		Allowed: "the path of a PEM file",
+	}
+}
+
+// Identifier is a name for machines.
+func Identifier() Rule[string] {
+	const legal = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_."
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			return text, text != "" && len(text) <= 64 && strings.Trim(text, legal) == ""
+		},
+		Noun:    "identifier",
+		Allowed: "1 to 64 ASCII letters, digits, -, _ and .",
+		Schema:  matching("^[0-9A-Za-z._-]{1,64}$"),
+	}
+}
+
+// RegionName is the name of a region in its normalised form.
+func RegionName() Rule[string] {
+	r := Location("a letter followed by letters and digits, at most 63, other than global")
+	valid := r.Parse
+	r.Parse = func(text string) (string, bool) {
+		l, ok := valid(text)
+		return l, ok && l != arm.GlobalLocation
+	}
+	r.Noun = "region name"
+	return r
+}
+
+// Location is the name of a region, or global, in its normalised form.
+func Location(allowed string) Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			l := arm.Location(text)
+			return l, arm.ValidLocation(l)
+		},
+		Noun:    "location",
+		Allowed: allowed,
+		Schema:  matching(locationPattern),
+	}
+}
+
+// APIVersion is an api-version.
+func APIVersion() Rule[string] {
+	return Rule[string]{
+		Parse:   func(text string) (string, bool) { return text, arm.ValidAPIVersion(text) },
+		Noun:    "api-version",
+		Allowed: "YYYY-MM-DD, then nothing or one of -preview, -alpha, -beta, -rc, -privatepreview",
+		Schema:  matching(apiVersionPattern),
+	}
+}
+
+// FeatureName is a feature of one provider.
+func FeatureName() Rule[string] {
+	return Rule[string]{
+		Parse:   func(text string) (string, bool) { return text, arm.ValidFeatureName(text) },
+		Noun:    "name of a feature",
+		Allowed: "letters, digits, full stops, hyphens and underscores, at most 128",
+	}
+}
+
+// FullFeatureName is a feature with its namespace.
+func FullFeatureName() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			_, _, ok := arm.CutFeature(text)
+			return text, ok
+		},
+		Noun:    "full name of a feature",
+		Allowed: "a namespace and the name of a feature, such as Contoso.Compute/bigMachines",
+	}
+}
+
+// RequestTarget is a path of a URL with or without a query.
+func RequestTarget() Rule[string] {
+	return Rule[string]{
+		Parse: func(text string) (string, bool) {
+			u, err := url.ParseRequestURI(text)
+			return text, err == nil && u.Host == "" && strings.HasPrefix(text, "/") && !strings.HasPrefix(text, "//") && len(text) <= 1024 &&
+				!strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r >= 0x7f || r == '#' })
+		},
+		Noun:    "path",
+		Allowed: "an absolute path, maybe with a query, in ASCII and without #, such as /healthz",
+	}
+}

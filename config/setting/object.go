@@ -1,0 +1,153 @@
+package setting
+
+import (
+	"fmt"
+	"slices"
+
+	"portico/config/rule"
+	"portico/config/yamltree"
+)
+
+// Object is a mapping of a file while its rows are read. One that is absent
+// stands where its parent stands, so that what it lacks can be reported.
+type Object struct {
+	*yamltree.Report
+	Parent *Object // nil for the whole configuration
+	Node   *yamltree.Node
+	Path   string // as faults name it
+	Broken bool   // not a mapping: reported, so nothing more is said of it
+
+	right    []*yamltree.Node // the scalars that were read
+	children map[string]*Object
+}
+
+// Read reads a whole configuration by its rows.
+func Read(r *yamltree.Report, tree *yamltree.Node, rows []*Setting) *Object {
+	o := open(r, tree, "", rows)
+	o.read(rows)
+	return o
+}
+
+// open reports unknown keys and whatever is no mapping.
+func open(r *yamltree.Report, n *yamltree.Node, path string, rows []*Setting) *Object {
+	o := &Object{Report: r, Node: n, Path: path}
+	if n.Kind != yamltree.Mapping {
+		r.Fault(n, fmt.Sprintf("%s is %s, not a mapping", path, n.Kind), "the keys "+yamltree.Choice(keys(rows)))
+		o.Broken = true
+		return o
+	}
+	for _, e := range n.Entries {
+		if !slices.ContainsFunc(rows, func(s *Setting) bool { return s.key == e.Key.Text }) {
+			what := "unknown key " + yamltree.Quote(e.Key.Text)
+			if path != "" {
+				what += " in " + path
+			}
+			r.Fault(e.Key, what, yamltree.Choice(keys(rows)))
+		}
+	}
+	return o
+}
+
+func keys(rows []*Setting) []string {
+	keys := make([]string, len(rows))
+	for i, s := range rows {
+		keys[i] = s.key
+	}
+	return keys
+}
+
+// read reads rows in their order. It reports false where the mapping has not
+// the identity that it needs.
+func (o *Object) read(rows []*Setting) bool {
+	for _, s := range rows {
+		if !s.read(o) && s.identity {
+			return false
+		}
+	}
+	return true
+}
+
+// child opens the mapping under a key; where there is none, all its keys are
+// absent.
+func (o *Object) child(key string, rows []*Setting) *Object {
+	var c *Object
+	if n := o.Get(key); n != nil {
+		c = open(o.Report, n, o.path(key), rows)
+	} else {
+		absent := &yamltree.Node{File: o.Node.File, Line: o.Node.Line, Column: o.Node.Column, Kind: yamltree.Mapping}
+		c = &Object{Report: o.Report, Node: absent, Path: o.path(key), Broken: o.Broken}
+	}
+	if o.children == nil {
+		o.children = make(map[string]*Object)
+	}
+	c.Parent, o.children[key] = o, c
+	return c
+}
+
+// Below is the mapping that was read under a key.
+func (o *Object) Below(key string) *Object { return o.children[key] }
+
+// Get returns the value of a key; nil where it is absent or empty.
+func (o *Object) Get(key string) *yamltree.Node {
+	if e := o.Node.Lookup(key); e != nil && e.Value.Kind != yamltree.Null {
+		return e.Value
+	}
+	return nil
+}
+
+// Right returns the scalar under a key; nil where it is absent or wrong.
+func (o *Object) Right(key string) *yamltree.Node {
+	if n := o.Get(key); slices.Contains(o.right, n) {
+		return n
+	}
+	return nil
+}
+
+// At returns where a fault of keys belongs: at the value of the first of them
+// that is there, else at the mapping.
+func (o *Object) At(keys ...string) *yamltree.Node {
+	for _, key := range keys {
+		if n := o.Get(key); n != nil {
+			return n
+		}
+	}
+	return o.Node
+}
+
+func (o *Object) path(key string) string { return yamltree.Join(o.Path, key) }
+
+// Require reports a key that is absent.
+func (o *Object) Require(key, allowed string) {
+	if o.Get(key) == nil && !o.Broken {
+		o.Fault(o.Node, o.path(key)+" is missing", allowed)
+	}
+}
+
+// items returns the items of a list; none where it is absent.
+func (o *Object) items(s *Setting) []*yamltree.Node {
+	if s.required {
+		o.Require(s.key, s.wanted)
+	}
+	n := o.Get(s.key)
+	switch {
+	case n == nil:
+		return nil
+	case n.Kind != yamltree.List:
+		o.Fault(n, fmt.Sprintf("%s is %s, not a list", o.path(s.key), n.Kind), "a list, such as [a, b]")
+	case s.nonEmpty && len(n.Items) == 0:
+		o.Fault(n, o.path(s.key)+" is empty", s.wanted)
+	}
+	return n.Items
+}
+
+// scalarOf reads one scalar by a rule; ok is false where it was reported.
+func scalarOf[T any](o *Object, n *yamltree.Node, path string, want rule.Rule[T]) (v T, ok bool) {
+	if n.Kind != yamltree.Scalar {
+		o.Fault(n, fmt.Sprintf("%s is %s, not a single value", path, n.Kind), want.Allowed)
+		return v, false
+	}
+	if v, ok = want.Parse(n.Text); !ok {
+		o.Fault(n, want.Fault(path, n.Text), want.Allowed)
+	}
+	return v, ok
+}

@@ -1,0 +1,83 @@
+package setting
+
+import (
+	"fmt"
+	"strings"
+
+	"portico/config/yamltree"
+)
+
+// WriteReference writes a chapter for each row, as Markdown: what each setting
+// is, its default, what may stand there, and what it is for.
+func WriteReference(b *strings.Builder, rows []*Setting) {
+	for _, section := range rows {
+		fmt.Fprintf(b, "\n### %s\n\n%s\n", section.key, section.entry(false))
+		section.writeBelow(b, section.key, section.restartWhole())
+	}
+}
+
+// writeBelow writes what lies under a setting; [] stands after what is a list.
+func (s *Setting) writeBelow(b *strings.Builder, path string, restartOnly bool) {
+	if s.below == nil {
+		return
+	}
+	if s.kind == mappings {
+		path += "[]"
+	}
+	for _, child := range s.below() {
+		at := yamltree.Join(path, child.key)
+		fmt.Fprintf(b, "\n**`%s`** — %s\n", at, child.entry(restartOnly))
+		child.writeBelow(b, at, restartOnly || child.restartWhole())
+	}
+}
+
+// restartWhole reports whether any change below the setting waits for a restart.
+func (s *Setting) restartWhole() bool { return s.restartOnly && s.changed == nil }
+
+// entry is what is said of one setting; restartOnly says that it is below one
+// that waits for a restart as a whole.
+func (s *Setting) entry(restartOnly bool) string {
+	facts := []string{s.what()}
+	initial := written(s.initial)
+	switch {
+	case s.required:
+		facts = append(facts, "required")
+	case s.initialText != "":
+		facts = append(facts, "default: "+s.initialText)
+	case initial != "":
+		facts = append(facts, "default `"+initial+"`")
+	case s.kind == scalar:
+		facts = append(facts, "not set by default")
+	}
+	if s.kind == scalar && (restartOnly || s.restartOnly) {
+		facts = append(facts, "needs a restart")
+	}
+	text := s.doc
+	if len(facts) > 1 || facts[0] != "mapping" { // what a mapping is shows from what is in it
+		text = strings.Join(facts, "; ") + ".  \n" + text
+	}
+	if s.allowed != "" {
+		text += "  \nAllowed: " + s.allowed + "."
+	}
+	return text
+}
+
+// what names the kind of a setting.
+func (s *Setting) what() string {
+	switch s.kind {
+	case mapping:
+		if s.word != "" {
+			return "mapping, or `" + s.word + "`"
+		}
+		return "mapping"
+	case list:
+		return "list; items: " + s.noun
+	case mappings:
+		return "list of mappings"
+	case scalar, addresses:
+	}
+	if len(s.schema.Words) > 0 && s.schema.Type == "" {
+		return "one word"
+	}
+	return s.noun
+}

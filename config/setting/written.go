@@ -1,0 +1,45 @@
+package setting
+
+import (
+	"fmt"
+	"strings"
+	"time"
+)
+
+// written is a value as a file would have it; empty where it says nothing.
+func written(v any) string {
+	switch v := v.(type) {
+	case nil:
+		return ""
+	case time.Duration:
+		return writtenDuration(v)
+	case int64:
+		return Bytes(v)
+	case float64: // a share of a whole
+		return fmt.Sprintf("%.0f%%", 100*v)
+	}
+	return fmt.Sprint(v)
+}
+
+func writtenDuration(d time.Duration) string {
+	text := d.String()
+	for _, zero := range []string{"m0s", "h0m"} {
+		if strings.HasSuffix(text, zero) {
+			text = text[:len(text)-2]
+		}
+	}
+	return text
+}
+
+// Bytes is a size as a file would have it.
+func Bytes(n int64) string {
+	for _, unit := range []struct {
+		suffix string
+		bytes  int64
+	}{{"GiB", 1 << 30}, {"MiB", 1 << 20}, {"KiB", 1 << 10}} {
+		if n > 0 && n%unit.bytes == 0 {
+			return fmt.Sprint(n/unit.bytes) + unit.suffix
+		}
+	}
+	return fmt.Sprint(n)
+}

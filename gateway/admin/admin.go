@@ -1,0 +1,159 @@
+package admin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"github.com/gorilla/mux"
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/gateway/observe"
+	"portico/inventory"
+	"portico/operations"
+)
+
+// Options are what the listener shows and changes.
+type Options struct {
+	Config *config.Config
+	Store  *inventory.Store
+	Jobs   interface{ Nudge(kind string) }
+	Sweeps Sweeps
+	// Addressees are the endpoints that must learn of changed subscriptions.
+	Addressees []inventory.Addressee
+	// Reload reads the configuration again; nil: there is no file.
+	Reload   func(context.Context) (Reloaded, error)
+	Metrics  prometheus.Gatherer
+	Draining func() bool
+	Audit    observe.Audit
+	Log      *zap.Logger
+}
+
+// Sweeps orders comparisons of the index with the providers.
+type Sweeps interface {
+	Order(context.Context, operations.SweepOrder) (inventory.Job, error)
+	// OrderUncovered orders one where a subscription's absences were not seen.
+	OrderUncovered(ctx context.Context, subscription string) error
+}
+
+// listener answers requests with its options.
+type listener struct{ Options }
+
+// New returns the handler of the admin listener.
+func New(o Options) http.Handler {
+	l := &listener{o}
+	m := mux.NewRouter()
+	l.healthRoutes(m)
+	guarded := m.NewRoute().Subrouter()
+	guarded.Use(l.Audit.Admin, l.askForToken)
+	for _, routes := range [][]route{
+		l.subscriptionRoutes(), l.jobRoutes(), l.sweepRoutes(), l.doubtRoutes(), l.fenceRoutes(), l.deleteOrderRoutes(), l.regionRoutes(), l.reloadRoutes(),
+	} {
+		for _, r := range routes {
+			// The path comes first: a method that fits would make a wrong one at
+			// another path look like an unknown path.
+			guarded.Path(r.path).Methods(r.method).Handler(l.serve(r.handle))
+		}
+	}
+	profileRoutes(guarded)
+	return exchange.EndAmbiguous(refuseAmbiguous(exchange.BoundContent(maxContent)(l.guardHost(m))))
+}
+
+// route is a route of a resource.
+type route struct {
+	method, path string
+	handle       handler
+}
+
+// handler answers a request with a body in JSON, or with an error.
+type handler func(w http.ResponseWriter, r *http.Request) (status int, body any, err error)
+
+// serve renders what a handler returns. The cause of an error that is not the
+// caller's goes to the log alone.
+func (l *listener) serve(handle handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		status, body, err := handle(w, r)
+		if err != nil {
+			fault, ok := errors.AsType[*arm.Error](err)
+			if !ok {
+				fault = arm.NewError(arm.Conflict).WithStatus(http.StatusServiceUnavailable).Saying("The store does not answer.")
+				l.logFailure(r, err)
+			}
+			fail(w, fault)
+			return
+		}
+		text, err := json.Marshal(body)
+		if err != nil {
+			l.logFailure(r, err)
+			fail(w, arm.NewError(arm.Conflict).WithStatus(http.StatusInternalServerError).Saying("The answer could not be written."))
+			return
+		}
+		w.Header().Set("Content-Type", "application/json; charset=utf-8")
+		w.WriteHeader(status)
+		_, _ = w.Write(text) // the client may be gone
+	})
+}
+
+func (l *listener) logFailure(r *http.Request, err error) {
+	l.Log.Error("a request of the admin listener failed", zap.String("method", observe.Method(r.Method)),
+		zap.String("path", observe.Path(r.URL.Path)), zap.Error(err))
+}
+
+func fail(w http.ResponseWriter, fault *arm.Error) {
+	w.Header().Set("Content-Type", "application/json; charset=utf-8")
+	exchange.SetRetryAfter(w.Header(), fault.RetryAfter)
+	w.WriteHeader(fault.Status)
+	_, _ = w.Write(fault.Body()) // the client may be gone
+}
+
+// maxContent is the most content that a request may have, in bytes.
+const maxContent = 64 << 10
+
+// readBody reads a request's JSON object; no content at all is an empty one.
+func readBody(w http.ResponseWriter, r *http.Request, into any) error {
+	content, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxContent))
+	if err != nil {
+		return exchange.Undecodable(err)
+	}
+	exchange.ContentArrived(w)
+	if len(content) == 0 {
+		return nil
+	}
+	if fault := exchange.ReadJSON(content, into); fault != nil {
+		return fault
+	}
+	return nil
+}
+
+// Sizes of a page of jobs, or of doubts.
+const (
+	defaultPage = 100
+	largestPage = 1000
+)
+
+// pageSize reads how much a page is to hold at most.
+func pageSize(query url.Values) (int, error) {
+	limit := query.Get("limit")
+	if limit == "" {
+		return defaultPage, nil
+	}
+	n, err := strconv.Atoi(limit)
+	if err != nil || n < 1 || n > largestPage {
+		return 0, arm.NewError(arm.InvalidQueryParameter, "limit", "it is a number from 1 to 1000").About("limit")
+	}
+	return n, nil
+}
+
+// nextPage is the link to the page of a list that begins behind a position.
+func nextPage(path string, query url.Values, after string) string {
+	query.Set("after", after)
+	return (&url.URL{Path: path, RawQuery: query.Encode()}).String()
+}

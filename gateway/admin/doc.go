@@ -1,0 +1,8 @@
+// Package admin answers the admin listener: health, metrics and profiles, and what
+// operators see and change: subscriptions, jobs, sweeps, doubts, fences, retired
+// regions, the configuration.
+//
+// A file per resource holds its routes, its JSON and its handlers. The listener
+// must be unreachable for web pages, so it refuses foreign hosts and origins on
+// every path; all but health and metrics asks for a token and is audited.
+package admin

@@ -1,0 +1,135 @@
+package admin
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/inventory"
+)
+
+func (l *listener) jobRoutes() []route {
+	return []route{
+		{http.MethodGet, "/admin/jobs", l.listJobs},
+		{http.MethodGet, "/admin/jobs/{id}", l.getJob},
+		{http.MethodPost, "/admin/jobs/{id}/cancel", l.cancelJob},
+	}
+}
+
+// job is a job as operators see it. It shows the progress of the payload alone: the
+// rest may hold what only the job's own calls may use.
+type job struct {
+	ID           string          `json:"id"`
+	Kind         string          `json:"kind"`
+	Subscription string          `json:"subscription,omitempty"`
+	Subject      string          `json:"subject"`
+	State        string          `json:"state"`
+	Due          *time.Time      `json:"due,omitempty"`   // of one that has not ended
+	Owner        string          `json:"owner,omitempty"` // who works on it, until due
+	Attempts     int64           `json:"attempts"`
+	Created      time.Time       `json:"created"`
+	Changed      time.Time       `json:"changed"`
+	Progress     json.RawMessage `json:"progress,omitempty"`
+}
+
+func jobOf(j inventory.Job) job {
+	shown := job{
+		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, State: j.State.String(), Owner: j.Owner,
+		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed,
+	}
+	if !j.State.Ended() {
+		shown.Due = &j.Due
+	}
+	var payload struct {
+		Progress json.RawMessage `json:"progress"`
+	}
+	if json.Unmarshal([]byte(j.Payload), &payload) == nil {
+		shown.Progress = payload.Progress
+	}
+	return shown
+}
+
+// listJobs lists jobs: those of ?kind=, at most ?limit= of them, behind ?after=
+// (the id of a job).
+func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	query := r.URL.Query()
+	wanted := inventory.JobQuery{Kind: query.Get("kind")}
+	var err error
+	if wanted.Limit, err = pageSize(query); err != nil {
+		return 0, nil, err
+	}
+	if after := query.Get("after"); after != "" {
+		if wanted.AfterSubscription, wanted.AfterID, err = inventory.ParseJobName(after); err != nil {
+			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a job").About("after")
+		}
+	}
+	wanted.Limit++ // is there more?
+	jobs, err := l.Store.Jobs(r.Context(), wanted)
+	if err != nil {
+		return 0, nil, err
+	}
+	page := exchange.List{Value: make([]any, 0, len(jobs))}
+	for i, j := range jobs {
+		if i == wanted.Limit-1 {
+			page.NextLink = nextPage("/admin/jobs", query, jobs[i-1].Name())
+			break
+		}
+		page.Value = append(page.Value, jobOf(j))
+	}
+	return http.StatusOK, page, nil
+}
+
+// getJob shows one job.
+func (l *listener) getJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	j, err := l.namedJob(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, jobOf(j), nil
+}
+
+func (l *listener) namedJob(r *http.Request) (inventory.Job, error) {
+	sub, id, err := inventory.ParseJobName(mux.Vars(r)["id"])
+	if err != nil {
+		return inventory.Job{}, noJob()
+	}
+	j, err := l.Store.Job(r.Context(), sub, id)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return inventory.Job{}, noJob()
+	}
+	return j, err
+}
+
+func noJob() *arm.Error {
+	return arm.NewError(arm.ResourceNotFound, "", "").Saying("There is no such job.")
+}
+
+// cancelJob ends a job early. Jobs that keep the index true cannot be cancelled:
+// they end when the index is sure.
+func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	j, err := l.namedJob(r)
+	if err != nil {
+		return 0, nil, err
+	}
+	if j.Kind == inventory.VerifyJob || j.Kind == inventory.FollowJob || j.Kind == inventory.FenceJob {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("Jobs of this kind cannot be cancelled.")
+	}
+	err = l.Store.CancelJob(r.Context(), j.Subscription, j.ID)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return 0, nil, noJob()
+	case errors.Is(err, inventory.ErrJobEnded):
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
+	case err != nil:
+		return 0, nil, err
+	}
+	if j, err = l.Store.Job(r.Context(), j.Subscription, j.ID); err != nil {
+		return 0, nil, err
+	}
+	return http.StatusAccepted, jobOf(j), nil
+}

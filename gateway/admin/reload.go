@@ -1,0 +1,50 @@
+package admin
+
+import (
+	"errors"
+	"fmt"
+	"net/http"
+
+	"portico/arm"
+	"portico/config"
+)
+
+func (l *listener) reloadRoutes() []route {
+	return []route{{http.MethodPost, "/admin/reload", l.reload}}
+}
+
+// Reloaded describes a configuration that was loaded.
+type Reloaded struct {
+	Generation int64 `json:"generation"` // the first is 1
+	// NeedsRestart are the settings that differ from what the gateway was started
+	// with, but cannot change while it runs: they stay as they were.
+	NeedsRestart []string `json:"needsRestart,omitempty"`
+}
+
+// reload reads the configuration again. One with a fault changes nothing.
+func (l *listener) reload(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	if l.Reload == nil {
+		return 0, nil, arm.NewError(arm.NotImplemented).Saying("This gateway was not made from a file.")
+	}
+	reloaded, err := l.Reload(r.Context())
+	if faults, ok := errors.AsType[config.Faults](err); ok {
+		return 0, nil, badConfiguration(faults)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, reloaded, nil
+}
+
+// badConfiguration has a detail for each fault; its target is file and line.
+func badConfiguration(faults config.Faults) *arm.Error {
+	refusal := arm.NewError(arm.InvalidRequestContent, "").Saying("The configuration stays as it was. %s", faults.Error())
+	for _, f := range faults {
+		at := f.File
+		if f.Line > 0 {
+			at = fmt.Sprintf("%s:%d", f.File, f.Line)
+		}
+		refusal.Details = append(refusal.Details, *arm.NewError(arm.InvalidRequestContent, "").Saying("%s", f.Error()).About(at))
+	}
+	return refusal
+}

@@ -1,0 +1,148 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/gorilla/mux"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/inventory"
+)
+
+func (l *listener) subscriptionRoutes() []route {
+	return []route{
+		{http.MethodGet, "/admin/subscriptions", l.listSubscriptions},
+		{http.MethodGet, "/admin/subscriptions/{id}", l.getSubscription},
+		{http.MethodPut, "/admin/subscriptions/{id}", l.putSubscription},
+	}
+}
+
+// subscription is a subscription as operators see it.
+type subscription struct {
+	ID          string `json:"id"`
+	TenantID    string `json:"tenantId"`
+	DisplayName string `json:"displayName"`
+	State       string `json:"state"`
+	OfferID     string `json:"offerId,omitempty"` // what providers know as quotaId
+	PlacementID string `json:"locationPlacementId,omitempty"`
+	// Features are full names. Left out they stay as they are, as clients register
+	// for them too.
+	Features []string `json:"registeredFeatures,omitempty"`
+	// Covered: Portico is the first that ever writes to the subscription. It is read
+	// only when the subscription is made; left out it is true.
+	Covered *bool `json:"covered,omitempty"`
+	// Erased: nothing is left of a Deleted subscription, here or at any provider; it
+	// can be made again. It is not read.
+	Erased bool `json:"erased,omitempty"`
+	// Unconfirmed are regions that the map lacks and that do not know the newest
+	// state. They will learn it when the map has them again; until then an erased
+	// subscription cannot be made again. Only a GET of one subscription shows them.
+	Unconfirmed []string `json:"unconfirmed,omitempty"`
+}
+
+func subscriptionOf(s inventory.Subscription) subscription {
+	return subscription{
+		ID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName, State: s.State.String(), OfferID: s.OfferID,
+		PlacementID: s.PlacementID, Features: s.Features, Covered: &s.Covered, Erased: s.Erased,
+	}
+}
+
+func (l *listener) listSubscriptions(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	all, err := l.Store.AllSubscriptions(r.Context(), "", 0)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, exchange.ListOf(all, subscriptionOf), nil
+}
+
+func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int, any, error) {
+	id := mux.Vars(r)["id"]
+	s, err := l.Store.Subscription(r.Context(), id)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return 0, nil, arm.NewError(arm.SubscriptionNotFound, id)
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	shown := subscriptionOf(s)
+	shown.Unconfirmed, err = l.Store.AbsentRegions(r.Context(), s.ID)
+	return http.StatusOK, shown, err
+}
+
+// putSubscription makes or changes a subscription, and notifies the providers that
+// must know.
+func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	id := mux.Vars(r)["id"]
+	wanted, err := readSubscription(w, r, id)
+	if err != nil {
+		return 0, nil, err
+	}
+	stored, created, err := l.Store.PutSubscription(r.Context(), wanted, l.Addressees...)
+	if absent, ok := errors.AsType[*inventory.AbsentError](err); ok {
+		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', "+
+			"which was not told of that. Configure the location again; or retire it where it is gone for good: portico retire %s",
+			id, strings.Join(absent.Regions, "', '"), absent.Regions[0]).About("state")
+	}
+	if errors.Is(err, inventory.ErrErasing) {
+		fault := arm.NewError(arm.Conflict).Saying("The subscription '%s' is still being deleted: not every provider has confirmed that.", id).About("state")
+		fault.RetryAfter = erasureRetry
+		return 0, nil, fault
+	}
+	if err != nil {
+		return 0, nil, err
+	}
+	l.Jobs.Nudge(inventory.NoticeJob)
+	if !stored.Covered && stored.State != inventory.Deleted {
+		// Also when it was made before: the order may have failed then.
+		if err := l.Sweeps.OrderUncovered(r.Context(), stored.ID); err != nil {
+			return 0, nil, err
+		}
+	}
+	status := http.StatusOK
+	if created {
+		status = http.StatusCreated
+	}
+	return status, subscriptionOf(stored), nil
+}
+
+// erasureRetry is when a client may try again to make a subscription that is being
+// deleted.
+const erasureRetry = 10 * time.Second
+
+func readSubscription(w http.ResponseWriter, r *http.Request, id string) (s inventory.Subscription, err error) {
+	if !arm.ValidGUID(id) {
+		return s, arm.NewError(arm.InvalidSubscriptionID, id)
+	}
+	var sent subscription
+	if err := readBody(w, r, &sent); err != nil {
+		return s, err
+	}
+	if sent.State == "" {
+		sent.State = inventory.Enabled.String()
+	}
+	if sent.DisplayName == "" {
+		sent.DisplayName = id
+	}
+	state, err := inventory.ParseSubscriptionState(sent.State)
+	switch {
+	case err != nil:
+		return s, arm.NewError(arm.InvalidRequestContent, err.Error()).About("state")
+	case !arm.ValidGUID(sent.TenantID):
+		return s, arm.NewError(arm.InvalidRequestContent, "tenantId is a GUID").About("tenantId")
+	case sent.ID != "" && !arm.EqualFold(sent.ID, id):
+		return s, arm.NewError(arm.InvalidRequestContent, "id is that of the URL").About("id")
+	}
+	for _, full := range sent.Features {
+		if _, _, ok := arm.CutFeature(full); !ok {
+			return s, arm.NewError(arm.InvalidRequestContent, "registeredFeatures are of the form Namespace/name").About("registeredFeatures")
+		}
+	}
+	return inventory.Subscription{
+		ID: id, TenantID: arm.Fold(sent.TenantID), DisplayName: sent.DisplayName, State: state, OfferID: sent.OfferID,
+		PlacementID: sent.PlacementID, Features: sent.Features, Covered: sent.Covered == nil || *sent.Covered,
+	}, nil
+}

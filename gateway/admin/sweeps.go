@@ -1,0 +1,49 @@
+package admin
+
+import (
+	"errors"
+	"net/http"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/operations"
+)
+
+func (l *listener) sweepRoutes() []route {
+	return []route{{http.MethodPost, "/admin/sweeps", l.orderSweep}}
+}
+
+// sweepBody is a request for a sweep; an empty one means everything.
+type sweepBody struct {
+	DryRun       bool   `json:"dryRun"`
+	Subscription string `json:"subscription"`
+}
+
+// orderSweep orders a sweep, and names its job. It joins one under way that does
+// the same.
+func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any, error) {
+	var sent sweepBody
+	if err := readBody(w, r, &sent); err != nil {
+		return 0, nil, err
+	}
+	order := operations.SweepOrder{DryRun: sent.DryRun}
+	if sent.Subscription != "" {
+		if !arm.ValidGUID(sent.Subscription) {
+			return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sent.Subscription).About("subscription")
+		}
+		known, err := l.Store.Subscription(r.Context(), sent.Subscription)
+		if errors.Is(err, inventory.ErrNotFound) {
+			return 0, nil, arm.NewError(arm.SubscriptionNotFound, sent.Subscription).About("subscription")
+		}
+		if err != nil {
+			return 0, nil, err
+		}
+		order.Subscription = known.ID
+	}
+	job, err := l.Sweeps.Order(r.Context(), order)
+	if err != nil {
+		return 0, nil, err
+	}
+	w.Header()["Location"] = []string{"/admin/jobs/" + job.Name()}
+	return http.StatusAccepted, jobOf(job), nil
+}

@@ -1,0 +1,194 @@
+package batch
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/access"
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/gateway/polling"
+	"portico/inventory"
+	"portico/limits"
+)
+
+// Options are what batches are answered with.
+type Options struct {
+	Config *config.Config
+	Store  *inventory.Store
+	Memory *limits.Memory // for the answers of all batches together
+	// Handler answers a request of a batch; [CallerOf] returns its caller.
+	Handler http.Handler
+	Hosts   map[string]bool // under which the front door is called
+	// StillValid reports whether the newest configuration knows a principal.
+	StillValid func(access.Principal) bool
+	Polls      *polling.Operations
+}
+
+// Batches answers batches. It is also the kind of durable work that serves long
+// ones.
+type Batches struct{ Options }
+
+// New returns what answers batches.
+func New(o Options) *Batches { return &Batches{o} }
+
+// Answer answers a batch: a short one at once, its answers in the order of its
+// requests; the client polls for those of a longer one. The failure of a request
+// is the status of its own answer.
+func (b *Batches) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, content []byte) error {
+	if x.Batched {
+		return arm.NewError(arm.InvalidRequestURI, "a batch cannot hold a batch")
+	}
+	requests, fault := Read(content, b.Config.Batch.Requests)
+	if fault != nil {
+		return fault
+	}
+	caller := newCaller(r, x)
+	if len(requests) > b.Config.Batch.Immediate {
+		return b.accept(w, r, x, caller, content)
+	}
+	answers := make([][]byte, len(requests))
+	memory := b.Memory.Reservation(x.Caller(), b.Config.Batch.Memory)
+	defer memory.Close() // when all is sent
+	s := sending{
+		Batches: b, caller: caller, requests: requests, memory: memory, keeps: true,
+		end: func(i int, answer []byte) error { answers[i] = answer; return nil },
+	}
+	for i := range requests {
+		s.todo = append(s.todo, i)
+	}
+	if err := s.run(r.Context()); err != nil {
+		return err
+	}
+	size := frameSize
+	for _, answer := range answers {
+		size += len(answer) + 1
+	}
+	next := 0
+	send(r.Context(), w, x, len(answers), size, func() ([]byte, error) {
+		answer := answers[next]
+		next++
+		return answer, nil
+	})
+	return nil
+}
+
+// What stands around the answers of a batch. There is always one, and no comma
+// before the first.
+const (
+	head      = `{"responses":[`
+	tail      = `]}`
+	frameSize = len(head) + len(tail) - 1
+)
+
+// send sends so many answers, size bytes together with what stands around them.
+func send(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, answers, size int, next func() ([]byte, error)) {
+	x.SendJSON(ctx, w, int64(size), func(w io.Writer) error {
+		before := head
+		for range answers {
+			answer, err := next()
+			if err != nil {
+				return err
+			}
+			if _, err := io.WriteString(w, before); err != nil {
+				return err
+			}
+			if _, err := w.Write(answer); err != nil {
+				return err
+			}
+			before = ","
+		}
+		_, err := io.WriteString(w, tail)
+		return err
+	})
+}
+
+// busyRetry is when a caller may come again that has too many batches under way.
+const busyRetry = 15 * time.Second
+
+// accept makes a job of a batch.
+func (b *Batches) accept(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, caller *Caller, content []byte) error {
+	id := uuid.NewString() // appears nowhere but in the URL
+	order, err := writeOrder(caller, content)
+	if err != nil {
+		return err
+	}
+	err = b.Store.BeginRequestBatch(r.Context(), order, b.Polls.Record(x, inventory.Subscription{}, id), b.limits())
+	if err != nil {
+		return refusalOfStore(err)
+	}
+	return b.Polls.Accept(w, x, "", id)
+}
+
+// limits bound what the store keeps for batches.
+func (b *Batches) limits() inventory.BatchLimits {
+	c := b.Config.Batch
+	return inventory.BatchLimits{
+		Open: c.PerCaller, Stored: int(c.Stored), TotalStored: int(c.TotalStored), Answer: int(b.Config.Limits.AnswerBody),
+	}
+}
+
+// refusalOfStore turns the inventory's refusal of a batch into ARM's.
+func refusalOfStore(err error) error {
+	var quota *inventory.QuotaError
+	switch {
+	case errors.Is(err, inventory.ErrTooManyBatches):
+		return unsent(arm.TooManyRequests, "many batches of this caller are under way already")
+	case !errors.As(err, &quota):
+		return err
+	case quota.Kind == inventory.QuotaBatches:
+		return unsent(arm.TooManyRequests, fullShare)
+	}
+	return unsent(arm.ServerBusy, fullStore)
+}
+
+// Why the store takes no more of a batch.
+const (
+	fullShare = "the batches of this caller take all the storage that they may; answers that were fetched, or that are old, make room"
+	fullStore = "the batches of all callers take all the storage that they may"
+)
+
+// refetch is how long the answers of a batch are kept once they were sent: the
+// caller may have lost them on the way.
+const refetch = 5 * time.Minute
+
+// Result answers a poll of a batch. When all answers are there it sends what a
+// short batch is answered with. To anybody but the batch's caller it does not
+// exist (async reference, Operation result rules).
+func (b *Batches) Result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	_, job, err := b.Polls.Job(r, x, inventory.Subscription{})
+	switch {
+	case err != nil:
+		return err
+	case !job.State.Ended():
+		return b.Polls.Pending(w, x)
+	case job.State == inventory.JobFailed:
+		return errors.New("a batch could not be carried")
+	}
+	batch, err := b.Store.RequestBatch(r.Context(), job.ID)
+	if err != nil {
+		return err
+	}
+	size := frameSize
+	for _, part := range batch.Parts {
+		size += int(part.Size) + 1
+	}
+	next := 0
+	send(r.Context(), w, x, len(batch.Parts), size, func() ([]byte, error) {
+		answer, err := b.Store.RequestAnswer(r.Context(), job.ID, next)
+		next++
+		return answer, err
+	})
+	if until := b.Store.Time().Add(refetch); until.Before(batch.Until) {
+		if err := b.Store.FetchedRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
+			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,48 @@
+package batch
+
+import (
+	"context"
+	"net/http"
+
+	"portico/access"
+	"portico/gateway/exchange"
+	"portico/tracing"
+)
+
+// Caller is the caller of a batch, as far as its requests are concerned. The store
+// keeps it in this form.
+type Caller struct {
+	Principal   access.Principal
+	Client      tracing.Client
+	Correlation string
+	Host        string // by which the caller reached the front door
+	// Defaults are headers of requests that do not bring their own.
+	Defaults http.Header
+}
+
+// inherited are the headers that the requests of a batch take from it.
+var inherited = []string{"Accept-Language", "User-Agent"}
+
+func newCaller(r *http.Request, x *exchange.Exchange) *Caller {
+	c := &Caller{
+		Principal: x.Principal, Client: x.Client, Correlation: x.Identity.Correlation, Host: r.Host, Defaults: http.Header{},
+	}
+	for _, name := range inherited {
+		if values := r.Header[name]; len(values) > 0 {
+			c.Defaults[name] = values
+		}
+	}
+	return c
+}
+
+// name names the caller as [exchange.CallerName] does.
+func (c *Caller) name() string { return exchange.CallerName(c.Principal, c.Client) }
+
+type callerKey struct{}
+
+// CallerOf returns the caller of the batch that a request came in, nil outside of
+// one.
+func CallerOf(ctx context.Context) *Caller {
+	c, _ := ctx.Value(callerKey{}).(*Caller)
+	return c
+}

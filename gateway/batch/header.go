@@ -1,0 +1,176 @@
+package batch
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/jsonscan"
+)
+
+// headers is an object of headers by name, each value a text or a list of texts. Its
+// form is checked with the batch; it is read when the request is made.
+type headers json.RawMessage
+
+// check refuses headers of another form.
+func (h *headers) check(path string) (fault *arm.Error) {
+	switch kindOf(*h) {
+	case "object":
+	case "null":
+		*h = nil
+		return nil
+	default:
+		return misplaced(*h, path)
+	}
+	_ = jsonscan.Object(*h, func(m jsonscan.Member) error {
+		if !textOrTexts(m.Value) {
+			fault = invalid(path, fmt.Sprintf("the header '%s' is neither a text nor a list of texts", exchange.ShownName(m.Key)))
+			return fault
+		}
+		return nil
+	})
+	return fault
+}
+
+// textOrTexts reports whether a value is a text, null, or a list of those.
+func textOrTexts(value []byte) bool {
+	text := func(value []byte) bool { return value[0] == '"' || value[0] == 'n' }
+	if value[0] != '[' {
+		return text(value)
+	}
+	all := true
+	_ = jsonscan.Array(value, func(e jsonscan.Element) error {
+		all = all && text(e.Text)
+		return nil
+	})
+	return all
+}
+
+// Bounds of a request's headers, as outside of a batch.
+const (
+	longestHeader = 16 << 10
+	mostHeaders   = 100
+)
+
+// unfit are headers that mean nothing in a batch, or something false.
+var unfit = []string{"Host", "Content-Length", "Content-Encoding", "Accept-Encoding", "Expect"}
+
+// commandHeader is what the details of a request call commandName.
+const commandHeader = "X-Ms-Command-Name"
+
+// Header returns the headers of the request, and defaults where it has none. Of a
+// header in several members the last counts, in the order of details, dictionary and
+// headers.
+func (q *Request) Header(defaults http.Header) (http.Header, *arm.Error) {
+	h := headerReader{header: http.Header{}}
+	for _, from := range []headers{q.details, q.dictionary, q.headers} {
+		if len(from) == 0 {
+			continue
+		}
+		if err := jsonscan.Object(from, h.add); err != nil {
+			return nil, h.fault
+		}
+	}
+	for _, name := range unfit {
+		delete(h.header, name)
+	}
+	for name, values := range defaults {
+		if len(h.header[name]) == 0 {
+			h.header[name] = values
+		}
+	}
+	if len(q.Content) > 0 && len(h.header["Content-Type"]) == 0 {
+		h.header["Content-Type"] = []string{"application/json; charset=utf-8"}
+	}
+	return h.header, nil
+}
+
+// headerReader reads headers within their bounds.
+type headerReader struct {
+	header       http.Header
+	count, bytes int // of all values that were given
+	fault        *arm.Error
+}
+
+// add reads one header. The error is the fault.
+func (h *headerReader) add(m jsonscan.Member) error {
+	var values []string
+	value := func(e jsonscan.Element) error {
+		one, fault := h.value(m.Key, e.Text)
+		if fault != nil {
+			h.fault = fault
+			return fault
+		}
+		values = append(values, one)
+		return nil
+	}
+	var err error
+	switch m.Value[0] {
+	case '"':
+		err = value(jsonscan.Element{Text: m.Value})
+	case '[':
+		err = jsonscan.Array(m.Value, value)
+	}
+	if err == nil && len(values) > 0 {
+		h.header[headerName(m.Key)] = values
+	}
+	return err
+}
+
+// value reads one value of a header. It does not decode one that is longer than all
+// together may be.
+func (h *headerReader) value(key, text []byte) (string, *arm.Error) {
+	const longestEscape = 6 // of a single byte
+	if h.count++; h.count > mostHeaders {
+		return "", tooMuch("headers", mostHeaders)
+	}
+	if len(key) > longestHeader || len(text) > longestEscape*longestHeader {
+		return "", tooMuch("bytes", longestHeader)
+	}
+	name := headerName(key)
+	value, _ := jsonscan.Text(text)
+	if !validName(name) || !validValue(value) {
+		return "", arm.NewError(arm.InvalidRequestHeader, name, "it holds what no header may hold").About(name)
+	}
+	if h.bytes += len(name) + len(value); h.bytes > longestHeader {
+		return "", tooMuch("bytes", longestHeader)
+	}
+	return value, nil
+}
+
+// headerName is the header that a member of a batch's headers names.
+func headerName(key []byte) string {
+	if strings.EqualFold(string(key), "commandName") {
+		return commandHeader
+	}
+	return http.CanonicalHeaderKey(string(key))
+}
+
+// tooMuch refuses headers of which there are too many, or that are too long.
+func tooMuch(what string, most int) *arm.Error {
+	return arm.NewError(arm.InvalidRequestHeader, "*", fmt.Sprintf("there is too much of it: at most %d %s are allowed", most, what)).
+		WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+}
+
+func validName(s string) bool {
+	for i := range len(s) {
+		c := s[i]
+		letter := 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9'
+		if !letter && strings.IndexByte("!#$%&'*+-.^_`|~", c) < 0 {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func validValue(s string) bool {
+	for i := range len(s) {
+		if c := s[i]; c < ' ' && c != '\t' || c == 0x7f {
+			return false
+		}
+	}
+	return true
+}

@@ -1,0 +1,222 @@
+package batch
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"time"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/inventory"
+	"portico/operations"
+)
+
+// Long batches are served by jobs. A job remembers which requests may have been sent,
+// and how each was answered; the process that takes it over sends what is left.
+
+// progress is what operators see of a batch.
+type progress struct {
+	Total    int `json:"total"`
+	Answered int `json:"answered"`
+	Unknown  int `json:"unknown"` // sent, and the answer is lost
+}
+
+// writeOrder returns what the job of a batch needs: its caller, in one line, and the
+// content as it came.
+func writeOrder(caller *Caller, content []byte) ([]byte, error) {
+	text, err := json.Marshal(caller)
+	if err != nil {
+		return nil, err
+	}
+	return append(append(text, '\n'), content...), nil
+}
+
+// readCaller reads the caller, and returns the content as it came.
+func readCaller(order []byte) (*Caller, []byte, error) {
+	var caller Caller
+	line, content, _ := bytes.Cut(order, []byte("\n"))
+	err := json.Unmarshal(line, &caller)
+	return &caller, content, err
+}
+
+func readOrder(order []byte) (*Caller, []Request, error) {
+	caller, content, err := readCaller(order)
+	if err != nil {
+		return nil, nil, err
+	}
+	requests, fault := Read(content, math.MaxInt)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	return caller, requests, nil
+}
+
+// Caller names the caller of a job's batch, whose share of such work it uses.
+func (b *Batches) Caller(ctx context.Context, job inventory.Job) (string, error) {
+	batch, err := b.Store.RequestBatch(ctx, job.ID)
+	if err != nil {
+		return "", err
+	}
+	caller, _, err := readCaller(batch.Content)
+	if err != nil {
+		return "", err
+	}
+	return caller.name(), nil
+}
+
+// recordTime bounds the recording of an answer, which goes on when the work has been
+// stopped.
+const recordTime = 5 * time.Second
+
+// Run implements operations.Kind.
+func (b *Batches) Run(ctx context.Context, h *operations.Held) (operations.Verdict, error) {
+	batch, err := b.Store.RequestBatch(ctx, h.Job.ID)
+	if errors.Is(err, inventory.ErrNotFound) { // its time was over first
+		return operations.Verdict{Recorded: true}, b.endJob(ctx, h.Job, inventory.JobFailed, "")
+	}
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	caller, requests, err := readOrder(batch.Content)
+	if err != nil {
+		return operations.Verdict{Recorded: true}, errors.Join(err, b.endJob(ctx, h.Job, inventory.JobFailed, ""))
+	}
+	s := b.newSending(ctx, h.Job, caller, requests)
+	memory := b.Memory.Reservation(caller.name(), b.Config.Batch.Memory)
+	defer memory.Close()
+	s.memory = memory
+	unknown, err := b.plan(s, h.Job, batch)
+	if err == nil {
+		err = s.run(ctx)
+	}
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	return b.conclude(ctx, h.Job, len(requests), unknown)
+}
+
+func (b *Batches) endJob(ctx context.Context, job inventory.Job, state inventory.JobState, progress string) error {
+	return b.Store.EndRequestBatch(ctx, job, state, progress, b.Config.Batch.AnswersKept)
+}
+
+// checkRoom refuses one more answer that the store has no room for. Requests under
+// way may take that room too: so far can a caller get beyond the limit.
+func (b *Batches) checkRoom(ctx context.Context, caller *Caller) (*arm.Error, error) {
+	limits := b.limits()
+	own, all, err := b.Store.BatchRoom(ctx, caller.Principal.TenantID, caller.Principal.ObjectID, limits)
+	switch {
+	case err != nil:
+		return nil, err
+	case own < int64(limits.Answer):
+		return unsent(arm.TooManyRequests, fullShare+"; it was not sent"), nil
+	case all < int64(limits.Answer):
+		return unsent(arm.ServerBusy, fullStore+"; it was not sent"), nil
+	}
+	return nil, nil
+}
+
+// requestLimit is the time after which a request has been answered, or never will be
+// by the process that sent it.
+func (b *Batches) requestLimit() time.Duration {
+	return b.Config.Upstream.CallTimeout + b.Config.Index.CallMargin + 4*b.Config.Index.AskTimeout
+}
+
+func (b *Batches) newSending(ctx context.Context, job inventory.Job, caller *Caller, requests []Request) *sending {
+	return &sending{
+		Batches: b, caller: caller, requests: requests, room: b.Config.Batch.Memory,
+		patience: b.requestLimit(), // by then a request that holds some has ended
+		admit:    func() (*arm.Error, error) { return b.checkRoom(ctx, caller) },
+		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
+		end: func(i int, answer []byte) error {
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+			defer cancel()
+			return b.endPart(ctx, job.ID, i, answer)
+		},
+		// A request that may change something is seen to its end, so that its answer
+		// is known; a read can be sent again.
+		bound: func(ctx context.Context, q *Request) (context.Context, context.CancelFunc) {
+			if !q.Reads() {
+				ctx = context.WithoutCancel(ctx)
+			}
+			return context.WithTimeout(ctx, b.requestLimit())
+		},
+	}
+}
+
+// beginPart records that a request is about to be sent.
+func (b *Batches) beginPart(ctx context.Context, job inventory.Job, i int) (first bool, err error) {
+	failpoint.Pass(failpoint.BatchBeginBefore)
+	first, err = b.Store.BeginRequestPart(ctx, job, i)
+	failpoint.Pass(failpoint.BatchBeginAfter)
+	return first, err
+}
+
+// endPart records the answer to a request.
+func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byte) error {
+	failpoint.Pass(failpoint.BatchAnswerBefore)
+	err := b.Store.EndRequestPart(ctx, job, i, answer)
+	failpoint.Pass(failpoint.BatchAnswerAfter)
+	return err
+}
+
+// plan finds the requests that are to be sent, and answers those that are not: of one
+// that another process has sent, and whose time is over, the outcome is unknown; in a
+// cancelled batch nothing more is sent.
+func (b *Batches) plan(s *sending, job inventory.Job, batch inventory.RequestBatch) (unknown int, err error) {
+	now := b.Store.Time()
+	for i := range s.requests {
+		part, begun := batch.Parts[i]
+		s.room -= part.Size
+		var fault *arm.Error
+		switch {
+		case part.Answered:
+			continue
+		case begun && now.Sub(part.Begun) < b.requestLimit():
+			continue // conclude waits for it
+		case begun:
+			unknown++
+			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
+		case job.State == inventory.JobCancelling:
+			fault = arm.NewError(arm.OperationCanceled).Saying("The batch was canceled before this request was sent.")
+		default:
+			s.todo = append(s.todo, i)
+			continue
+		}
+		if err := s.end(i, encodeError(s.requests[i].Name, s.caller, fault)); err != nil {
+			return unknown, err
+		}
+	}
+	return unknown, nil
+}
+
+// conclude ends the batch if every request has its answer. Else the job goes on when
+// the first request that another process has sent is out of time.
+func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknown int) (operations.Verdict, error) {
+	batch, err := b.Store.RequestBatch(ctx, job.ID)
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	pause, answered := b.requestLimit(), 0
+	for _, part := range batch.Parts {
+		if part.Answered {
+			answered++
+		} else {
+			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.Store.Time()))
+		}
+	}
+	if answered < total {
+		return operations.Verdict{Again: max(pause, b.Config.Index.PollFloor)}, nil
+	}
+	progress, err := json.Marshal(map[string]progress{"progress": {Total: total, Answered: answered - unknown, Unknown: unknown}})
+	if err != nil {
+		return operations.Verdict{}, err
+	}
+	state := inventory.JobDone
+	if job.State == inventory.JobCancelling {
+		state = inventory.JobCancelled
+	}
+	return operations.Verdict{Recorded: true}, b.endJob(ctx, job, state, string(progress))
+}

@@ -1,0 +1,266 @@
+package batch
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/jsonscan"
+)
+
+// Request is one request of a batch. Its name, content and headers are slices of the
+// batch's content. Headers come as any of three members; one header of the details
+// has another name than on the wire.
+type Request struct {
+	Name        json.RawMessage // a text or a number; comes back with the answer
+	Method      string
+	URL         string // relative, or on the public host
+	RelativeURL string
+	Content     json.RawMessage
+
+	headers, dictionary, details headers
+}
+
+// Bounds of the parts of a request, as they are written.
+const (
+	longestName   = 260
+	longestMethod = 64
+	longestTarget = 16 << 10
+)
+
+// Read reads the content of a batch of at most so many requests. Members match
+// without case; of one that occurs twice the last counts. A fault of form refuses
+// the whole batch before anything is sent. Read counts the requests before it reads
+// them.
+func Read(content []byte, most int) ([]Request, *arm.Error) {
+	if len(content) == 0 {
+		return nil, invalid("requests", "there is no content")
+	}
+	list, fault := findRequests(content)
+	if fault != nil {
+		return nil, fault
+	}
+	n := 0
+	_ = jsonscan.Array(list, func(jsonscan.Element) error { n++; return nil })
+	switch {
+	case n == 0:
+		return nil, invalid("requests", "requests holds no request")
+	case n > most:
+		return nil, invalid("requests", fmt.Sprintf("requests holds %d requests, and may hold %d", n, most))
+	}
+	requests := make([]Request, 0, n)
+	err := jsonscan.Array(list, func(e jsonscan.Element) error {
+		var q Request
+		if fault = q.read(e.Text, fmt.Sprintf("requests[%d]", len(requests))); fault != nil {
+			return fault
+		}
+		requests = append(requests, q)
+		return nil
+	})
+	if err != nil {
+		return nil, fault
+	}
+	return requests, nil
+}
+
+// findRequests finds the requests in the content of a batch, and checks all of it.
+func findRequests(content []byte) (list []byte, fault *arm.Error) {
+	list = []byte("[]")
+	if content = bytes.TrimSpace(content); kindOf(content) == "array" {
+		return nil, misplaced(content, "")
+	}
+	err := jsonscan.Object(content, func(m jsonscan.Member) error {
+		switch {
+		case !bytes.EqualFold(m.Key, []byte("requests")):
+		case jsonscan.Null(m.Value):
+			list = []byte("[]")
+		case kindOf(m.Value) != "array":
+			fault = misplaced(m.Value, "requests")
+			return fault
+		default:
+			list = m.Value
+		}
+		return nil
+	})
+	if err != nil && fault == nil {
+		fault = arm.NewError(arm.InvalidRequestContent, err.Error())
+	}
+	return list, fault
+}
+
+func invalid(target, why string) *arm.Error {
+	return arm.NewError(arm.InvalidRequestContent, why).About(target)
+}
+
+// misplaced refuses a value of a kind that cannot stand at its path.
+func misplaced(value []byte, path string) *arm.Error {
+	return invalid(path, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kindOf(value), path))
+}
+
+// kindOf names the kind of a JSON value.
+func kindOf(value []byte) string {
+	if len(value) == 0 {
+		return ""
+	}
+	switch value[0] {
+	case '{':
+		return "object"
+	case '[':
+		return "array"
+	case '"':
+		return "string"
+	case 't', 'f':
+		return "bool"
+	case 'n':
+		return "null"
+	}
+	return "number"
+}
+
+// read reads a request that stands at a path in the batch. null is a request without
+// members.
+func (q *Request) read(text []byte, path string) (fault *arm.Error) {
+	switch kindOf(text) {
+	case "object":
+	case "null":
+		text = []byte("{}")
+	default:
+		return misplaced(text, path)
+	}
+	var texts [3][]byte
+	_ = jsonscan.Object(text, func(m jsonscan.Member) error { // well-formed, as a part of what is
+		if fault = q.member(m, path, &texts); fault != nil {
+			return fault
+		}
+		return nil
+	})
+	if fault != nil {
+		return fault
+	}
+	if err := q.check(texts); err != nil {
+		return invalid(path, fmt.Sprintf("%s: %v", path, err))
+	}
+	return nil
+}
+
+// textMembers are the members that are texts; null leaves them as they are.
+var textMembers = [3]string{"httpMethod", "url", "relativeUrl"}
+
+// member notes a member of a request.
+func (q *Request) member(m jsonscan.Member, path string, texts *[3][]byte) *arm.Error {
+	for i, name := range textMembers {
+		if !bytes.EqualFold(m.Key, []byte(name)) || jsonscan.Null(m.Value) {
+			continue
+		}
+		if m.Value[0] != '"' {
+			return misplaced(m.Value, path+"."+name)
+		}
+		texts[i] = m.Value
+	}
+	for _, part := range [...]struct {
+		name string
+		into *json.RawMessage
+	}{{"name", &q.Name}, {"content", &q.Content}} {
+		if bytes.EqualFold(m.Key, []byte(part.name)) {
+			*part.into = m.Value
+		}
+	}
+	for _, part := range [...]struct {
+		name string
+		into *headers
+	}{{"headers", &q.headers}, {"requestHeaderDictionary", &q.dictionary}, {"requestHeaderDetails", &q.details}} {
+		if bytes.EqualFold(m.Key, []byte(part.name)) {
+			*part.into = m.Value
+			return part.into.check(path + "." + part.name)
+		}
+	}
+	return nil
+}
+
+// check reads the texts, and refuses a request that lacks what it needs.
+func (q *Request) check(texts [3][]byte) error {
+	if jsonscan.Null(q.Name) {
+		q.Name = nil
+	}
+	if jsonscan.Null(q.Content) {
+		q.Content = nil
+	}
+	if len(texts[0]) > longestMethod {
+		return errors.New("httpMethod is too long")
+	}
+	method, _ := jsonscan.Text(texts[0])
+	q.Method = strings.ToUpper(method)
+	q.URL, _ = jsonscan.Text(texts[1])
+	q.RelativeURL, _ = jsonscan.Text(texts[2])
+	switch {
+	case q.Method == "":
+		return errors.New("httpMethod is missing")
+	case q.URL == "" && q.RelativeURL == "":
+		return errors.New("url is missing")
+	case q.URL != "" && q.RelativeURL != "" && q.URL != q.RelativeURL:
+		return errors.New("url and relativeUrl are both given")
+	case len(q.Name) > longestName:
+		return errors.New("name is too long")
+	case len(q.Name) > 0 && strings.IndexByte(`"-0123456789`, q.Name[0]) < 0:
+		return errors.New("name is neither a text nor a number")
+	}
+	return nil
+}
+
+// Reads reports whether the request promises to change nothing.
+func (q *Request) Reads() bool {
+	return q.Method == http.MethodGet || q.Method == http.MethodHead
+}
+
+// Target returns the request target that the URL stands for. The URL names one of
+// our hosts or none, and need not be escaped.
+func (q *Request) Target(ours func(host string) bool) (string, *arm.Error) {
+	given := q.RelativeURL
+	if given == "" {
+		given = q.URL
+	}
+	if len(given) > 2*longestTarget { // host and path
+		return "", targetTooLong()
+	}
+	scheme, rest, absolute := strings.Cut(given, "://")
+	if !absolute || strings.ContainsAny(scheme, "/?#") {
+		if !strings.HasPrefix(given, "/") || strings.HasPrefix(given, "//") {
+			return "", arm.NewError(arm.InvalidRequestURI, "in a batch it begins with a slash, or is on the public host")
+		}
+		return escapeTarget(given), nil
+	}
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	https := strings.EqualFold(scheme, "https")
+	if !https && !strings.EqualFold(scheme, "http") || !ours(strings.ToLower(rest[:end])) {
+		return "", arm.NewError(arm.InvalidRequestURI, "in a batch it is relative, or on the public host")
+	}
+	if rest = rest[end:]; !strings.HasPrefix(rest, "/") {
+		rest = "/" + rest
+	}
+	return escapeTarget(rest), nil
+}
+
+func targetTooLong() *arm.Error {
+	return arm.NewError(arm.InvalidRequestURI, fmt.Sprintf("it is too long: at most %d bytes are allowed", longestTarget)).WithStatus(http.StatusRequestURITooLong)
+}
+
+// escapeTarget escapes what no request target may hold as it is.
+func escapeTarget(s string) string {
+	const hex = "0123456789ABCDEF"
+	var b strings.Builder
+	for i := range len(s) {
+		if c := s[i]; c <= ' ' || c >= 0x7f || strings.IndexByte("\"<>`{|}", c) >= 0 {
+			b.Write([]byte{'%', hex[c>>4], hex[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}

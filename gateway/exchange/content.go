@@ -1,0 +1,149 @@
+package exchange
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/limits"
+	"portico/routing"
+)
+
+// Time that a client has to send its content: a fixed part, and more at the
+// slowest pace that still counts as sending.
+const (
+	contentTime = 15 * time.Second
+	slowestPace = 64 << 10 // bytes per second
+)
+
+// Content has firstMemory at first, and twice as much each time that is full: it
+// holds what has arrived, not what was declared. Where other requests hold all
+// memory, it waits for contentWait.
+const (
+	firstMemory  = 16 << 10
+	contentWait  = time.Second
+	contentRetry = 5 * time.Second
+)
+
+// ContentTime is how long content of so many bytes may take to arrive.
+func ContentTime(size int64) time.Duration {
+	return contentTime + time.Duration(size/slowestPace)*time.Second
+}
+
+// BoundContent sets the time in which a request's content, of at most limit bytes,
+// must have arrived, whether a handler reads it or, after a refusal, the server
+// that clears the connection for the next request.
+func BoundContent(limit int64) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler {
+		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			if size := r.ContentLength; size != 0 {
+				if size < 0 || size > limit {
+					size = limit
+				}
+				deadline := time.Now().Add(ContentTime(size))
+				control := http.NewResponseController(w)
+				_ = control.SetReadDeadline(deadline) // not every writer has a connection
+				// The deadline of the answer before is for that one alone: the client
+				// may have to be told to send its content.
+				_ = control.SetWriteDeadline(time.Time{})
+			}
+			next.ServeHTTP(w, r)
+		})
+	}
+}
+
+// ContentArrived lifts that deadline.
+func ContentArrived(w http.ResponseWriter) {
+	_ = http.NewResponseController(w).SetReadDeadline(time.Time{})
+}
+
+// Content reads a request's content whole, within the bounds on its size and on
+// the memory of all requests together. It drops that of other methods: GET, HEAD
+// and DELETE mean the same with any.
+func (x *Exchange) Content(w http.ResponseWriter, r *http.Request) ([]byte, error) {
+	switch r.Method {
+	case http.MethodPut, http.MethodPatch, http.MethodPost:
+	default:
+		return nil, nil
+	}
+	limit := x.settings.MaxContent
+	tooLarge := arm.NewError(arm.RequestContentTooLarge, megabytes(limit))
+	if r.ContentLength > limit {
+		return nil, tooLarge
+	}
+	if !x.Batched { // else it is part of the batch's content, which has its memory
+		x.memory = x.settings.Memory.Reservation(x.Caller(), limit)
+	}
+	text, err := readWhole(r.Context(), http.MaxBytesReader(w, r.Body, limit), r.ContentLength, limit, x.memory)
+	var over *http.MaxBytesError
+	switch {
+	case errors.As(err, &over):
+		return nil, tooLarge
+	case errors.Is(err, limits.ErrNoRoom), errors.Is(err, limits.ErrBusy):
+		fault := arm.NewError(arm.ServerBusy, "the contents of other requests hold all the memory that there is for them")
+		if errors.Is(err, limits.ErrCallerShare) {
+			fault = arm.NewError(arm.TooManyRequests, "the contents of this caller's other requests hold all the memory that one caller may have for them")
+		}
+		fault.RetryAfter = contentRetry
+		return nil, fault
+	case err != nil:
+		return nil, arm.NewError(arm.InvalidRequestContent, "it could not be read to its end").Because(err)
+	}
+	x.Received = int64(len(text))
+	ContentArrived(w)
+	return text, routing.CheckContentType(r.Header, text)
+}
+
+// readWhole reads content of the declared size, which is below 0 where none was
+// declared, and not above the limit. Its memory comes from share, if that is not
+// nil.
+func readWhole(ctx context.Context, from io.Reader, size, limit int64, share *limits.Reservation) ([]byte, error) {
+	ctx, cancel := context.WithTimeout(ctx, contentWait)
+	defer cancel()
+	var text []byte
+	for {
+		if has := int64(cap(text)); int64(len(text)) == has {
+			room := moreMemory(has, size, limit)
+			if share != nil {
+				if err := share.Grow(ctx, room-has); err != nil {
+					return nil, err
+				}
+			}
+			text = append(make([]byte, 0, room), text...)
+		}
+		n, err := from.Read(text[len(text):cap(text)])
+		text = text[:len(text)+n]
+		if errors.Is(err, io.EOF) {
+			return text, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// moreMemory is how much memory content gets when what it has is full: no more
+// than is declared, and a byte by which its end is seen.
+func moreMemory(has, size, limit int64) int64 {
+	room := max(2*has, firstMemory)
+	if has <= size {
+		room = min(room, size+1)
+	}
+	return min(room, limit+1)
+}
+
+// AnswerTooLarge is the error of a provider's answer of more than limit bytes.
+func AnswerTooLarge(namespace string, limit int64) *arm.Error {
+	return arm.NewError(arm.ResponseTooLarge, namespace, megabytes(limit))
+}
+
+func megabytes(n int64) string {
+	if n%(1<<20) == 0 {
+		return fmt.Sprintf("%d MB", n>>20)
+	}
+	return fmt.Sprintf("%d bytes", n)
+}

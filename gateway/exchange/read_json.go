@@ -1,0 +1,173 @@
+package exchange
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"reflect"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"portico/arm"
+	"portico/jsonscan"
+	"portico/logs"
+)
+
+// Bounds of what a model is read from, beyond all that makes sense: members of one
+// object, each known, and elements of one list or entries of one map.
+const (
+	mostMembers  = 100
+	mostElements = arm.MaxTags
+)
+
+// ReadJSON reads content into a model of Portico's own. A member that the model
+// lacks, or whose value has another kind, is InvalidRequestContent with the
+// member's path, as in ARM. It counts everything before it reads anything.
+func ReadJSON(content []byte, into any) *arm.Error {
+	if len(content) == 0 {
+		return Undecodable(io.EOF)
+	}
+	if err := fits(content, reflect.TypeOf(into).Elem()); err != nil {
+		return misfit(err, content)
+	}
+	err := json.Unmarshal(content, into)
+	var kind *json.UnmarshalTypeError
+	switch {
+	case err == nil:
+		return nil
+	case errors.As(err, &kind):
+		return atPlace(Undecodable(err), content, int(kind.Offset))
+	}
+	return Undecodable(err)
+}
+
+// atPlace adds the position in content to a message that ends with a path.
+func atPlace(fault *arm.Error, content []byte, offset int) *arm.Error {
+	line, position := jsonscan.Place(content, offset)
+	return fault.Saying("%s, line %d, position %d.'.", strings.TrimSuffix(fault.Message, "'."), line, position)
+}
+
+// misfitError says why content does not fit a model.
+type misfitError struct {
+	path string
+	at   int // in the content
+	what string
+}
+
+func (e *misfitError) Error() string { return e.what }
+
+// misfit words it as ARM does.
+func misfit(err error, content []byte) *arm.Error {
+	wrong, ok := errors.AsType[*misfitError](err)
+	if !ok {
+		return arm.NewError(arm.InvalidRequestContent, err.Error())
+	}
+	return atPlace(arm.NewError(arm.InvalidRequestContent, wrong.what+". Path '"+wrong.path+"'").About(wrong.path), content, wrong.at)
+}
+
+// fits checks that text is JSON from which a value of type t can be read in little
+// more memory than the text takes: each member of an object has a field, and
+// nothing is longer than it may be. The decoder refuses values of another kind.
+func fits(text []byte, t reflect.Type) error {
+	if err := jsonscan.Valid(text); err != nil {
+		return err
+	}
+	begin := len(text) - len(bytes.TrimLeft(text, " \t\r\n"))
+	return fitsAt(bytes.TrimSpace(text), t, begin, "")
+}
+
+// CheckMap refuses an object, at a path, with more entries than a map may have.
+func CheckMap(object []byte, path string) error {
+	return fitsAt(object, reflect.TypeFor[map[string]string](), 0, path)
+}
+
+// fitsAt checks a value that begins at an offset in the content, under a path.
+func fitsAt(value []byte, t reflect.Type, at int, path string) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	switch {
+	case t == reflect.TypeFor[json.RawMessage]():
+	case t.Kind() == reflect.Struct && value[0] == '{':
+		return fitsMembers(value, t, at, path)
+	case t.Kind() == reflect.Map && value[0] == '{':
+		return fitsCount(value, jsonscan.Object, at, path, "members", mostElements)
+	case t.Kind() == reflect.Slice && value[0] == '[':
+		return fitsCount(value, jsonscan.Array, at, path, "elements", mostElements)
+	}
+	return nil
+}
+
+func fitsMembers(value []byte, t reflect.Type, at int, path string) error {
+	if err := fitsCount(value, jsonscan.Object, at, path, "members", mostMembers); err != nil {
+		return err
+	}
+	fields := fieldsOf(t)
+	return jsonscan.Object(value, func(m jsonscan.Member) error {
+		i := slices.IndexFunc(fields, func(f field) bool { return bytes.EqualFold(f.name, m.Key) })
+		if i < 0 {
+			name := ShownName(m.Key)
+			return &misfitError{below(path, name), at + m.Offset, "Could not find member '" + name + "'"}
+		}
+		return fitsAt(m.Value, fields[i].of, at+m.Offset, below(path, string(m.Key)))
+	})
+}
+
+// fitsCount counts what an object, a list or a map holds.
+func fitsCount[of jsonscan.Member | jsonscan.Element](value []byte, each func([]byte, func(of) error) error, at int, path, what string, most int) error {
+	n := 0
+	if err := each(value, func(of) error { n++; return nil }); err != nil || n <= most {
+		return err
+	}
+	holder := "The content"
+	if path != "" {
+		holder = path
+	}
+	return &misfitError{path, at, fmt.Sprintf("%s holds %d %s, and may hold %d", holder, n, what, most)}
+}
+
+// longestName is how much of the name of an unknown member is shown.
+const longestName = 512
+
+// ShownName is the beginning of a member's name, short enough for a message.
+func ShownName(key []byte) string {
+	return logs.Clip(string(key[:min(len(key), longestName+utf8.UTFMax)]), longestName)
+}
+
+func below(path, name string) string {
+	if path == "" {
+		return name
+	}
+	return path + "." + name
+}
+
+// field is a member that a model has.
+type field struct {
+	name []byte
+	of   reflect.Type
+}
+
+// fieldsOf returns the fields of a struct into which the decoder puts members.
+func fieldsOf(t reflect.Type) (all []field) {
+	for _, f := range reflect.VisibleFields(t) {
+		if tag, _, _ := strings.Cut(f.Tag.Get("json"), ","); tag != "" {
+			all = append(all, field{[]byte(tag), f.Type})
+		}
+	}
+	return all
+}
+
+// Undecodable words a decoder's error as ARM does.
+func Undecodable(err error) *arm.Error {
+	var kind *json.UnmarshalTypeError
+	switch {
+	case errors.As(err, &kind):
+		return arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("A value of the kind '%s' cannot stand here. Path '%s'", kind.Value, kind.Field)).About(kind.Field)
+	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
+		return arm.NewError(arm.InvalidRequestContent, "Unexpected end of content. Path ''")
+	}
+	return arm.NewError(arm.InvalidRequestContent, strings.TrimPrefix(err.Error(), "json: "))
+}

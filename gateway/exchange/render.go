@@ -1,0 +1,151 @@
+package exchange
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+)
+
+const jsonContent = "application/json; charset=utf-8"
+
+// Fail answers a request with the error that its handler returned: an *arm.Error
+// or a [StoredError] as it is, an outage of the store as 503, anything else as a
+// 500 whose cause only the log learns.
+func Fail(w http.ResponseWriter, r *http.Request, err error) {
+	x := From(r)
+	var body []byte
+	if stored, ok := errors.AsType[*StoredError](err); ok {
+		err, body = arm.NewError(arm.Conflict).Because(stored), stored.envelope()
+	}
+	fault := x.faultOf(err)
+	if body == nil {
+		body = fault.Body()
+	}
+	x.Cause, x.Failure = CauseGateway, err
+	h := w.Header()
+	x.SetHeaders(h)
+	h.Set("X-Ms-Failure-Cause", CauseGateway)
+	h.Set("Content-Type", jsonContent)
+	SetRetryAfter(h, fault.RetryAfter)
+	if len(fault.Allow) > 0 {
+		h.Set("Allow", strings.Join(fault.Allow, ", "))
+	}
+	h.Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(fault.Status)
+	if r.Method != http.MethodHead {
+		_, _ = w.Write(body) // the client may be gone
+	}
+}
+
+// SetRetryAfter asks for a pause, in whole seconds; 0 asks for none.
+func SetRetryAfter(h http.Header, pause time.Duration) {
+	if pause > 0 {
+		h["Retry-After"] = []string{strconv.Itoa(int(math.Ceil(pause.Seconds())))}
+	}
+}
+
+func (x *Exchange) faultOf(err error) *arm.Error {
+	if fault, ok := errors.AsType[*arm.Error](err); ok {
+		return fault
+	}
+	if errors.Is(err, context.Canceled) {
+		return arm.NewError(arm.ClientClosedRequest).Because(err)
+	}
+	code, retry := arm.InternalServerError, time.Duration(0)
+	if errors.Is(err, inventory.ErrUnavailable) {
+		code, retry = arm.ServerTimeout, arm.OutageRetryAfter
+	}
+	fault := x.Diagnosed(code, err)
+	fault.RetryAfter = retry
+	return fault
+}
+
+// Diagnosed returns an error whose message holds the ids by which the request is
+// found again.
+func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
+	subscription := ""
+	if x.Request != nil {
+		subscription = x.Request.Path.Subscription()
+	}
+	return arm.NewError(code, x.Started.UTC().Format("20060102T150405Z"), subscription, x.Identity.Request, x.Identity.Correlation).Because(cause)
+}
+
+// SetHeaders sets the headers that all answers have, also a provider's.
+func (x *Exchange) SetHeaders(h http.Header) {
+	h["Cache-Control"] = []string{"no-cache"}
+	h["Pragma"] = []string{"no-cache"}
+	h["Expires"] = []string{"-1"}
+	h["X-Content-Type-Options"] = []string{"nosniff"}
+	if x.settings.HTTPS {
+		h["Strict-Transport-Security"] = []string{"max-age=31536000; includeSubDomains"}
+	}
+	x.Identity.StampAnswer(h)
+}
+
+// Answer writes an answer of Portico's own: body as JSON, or no body where it is
+// nil.
+func (x *Exchange) Answer(w http.ResponseWriter, status int, body any) error {
+	h := w.Header()
+	x.SetHeaders(h)
+	if body == nil {
+		if status != http.StatusNoContent && status != http.StatusNotModified {
+			h.Set("Content-Length", "0")
+		}
+		w.WriteHeader(status)
+		return nil
+	}
+	text, err := json.Marshal(body)
+	if err != nil {
+		return err
+	}
+	h.Set("Content-Type", jsonContent)
+	h.Set("Content-Length", strconv.Itoa(len(text)))
+	w.WriteHeader(status)
+	_, _ = w.Write(text) // the client may be gone
+	return nil
+}
+
+// List is the body of a list of Portico's own.
+type List struct {
+	Value    []any  `json:"value"`
+	NextLink string `json:"nextLink,omitempty"`
+}
+
+// ListOf returns the list of elements, each as it is shown.
+func ListOf[T, S any](elements []T, show func(T) S) List {
+	l := List{Value: make([]any, 0, len(elements))}
+	for _, e := range elements {
+		l.Value = append(l.Value, show(e))
+	}
+	return l
+}
+
+// StoredError is an error as a job stored it.
+type StoredError struct {
+	Code    arm.Code `json:"code"`
+	Message string   `json:"message"`
+
+	text json.RawMessage
+}
+
+// ReadStoredError reads the error of a job.
+func ReadStoredError(text json.RawMessage) (*StoredError, error) {
+	e := &StoredError{text: text}
+	return e, json.Unmarshal(text, e)
+}
+
+func (e *StoredError) Error() string { return string(e.Code) + ": " + e.Message }
+
+// envelope is the error as clients get it.
+func (e *StoredError) envelope() []byte {
+	return slices.Concat([]byte(`{"error":`), e.text, []byte(`}`))
+}

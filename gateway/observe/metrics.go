@@ -1,0 +1,106 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/gateway/exchange"
+	"portico/meter"
+	"portico/routing"
+)
+
+// Metrics are the metrics of requests. Labels are bounded by construction:
+// classes, methods and codes come from fixed lists, namespaces and regions from
+// the map.
+type Metrics struct {
+	// Spoofed counts header lines that look like reserved headers.
+	Spoofed prometheus.Counter
+
+	measures bool // requests
+	requests *prometheus.CounterVec
+	routed   *prometheus.CounterVec
+	inFlight prometheus.Gauge
+	whole    [routing.Classes]*meter.Times
+	own      [routing.Classes]*meter.Times
+	provider *meter.TimesVec
+	received prometheus.Counter
+	sent     prometheus.Counter
+}
+
+// NewMetrics registers the metrics. Unless measures is set they stay as they are.
+func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
+	whole := prometheus.NewHistogramVec(meter.Seconds(
+		"portico_request_seconds", "Time from a request's arrival to its answer's end.",
+	), []string{"class"})
+	own := prometheus.NewHistogramVec(meter.Seconds(
+		"portico_request_own_seconds", "The part of portico_request_seconds in which no call to a provider was under way: what Portico took itself, with its store and with the client's reading.",
+	), []string{"class"})
+	provider := prometheus.NewHistogramVec(meter.Seconds(
+		"portico_provider_seconds", "The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put together of several regions'.",
+	), []string{"provider", "region"})
+	m := &Metrics{
+		measures: measures,
+		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client went away. The requests in a batch count as well.",
+		}, []string{"class", "method", "code", "cause"}),
+		routed: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_routed_requests_total", Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than one, none where it did not come to that.",
+		}, []string{"provider", "region", "code", "cause"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_requests_in_flight", Help: "Requests that are being answered.",
+		}),
+		received: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "portico_request_bytes_total", Help: "Bytes of content that came with requests.",
+		}),
+		sent: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "portico_answer_bytes_total", Help: "Bytes of content of answers.",
+		}),
+		Spoofed: prometheus.NewCounter(prometheus.CounterOpts{
+			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header without being spelled as one.",
+		}),
+		provider: meter.NewTimesVec(provider),
+	}
+	for class := range m.whole {
+		name := routing.Class(class).String()
+		m.whole[class], m.own[class] = meter.NewTimes(whole.WithLabelValues(name)), meter.NewTimes(own.WithLabelValues(name))
+	}
+	registry.MustRegister(m.requests, m.routed, m.inFlight, whole, own, provider, m.received, m.sent, m.Spoofed)
+	return m
+}
+
+// count counts and times a request.
+func (m *Metrics) count(s *served) {
+	cause, code, correlation := cmp.Or(s.Cause, "none"), meter.Code(s.status), s.Identity.Correlation
+	m.sent.Add(float64(s.bytes))
+	m.received.Add(float64(s.Received))
+	m.requests.WithLabelValues(s.class.String(), Method(s.method), code, cause).Inc()
+	m.whole[s.class].Observe(s.whole, s.ended, correlation)
+	m.own[s.class].Observe(s.whole-s.provider, s.ended, correlation)
+	if namespace := s.Namespace(); namespace != "" {
+		region := regionLabel(s.Exchange)
+		m.routed.WithLabelValues(namespace, region, code, cause).Inc()
+		if s.calls > 0 {
+			m.provider.With(namespace, region).Observe(s.provider, s.ended, correlation)
+		}
+	}
+}
+
+const severalRegions = "several"
+
+// regionLabel is the region that a request went to.
+func regionLabel(x *exchange.Exchange) string {
+	if x.Merged {
+		return severalRegions
+	}
+	return cmp.Or(x.Region, "none")
+}
+
+// Method is the label of a method.
+func Method(method string) string {
+	if slices.Contains(exchange.Methods, method) {
+		return method
+	}
+	return "OTHER"
+}

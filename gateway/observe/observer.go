@@ -1,0 +1,101 @@
+package observe
+
+import (
+	"net/http"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// Observer observes the requests of one configuration.
+type Observer struct {
+	metrics *Metrics
+	audit   Audit
+	access  *accessLog
+	// deliveryTime is how long a client may take for an answer, from its first
+	// byte.
+	deliveryTime time.Duration
+}
+
+// New returns an observer.
+func New(m *Metrics, audit Audit, log *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
+	return &Observer{metrics: m, audit: audit, access: newAccessLog(log, settings), deliveryTime: deliveryTime}
+}
+
+// Observe is the link of the chain that observes each request.
+func (o *Observer) Observe(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		answer := &recorder{ResponseWriter: w, status: http.StatusOK, deliveryTime: o.deliveryTime}
+		broken := true // unless next returns
+		defer func() { o.record(r, answer, broken) }()
+		if o.metrics.measures {
+			o.metrics.inFlight.Inc()
+			defer o.metrics.inFlight.Dec()
+		}
+		next.ServeHTTP(answer, r)
+		broken = false
+	})
+}
+
+// served is a request with what became of it.
+type served struct {
+	*exchange.Exchange
+	method, userAgent string
+	class             routing.Class
+	status            int
+	bytes             int64 // of the answer's content
+	outcome           string
+
+	ended           time.Time
+	whole, provider time.Duration // how long it took, and its provider's part of that
+	calls           int
+	address         string // of the endpoint that was called last
+	oneIn           uint64 // of so many such requests one is logged
+}
+
+func (o *Observer) record(r *http.Request, answer *recorder, broken bool) {
+	ended, x := time.Now(), exchange.From(r)
+	s := &served{
+		Exchange: x, method: r.Method, userAgent: r.UserAgent(), class: routing.NoRoute, status: answer.status, bytes: answer.bytes,
+		outcome: outcomeOf(answer.status, broken), ended: ended, whole: ended.Sub(x.Started),
+	}
+	if x.Request != nil {
+		s.class = x.Request.Class
+	}
+	s.provider, s.calls, s.address = x.Calls.Total()
+	if o.metrics.measures {
+		o.metrics.count(s)
+	}
+	o.access.write(s)
+	if exchange.Changes(r.Method) {
+		o.audit.request(s)
+	}
+}
+
+// What became of requests, in words.
+const (
+	outcomeAnswered = "answered"
+	outcomeRefused  = "refused" // 4xx
+	outcomeFailed   = "failed"  // 5xx
+	outcomeGone     = "gone"    // the client went away
+	outcomeBroken   = "broken"  // the answer ended before its end
+)
+
+func outcomeOf(status int, broken bool) string {
+	switch {
+	case broken:
+		return outcomeBroken
+	case status == arm.StatusClientClosed:
+		return outcomeGone
+	case status >= http.StatusInternalServerError:
+		return outcomeFailed
+	case status >= http.StatusBadRequest:
+		return outcomeRefused
+	}
+	return outcomeAnswered
+}

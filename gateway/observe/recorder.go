@@ -1,0 +1,50 @@
+package observe
+
+import (
+	"net/http"
+	"time"
+)
+
+// recorder notes what an answer was.
+type recorder struct {
+	http.ResponseWriter
+	status       int
+	bytes        int64
+	begun        bool
+	deliveryTime time.Duration // 0: unbounded
+}
+
+// AnswerBegun reports whether a part of the answer to an observed request has
+// gone out, so that it cannot be taken back.
+func AnswerBegun(w http.ResponseWriter) bool {
+	answer, ok := w.(*recorder)
+	return ok && answer.begun
+}
+
+func (w *recorder) WriteHeader(status int) {
+	w.ResponseWriter.WriteHeader(status) // panics at what is no status
+	if !w.begun {
+		w.status = status
+		w.begin()
+	}
+}
+
+func (w *recorder) Write(p []byte) (int, error) {
+	if !w.begun {
+		w.begin()
+	}
+	n, err := w.ResponseWriter.Write(p)
+	w.bytes += int64(n)
+	return n, err
+}
+
+func (w *recorder) begin() {
+	w.begun = true
+	if w.deliveryTime == 0 {
+		return
+	}
+	_ = http.NewResponseController(w.ResponseWriter).SetWriteDeadline(time.Now().Add(w.deliveryTime)) // not every writer has a connection
+}
+
+// Unwrap lets http.ResponseController reach the connection.
+func (w *recorder) Unwrap() http.ResponseWriter { return w.ResponseWriter }

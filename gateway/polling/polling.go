@@ -1,0 +1,97 @@
+// Package polling lets clients follow what Portico does after its answer: it
+// accepts a request, names the URL of its operation, says when to poll, and finds
+// the job behind a poll. It knows no kind of operation.
+package polling
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"portico/arm"
+	"portico/config"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/inventory"
+)
+
+// The forms in which operations are polled (async reference, 202 Accepted and
+// Location Headers; Azure-AsyncOperation Resource format).
+const (
+	Results  = "operationresults"
+	Statuses = "operationStatuses"
+)
+
+// pollPause is when clients are to poll again, within the configured bounds.
+const pollPause = 15 * time.Second
+
+// Operations are the operations of Portico's own. The id of one appears nowhere
+// but in its URLs.
+type Operations struct {
+	Store    *inventory.Store
+	Public   *url.URL
+	Settings *config.Operations
+}
+
+// token is the key under which an operation is recorded.
+func token(id string) string {
+	sum := sha256.Sum256([]byte("own operation " + arm.Fold(id)))
+	return hex.EncodeToString(sum[:])
+}
+
+// Record returns the record of the operation that a request begins.
+func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id string) inventory.Operation {
+	principal := x.Principal.In(s.TenantID)
+	return inventory.Operation{
+		Token: token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
+		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Time().Add(o.Settings.Records),
+	}
+}
+
+// Accept answers a request whose operation goes on, at a scope ("" or that of a
+// subscription). It names the result's URL alone: clients prefer a status where
+// one is named, whose answer is a 200 also when the operation failed, and then
+// have neither the error's status nor its details.
+func (o *Operations) Accept(w http.ResponseWriter, x *exchange.Exchange, scope, id string) error {
+	return o.accepted(w, x, fanout.PublicLink(o.Public, scope+"/"+Results+"/"+id, "api-version="+x.Request.Query.APIVersion))
+}
+
+// Pending answers a poll for the result of an operation that has not ended.
+func (o *Operations) Pending(w http.ResponseWriter, x *exchange.Exchange) error {
+	return o.accepted(w, x, fanout.PublicLink(o.Public, x.Request.Path.Escaped(), x.Request.Query.Raw))
+}
+
+func (o *Operations) accepted(w http.ResponseWriter, x *exchange.Exchange, location string) error {
+	w.Header()["Location"] = []string{location}
+	o.PollAgain(w.Header())
+	return x.Answer(w, http.StatusAccepted, nil)
+}
+
+// PollAgain says when to poll again.
+func (o *Operations) PollAgain(h http.Header) {
+	pause := max(o.Settings.RetryAfterMin, min(pollPause, o.Settings.RetryAfterMax))
+	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
+}
+
+// Job finds the job of the operation that a request polls. To anybody but the
+// caller that began it, it does not exist (async reference, Operation result
+// rules).
+func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subscription) (id string, j inventory.Job, err error) {
+	id = x.Request.Path.Segment(x.Request.Path.Len() - 1)
+	record, err := o.Store.Operation(r.Context(), s.ID, token(id))
+	principal := x.Principal.In(s.TenantID)
+	if err == nil && (!arm.EqualFold(record.TenantID, principal.TenantID) || record.ObjectID != principal.ObjectID) {
+		err = inventory.ErrNotFound
+	}
+	if err == nil {
+		j, err = o.Store.Job(r.Context(), s.ID, record.Follow)
+	}
+	if errors.Is(err, inventory.ErrNotFound) {
+		return id, j, x.Request.Unroutable()
+	}
+	return id, j, err
+}

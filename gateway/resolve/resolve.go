@@ -1,0 +1,58 @@
+// Package resolve decides on behalf of a request: who serves it, and whether a
+// resource exists. It joins the pure rules of package routing to the searches of
+// package locate.
+package resolve
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"portico/gateway/exchange"
+	"portico/locate"
+	"portico/routing"
+)
+
+// Resolver resolves the requests of one configuration.
+type Resolver struct {
+	Router *routing.Router
+	Finder *locate.Finder
+	Prober locate.Prober
+}
+
+// Resolve decides who serves q for the caller of x. Where that depends on a
+// resource of which the index does not know whether it exists, it searches for the
+// resource and resolves again.
+func (r *Resolver) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body) (routing.Decision, error) {
+	var searched []string
+	for {
+		d, err := r.Router.Resolve(ctx, q, x.Principal, body, searched...)
+		if err == nil {
+			return d, nil
+		}
+		needed, ok := errors.AsType[*routing.SearchNeededError](err)
+		if !ok {
+			return d, err
+		}
+		if err := r.Finder.Find(ctx, CallerOf(x), needed.Sought); err != nil {
+			return d, err
+		}
+		searched = append(searched, needed.Sought.Key)
+	}
+}
+
+// CallerOf is the caller on whose behalf providers are called for a request.
+func CallerOf(x *exchange.Exchange) locate.Caller {
+	return locate.Caller{Principal: x.Principal, Identity: x.Identity, Client: x.Client, Share: x.Caller()}
+}
+
+// ProberFor probes on a request's time and by its caller's share, under its ids, but
+// as Portico itself: what a provider shows to one caller proves nothing, as it may
+// hide a resource from that one.
+func (r *Resolver) ProberFor(x *exchange.Exchange) (locate.Prober, http.Header) {
+	header := http.Header{}
+	x.Identity.Stamp(header)
+	prober := r.Prober
+	prober.Share = x.Caller()
+	return prober, header
+}

@@ -1,0 +1,34 @@
+package locate
+
+import (
+	"net/http"
+	"net/netip"
+	"net/url"
+
+	"portico/access"
+	"portico/tracing"
+)
+
+// Caller is on whose behalf a provider is called: what the provider is told of the
+// caller, and whose share of budgets the call uses.
+type Caller struct {
+	Principal access.Principal
+	Identity  tracing.Identity
+	Client    tracing.Client // zero for work outside of a client's request
+	Share     string         // as [upstream.Call].Caller
+}
+
+// Stamp writes onto a call into a tenant the caller's ids and identity and, by the
+// public URL of the front door, where the call came in. referer is the public URI of
+// what is called.
+func (c Caller) Stamp(h http.Header, tenant string, public *url.URL, referer string) {
+	c.Identity.Stamp(h)
+	c.Principal.In(tenant).Stamp(h)
+	h["Referer"] = []string{referer}
+	if c.Client.Address != (netip.Addr{}) {
+		h["X-Ms-Client-Ip-Address"] = []string{c.Client.Address.String()}
+		h["X-Forwarded-For"] = []string{c.Client.Forwarded}
+	}
+	h["X-Forwarded-Proto"] = []string{public.Scheme}
+	h["X-Forwarded-Host"] = []string{public.Host}
+}

@@ -1,0 +1,48 @@
+package locate
+
+import (
+	"strings"
+	"testing"
+
+	"portico/inventory"
+	"portico/regions"
+)
+
+// What changes while a look is taken is looked at again.
+func TestLookCountsForWhatItSaw(t *testing.T) {
+	group := inventory.Group{Incarnation: [16]byte{1}}
+	west, east := inventory.Touch{Type: "t", Region: "westus"}, inventory.Touch{Type: "t", Region: "eastus"}
+	looked := EmptinessCheck{incarnation: group.Incarnation, touched: []inventory.Touch{west}, conclusive: true}
+	for _, c := range []struct {
+		check   EmptinessCheck
+		group   inventory.Group
+		touched []inventory.Touch
+		goes    bool
+	}{
+		{looked, group, []inventory.Touch{west}, true},
+		{looked, group, nil, true},
+		{looked, group, []inventory.Touch{west, east}, false},
+		{looked, inventory.Group{}, []inventory.Touch{west}, false},
+		{EmptinessCheck{}, inventory.Group{}, nil, false},
+	} {
+		if err := c.check.Judge(c.group, c.touched); (err == nil) != c.goes {
+			t.Errorf("%+v: %v", c, err)
+		}
+	}
+}
+
+// The types above the first tracked one have no rows, and what lies below that is
+// found by it.
+func TestTypesDownToTheTrackedOne(t *testing.T) {
+	w := newWorld(t)
+	var names []string
+	for _, t := range downToTracked(w.prober.Map.Type("contoso.compute/catalogs/items/parts")) {
+		names = append(names, t.Name)
+	}
+	if strings.Join(names, " ") != "catalogs catalogs/items" {
+		t.Errorf("%v", names)
+	}
+	if types := downToTracked(&regions.ResourceType{Kind: regions.ProxyOnly}); len(types) != 1 {
+		t.Errorf("%v", types)
+	}
+}

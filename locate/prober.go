@@ -1,0 +1,160 @@
+package locate
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"time"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+	"portico/upstream"
+)
+
+// Prober asks providers about resources, as Portico itself.
+type Prober struct {
+	Map      *regions.Map
+	Upstream *upstream.Client
+	Store    *inventory.Store
+	Public   *url.URL      // under which providers know the front door
+	Timeout  time.Duration // of one call
+	Share    string        // as [upstream.Call].Caller; empty: Portico's own
+	// Newest probes with the newest api-version of a row's type, not the row's own.
+	Newest bool
+}
+
+// ProbeResult is what a provider answered about a row's resource.
+type ProbeResult struct {
+	// Settled: the index took it as proof.
+	Settled           bool
+	Found             bool
+	ProvisioningState string
+	// Generation is the row's after that, zero where the answer was about another
+	// one, or the row has gone.
+	Generation [16]byte
+	RetryAfter time.Duration // that the answer asked for; 0: none
+}
+
+// Removed reports whether the probe removed the row.
+func (r ProbeResult) Removed() bool { return r.Settled && !r.Found }
+
+// Probe asks the provider for the resource of a row, with the api-version by which
+// it was written, and records what the answer proves. header carries the ids of the
+// call. An error means that the provider did not say, or that the answer was not
+// recorded.
+func (p Prober) Probe(ctx context.Context, header http.Header, row inventory.Resource) (ProbeResult, error) {
+	answer, err := p.Get(ctx, header, row)
+	if err != nil {
+		return ProbeResult{}, err
+	}
+	var result ProbeResult
+	result.RetryAfter, _ = upstream.RetryAfter(answer.Header, time.Now())
+	var observation inventory.Observation
+	if answer.Status == http.StatusOK {
+		observation = inventory.ReadObservation(answer.Body)
+		result.Found, result.ProvisioningState = true, observation.ProvisioningState
+	}
+	failpoint.Pass(failpoint.ObserveBefore)
+	result.Settled, result.Generation, err = p.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, observation)
+	failpoint.Pass(failpoint.ObserveAfter)
+	return result, err
+}
+
+// VerifyAbsence probes a resource that a client was told does not exist, and
+// reports whether it does. An error means that the provider did not say; the row is
+// then flagged, to be verified later.
+func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscription, key string) (exists bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	row, err := p.Store.Resource(ctx, subscription, key)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return false, nil
+	}
+	if err != nil {
+		return false, err
+	}
+	result, err := p.Probe(ctx, header, row)
+	if err == nil || row.Doubtful() {
+		return result.Found, err
+	}
+	return false, errors.Join(err, p.Store.Doubt(context.WithoutCancel(ctx), subscription, key))
+}
+
+// Get asks the provider for the resource of a row. Its answer is a 200, or a 404 that
+// says that the resource does not exist; anything else is an error.
+func (p Prober) Get(ctx context.Context, header http.Header, row inventory.Resource) (upstream.Answer, error) {
+	q, endpoint, err := p.Target(row)
+	if err != nil {
+		return upstream.Answer{}, err
+	}
+	answer, err := p.Read(ctx, header, endpoint, q.Path.Escaped(), q.Query.Raw)
+	if err != nil || answer.Status == http.StatusOK || answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, row.ID) {
+		return answer, err
+	}
+	return answer, NewStatusError(answer.Status, answer.Header)
+}
+
+// Read sends a GET for path and query to an endpoint.
+func (p Prober) Read(ctx context.Context, header http.Header, to *regions.Endpoint, path, query string) (upstream.Answer, error) {
+	ctx, cancel := context.WithTimeout(ctx, p.Timeout)
+	defer cancel()
+	// Providers put their own token behind it, in the place of any other.
+	header.Set("Referer", fanout.PublicLink(p.Public, path, routing.Query{Raw: query}.Without("$skipToken")))
+	return p.Upstream.Read(ctx, upstream.Call{Endpoint: to, Path: path, Query: query, Header: header, Caller: p.Share})
+}
+
+// Target builds the GET of a row's resource and finds the endpoint that holds the
+// resource.
+func (p Prober) Target(row inventory.Resource) (*routing.Request, *regions.Endpoint, error) {
+	// An ID is the decoded form of a path that was legal when it came in, so it
+	// holds nothing that decoding it again could change.
+	q, fault := routing.ClassifyID(p.Map, http.MethodGet, row.ID)
+	switch {
+	case fault != nil:
+		return nil, nil, fault
+	case q.Type == nil:
+		return nil, nil, fmt.Errorf("the map has no type %s", row.TypeName)
+	case q.Type.Endpoint(row.Region) == nil:
+		return nil, nil, MissingEndpointError{row.TypeName, row.Region}
+	}
+	version := row.APIVersion
+	if version == "" || p.Newest {
+		version = q.Type.APIVersions[0]
+	}
+	q.Query.Raw = "api-version=" + version
+	return q, q.Type.Endpoint(row.Region), nil
+}
+
+// StatusError is an answer that proves nothing, and the pause that it asked for.
+type StatusError struct {
+	Status     int
+	RetryAfter time.Duration
+}
+
+// NewStatusError returns the error for an answer's status and header.
+func NewStatusError(status int, header http.Header) StatusError {
+	after, _ := upstream.RetryAfter(header, time.Now())
+	return StatusError{status, after}
+}
+
+func (e StatusError) Error() string { return fmt.Sprintf("the provider answered %d", e.Status) }
+
+// MissingEndpointError says that the map has no endpoint where a resource lies, or
+// lay.
+type MissingEndpointError struct{ TypeName, Region string }
+
+func (e MissingEndpointError) Error() string {
+	return fmt.Sprintf("the map has no endpoint for %s in %s", e.TypeName, e.Region)
+}
+
+// MissingRegionRemedy says what an operator can do about a region that work waits
+// for and that the map lacks.
+func MissingRegionRemedy(region string) string {
+	return "Configure the location '" + region + "' again; or, where it is gone for good, have an operator retire it: portico retire " + region
+}
