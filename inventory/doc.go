@@ -127,7 +127,7 @@
 //
 // A batch of requests that is too long to be answered at once is a job of its
 // own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
-// sealed. A request that changes something is recorded before it is sent, once
+// encrypted. A request that changes something is recorded before it is sent, once
 // for all time, so that whoever goes on with the batch never sends it again. Its
 // bytes are counted for its caller and for all, as quotas are, until they go.
 //
@@ -135,7 +135,7 @@
 //
 // The rule, with its walk, is package index; how statements get to a database,
 // package engine; the rows of jobs, package jobrow; the cache of locations, package
-// locations. What is left here is larger than those, as all of it shares one
+// locations; the keys of what is encrypted, package encryption. What is left here is larger than those, as all of it shares one
 // transaction: a write holds a group's row, a resource, quotas, locks and jobs at
 // once (tx in transaction.go, resourceTx in resource_tx.go). Its files go by what
 // they are about: intent, answer, expire, adopt, stray and fence for writes and

@@ -9,6 +9,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"portico/inventory/encryption"
 	"portico/inventory/engine"
 	"portico/inventory/jobrow"
 	"portico/inventory/locations"
@@ -85,10 +86,10 @@ var migrations embed.FS
 // context and ends with it.
 type Store struct {
 	*jobs
-	options    Options
-	engine     *engine.Engine
-	locations  *Locations
-	encryption encryption
+	options   Options
+	engine    *engine.Engine
+	locations *Locations
+	cipher    *encryption.Cipher
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an
@@ -118,7 +119,11 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.jobs = jobrow.New(s.engine, o.JobRecords)
-	if err := s.loadKeys(); err != nil {
+	keys := encryption.Options{Keys: o.SealKeys, Stored: s.storedKey}
+	if o.Driver != Postgres {
+		keys.Database = o.DSN
+	}
+	if s.cipher, err = encryption.New(keys); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
 	if o.Metrics != nil {

@@ -3,6 +3,7 @@ package inventory
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -100,6 +101,11 @@ const (
 	deleteParts = `DELETE FROM request_parts WHERE subscription = ? AND job = ?`
 )
 
+// partPlace is the place for which an answer of a batch is encrypted, or its content.
+func partPlace(job [16]byte, part int) []byte {
+	return binary.BigEndian.AppendUint64(job[:], uint64(int64(part)))
+}
+
 // contentPlace is the number under which a batch's content is encrypted.
 const contentPlace = -1
 
@@ -109,7 +115,7 @@ const contentPlace = -1
 // *QuotaError where there is no room for its content and one answer.
 func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
 	job := Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
-	encrypted, err := s.encrypt(ctx, encryptedPlace(job.ID, contentPlace), content)
+	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
 	}
@@ -152,7 +158,7 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 		return b, err
 	}
 	if len(b.Content) > 0 {
-		if b.Content, err = s.decrypt(ctx, encryptedPlace(job, contentPlace), b.Content); err != nil {
+		if b.Content, err = s.cipher.Decrypt(ctx, partPlace(job, contentPlace), b.Content); err != nil {
 			return b, err
 		}
 	}
@@ -189,7 +195,7 @@ func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first 
 // first answer stands, whoever brings it: also one who was replaced meanwhile.
 // Of a batch that is over nothing is recorded any more.
 func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
-	encrypted, err := s.encrypt(ctx, encryptedPlace(job, number), answer)
+	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
 		return err
 	}
@@ -253,7 +259,7 @@ func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]
 	if err != nil {
 		return nil, err
 	}
-	return s.decrypt(ctx, encryptedPlace(job, number), encrypted)
+	return s.cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }
 
 // EndRequestBatch ends a batch and its job, durably; its content goes, and its

@@ -3,6 +3,8 @@ package inventory
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"errors"
 	"fmt"
 
 	"portico/inventory/engine"
@@ -32,4 +34,24 @@ func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err erro
 		}
 		return [32]byte(stored), nil
 	})
+}
+
+// encryptionSecret is the secret that the key of encryption in the database is.
+const encryptionSecret = "request batches"
+
+// storedKey is the key of encryption in the database.
+func (s *Store) storedKey(ctx context.Context, create bool) (key [32]byte, found bool, err error) {
+	if create {
+		key, err = s.Secret(ctx, encryptionSecret)
+		return key, err == nil, err
+	}
+	var stored []byte
+	err = s.read(ctx).One(selectSecret, "", encryptionSecret)(&stored)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(stored) != len(key) {
+		return key, false, nil
+	}
+	if err != nil {
+		return key, false, err
+	}
+	return [32]byte(stored), true, nil
 }

@@ -1,4 +1,4 @@
-package inventory
+package encryption
 
 import (
 	"crypto/rand"
