@@ -5,12 +5,15 @@ import "portico/inventory/jobrow"
 // jobs gives a Store the calls about [Job].
 type jobs = jobrow.Rows
 
-// Job and the types beside it are those of package jobrow, for callers who know the
-// inventory alone.
+// What callers name of package jobrow who know the inventory alone.
 type (
-	Job       = jobrow.Job
-	JobState  = jobrow.State
-	JobQuery  = jobrow.Query
+	// Job is [jobrow.Job].
+	Job = jobrow.Job
+	// JobState is [jobrow.State].
+	JobState = jobrow.State
+	// JobQuery is [jobrow.Query].
+	JobQuery = jobrow.Query
+	// JobCounts is [jobrow.Counts].
 	JobCounts = jobrow.Counts
 )
 

@@ -9,11 +9,13 @@ import (
 	"portico/inventory/locations"
 )
 
-// Locations is the cache in front of the index. Writes take the region from the
-// store: see [Store.Begin].
+// What callers name of package locations who know the inventory alone. Writes take
+// the region from the store: see [Store.Begin].
 type (
+	// Locations is [locations.Cache].
 	Locations = locations.Cache
-	Located   = locations.Located
+	// Located is [locations.Located].
+	Located = locations.Located
 )
 
 const selectLocation = `SELECT region, type, generation, phase, verify, provisioning_state FROM resources WHERE subscription = ? AND key = ?`

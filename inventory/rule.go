@@ -2,13 +2,17 @@ package inventory
 
 import "portico/inventory/index"
 
-// WriteKind and the types beside it are those of package index, for callers who
-// know the inventory alone.
+// What callers name of package index who know the inventory alone.
 type (
-	WriteKind       = index.WriteKind
-	Outcome         = index.Outcome
-	Phase           = index.Phase
-	GroupState      = index.GroupState
+	// WriteKind is [index.WriteKind].
+	WriteKind = index.WriteKind
+	// Outcome is [index.Outcome].
+	Outcome = index.Outcome
+	// Phase is [index.Phase].
+	Phase = index.Phase
+	// GroupState is [index.GroupState].
+	GroupState = index.GroupState
+	// GroupStateError is [index.GroupStateError].
 	GroupStateError = index.GroupStateError
 )
 
