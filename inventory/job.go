@@ -5,7 +5,7 @@ import "portico/inventory/jobrow"
 // jobs gives a Store the calls about [Job].
 type jobs = jobrow.Rows
 
-// What callers name of package jobrow who know the inventory alone.
+// The names of package jobrow that callers of the inventory use.
 type (
 	// Job is [jobrow.Job].
 	Job = jobrow.Job

@@ -9,8 +9,8 @@ import (
 	"portico/inventory/locations"
 )
 
-// What callers name of package locations who know the inventory alone. Writes take
-// the region from the store: see [Store.Begin].
+// The names of package locations that callers of the inventory use. Writes take the
+// region from the store: see [Store.Begin].
 type (
 	// Locations is [locations.Cache].
 	Locations = locations.Cache

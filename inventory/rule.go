@@ -2,7 +2,7 @@ package inventory
 
 import "portico/inventory/index"
 
-// What callers name of package index who know the inventory alone.
+// The names of package index that callers of the inventory use.
 type (
 	// WriteKind is [index.WriteKind].
 	WriteKind = index.WriteKind
