@@ -175,7 +175,7 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 	if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA synchronous")(&level) }); err != nil || level != 2 {
 		t.Errorf("synchronous is %d for any other write, want FULL: %v", level, err)
 	}
-	// One write that needs the disk is enough for its whole batch.
+	// One write that needs the disk is enough for its whole transaction.
 	release, queued := blocked(t, s)
 	before = s.Stats()
 	var wait sync.WaitGroup

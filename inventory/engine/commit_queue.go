@@ -88,7 +88,7 @@ func (q *commitQueue) refresh() {
 	}
 	g := q.newGroup(nil)
 	defer g.cancel()
-	if g.transact() != nil { // the next write tells
+	if g.transact() != nil { // the next write will see
 		q.session.Discard()
 	}
 }

@@ -51,8 +51,8 @@ func Unavailable(err error) error {
 	return fmt.Errorf("%w: %w", ErrUnavailable, err)
 }
 
-// Classify tells a store that is down from a caller who gave up and from a
-// fault of our own. A deadline that passes while the store works on the call is
+// Classify distinguishes a store that is down, a caller who gave up, and a fault
+// of our own. A deadline that passes while the store works on the call is
 // both the caller's and the store's.
 func Classify(ctx context.Context, err error) error {
 	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrUnavailable) {

@@ -30,7 +30,7 @@ const (
 	postgresUnflushed = "SET LOCAL synchronous_commit = off"
 	// The server plans a prepared statement by the size that its tables have
 	// then, and keeps the plan. One from when they were empty takes any index for
-	// as good as the primary key; by it each look-up reads a whole subscription,
+	// as good as the primary key; by it each look-up reads a whole partition,
 	// until the server has counted rows, minutes later.
 	postgresReplan = "DISCARD PLANS"
 	postgresTime   = "SELECT CAST(EXTRACT(EPOCH FROM clock_timestamp()) * 1000000 AS BIGINT)"

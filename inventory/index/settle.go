@@ -269,7 +269,8 @@ func (s *State) unfinished(provisioningState string) {
 	}
 }
 
-// endFollow ends a follow. What the operation made of the resource only a GET tells.
+// endFollow ends a follow. Only a GET shows what the operation made of the
+// resource.
 func (s *State) endFollow(e FollowEnded) Actions {
 	if s.Row == nil {
 		return Actions{}

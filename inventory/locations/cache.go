@@ -122,11 +122,10 @@ func New(o Options) (*Cache, error) {
 
 func (c *Cache) shard(at Place) *lru.Cache[uint64, *entry] { return c.shards[at[1]%shards] }
 
-// Locate tells where a resource is, from memory if that knows. key is folded.
-// asked is when the request came in that wants to know, by the clock of
-// Options.Now: the age of what memory has is measured by that, since reading a
-// clock would cost half as much as all the rest. A lookup that memory answers
-// allocates nothing.
+// Locate returns where a resource is, from memory if that knows. key is folded.
+// asked is when the request arrived, by the clock of Options.Now: ages are measured
+// by that, since reading a clock would cost half as much as all the rest. A lookup
+// that memory answers allocates nothing.
 func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.Time) (Located, error) {
 	at := c.placeOf(key)
 	// Before the cache was made, as at the zero time, nothing was in it.
@@ -140,9 +139,9 @@ func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.T
 	return c.load(ctx, at, arm.Fold(sub), string(key), asked)
 }
 
-// Refresh tells where a resource is by the store, whatever memory says, and
-// corrects memory. Calls for one resource share readings, but never one that
-// was begun before the call.
+// Refresh returns where a resource is by the store, whatever memory says, and
+// corrects memory. Calls for one resource share reads, but never one that was
+// begun before the call.
 func (c *Cache) Refresh(ctx context.Context, sub, key string) (Located, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	at := c.Place(key)
