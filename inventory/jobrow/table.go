@@ -131,7 +131,7 @@ func Locks(sub, subject string) engine.LockSet {
 }
 
 // AddJob makes a job, unless there is one of its ID that has not ended; it
-// returns which, and is durable. A zero ID is replaced by a random one, a zero
+// reports which, and is durable. A zero ID is replaced by a random one, a zero
 // Due by the present, and so is a zero Incarnation by a new one; State, Owner,
 // Token, Until, Attempts and the times are the store's.
 func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
