@@ -101,7 +101,7 @@ unit: ## the packages' own tests, with the race detector
 	go test $(RACE) -timeout 15m $(UNIT)
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
+	go test ./inventory/index -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
@@ -146,7 +146,7 @@ vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
 
 bench-short: ## that the index costs the same with ten times the rows, as ratios; allocations
-	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/locations
 	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 100x ./test/bench
