@@ -10,7 +10,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/regions"
 )
 
@@ -139,7 +139,7 @@ func (g *Gateway) setFeature(w http.ResponseWriter, r *http.Request, x *exchange
 	if err != nil {
 		return err
 	}
-	changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), c.Subscription.ID, full, on, operations.Addressees(p))
+	changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), c.Subscription.ID, full, on, notify.Targets(p))
 	if err != nil {
 		return admission.Refusal(x, err)
 	}

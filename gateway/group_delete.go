@@ -13,7 +13,7 @@ import (
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/locate"
-	"portico/operations"
+	"portico/operations/groupdelete"
 	"portico/routing"
 	"portico/tracing"
 )
@@ -52,7 +52,7 @@ func (g *Gateway) deleteGroup(w http.ResponseWriter, r *http.Request, x *exchang
 	_, err = g.store.BeginDeletion(r.Context(), c.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
 		Check: check,
 		Payload: func(group inventory.Group) string {
-			return operations.DeletionPayload{
+			return groupdelete.Payload{
 				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: x.Principal.In(c.Subscription.TenantID),
 			}.String()
 		},
@@ -101,19 +101,13 @@ func (g *Gateway) closeEmpty(ctx context.Context, x *exchange.Exchange, c ownCal
 // errDeleting is for a group whose deletion is under way.
 var errDeleting = errors.New("the group is being deleted")
 
-// groupDeletion is the kind of durable work that deletes groups.
-func (g *Gateway) groupDeletion() operations.GroupDeletion {
-	o := g.config.GroupDelete
-	return operations.GroupDeletion{
-		Asker: g.prober, LastLook: func(p operations.DeletionPayload) operations.LastLook { return g.emptinessCheck(g.deletionCaller(p)) },
-		Sender: g.sender, Region: g.config.Server.Region, PerEndpoint: o.PerEndpoint, AtEndpoint: int(float64(o.PerEndpoint) / g.config.Limits.CallerShare), PerJob: o.PerJob,
-		Budget: o.TransientBudget, Limit: o.Limit, SendWithin: g.config.Index.SendWithin, CallLimit: g.config.Upstream.CallTimeout + g.config.Index.CallMargin,
-		Floor: g.config.Index.PollFloor, Log: g.log,
-	}
+// deletionCheck checks a group's emptiness on behalf of whoever began its deletion.
+func (g *Gateway) deletionCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
+	return g.emptinessCheck(g.deletionCaller(p))
 }
 
 // deletionCaller is the caller who began a deletion, as its job acts for them.
-func (g *Gateway) deletionCaller(p operations.DeletionPayload) locate.Caller {
+func (g *Gateway) deletionCaller(p groupdelete.Payload) locate.Caller {
 	// No client sent the header, so there is nothing to refuse.
 	identity, _ := tracing.Identify(http.Header{tracing.CorrelationHeader: {p.Correlation}}, g.config.Server.Region, time.Now())
 	return locate.Caller{Principal: p.Caller, Identity: identity}

@@ -15,7 +15,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/move"
 	"portico/regions"
 	"portico/routing"
 )
@@ -97,11 +97,11 @@ func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 		Target:   inventory.GroupName{Subscription: m.target.ID, Name: m.group},
 		Validate: validate, Namespaces: m.namespaces(),
 		Payload: func(source, target inventory.Group) string {
-			return operations.MovePayload{
+			return move.Payload{
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
 				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw, Correlation: x.Identity.Correlation,
-				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
+				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
 		Operation: operation,
@@ -340,17 +340,8 @@ func (m *moving) nameOf(key string) string {
 	return key
 }
 
-// moving is the kind of durable work that moves resources.
-func (g *Gateway) moving() operations.Moving {
-	x := g.config.Index
-	return operations.Moving{
-		Asker: g.prober, Sender: g.sender, Region: g.config.Server.Region, Budget: g.config.Move.TransientBudget, Limit: g.config.Move.Limit,
-		SendWithin: x.SendWithin, CallTimeout: g.config.Upstream.CallTimeout, CallMargin: x.CallMargin, LateWriteWindow: x.LateWriteWindow,
-		Floor: x.PollFloor, LockETag: func(l inventory.Lock) string { return arm.WeakETag(lockOf(withoutETag(l))) }, Log: g.log,
-	}
-}
-
-func withoutETag(l inventory.Lock) inventory.Lock {
+// lockETag is the ETag of a lock, which its path is a part of.
+func lockETag(l inventory.Lock) string {
 	l.ETag = ""
-	return l
+	return arm.WeakETag(lockOf(l))
 }

@@ -10,7 +10,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/regions"
 )
 
@@ -81,7 +81,7 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
-		Subscription: c.Subscription.ID, Namespace: p.Key, Check: check, Tell: operations.Addressees(p),
+		Subscription: c.Subscription.ID, Namespace: p.Key, Check: check, Tell: notify.Targets(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/move"
 )
 
 // withCurrentNames returns an operation with the current names of its resource, which
@@ -25,14 +25,14 @@ func (p *Proxy) withCurrentNames(ctx context.Context, o inventory.Operation) (in
 		}
 		left := false
 		for _, job := range moves {
-			move, err := operations.ReadMove(job)
+			payload, err := move.ReadPayload(job)
 			if err != nil {
 				return o, err
 			}
-			moved, with := move.Moved(inventory.Resource{Key: o.Resource, ID: o.Origin})
-			if before := !move.Ended.IsZero() && move.Ended.Before(since); with && !before {
+			moved, with := payload.Moved(inventory.Resource{Key: o.Resource, ID: o.Origin})
+			if before := !payload.Ended.IsZero() && payload.Ended.Before(since); with && !before {
 				o.Subscription, o.Resource, o.Origin = moved.Subscription, moved.Key, moved.ID
-				left, since = true, move.Ended
+				left, since = true, payload.Ended
 				break
 			}
 		}

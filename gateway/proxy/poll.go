@@ -8,7 +8,8 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
+	"portico/operations/reconcile"
 )
 
 // poll forwards a poll of an operation. If the answer shows that the operation may have
@@ -94,10 +95,10 @@ func (p *Proxy) answerPoll(w http.ResponseWriter, r *http.Request, x *exchange.E
 // showsEnd reports whether a poll's answer says that the operation has ended.
 func (p *Proxy) showsEnd(answer *http.Response, namespace, region string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
-		return operations.PollEnded(answer.StatusCode, nil), nil
+		return async.MayHaveEnded(answer.StatusCode, nil), nil
 	}
 	text, err := p.buffer(answer, namespace, region)
-	return err == nil && operations.PollEnded(http.StatusOK, text), err
+	return err == nil && async.MayHaveEnded(http.StatusOK, text), err
 }
 
 // confirmEnd confirms an end that a client saw, which proves nothing: Portico polls
@@ -146,7 +147,7 @@ func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory
 		return row, err
 	}
 	prober, header := p.Resolver.ProberFor(x)
-	finished, err := operations.Finished(ctx, prober, header, follow, row)
+	finished, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
 		return p.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}

@@ -10,7 +10,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
 	"portico/routing"
 )
 
@@ -65,7 +65,7 @@ func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, st
 		}
 		if link, ok := p.pollURLOf(x, d, name, values[0], status); ok {
 			links.all = append(links.all, link)
-			polled = polled || operations.Polled(name, status)
+			polled = polled || async.Named(name, status)
 		} else {
 			p.Log.Warn("a polling URL on a foreign host was removed", logFields(x, zap.String("header", name))...)
 		}
@@ -95,7 +95,7 @@ func needsPollURL(q *routing.Request) bool {
 func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, status int) (link pollURL, ok bool) {
 	public, own := p.publicForm(sent, d)
 	redirect := redirects(status)
-	polled := operations.Polled(name, status)
+	polled := async.Named(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
 	goesOn := polled && d.Operation != nil && x.Request.Class == routing.Poll && (name == "Location") == pollsResult(x.Request, d.Operation)
 	at := notServed
@@ -127,7 +127,7 @@ func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, s
 // publicForm returns a URL with the public host. own reports whether that is allowed:
 // the URL names the public host, the provider's endpoint, or no host.
 func (p *Proxy) publicForm(link string, d Resolved) (public *url.URL, own bool) {
-	return operations.PollTarget(link, p.Public, d.Endpoint)
+	return async.Target(link, p.Public, d.Endpoint)
 }
 
 // mayContinue reports whether clients may poll the Location of an answer that begins no

@@ -10,7 +10,7 @@ import (
 	"portico/failpoint"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -53,7 +53,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if ticket.Kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
 		settled.Outcome = inventory.Accepted // the provider is asked for the result later
 	}
-	settled.Poll = operations.PollOf(answer, p.Public, d.Endpoint, x.Principal.In(d.Subscription.TenantID))
+	settled.Poll = async.OfAnswer(answer, p.Public, d.Endpoint, x.Principal.In(d.Subscription.TenantID))
 	d.links = p.findPollURLs(answer.Header, x, d, answer.StatusCode)
 	settled.Operations = d.links.records()
 	p.settle(ctx, x, ticket, settled)
