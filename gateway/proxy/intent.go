@@ -16,27 +16,21 @@ import (
 	"portico/routing"
 )
 
-// intend records the intent of a write. If the index has the resource in another place
-// but is not sure of it, intend asks the provider once and resolves the write again.
-// It also does so once if the parent has moved meanwhile, or the resource is gone.
+// intend records the intent of a write. Where the request was resolved by a state that
+// has changed since, it resolves the request once more.
 func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (inventory.Ticket, Resolved, error) {
-	for attempt := 0; ; attempt++ {
+	for first := true; ; first = false {
 		failpoint.Pass(failpoint.WriteBeginBefore)
 		ticket, err := p.Store.Begin(ctx, p.intent(x, d))
-		var conflict *inventory.LocationConflictError
-		overtaken := (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)) && attempt == 0
-		if !errors.As(err, &conflict) && !overtaken {
+		conflict, elsewhere := errors.AsType[*inventory.LocationConflictError](err)
+		switch {
+		case first && (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)):
+		case !elsewhere:
 			return ticket, d, p.refusal(x, d, err)
-		}
-		if elsewhere := x.Request.Method != http.MethodPut && attempt == 0; !elsewhere && !overtaken {
-			row := conflict.Row
-			if !row.Doubtful() && !conflict.Contested {
-				return ticket, d, locationConflict(x, row, d.Location)
-			}
-			prober, header := p.Resolver.ProberFor(x)
-			result, err := prober.Probe(ctx, header, row)
-			if err != nil || !result.Removed() || attempt > 0 {
-				return ticket, d, p.locationRefusal(ctx, x, d, row, err)
+		case first && x.Request.Method != http.MethodPut: // the resource has moved
+		default:
+			if err := p.resolveConflict(ctx, x, d, conflict, first); err != nil {
+				return ticket, d, err
 			}
 		}
 		d.Decision, err = p.Resolver.Resolve(ctx, x, x.Request, d.body)
@@ -44,6 +38,22 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (i
 			return ticket, d, err
 		}
 	}
+}
+
+// resolveConflict refuses a write to another location than the row's. If the index is
+// not sure of the row, it probes the resource first: it returns nil if that removed the
+// row and the write can be resolved again, which happens once.
+func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Resolved, conflict *inventory.LocationConflictError, first bool) error {
+	row := conflict.Row
+	if !row.Doubtful() && !conflict.Contested {
+		return locationConflict(x, row, d.Location)
+	}
+	prober, header := p.Resolver.ProberFor(x)
+	result, err := prober.Probe(ctx, header, row)
+	if err == nil && result.Removed() && first {
+		return nil
+	}
+	return p.locationRefusal(ctx, x, d, row, err)
 }
 
 func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
@@ -96,13 +106,14 @@ func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted strin
 
 // refusal turns the inventory's refusal of a write into ARM's; nil stays nil.
 func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
+	if err == nil {
+		return nil
+	}
 	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
 	var registration *inventory.RegistrationStateError
 	var fence *inventory.FencedError
 	switch {
-	case err == nil:
-		return nil
 	case errors.As(err, &fence):
 		return p.fenced(x, fence)
 	case errors.Is(err, inventory.ErrNotFound):

@@ -88,7 +88,7 @@ func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
 		called, _, _ := strings.Cut(d.Operation.Target, "?")
 		return to, to.Parse(called) == nil
 	}
-	target, own := p.publicForm(link, d)
+	target, own := p.publicForm(link, d.Endpoint)
 	return to, own && to.Parse(target.EscapedPath()) == nil
 }
 
@@ -98,7 +98,7 @@ func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
 func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d Resolved, path, query string) string {
 	next := fanout.PublicLink(p.Public, path, query)
 	link := pollURL{url: next}
-	if target, own := p.publicForm(next, d); own && p.servedAs(x, target) >= servedAsDeclared {
+	if target, own := p.publicForm(next, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
 		link.record = p.recordOf(x, d, target)
 	} else {
 		link = p.substitutePollURL(x, d, "Location", strings.TrimPrefix(next, p.Public.Scheme+"://"+p.Public.Host))

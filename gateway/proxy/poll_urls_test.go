@@ -13,8 +13,8 @@ import (
 
 // publicForm lets no URL pass that clients could be led away by.
 func TestPublicForm(t *testing.T) {
-	f, d := newFixture(t), Resolved{}
-	d.Endpoint = f.put().Type.Endpoint("westus")
+	f := newFixture(t)
+	endpoint := f.put().Type.Endpoint("westus")
 	for link, want := range map[string]string{
 		"http://portico.example/a?b=c":    "http://portico.example/a?b=c",
 		"HTTP://PORTICO.example:80/a":     "http://portico.example/a",
@@ -34,7 +34,7 @@ func TestPublicForm(t *testing.T) {
 		"http://portico.example\\@evil/a": "",
 		"http://%zz/":                     "",
 	} {
-		got, own := f.publicForm(link, d)
+		got, own := f.publicForm(link, endpoint)
 		if own != (want != "") || own && got.String() != want {
 			t.Errorf("%q became %v %v, want %q", link, got, own, want)
 		}

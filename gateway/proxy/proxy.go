@@ -131,23 +131,15 @@ func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err := p.checkLocks(r.Context(), x, d); err != nil {
 		return err
 	}
-	switch d.Answer {
-	case routing.EmptyList:
-		if p.continuesMergedList(x) {
-			return p.mergedList(w, r, x, d)
-		}
-		return p.emptyList(w, x)
-	case routing.Merge:
-		return p.mergedList(w, r, x, d)
-	case routing.Absent, routing.Present:
+	switch {
+	case d.Answer == routing.Absent || d.Answer == routing.Present:
 		x.Region = ""
 		return x.Answer(w, http.StatusNoContent, nil)
-	case routing.Forward:
-		if p.continuesMergedList(x) {
-			return p.mergedList(w, r, x, d)
-		}
-	}
-	if x.Request.Class == routing.Poll {
+	case d.Answer == routing.Merge || p.continuesMergedList(x):
+		return p.mergedList(w, r, x, d)
+	case d.Answer == routing.EmptyList:
+		return p.emptyList(w, x)
+	case x.Request.Class == routing.Poll:
 		return p.poll(w, r, x, d)
 	}
 	if !x.Request.Reads() {

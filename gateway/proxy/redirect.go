@@ -19,7 +19,7 @@ func (p *Proxy) checkRedirect(x *exchange.Exchange, d Resolved, answer *http.Res
 	if len(sent) == 0 || !redirects(answer.StatusCode) {
 		return nil
 	}
-	if _, own := p.publicForm(sent[0], d); own {
+	if _, own := p.publicForm(sent[0], d.Endpoint); own {
 		return nil
 	}
 	if _, known := p.knownRedirect(x, sent[0]); known {

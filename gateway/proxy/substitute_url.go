@@ -56,7 +56,7 @@ func (p *Proxy) retarget(x *exchange.Exchange, d Resolved, header, target string
 // endpoint, whatever host the URL names. It logs a URL that cannot be called and returns
 // "". The URL may be as long as the headers of an answer, its path as long as that of a
 // request.
-func (p *Proxy) replayable(x *exchange.Exchange, d Resolved, name, sent string) string {
+func (p *Proxy) replayable(x *exchange.Exchange, name, sent string) string {
 	link, err := url.Parse(sent)
 	var path arm.Path
 	if err == nil {

@@ -38,21 +38,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	}
 	defer answer.Body.Close()
 
-	text, err := p.buffer(answer, x.Request.Provider.Namespace, d.Region)
-	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, x.Request.ID())
-	outcome := inventory.OutcomeOf(ticket.Kind, answer.StatusCode, absent)
-	settled := inventory.Answer{Outcome: outcome, Status: answer.StatusCode, ID: x.Request.ID()}
-	switch {
-	case err == nil:
-		if outcome == inventory.Succeeded {
-			settled.ProvisioningState, settled.Details = inventory.ReadDetails(text)
-		}
-	case !tooLarge(err): // broken off: the status may not be true
-		settled.Outcome = inventory.Ambiguous
-	}
-	if ticket.Kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
-		settled.Outcome = inventory.Accepted // the provider is asked for the result later
-	}
+	settled, err := p.readOutcome(x, ticket.Kind, answer)
 	settled.Poll = async.OfAnswer(answer, p.Public, d.Endpoint, x.Principal.In(d.Subscription.TenantID))
 	d.links = p.findPollURLs(answer.Header, x, d, answer.StatusCode)
 	settled.Operations = d.links.records()
@@ -61,6 +47,24 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 		return err
 	}
 	return p.deliver(ctx, w, x, d, answer)
+}
+
+// readOutcome reads what the answer to a write means. The error is that of a body that
+// could not be read whole.
+func (p *Proxy) readOutcome(x *exchange.Exchange, kind inventory.WriteKind, answer *http.Response) (inventory.Answer, error) {
+	text, err := p.buffer(answer, x.Request.Provider.Namespace, x.Region)
+	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, x.Request.ID())
+	settled := inventory.Answer{Outcome: inventory.OutcomeOf(kind, answer.StatusCode, absent), Status: answer.StatusCode, ID: x.Request.ID()}
+	switch {
+	case err == nil && settled.Outcome == inventory.Succeeded:
+		settled.ProvisioningState, settled.Details = inventory.ReadDetails(text)
+	case err != nil && !tooLarge(err): // broken off: the status may not be true
+		settled.Outcome = inventory.Ambiguous
+	}
+	if kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
+		settled.Outcome = inventory.Accepted // the provider is asked for the result later
+	}
+	return settled, err
 }
 
 func tooLarge(err error) bool {
