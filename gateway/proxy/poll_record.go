@@ -14,9 +14,9 @@ import (
 
 // recordPollURLs records where polls go. A URL that could not be recorded is routed by
 // its path; a substitute has no other way and is dropped.
-func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Resolved, links *pollURLs) {
-	kept := links.all[:0]
-	for _, link := range links.all {
+func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Resolved, urls *pollURLs) {
+	kept := urls.all[:0]
+	for _, link := range urls.all {
 		if link.record != nil {
 			record := p.Store.RecordOperation
 			if link.learned {
@@ -35,7 +35,7 @@ func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Reso
 		}
 		kept = append(kept, link)
 	}
-	links.all = kept
+	urls.all = kept
 }
 
 // admitRecord refuses to record a further URL of an operation if there is no room: the

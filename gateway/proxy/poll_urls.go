@@ -38,18 +38,18 @@ type pollURLs struct {
 // where polls of them go. No URL on a foreign host reaches a client, except for the
 // Location of a redirect to a host that the map names.
 func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Exchange, d Resolved, status int) {
-	links := d.links
-	if links == nil {
-		links = p.findPollURLs(h, x, d, status)
-		p.recordPollURLs(ctx, x, d, links)
+	urls := d.pollURLs
+	if urls == nil {
+		urls = p.findPollURLs(h, x, d, status)
+		p.recordPollURLs(ctx, x, d, urls)
 	}
 	for _, name := range pollingHeaders {
 		delete(h, name)
 	}
-	for _, link := range links.all {
+	for _, link := range urls.all {
 		h[link.header] = []string{link.url}
 	}
-	if links.noneSent && h.Get("Retry-After") == "" {
+	if urls.noneSent && h.Get("Retry-After") == "" {
 		p.Polls.PollAgain(h)
 	}
 	p.clampRetryAfter(h, status)
@@ -57,7 +57,7 @@ func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Ex
 
 // findPollURLs finds the polling URLs that the client of an answer gets.
 func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, status int) *pollURLs {
-	links := &pollURLs{}
+	urls := &pollURLs{}
 	polled := false
 	for _, name := range pollingHeaders {
 		values, sent := h[name]
@@ -65,17 +65,17 @@ func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, st
 			continue
 		}
 		if link, ok := p.pollURLOf(x, d, name, values[0], status); ok {
-			links.all = append(links.all, link)
+			urls.all = append(urls.all, link)
 			polled = polled || async.Named(name, status)
 		} else {
 			p.Log.Warn("a polling URL on a foreign host was removed", logFields(x, zap.String("header", name))...)
 		}
 	}
 	if status == http.StatusAccepted && !polled && needsPollURL(x.Request) {
-		links.noneSent = true
-		links.all = append(links.all, p.substitutePollURL(x, d, "Location", ""), p.substitutePollURL(x, d, "Azure-Asyncoperation", ""))
+		urls.noneSent = true
+		urls.all = append(urls.all, p.substitutePollURL(x, d, "Location", ""), p.substitutePollURL(x, d, "Azure-Asyncoperation", ""))
 	}
-	return links
+	return urls
 }
 
 // needsPollURL reports whether a client cannot see the end of what was accepted without

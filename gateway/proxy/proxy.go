@@ -41,9 +41,9 @@ type Resolved struct {
 	routing.Decision
 	body    routing.Body
 	content []byte
-	// links are the polling URLs of the answer, nil until they are found: those of a
+	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
 	// write are recorded with its outcome, before the answer is delivered.
-	links *pollURLs
+	pollURLs *pollURLs
 }
 
 // Answer answers a request for a resource provider.

@@ -73,8 +73,8 @@ func (p *Proxy) replayable(x *exchange.Exchange, name, sent string) string {
 }
 
 // pollsResult reports whether a poll asks for the result of an operation rather than
-// for its status. The path of a substitute URL says which; any other record of a URL
-// that the front door answers for is of a result.
+// for its status. The path of a substitute says which; of other URLs, only those of
+// results are retargeted.
 func pollsResult(q *routing.Request, o *inventory.Operation) bool {
 	hop := q.Path.LastHop()
 	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)

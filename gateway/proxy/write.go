@@ -40,8 +40,8 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 	settled, err := p.readOutcome(x, ticket.Kind, answer)
 	settled.Poll = async.OfAnswer(answer, p.Public, d.Endpoint, x.Principal.In(d.Subscription.TenantID))
-	d.links = p.findPollURLs(answer.Header, x, d, answer.StatusCode)
-	settled.Operations = d.links.records()
+	d.pollURLs = p.findPollURLs(answer.Header, x, d, answer.StatusCode)
+	settled.Operations = d.pollURLs.records()
 	p.settle(ctx, x, ticket, settled)
 	if err != nil {
 		return err
