@@ -5,6 +5,8 @@ import (
 	"database/sql"
 	"sync"
 	"time"
+
+	"portico/timing"
 )
 
 // clock is the store's time where several processes share a store: the server's,
@@ -67,15 +69,7 @@ func (c *clock) now() time.Time {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.server.Add(c.elapsed())
-}
-
-// elapsed is the time since the reading by the faster of two clocks: the
-// monotonic one stands still while a machine is suspended.
-func (c *clock) elapsed() time.Duration { return elapsed(c.local, time.Now()) }
-
-func elapsed(since, now time.Time) time.Duration {
-	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
+	return c.server.Add(timing.Elapsed(c.local, time.Now()))
 }
 
 // stale reports whether the server should be asked again.
@@ -85,5 +79,5 @@ func (c *clock) stale(limit time.Duration) bool {
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.elapsed() >= limit
+	return timing.Elapsed(c.local, time.Now()) >= limit
 }
