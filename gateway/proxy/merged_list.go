@@ -99,8 +99,7 @@ func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.E
 	x.Merged = true
 	merged, err := p.Lister.Page(r.Context(), request)
 	if err != nil {
-		var fault *arm.Error
-		if errors.As(err, &fault) && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
+		if fault, ok := errors.AsType[*arm.Error](err); ok && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
 			w.Header()[completedHeader] = []string{"false"}
 		}
 		return err

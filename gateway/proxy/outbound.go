@@ -93,9 +93,8 @@ func systemData(who access.Principal, q *routing.Request, row *inventory.Resourc
 
 // providerFault turns the failure of a call into the error that the client gets.
 func providerFault(err error, x *exchange.Exchange) error {
-	var fault *upstream.Fault
-	if !errors.As(err, &fault) {
-		return err
+	if fault, ok := errors.AsType[*upstream.Fault](err); ok {
+		return fault.ARM(x.Request.Provider.Namespace)
 	}
-	return fault.ARM(x.Request.Provider.Namespace)
+	return err
 }

@@ -14,17 +14,10 @@ import (
 	"portico/routing"
 )
 
-// mayBePage reports whether clients may take an answer for a page of a list.
+// mayBePage reports whether clients may take an answer for a page of a list. That of an
+// action or of a poll may be one.
 func mayBePage(q *routing.Request, answer *http.Response) bool {
-	if !succeeded(answer) || q.Method == http.MethodHead {
-		return false
-	}
-	switch q.Class {
-	case routing.Collection, routing.Below, routing.AtProvider, routing.Located, routing.Poll: // an action may answer with a page
-		return true
-	case routing.Own, routing.NoRoute, routing.Instance:
-	}
-	return false
+	return succeeded(answer) && q.Method != http.MethodHead && q.Class != routing.Instance
 }
 
 // guardPage makes the nextLink of a page lead to the front door. It refuses a page
@@ -51,7 +44,9 @@ func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d Resolved,
 	}
 	link := []byte("null")
 	if next != "" {
-		link = quote(next)
+		if link, err = json.Marshal(next); err != nil {
+			return err
+		}
 	}
 	replaceBody(answer, page.WithNextLink(link))
 	return nil
@@ -106,21 +101,9 @@ func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d Re
 	if link.record == nil {
 		return next
 	}
-	err := p.admitRecord(ctx, x, d, link)
-	if err == nil {
-		err = p.Store.RecordOperation(ctx, *link.record)
-	}
-	if err != nil {
+	if err := p.record(ctx, x, d, link); err != nil {
 		x.Warn("the link of a page was not recorded", err)
 		return next
 	}
 	return link.url
-}
-
-func quote(s string) []byte {
-	text, err := json.Marshal(s)
-	if err != nil { // a string always has a JSON form
-		return []byte(`""`)
-	}
-	return text
 }

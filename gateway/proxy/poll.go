@@ -18,7 +18,7 @@ import (
 // the operation's get a 404 (async reference, Operation result rules).
 func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
 	if o := d.Operation; o != nil {
-		if !p.mayPoll(x, d, o) {
+		if caller := x.Principal.In(d.Subscription.TenantID); !o.BelongsTo(caller.TenantID, caller.ObjectID) {
 			return x.Request.Unroutable()
 		}
 		if x.Request.Type == nil { // else the path is also that of a resource
@@ -45,13 +45,6 @@ func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 func noEndpointToPoll(o *inventory.Operation) *arm.Error {
 	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
 	return fault.Saying("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).About(o.Region)
-}
-
-// mayPoll reports whether the caller started the operation; operations of unknown
-// callers match everyone.
-func (p *Proxy) mayPoll(x *exchange.Exchange, d Resolved, o *inventory.Operation) bool {
-	principal := x.Principal.In(d.Subscription.TenantID)
-	return o.BelongsTo(principal.TenantID, principal.ObjectID)
 }
 
 // renew extends the record of a URL that is still polled after half of its lifetime:

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"slices"
 
 	"portico/access"
 	"portico/arm"
@@ -15,38 +16,32 @@ import (
 // recordPollURLs records where polls go. A URL that could not be recorded is routed by
 // its path; a substitute has no other way and is dropped.
 func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Resolved, urls *pollURLs) {
-	kept := urls.all[:0]
-	for _, link := range urls.all {
-		if link.record != nil {
-			record := p.Store.RecordOperation
-			if link.learned {
-				record = p.Store.LearnOperation
-			}
-			err := p.admitRecord(ctx, x, d, link)
-			if err == nil {
-				err = record(ctx, *link.record)
-			}
-			if err != nil {
-				x.Warn("a polling URL was not recorded", err)
-			}
-			if err != nil && link.record.Replays() {
-				continue
-			}
+	urls.all = slices.DeleteFunc(urls.all, func(link pollURL) bool {
+		if link.record == nil {
+			return false
 		}
-		kept = append(kept, link)
-	}
-	urls.all = kept
+		err := p.record(ctx, x, d, link)
+		if err != nil {
+			x.Warn("a polling URL was not recorded", err)
+		}
+		return err != nil && link.record.Replays()
+	})
 }
 
-// admitRecord refuses to record a further URL of an operation if there is no room: the
-// operation can be polled by another one. The URLs of a write were admitted with it;
-// learned URLs, and changes of a record, need no room.
-func (p *Proxy) admitRecord(ctx context.Context, x *exchange.Exchange, d Resolved, link pollURL) error {
-	o := link.record
-	if !x.Request.Reads() || link.learned || d.Operation != nil && o.Token == d.Operation.Token {
-		return nil
+// record records where polls of a URL go. It refuses a further URL of an operation if
+// there is no room: the operation can be polled by another one. The URLs of a write were
+// admitted with it; learned URLs, and changes of a record, need no room.
+func (p *Proxy) record(ctx context.Context, x *exchange.Exchange, d Resolved, link pollURL) error {
+	o := *link.record
+	if link.learned {
+		return p.Store.LearnOperation(ctx, o)
 	}
-	return p.Admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID)
+	if x.Request.Reads() && (d.Operation == nil || o.Token != d.Operation.Token) {
+		if err := p.Admission.CheckRecord(ctx, o.Subscription, o.TenantID, o.ObjectID); err != nil {
+			return err
+		}
+	}
+	return p.Store.RecordOperation(ctx, o)
 }
 
 // records returns the records of all polling URLs that need one.

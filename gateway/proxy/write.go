@@ -68,14 +68,14 @@ func (p *Proxy) readOutcome(x *exchange.Exchange, kind inventory.WriteKind, answ
 }
 
 func tooLarge(err error) bool {
-	var fault *arm.Error
-	return errors.As(err, &fault) && fault.Code == arm.ResponseTooLarge
+	fault, ok := errors.AsType[*arm.Error](err)
+	return ok && fault.Code == arm.ResponseTooLarge
 }
 
 // settleUnanswered settles a write that got no answer.
 func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, ticket inventory.Ticket, err error) error {
-	var fault *upstream.Fault
-	if !errors.As(err, &fault) {
+	fault, ok := errors.AsType[*upstream.Fault](err)
+	if !ok {
 		fault = &upstream.Fault{Sent: true, Region: x.Region, Err: err}
 	}
 	outcome := inventory.Ambiguous
