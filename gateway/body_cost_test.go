@@ -177,13 +177,7 @@ func bodyReaders(t *testing.T) []bodyReader {
 		{
 			name: "resource",
 			read: func(content []byte) error {
-				body, fault := readContent(machine, content)
-				if fault == nil {
-					fault = s.gateway.checkContent(machine, body)
-				}
-				if fault == nil {
-					fault = s.gateway.checkCreatedFor(machine, body)
-				}
+				_, fault := s.gateway.proxy.ReadContent(machine, content)
 				return errorOf(fault)
 			},
 			templates: []string{`%`, `{"location":%}`, `{"tags":%}`, `{"tags":{"a":%}}`, `{"properties":%}`, `{"identity":%}`},

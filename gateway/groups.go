@@ -88,7 +88,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupRequest
 	if fault != nil {
 		return sent, fault
 	}
-	if fault := tooManyTags(body, tagLimit); fault != nil {
+	if fault := body.CheckTagCount(tagLimit); fault != nil {
 		return sent, fault
 	}
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {

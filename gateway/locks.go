@@ -196,7 +196,7 @@ func (g *Gateway) gone(ctx context.Context, x *exchange.Exchange, s scope) error
 	if err := g.mustStand(ctx, x, s); err != nil {
 		return err
 	}
-	return busy(s.id)
+	return admission.Busy(s.id)
 }
 
 // outlast waits, within a bound, for the calls under way that the lock forbids, so

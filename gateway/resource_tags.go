@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
@@ -96,13 +97,7 @@ func (g *Gateway) editResourceTags(w http.ResponseWriter, r *http.Request, x *ex
 			return nil
 		}
 	}
-	return busy(s.id)
-}
-
-func busy(id string) *arm.Error {
-	fault := arm.NewError(arm.Conflict).About(id)
-	fault.RetryAfter = conflictRetry
-	return fault
+	return admission.Busy(s.id)
 }
 
 // retagInTurn reads and changes the tags of a resource while nobody else does.
@@ -154,7 +149,7 @@ func (g *Gateway) turn(ctx context.Context, x *exchange.Exchange, s scope) (inve
 		}
 		select {
 		case <-ctx.Done():
-			return turn, busy(s.id).Because(ctx.Err())
+			return turn, admission.Busy(s.id).Because(ctx.Err())
 		case <-time.After(turnPause/2 + rand.N(turnPause)):
 		}
 	}
@@ -167,9 +162,7 @@ func (g *Gateway) onResource(r *http.Request, x *exchange.Exchange, s scope, met
 	if fault != nil {
 		return nil, fault
 	}
-	inner := *x
-	inner.Request = q
-	call := r.Clone(exchange.With(r.Context(), &inner))
+	call := r.Clone(r.Context())
 	call.Method = method
 	for _, name := range []string{"If-Match", "If-None-Match", "Content-Length", "Content-Type", "Accept-Encoding"} {
 		call.Header.Del(name)
@@ -180,25 +173,5 @@ func (g *Gateway) onResource(r *http.Request, x *exchange.Exchange, s scope, met
 	if ifMatch != "" {
 		call.Header.Set("If-Match", ifMatch)
 	}
-	body, fault := readContent(q, content)
-	if fault != nil {
-		return nil, fault
-	}
-	d, err := g.resolver.Resolve(call.Context(), x, q, body)
-	if err != nil {
-		return nil, err
-	}
-	if fault := g.checkCreatedFor(q, body); fault != nil {
-		return nil, fault
-	}
-	inner.Region = d.Region
-	answer := exchange.Capture(g.config.Limits.AnswerBody)
-	fault = answer.Hold(s.id, func() {
-		err = g.serve(answer, call, &inner, proxied{Decision: d, body: body, content: content})
-	})
-	if err == nil && fault != nil {
-		err = fault
-	}
-	x.Region, x.Cause, x.Failure = inner.Region, inner.Cause, inner.Failure
-	return answer, err
+	return g.proxy.Send(call, x, q, content)
 }

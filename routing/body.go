@@ -93,6 +93,14 @@ func ambiguous(key []byte, name string, seen bool) *arm.Error {
 	return nil
 }
 
+// CheckTagCount returns the fault of more tags than limit.
+func (b Body) CheckTagCount(limit int) *arm.Error {
+	if b.TagCount > limit {
+		return arm.NewError(arm.TagCountExceeded, b.TagCount, limit).About("tags")
+	}
+	return nil
+}
+
 func readTags(value []byte, body *Body) *arm.Error {
 	err := jsonscan.Object(value, func(m jsonscan.Member) error {
 		body.TagCount++
