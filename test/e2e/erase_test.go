@@ -31,7 +31,7 @@ func (o operator) erased(t *testing.T) bool {
 // deletions counts how often an endpoint was told that the subscription is Deleted.
 func (o operator) deletions(t *testing.T, c *harness.Contoso, namespace string) (n int) {
 	t.Helper()
-	for _, told := range c.Told(t)[o.id].Journal {
+	for _, told := range c.Notifications(t)[o.id].Journal {
 		if told.Namespace == namespace && told.State == "Deleted" {
 			n++
 		}
@@ -56,7 +56,7 @@ func TestLateWriteIntoDeletedSubscription(t *testing.T) {
 	}
 	o.put(t, "Deleted").Want(t, 200)
 	eastus := w.Contoso("eastus")
-	soon(t, "the provider has confirmed", func() bool { return eastus.Told(t)[o.id].Namespaces["contoso.compute"] == "Deleted" })
+	soon(t, "the provider has confirmed", func() bool { return eastus.Notifications(t)[o.id].Namespaces["contoso.compute"] == "Deleted" })
 	soon(t, "the write lands", func() bool { return eastus.Holds(t, vm) })
 	if o.erased(t) {
 		t.Error("erased while a write could land")
@@ -106,7 +106,7 @@ func TestReturningRegionLearnsOfDeletion(t *testing.T) {
 	p.Write(t, p.Text(t, w.Config))
 	reload(t, p).Want(t, 200)
 	for _, namespace := range []string{"contoso.compute", "contoso.insight"} {
-		soon(t, namespace+" is told", func() bool { return north.Told(t)[o.id].Namespaces[namespace] == "Deleted" })
+		soon(t, namespace+" is told", func() bool { return north.Notifications(t)[o.id].Namespaces[namespace] == "Deleted" })
 	}
 	if north.Holds(t, vm) {
 		t.Error("the region still holds what it held")

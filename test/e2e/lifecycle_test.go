@@ -149,7 +149,7 @@ func TestEveryProviderKnowsTheNewestState(t *testing.T) {
 				t.Errorf("%s still holds %s", region, held)
 			}
 		}
-		for namespace, state := range w.Contoso(region).Told(t)[id].Namespaces {
+		for namespace, state := range w.Contoso(region).Notifications(t)[id].Namespaces {
 			if state != "Deleted" {
 				t.Errorf("%s of %s knows the deleted subscription as %s", namespace, region, state)
 			}
@@ -178,7 +178,7 @@ func wantKnown(t *testing.T, w *harness.World, id string) (notices int) {
 	state, offer := providerStates[now["state"].(string)], now["offerId"].(string)
 	registration := w.Portico.Do(t, harness.Request{Path: "/subscriptions/" + id + "/providers/Contoso.Compute?api-version=2021-04-01"}).Want(t, 200).JSON(t)["registrationState"]
 	for _, region := range everywhere() {
-		told := w.Contoso(region).Told(t)[id]
+		told := w.Contoso(region).Notifications(t)[id]
 		notices += len(told.Journal)
 		if got := told.Notices["contoso.insight"]; got.State != state || got.Properties.QuotaID != offer {
 			t.Errorf("%s: %s knows %+v, want %s %s; it was told %+v", id, region, got, state, offer, told.Journal)
