@@ -31,9 +31,7 @@ func TestRowOutlivesAGETAnsweredWithAnEmptyNotFound(t *testing.T) {
 // answered by a 404 that proves nothing, and then as it should be.
 func wantRowToOutliveGETs(t *testing.T, lie stubAnswer) {
 	t.Helper()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "there")
+	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
 	end := w.stub.script(stubScript{method: http.MethodGet, path: id, answer: lie})
 	for range 3 {
@@ -51,9 +49,7 @@ func wantRowToOutliveGETs(t *testing.T, lie stubAnswer) {
 
 func TestRowOutlivesANotFoundThatOnlyTheClientIsTold(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "there")
+	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
 	end := w.stub.script(stubScript{
 		method: http.MethodGet, path: id, when: func(c stubCall) bool { return c.relayed || c.principal == alice.Name },
@@ -73,9 +69,7 @@ func TestRowOutlivesANotFoundThatOnlyTheClientIsTold(t *testing.T) {
 
 func TestRowGoesWhenBothAreToldResourceNotFound(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "gone")
+	w, id := newStubThing(t, stubSettings, "gone")
 	w.put(t, id, "westus").Want(t, 201)
 	w.stub.remove("westus", id)
 	w.send(t, http.MethodGet, id, "").WantError(t, 404, "ResourceNotFound")
@@ -96,9 +90,7 @@ func TestRowOutlivesADELETEAnsweredWithAnIngressPage(t *testing.T) {
 // wantRowToOutliveDELETE has a DELETE answered by a 404 that proves nothing.
 func wantRowToOutliveDELETE(t *testing.T, lie stubAnswer) {
 	t.Helper()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "there")
+	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
 	w.stub.script(stubScript{method: http.MethodDelete, path: id, left: 1, answer: lie})
 	if got := w.send(t, http.MethodDelete, id, "").Want(t, 404); string(got.Body) != lie.body {

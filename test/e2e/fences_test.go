@@ -135,9 +135,7 @@ func TestGroupDeleteSaysThatItWaitsForAnAcceptedDELETE(t *testing.T) {
 
 func TestGroupDeleteSaysThatItWaitsForAnAcceptedPUT(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "late")
+	w, id := newStubThing(t, stubSettings, "late")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.put(t, id, "westus").Want(t, 202)
 	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))

@@ -329,8 +329,8 @@ func TestRefusesADatabaseOfAnotherCollation(t *testing.T) {
 	}
 }
 
-// soon waits until something has happened by itself.
+// soon waits until something happens.
 func soon(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	eventually(t, what, func() (struct{}, bool) { return struct{}{}, happened() })
+	harness.Await(t, settled, what, happened)
 }

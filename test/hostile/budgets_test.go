@@ -17,10 +17,10 @@ import (
 // patience bounds every wait of these tests; none of them measures time.
 const patience = 60 * time.Second
 
-// eventually waits for what does not have to wait for anything else.
+// eventually waits for an event that nothing delays.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	await(t, patience, what, holds)
+	harness.Await(t, patience, what, holds)
 }
 
 // crowd is many requests of one caller that are under way together.

@@ -11,13 +11,13 @@ import (
 	"portico/test/harness"
 )
 
-// settled bounds what happens by itself after a while.
+// settled limits the wait for events that time alone brings, such as expiry.
 const settled = 2 * time.Minute
 
-// within waits for what happens by itself after a while.
+// within waits for such an event.
 func within(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	await(t, settled, what, is)
+	harness.Await(t, settled, what, is)
 }
 
 // big has the provider answer every GET of things/big with so many bytes.
