@@ -10,7 +10,7 @@ import (
 )
 
 // Actions on a group that this endpoint serves (resource reference, Move
-// Resource). The second is none of the contract's: it tells whether the first
+// Resource). The second is none of the contract's: it reports whether the first
 // would be refused.
 const (
 	moveAction         = "moveResources"

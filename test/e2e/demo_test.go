@@ -103,7 +103,7 @@ var (
 	showsHead   = regexp.MustCompile(` -[a-zA-Z]*[iIv][a-zA-Z]*( |$)| -D ?-| --(include|head|verbose|dump-header)`)
 )
 
-// kindOf tells what a printed line is there to show.
+// kindOf classifies a printed line by what it shows.
 func kindOf(line string) string {
 	switch {
 	case strings.Contains(strings.ToLower(line), "if-match"):

@@ -28,7 +28,7 @@ func (o operator) erased(t *testing.T) bool {
 	return strings.Contains(string(o.p.Admin(t, harness.Request{Path: "/admin/subscriptions/" + o.id}).Want(t, 200).Body), `"erased":true`)
 }
 
-// deletions counts how often an endpoint was told that the subscription is Deleted.
+// deletions counts the Deleted notifications of the subscription at an endpoint.
 func (o operator) deletions(t *testing.T, c *harness.Contoso, namespace string) (n int) {
 	t.Helper()
 	for _, told := range c.Notifications(t)[o.id].Journal {
@@ -62,7 +62,7 @@ func TestLateWriteIntoDeletedSubscription(t *testing.T) {
 		t.Error("erased while a write could land")
 	}
 	soon(t, "the subscription is erased", func() bool { return o.erased(t) })
-	for _, region := range everywhere() {
+	for _, region := range allRegionNames() {
 		if held := w.Contoso(region).Resources(t); len(held) > 0 {
 			t.Errorf("%s still holds %v", region, held)
 		}

@@ -104,7 +104,7 @@ func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(w
 	}
 }
 
-// ofThing fits what is told of a resource.
+// ofThing matches entries about a resource.
 func ofThing(id string) func(waitedFor) bool {
 	return func(told waitedFor) bool { return strings.EqualFold(told.ID, id) }
 }

@@ -125,7 +125,7 @@ func TestRegionIsRetired(t *testing.T) {
 		if a := deletions[group].end(t, p); a.Status != 200 {
 			t.Errorf("%s: %d %s", group, a.Status, a.Body)
 		}
-		if left := heldIn(t, w, group); len(left) > 0 {
+		if left := remainingResources(t, w, group); len(left) > 0 {
 			t.Errorf("left in %s: %v", group, left)
 		}
 	}

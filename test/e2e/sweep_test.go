@@ -44,7 +44,7 @@ func newPreexistingWorld(t *testing.T, fill map[string][]string) preexistingWorl
 	return e
 }
 
-// make creates a resource behind Portico's back, unmake deletes it.
+// create creates a resource at its provider without Portico, remove deletes it.
 func (e preexistingWorld) create(t *testing.T, region, name string) {
 	t.Helper()
 	content := body(region)

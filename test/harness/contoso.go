@@ -193,7 +193,7 @@ func (c *Contoso) Resources(t testing.TB) []string {
 	return ids
 }
 
-// Holds tells whether the endpoint holds the resource of this id.
+// Holds reports whether the endpoint holds the resource of this id.
 func (c *Contoso) Holds(t testing.TB, id string) bool {
 	t.Helper()
 	return slices.Contains(c.Resources(t), strings.ToLower(id))

@@ -163,7 +163,7 @@ func (p *Postgres) Resume(t testing.TB) {
 // Log is what the server has logged since it was last started.
 func (p *Postgres) Log() string { return p.process.Stderr() }
 
-// Running tells whether the server's process is there.
+// Running reports whether the server is running.
 func (p *Postgres) Running() bool { return p.process != nil && !p.process.Ended() }
 
 func (p *Postgres) end(t testing.TB, sig syscall.Signal) {

@@ -81,8 +81,8 @@ func newThing(t *testing.T, o options) (w world, thing string) {
 	return w, thing
 }
 
-// untouched wants no request to have reached the provider.
-func (w world) untouched(t *testing.T) {
+// wantNothingSent checks that no request reached the provider.
+func (w world) wantNothingSent(t *testing.T) {
 	t.Helper()
 	if seen := w.provider.received(); len(seen) > 0 {
 		t.Errorf("reached the provider: %+v", seen)
