@@ -73,7 +73,7 @@ type Gateway struct {
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	kinds         kinds
-	own           http.Handler
+	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
 
@@ -135,6 +135,7 @@ func New(o Options) *Gateway {
 	g.configure(o.Config, o.Authenticator)
 	g.kinds = g.firstKinds()
 	g.runner = g.newRunner(o.Metrics)
+	g.frontDoor = g.newFrontDoor()
 	return g
 }
 
@@ -144,6 +145,7 @@ func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, 
 	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(listing(g, c, keys))}
 	next.configure(c, authenticator)
 	next.kinds = next.nextKinds(g.kinds)
+	next.frontDoor = next.newFrontDoor()
 	return next
 }
 
@@ -159,7 +161,6 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
-	g.own = g.ownRoutes()
 	g.batches = g.newBatches()
 }
 

@@ -227,7 +227,7 @@ func (g *Gateway) classify(next http.Handler) http.Handler {
 func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
 	x := exchange.From(r)
 	if x.Request.Class == routing.Own {
-		g.own.ServeHTTP(w, r)
+		g.frontDoor.ServeHTTP(w, r)
 		return
 	}
 	if err := g.proxy(w, r, x); err != nil {

@@ -31,6 +31,10 @@ func (g *Gateway) proxy(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	if fault := g.checkContent(x.Request, body); fault != nil {
 		return fault
 	}
+	return g.resolveAndServe(w, r, x, body, content)
+}
+
+func (g *Gateway) resolveAndServe(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body routing.Body, content []byte) error {
 	d, err := g.resolver.Resolve(r.Context(), x, x.Request, body)
 	if err != nil {
 		return err
@@ -64,18 +68,10 @@ func (g *Gateway) checkContent(q *routing.Request, body routing.Body) *arm.Error
 	if !body.HasTags || q.Type == nil || q.Type.Kind != regions.Tracked {
 		return nil
 	}
-	if fault := tooManyTags(body, g.config.Limits.TagsPerResource); fault != nil {
+	if fault := body.CheckTagCount(g.config.Limits.TagsPerResource); fault != nil {
 		return fault
 	}
 	return arm.CheckTags(body.Tags, g.config.Limits.TagsPerResource)
-}
-
-// tooManyTags refuses tags of which there are more than so many.
-func tooManyTags(body routing.Body, limit int) *arm.Error {
-	if body.TagCount > limit {
-		return arm.NewError(arm.TagCountExceeded, body.TagCount, limit).About("tags")
-	}
-	return nil
 }
 
 // proxied is a resolved request with its content.

@@ -1,4 +1,4 @@
-package gateway
+package frontdoor
 
 import (
 	"context"
@@ -9,23 +9,40 @@ import (
 	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/operations"
 	"portico/regions"
 )
 
+// registrations are those of subscriptions for providers.
+type registrations struct {
+	store     *inventory.Store
+	providers providers
+	jobs      Jobs
+	patience  time.Duration // with which a change waits for the endpoints to know
+}
+
+// Routes implements resource.
+func (g registrations) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/register", Handle: g.register},
+		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/unregister", Handle: g.unregister},
+	}
+}
+
 // register registers the subscription. The answer says Registering, as clients
 // expect of it; by the next GET it is Registered.
-func (g *Gateway) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	return g.changeRegistration(w, r, x, c, g.store.Register)
+func (g registrations) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	return g.change(w, r, x, req, g.store.Register)
 }
 
 // unregister is refused while the subscription holds resources of the provider,
 // or may hold some that nobody has seen yet.
-func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	return g.changeRegistration(w, r, x, c, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
+func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	return g.change(w, r, x, req, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check
-		unseen, err := g.unseen(ctx, c.Subscription, x.Request.Provider)
+		unseen, err := g.unseen(ctx, req.Subscription, x.Request.Provider)
 		if err != nil {
 			return inventory.Registration{}, err
 		}
@@ -41,7 +58,7 @@ func (g *Gateway) unregister(w http.ResponseWriter, r *http.Request, x *exchange
 
 // unseen tells whether a region may hold resources of a provider that the index
 // does not know of.
-func (g *Gateway) unseen(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
+func (g registrations) unseen(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
 	if p == nil || sub.Covered {
 		return false, nil
 	}
@@ -57,12 +74,12 @@ func (g *Gateway) unseen(ctx context.Context, sub inventory.Subscription, p *reg
 	return false, nil
 }
 
-// changeRegistration changes the state if the request's preconditions hold and
+// change changes the state if the request's preconditions hold and
 // nothing else refuses it, and waits a moment for the endpoints to know.
-func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall,
+func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request,
 	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
 ) error {
-	p, err := g.namedProvider(x)
+	p, err := namedProvider(x)
 	if err != nil {
 		return err
 	}
@@ -77,11 +94,11 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 		if err := check(inventory.Registration{}); err != nil {
 			return err
 		}
-		return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, inventory.Registered.String()))
+		return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, inventory.Registered.String()))
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
-		Subscription: c.Subscription.ID, Namespace: p.Key, Check: check, Tell: operations.Addressees(p),
+		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Tell: operations.Addressees(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
@@ -89,23 +106,23 @@ func (g *Gateway) changeRegistration(w http.ResponseWriter, r *http.Request, x *
 	if err != nil {
 		return admission.Refusal(x, err)
 	}
-	g.settleRegistration(ctx, x, registration)
-	return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, stateOf(p, registration.State)))
+	g.settle(ctx, x, registration)
+	return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, stateOf(p, registration.State)))
 }
 
 // noticePace is the pause between two looks whether the endpoints know.
 const noticePace = 10 * time.Millisecond
 
-// settleRegistration gives the endpoints the time of a question to learn of a
+// settle gives the endpoints the time of a question to learn of a
 // registration: what a client does next they would otherwise judge by the old
 // one. One that does not answer is told later. A job settles the registration
 // where this fails.
-func (g *Gateway) settleRegistration(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
+func (g registrations) settle(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
 	if r.State != inventory.Registering && r.State != inventory.Unregistering {
 		return
 	}
-	g.runner.Nudge(inventory.NoticeJob)
-	waiting, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+	g.jobs.Nudge(inventory.NoticeJob)
+	waiting, cancel := context.WithTimeout(ctx, g.patience)
 	defer cancel()
 	ticker := time.NewTicker(noticePace)
 	defer ticker.Stop()

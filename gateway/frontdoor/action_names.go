@@ -1,4 +1,4 @@
-package gateway
+package frontdoor
 
 import (
 	"net/http"
@@ -6,7 +6,16 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 )
+
+// actions are what can be done with the front door's own resources.
+type actions struct{}
+
+// Routes implements resource.
+func (g actions) Routes() []route.Route {
+	return []route.Route{{Method: http.MethodGet, Path: "/providers/{ns}/operations", Handle: g.list}}
+}
 
 // operationBody is one thing that can be done in a namespace, by the name that
 // roles have for it.
@@ -68,8 +77,8 @@ func (a actionsOf) operation(verb string) operationBody {
 	}
 }
 
-// listOperations lists what can be done in one of Portico's own namespaces.
-func (g *Gateway) listOperations(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ ownCall) error {
+// list lists what can be done in one of Portico's own namespaces.
+func (actions) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 	l := exchange.List{Value: []any{}}
 	for _, a := range ownActions() {
 		if !arm.EqualFold(a.namespace, x.Request.Path.LastHop().Namespace()) {

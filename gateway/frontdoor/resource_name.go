@@ -1,22 +1,35 @@
-package gateway
+package frontdoor
 
 import (
 	"net/http"
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 )
+
+// resourceNames are checked before a resource is made.
+type resourceNames struct{}
+
+// Routes implements resource.
+func (g resourceNames) Routes() []route.Route {
+	const check = "/providers/microsoft.resources/checkresourcename"
+	return []route.Route{
+		{Method: http.MethodPost, Path: "/subscriptions/{s}" + check, Handle: g.check},
+		{Method: http.MethodPost, Path: check, Handle: g.check},
+	}
+}
 
 // longestTypeName is the longest type of which a name is checked.
 const longestTypeName = 1024
 
-// checkResourceName tells whether a name is one of the reserved words.
-func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
+// check says whether a name is one of the reserved words.
+func (resourceNames) check(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
 	var asked struct {
 		Name string `json:"name"`
 		Type string `json:"type"`
 	}
-	if fault := exchange.ReadJSON(c.content, &asked); fault != nil {
+	if fault := exchange.ReadJSON(req.Content, &asked); fault != nil {
 		return fault
 	}
 	for _, m := range []struct{ member, value string }{{"name", asked.Name}, {"type", asked.Type}} {
@@ -25,7 +38,7 @@ func (g *Gateway) checkResourceName(w http.ResponseWriter, _ *http.Request, x *e
 		}
 	}
 	if len(asked.Type) > longestTypeName {
-		return overlong("type", len(asked.Type), longestTypeName)
+		return route.TooLong("type", len(asked.Type), longestTypeName)
 	}
 	if fault := arm.CheckResourceName(asked.Name); fault != nil {
 		return fault.About("name")

@@ -1,4 +1,4 @@
-package gateway
+package frontdoor
 
 import (
 	"context"
@@ -7,13 +7,14 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 	"unicode/utf8"
-
-	"github.com/gorilla/mux"
 
 	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 	"portico/routing"
 )
@@ -27,6 +28,35 @@ const (
 	longestOwners   = 64 << 10 // bytes of their JSON
 	atScope         = "atScope()"
 )
+
+// locks stand on subscriptions, groups and resources.
+type locks struct {
+	store    *inventory.Store
+	scopes   scope.Finder
+	patience time.Duration // with which a PUT waits for the calls that the lock forbids
+}
+
+// Routes implements resource. A lock can be changed and removed whatever is locked.
+func (g locks) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Matches: locksPath(1), IgnoresLocks: true, Handle: g.list},
+		{Method: http.MethodGet, Matches: locksPath(2), IgnoresLocks: true, Handle: g.get},
+		{Method: http.MethodPut, Matches: locksPath(2), IgnoresLocks: true, Handle: g.put},
+		{Method: http.MethodDelete, Matches: locksPath(2), IgnoresLocks: true, Handle: g.delete},
+	}
+}
+
+// locksPath matches paths whose last hop is of locks and has so many segments: one
+// for all locks of a scope, two for one lock.
+func locksPath(segments int) func(*routing.Request) bool {
+	return func(q *routing.Request) bool {
+		if q.Path.Hops() == 0 || q.Path.Subscription() == "" {
+			return false
+		}
+		hop := q.Path.LastHop()
+		return hop.Len() == segments && arm.EqualFold(hop.Namespace(), lockNamespace) && arm.EqualFold(hop.Segment(0), "locks")
+	}
+}
 
 // lockBody is a lock as clients see it.
 type lockBody struct {
@@ -50,34 +80,10 @@ func lockOf(l inventory.Lock) lockBody {
 	}
 }
 
-// lockRoutes adds the locks on subscriptions, groups and resources: the last hop
-// of their paths, on a scope of any length.
-func (g *Gateway) lockRoutes(m *mux.Router) {
-	for _, route := range []struct {
-		named   bool
-		methods []string
-		handler ownHandler
-	}{
-		{false, []string{http.MethodGet}, g.listLocks},
-		{true, []string{http.MethodGet}, g.getLock},
-		{true, []string{http.MethodPut}, g.putLock},
-		{true, []string{http.MethodDelete}, g.deleteLock},
-	} {
-		m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return lockPath(exchange.From(r).Request, route.named) }).
-			Methods(route.methods...).Handler(g.ownRoute(route.handler))
-	}
-}
-
-func lockPath(q *routing.Request, named bool) bool {
-	if q.Path.Hops() == 0 || q.Path.Subscription() == "" {
-		return false
-	}
-	hop := q.Path.LastHop()
-	segments := 1
-	if named {
-		segments = 2
-	}
-	return hop.Len() == segments && arm.EqualFold(hop.Namespace(), lockNamespace) && arm.EqualFold(hop.Segment(0), "locks")
+// LockETag is the entity tag of a lock.
+func LockETag(l inventory.Lock) string {
+	l.ETag = ""
+	return arm.WeakETag(lockOf(l))
 }
 
 // lockName is the name of the lock in a request.
@@ -85,8 +91,8 @@ func lockName(x *exchange.Exchange) string { return x.Request.Path.LastHop().Seg
 
 func noLock(x *exchange.Exchange) *arm.Error { return arm.NewError(arm.LockNotFound, lockName(x)) }
 
-func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	on, err := g.scopeOf(r.Context(), x)
+func (g locks) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	on, err := g.scopes.Find(r.Context(), x)
 	if err != nil {
 		return err
 	}
@@ -94,30 +100,26 @@ func (g *Gateway) listLocks(w http.ResponseWriter, r *http.Request, x *exchange.
 	if filter != "" && !strings.EqualFold(filter, atScope) {
 		return arm.NewError(arm.InvalidQueryParameter, "$filter", "it can only be atScope()").About("$filter")
 	}
-	locks, err := g.store.Locks(r.Context(), c.Subscription.ID, on.key, filter == "")
+	locks, err := g.store.Locks(r.Context(), req.Subscription.ID, on.Key, filter == "")
 	if err != nil {
 		return err
 	}
 	return x.Answer(w, http.StatusOK, exchange.ListOf(locks, lockOf))
 }
 
-func (g *Gateway) getLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	on, err := g.scopeOf(r.Context(), x)
+func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	on, err := g.scopes.Find(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	l, err := g.store.Lock(r.Context(), c.Subscription.ID, on.key, lockName(x))
+	l, err := g.store.Lock(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	if errors.Is(err, inventory.ErrNotFound) {
 		return noLock(x)
 	}
 	if err != nil {
 		return err
 	}
-	w.Header()["ETag"] = []string{l.ETag}
-	if arm.ParsePreconditions(r.Header).NotModified(l.ETag) {
-		return x.Answer(w, http.StatusNotModified, nil)
-	}
-	return x.Answer(w, http.StatusOK, lockOf(l))
+	return route.AnswerTagged(w, r, x, http.StatusOK, l.ETag, lockOf(l))
 }
 
 // readLock reads what a client sends for a lock. What only the service sets may
@@ -131,7 +133,8 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 		return l, arm.NewError(arm.InvalidRequestContent, fmt.Sprintf("The owners take %d bytes, and may take %d. Path 'properties.owners'", n, longestOwners)).About("properties.owners")
 	}
 	l = inventory.Lock{ScopeID: id, Name: lockName(x), Notes: sent.Properties.Notes, Owners: sent.Properties.Owners}
-	if fault := matchURL(echoed{"id", sent.ID, lockOf(l).ID}, echoed{"name", sent.Name, l.Name}, echoed{"type", sent.Type, lockType}); fault != nil {
+	want := route.Names{ID: lockOf(l).ID, Name: l.Name, Type: lockType}
+	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(want); fault != nil {
 		return l, fault
 	}
 	for _, level := range inventory.LockLevels() {
@@ -148,19 +151,19 @@ func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock
 		return l, arm.NewError(arm.InvalidResourceName, l.Name).About("resourceName").
 			Saying("The provided lock name '%s' is longer than %d characters.", l.Name, longestLockName)
 	}
-	l.ETag = arm.WeakETag(lockOf(l))
+	l.ETag = LockETag(l)
 	return l, nil
 }
 
-func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	on, err := g.scopeOf(r.Context(), x)
+func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	on, err := g.scopes.Find(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	next, contentErr := readLock(x, c.content, on.id)
-	next.Host = arm.Fold(on.host)
+	next, contentErr := readLock(x, req.Content, on.ID)
+	next.Host = arm.Fold(on.Host)
 	conditions := arm.ParsePreconditions(r.Header)
-	l, created, err := g.store.EditLock(r.Context(), c.Subscription.ID, x.Request.Path.Group(), on.key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
+	l, created, err := g.store.EditLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
@@ -173,8 +176,8 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err == nil {
 		err = g.outlast(r.Context(), x, l)
 	}
-	if err == nil && on.host != "" {
-		_, err = g.store.Lock(r.Context(), c.Subscription.ID, on.key, lockName(x))
+	if err == nil && on.Host != "" {
+		_, err = g.store.Lock(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		return g.gone(r.Context(), x, on)
@@ -186,36 +189,35 @@ func (g *Gateway) putLock(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if created {
 		status = http.StatusCreated
 	}
-	w.Header()["ETag"] = []string{l.ETag}
-	return x.Answer(w, status, lockOf(l))
+	return route.AnswerTagged(w, r, x, status, l.ETag, lockOf(l))
 }
 
 // gone answers the PUT of a lock that has gone with what it stood on, by a
 // DELETE that was on its way before it. That may have been made anew since.
-func (g *Gateway) gone(ctx context.Context, x *exchange.Exchange, s scope) error {
-	if err := g.mustStand(ctx, x, s); err != nil {
+func (g locks) gone(ctx context.Context, x *exchange.Exchange, s scope.Scope) error {
+	if err := g.scopes.CheckHost(ctx, x, s); err != nil {
 		return err
 	}
-	return busy(s.id)
+	return route.Busy(s.ID)
 }
 
 // outlast waits, within a bound, for the calls under way that the lock forbids, so
 // that a client rarely sees one end after it has the lock. The lock is in force
 // already: the client has its answer also where a call is still under way then.
-func (g *Gateway) outlast(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
-	ctx, cancel := context.WithTimeout(ctx, g.config.Index.AskTimeout)
+func (g locks) outlast(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
+	ctx, cancel := context.WithTimeout(ctx, g.patience)
 	defer cancel()
 	_, err := g.store.Outlast(ctx, x.Request.Path.Group(), l)
 	return err
 }
 
-func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	on, err := g.scopeOf(r.Context(), x)
+func (g locks) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	on, err := g.scopes.Find(r.Context(), x)
 	if err != nil {
 		return err
 	}
 	conditions := arm.ParsePreconditions(r.Header)
-	err = g.store.DeleteLock(r.Context(), c.Subscription.ID, x.Request.Path.Group(), on.key, lockName(x), func(l inventory.Lock) error {
+	err = g.store.DeleteLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(l inventory.Lock) error {
 		if fault := conditions.Write(l.ETag, x.Request.Path.String()); fault != nil {
 			return fault
 		}
@@ -231,7 +233,6 @@ func (g *Gateway) deleteLock(w http.ResponseWriter, r *http.Request, x *exchange
 }
 
 func lockRefusal(x *exchange.Exchange, err error) error {
-	var state *inventory.GroupStateError
 	var quota *inventory.QuotaError
 	switch {
 	case errors.As(err, &quota) && quota.Kind == inventory.QuotaAllLocks:
@@ -239,22 +240,6 @@ func lockRefusal(x *exchange.Exchange, err error) error {
 			Saying("Creating the lock '%s' would exceed the quota of '%d' locks per subscription. The current lock count is '%d', please delete some locks before creating a new one.", lockName(x), quota.Limit, quota.Current)
 	case errors.As(err, &quota):
 		return arm.NewError(arm.LockQuotaExceeded, lockName(x), quota.Limit, quota.Current)
-	case errors.Is(err, inventory.ErrGroupNotFound):
-		return arm.NewError(arm.ResourceGroupNotFound, x.Request.Path.Group()).About("resourceGroupName")
-	case errors.As(err, &state):
-		return routing.GroupClosed(state.State, x.Request.Path.Group())
 	}
 	return admission.Refusal(x, err)
-}
-
-// underLocks holds the writes of an own route to the locks on what they lie in. The
-// routes of locks are not under it: a lock can be changed and removed whatever is
-// locked.
-func (g *Gateway) underLocks(handle ownHandler) ownHandler {
-	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-		if err := g.admission.CheckLocks(r.Context(), x, c.Subscription.ID); err != nil {
-			return err
-		}
-		return handle(w, r, x, c)
-	}
 }

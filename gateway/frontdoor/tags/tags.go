@@ -1,14 +1,20 @@
-package gateway
+// Package tags answers for the tags of subscriptions, groups and resources, and for
+// the names of tags that a subscription defines. Tags of resources are kept by their
+// providers, all others by the inventory.
+package tags
 
 import (
 	"context"
 	"maps"
 	"net/http"
-
-	"github.com/gorilla/mux"
+	"time"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/groups"
+	"portico/gateway/frontdoor/route"
+	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 	"portico/regions"
 	"portico/routing"
@@ -19,6 +25,29 @@ const (
 	tagsType      = tagsNamespace + "/tags"
 	tagsPlace     = "/providers/" + tagsType + "/default"
 )
+
+// Tags are all tags of one scope.
+type Tags struct {
+	Store  *inventory.Store
+	Scopes scope.Finder
+	Limit  int // of the tags of one scope
+
+	// The further members are for the tags of resources.
+	Forward    Forward
+	AnswerSize int64 // of a provider, at most
+	// A provider has CallTime to answer; CallMargin later the call has ended for sure.
+	CallTime, CallMargin time.Duration
+}
+
+// Routes implements the front door's resource.
+func (g Tags) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Matches: tagsPath, Handle: g.get},
+		{Method: http.MethodPut, Matches: tagsPath, Handle: g.edit},
+		{Method: http.MethodPatch, Matches: tagsPath, Handle: g.edit},
+		{Method: http.MethodDelete, Matches: tagsPath, Handle: g.edit},
+	}
+}
 
 // tagsBody is all tags of a scope as clients see them. Every scope has it, also
 // without any tag.
@@ -41,17 +70,6 @@ func tagsOf(scopeID string, tags map[string]string) tagsBody {
 	body := tagsBody{ID: scopeID + tagsPlace, Name: "default", Type: tagsType, Properties: tagsProperties{tags}}
 	body.ETag = arm.WeakETag(body)
 	return body
-}
-
-// tagRoutes adds the tags of subscriptions, groups and resources: the last hop
-// of their paths.
-func (g *Gateway) tagRoutes(m *mux.Router) {
-	here := func(r *http.Request, _ *mux.RouteMatch) bool { return tagsPath(exchange.From(r).Request) }
-	for method, handler := range map[string]ownHandler{
-		http.MethodGet: g.getTags, http.MethodPut: g.editTags, http.MethodPatch: g.editTags, http.MethodDelete: g.editTags,
-	} {
-		m.MatcherFunc(here).Methods(method).Handler(g.ownRoute(g.underLocks(handler)))
-	}
 }
 
 func tagsPath(q *routing.Request) bool {
@@ -89,12 +107,12 @@ func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]st
 	return next, nil
 }
 
-// readTags reads what a client sends for the tags of a scope. What only the
+// read reads what a client sends for the tags of a scope. What only the
 // service sets may come back from a GET, and is compared where it names the
 // scope.
-func (g *Gateway) readTags(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
+func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
 	e := tagEdit{
-		limit: g.config.Limits.TagsPerResource, conditions: arm.ParsePreconditions(r.Header), target: x.Request.Path.String(),
+		limit: g.Limit, conditions: arm.ParsePreconditions(r.Header), target: x.Request.Path.String(),
 	}
 	if r.Method == http.MethodDelete {
 		e.kind = inventory.Delete
@@ -114,7 +132,8 @@ func (g *Gateway) readTags(r *http.Request, x *exchange.Exchange, content []byte
 		return e
 	}
 	e.sent = sent.Properties.Tags
-	if fault := matchURL(echoed{"id", sent.ID, scopeID + tagsPlace}, echoed{"name", sent.Name, "default"}, echoed{"type", sent.Type, tagsType}); fault != nil {
+	want := route.Names{ID: scopeID + tagsPlace, Name: "default", Type: tagsType}
+	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(want); fault != nil {
 		e.fault = fault
 		return e
 	}
@@ -130,67 +149,63 @@ func (g *Gateway) readTags(r *http.Request, x *exchange.Exchange, content []byte
 	return e
 }
 
-func (g *Gateway) getTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+func (g Tags) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	s, err := g.taggable(r.Context(), x)
 	if err != nil {
 		return err
 	}
 	switch {
-	case s.on != nil:
-		return g.getResourceTags(w, r, x, s)
-	case c.Group.Key != "":
-		return g.answerTags(w, r, x, tagsOf(routing.GroupID(c.Group.Subscription, c.Group.Name), c.Group.Tags))
+	case s.Resource != nil:
+		return g.getResource(w, r, x, s)
+	case req.Group.Key != "":
+		return respond(w, r, x, tagsOf(routing.GroupID(req.Group.Subscription, req.Group.Name), req.Group.Tags))
 	}
-	return g.answerTags(w, r, x, tagsOf("/subscriptions/"+c.Subscription.ID, c.Subscription.Tags))
+	return respond(w, r, x, tagsOf("/subscriptions/"+req.Subscription.ID, req.Subscription.Tags))
 }
 
-func (g *Gateway) answerTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body tagsBody) error {
+func respond(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body tagsBody) error {
 	if r.Method == http.MethodDelete {
 		return x.Answer(w, http.StatusOK, nil)
 	}
-	w.Header()["ETag"] = []string{body.ETag}
-	if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(body.ETag) {
-		return x.Answer(w, http.StatusNotModified, nil)
-	}
-	return x.Answer(w, http.StatusOK, body)
+	return route.AnswerTagged(w, r, x, http.StatusOK, body.ETag, body)
 }
 
 // taggable is the scope whose tags a request is about. Of resources, the tracked
 // ones have tags (addendum, tracked and proxy-only resources).
-func (g *Gateway) taggable(ctx context.Context, x *exchange.Exchange) (scope, error) {
-	s, err := g.scopeOf(ctx, x)
-	if err == nil && s.on != nil && s.on.Type.Kind != regions.Tracked {
-		return s, arm.NewError(arm.TagsNotSupported, s.on.Type.FullName).About(s.id)
+func (g Tags) taggable(ctx context.Context, x *exchange.Exchange) (scope.Scope, error) {
+	s, err := g.Scopes.Find(ctx, x)
+	if err == nil && s.Resource != nil && s.Resource.Type.Kind != regions.Tracked {
+		return s, arm.NewError(arm.TagsNotSupported, s.Resource.Type.FullName).About(s.ID)
 	}
 	return s, err
 }
 
-// editTags changes the tags of a scope, wherever they are kept: of a resource at
+// edit changes the tags of a scope, wherever they are kept: of a resource at
 // its provider, of all else in the inventory.
-func (g *Gateway) editTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+func (g Tags) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	s, err := g.taggable(r.Context(), x)
 	if err != nil {
 		return err
 	}
-	e := g.readTags(r, x, c.content, s.id)
+	e := g.read(r, x, req.Content, s.ID)
 	switch {
-	case s.on != nil:
-		return g.editResourceTags(w, r, x, s, e)
-	case c.Group.Key != "":
-		return g.editGroupTags(w, r, x, c, e)
+	case s.Resource != nil:
+		return g.editResource(w, r, x, s, e)
+	case req.Group.Key != "":
+		return g.editGroup(w, r, x, req, e)
 	}
-	id := "/subscriptions/" + c.Subscription.ID
-	tags, err := g.store.EditSubscriptionTags(r.Context(), c.Subscription.ID, e.kind, func(current map[string]string) (map[string]string, error) {
+	id := "/subscriptions/" + req.Subscription.ID
+	tags, err := g.Store.EditSubscriptionTags(r.Context(), req.Subscription.ID, e.kind, func(current map[string]string) (map[string]string, error) {
 		return e.apply(id, current)
 	})
 	if err != nil {
-		return groupRefusal(x, err)
+		return admission.Refusal(x, err)
 	}
-	return g.answerTags(w, r, x, tagsOf(id, tags))
+	return respond(w, r, x, tagsOf(id, tags))
 }
 
-func (g *Gateway) editGroupTags(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall, e tagEdit) error {
-	group, _, err := g.store.EditGroup(r.Context(), c.Subscription.ID, c.Group.Name, func(current *inventory.Group) (*inventory.Group, error) {
+func (g Tags) editGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request, e tagEdit) error {
+	group, _, err := g.Store.EditGroup(r.Context(), req.Subscription.ID, req.Group.Name, func(current *inventory.Group) (*inventory.Group, error) {
 		switch {
 		case current == nil:
 			return nil, inventory.ErrNotFound
@@ -202,11 +217,11 @@ func (g *Gateway) editGroupTags(w http.ResponseWriter, r *http.Request, x *excha
 		if next.Tags, err = e.apply(routing.GroupID(current.Subscription, current.Name), maps.Clone(current.Tags)); err != nil {
 			return nil, err
 		}
-		next.ETag = arm.WeakETag(stable(next))
+		next.ETag = groups.ETag(next)
 		return &next, nil
 	})
 	if err != nil {
-		return groupRefusal(x, err)
+		return groups.Refusal(x, err)
 	}
-	return g.answerTags(w, r, x, tagsOf(routing.GroupID(group.Subscription, group.Name), group.Tags))
+	return respond(w, r, x, tagsOf(routing.GroupID(group.Subscription, group.Name), group.Tags))
 }

@@ -1,0 +1,342 @@
+package groups
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/gateway/polling"
+	"portico/gateway/resolve"
+	"portico/inventory"
+	"portico/operations"
+	"portico/regions"
+	"portico/routing"
+)
+
+// mostMoved is how many resources one request can move (resource reference, Move
+// Resource).
+const mostMoved = 800
+
+// moveRequest is what a client sends for a move.
+type moveRequest struct {
+	Target    *string   `json:"targetResourceGroup"`
+	Resources *[]string `json:"resources"`
+}
+
+// Moves are the moves of resources to other groups.
+type Moves struct {
+	Store     *inventory.Store
+	Router    *routing.Router
+	Resolver  *resolve.Resolver
+	Admission *admission.Admission
+	Polls     *polling.Operations
+	Limit     time.Duration // for the work of one move
+}
+
+// Routes are those that begin a move, or the validation of one. The inventory
+// judges the locks of both sides, resource by resource.
+func (g Moves) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodPost, Path: onePath + "/moveresources", IgnoresLocks: true, Handle: g.begin(false)},
+		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", IgnoresLocks: true, Handle: g.begin(true)},
+	}
+}
+
+// move is a move that is being checked.
+type move struct {
+	Moves
+	x         *exchange.Exchange
+	source    route.Request
+	target    inventory.Subscription
+	groupID   string // of the target, as the client wrote it
+	group     string // its name
+	resources []*routing.Request
+	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
+}
+
+// begin checks a move as far as the front door can, and hands it to a job (resource
+// reference, Move Resource).
+func (g Moves) begin(validate bool) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+		m := &move{Moves: g, x: x, source: req}
+		if fault := m.read(req.Content); fault != nil {
+			return fault
+		}
+		for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.find} {
+			if err := check(r.Context()); err != nil {
+				return err
+			}
+		}
+		if err := g.Admission.CheckOperation(r.Context(), x, req.Subscription); err != nil {
+			return err
+		}
+		id := uuid.NewString()
+		if _, err := g.Store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
+			return m.refusal(err)
+		}
+		return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
+	}
+}
+
+func (m *move) order(id string, validate bool) inventory.MoveOrder {
+	x := m.x
+	method := "moveResources"
+	if validate {
+		method = "validateMoveResources"
+	}
+	operation := m.Polls.Record(x, m.source.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
+	if limit := m.Store.Time().Add(2 * m.Limit); operation.Until.Before(limit) {
+		operation.Until = limit
+	}
+	order := inventory.MoveOrder{
+		Source:   inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name},
+		Target:   inventory.GroupName{Subscription: m.target.ID, Name: m.group},
+		Validate: validate, Namespaces: m.namespaces(),
+		Payload: func(source, target inventory.Group) string {
+			return operations.MovePayload{
+				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
+				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
+				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw, Correlation: x.Identity.Correlation,
+				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
+			}.String()
+		},
+		Operation: operation,
+	}
+	for _, q := range m.resources {
+		order.Keys = append(order.Keys, q.Key())
+	}
+	return order
+}
+
+// read takes the request apart: the target is a group, and not the source; each
+// resource lies in the source. A resource that is named twice counts once.
+func (m *move) read(content []byte) *arm.Error {
+	var sent moveRequest
+	if len(content) == 0 {
+		content = []byte("{}")
+	}
+	if fault := exchange.ReadJSON(content, &sent); fault != nil {
+		return fault
+	}
+	switch {
+	case sent.Target == nil:
+		return missingMember("targetResourceGroup")
+	case sent.Resources == nil || len(*sent.Resources) == 0:
+		return missingMember("resources")
+	}
+	to, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, *sent.Target)
+	name := ""
+	if fault == nil {
+		name = to.Path.Group()
+	}
+	if fault != nil || !groupAlone(to) || !arm.ValidGroupName(name) {
+		return arm.NewError(arm.LinkedInvalidPropertyID, *sent.Target, "targetResourceGroup").About("targetResourceGroup")
+	}
+	m.target.ID, m.group, m.groupID = arm.Fold(to.Path.Subscription()), name, *sent.Target
+	source := arm.Fold(routing.GroupID(m.source.Subscription.ID, m.source.Group.Name))
+	seen := map[string]bool{}
+	for i, id := range *sent.Resources {
+		q, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, id)
+		if fault != nil || q.CheckNames() != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
+			path := fmt.Sprintf("resources[%d]", i)
+			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
+		}
+		if !strings.HasPrefix(q.Key(), source+"/") {
+			return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the resource '%s' is not in the resource group '%s'", id, m.source.Group.Name)).About(id)
+		}
+		if !seen[q.Key()] {
+			m.resources, m.names = append(m.resources, q), append(m.names, q.Path.String())
+		}
+		seen[q.Key()] = true
+	}
+	if arm.Fold(routing.GroupID(m.target.ID, m.group)) == source {
+		return arm.NewError(arm.CannotMoveResource, "the target resource group is the source resource group").About(m.groupID)
+	}
+	return nil
+}
+
+func missingMember(name string) *arm.Error {
+	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").About(name)
+}
+
+// groupAlone holds for the path of a group in a subscription.
+func groupAlone(q *routing.Request) bool {
+	_, below := q.Path.Own()
+	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
+}
+
+// checkTarget holds the target to what the contract asks of it: its subscription
+// is there, of the same tenant, takes writes, and lets resources lie where the
+// source's does; it is there itself. A subscription of another tenant is answered
+// as one that does not exist: a move must not find out which there are.
+func (m *move) checkTarget(ctx context.Context) error {
+	target, err := m.Store.Subscription(ctx, m.target.ID)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && (target.State == inventory.Deleted || !m.sameTenant(target)):
+		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+	case err != nil:
+		return err
+	case target.State == inventory.Warned || target.State == inventory.Disabled:
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
+	case !arm.EqualFold(target.PlacementID, m.source.Subscription.PlacementID):
+		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the subscription '%s' has other requirements for the location of its resources than the subscription '%s'",
+			target.ID, m.source.Subscription.ID)).About(m.groupID)
+	}
+	m.target = target
+	group, err := m.Store.Group(ctx, m.target.ID, m.group)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return arm.NewError(arm.ResourceGroupNotFound, m.group).WithStatus(http.StatusBadRequest).About(m.groupID)
+	}
+	m.group = group.Name
+	return err
+}
+
+func (m *move) sameTenant(target inventory.Subscription) bool {
+	return arm.EqualFold(target.TenantID, m.source.Subscription.TenantID)
+}
+
+// namespaces are those of the resources that need a registration.
+func (m *move) namespaces() (required []string) {
+	for _, q := range m.resources {
+		if p := q.Provider; p.Registration == regions.Required && !slices.Contains(required, p.Key) {
+			required = append(required, p.Key)
+		}
+	}
+	return required
+}
+
+// checkResources holds the resources to what can be moved, and how many.
+func (m *move) checkResources(context.Context) error {
+	for i, q := range m.resources {
+		if q.Path.Hops() > 1 || q.Path.LastHop().Len() > 2 {
+			return arm.NewError(arm.ResourceNotTopLevel, m.names[i]).About(m.names[i])
+		}
+	}
+	var fixed []string
+	for _, q := range m.resources {
+		hop := q.Path.LastHop()
+		name := hop.Namespace() + "/" + hop.Segment(0)
+		if q.Type != nil {
+			name = q.Type.FullName
+		}
+		if q.Type != nil && q.Type.Kind == regions.Tracked && q.Type.Capabilities.Move || slices.Contains(fixed, name) {
+			continue
+		}
+		fixed = append(fixed, name)
+	}
+	if len(fixed) > 0 {
+		return arm.NewError(arm.ResourceMoveValidationFailed, strings.Join(fixed, ",")).About(fixed[0])
+	}
+	if len(m.resources) > mostMoved {
+		return arm.NewError(arm.CannotMoveResource, fmt.Sprintf("the request names %d of them, and at most %d can be moved with a single request", len(m.resources), mostMoved)).About("resources")
+	}
+	return nil
+}
+
+// find looks for the resources where their subscription may hold what the index
+// has not seen. What it has not seen of the target its providers know.
+func (m *move) find(ctx context.Context) error {
+	for _, q := range m.resources {
+		if m.source.Subscription.Covered {
+			return nil
+		}
+		_, err := m.Resolver.Resolve(ctx, m.x, q, routing.Body{})
+		var absent *arm.Error
+		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// refusal turns the inventory's refusal of a move into ARM's.
+func (m *move) refusal(err error) error {
+	var refused *inventory.MoveError
+	if !errors.As(err, &refused) {
+		return err
+	}
+	about := m.nameOf(refused.Key)
+	on := admission.Target{Subscription: m.source.Subscription.ID, Group: m.source.Group.Name}
+	if refused.Target {
+		on = admission.Target{Subscription: m.target.ID, Group: m.group}
+		about = cmp.Or(about, m.groupID)
+	}
+	on.ID = cmp.Or(about, m.x.Request.Path.String())
+	fault := on.Refusal(refused)
+	if fault == nil {
+		fault = m.fault(refused, about, on.Group)
+	} else if fault.Code != arm.ScopeLocked {
+		fault = fault.About(about)
+	}
+	if fault == nil {
+		return err
+	}
+	if refused.Target && (fault.Status == http.StatusNotFound || fault.Code == arm.ReadOnlyDisabledSubscription) {
+		fault = fault.WithStatus(http.StatusBadRequest)
+	}
+	return fault
+}
+
+// fault is for what refuses nothing but moves, or refuses them in other words.
+func (m *move) fault(refused *inventory.MoveError, about, group string) *arm.Error {
+	var quota *inventory.QuotaError
+	var registration *inventory.RegistrationStateError
+	switch {
+	case errors.As(refused, &registration):
+		return m.notRegistered(refused, registration)
+	case errors.As(refused, &quota):
+		name := refused.Key
+		if t := m.Router.Map.Type(refused.Key); t != nil {
+			name = t.FullName
+		}
+		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
+	case errors.Is(refused, inventory.ErrTaken):
+		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").About(about)
+	case errors.Is(refused, inventory.ErrNotFound):
+		if i := slices.Index(m.names, about); i >= 0 {
+			return m.resources[i].NotFound().About(about)
+		}
+		return arm.NewError(arm.ResourceNotFound, about, group).About(about)
+	case errors.Is(refused, inventory.ErrChanged):
+		return arm.NewError(arm.RequestConflict, about, "it is being deleted").About(about)
+	}
+	return nil
+}
+
+func (m *move) notRegistered(refused *inventory.MoveError, registration *inventory.RegistrationStateError) *arm.Error {
+	sub := m.source.Subscription.ID
+	if refused.Target {
+		sub = m.target.ID
+	}
+	if t := m.Router.Map.Type(refused.Key); t != nil {
+		return m.Router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
+	}
+	for _, q := range m.resources {
+		if q.Provider.Key == registration.Namespace {
+			return m.Router.TargetNotRegistered(sub, q.Provider, nil, registration.State, "").WithStatus(http.StatusBadRequest)
+		}
+	}
+	return nil
+}
+
+// nameOf is how the client wrote the ID of a key, or the key.
+func (m *move) nameOf(key string) string {
+	for i, q := range m.resources {
+		if q.Key() == key {
+			return m.names[i]
+		}
+	}
+	return key
+}

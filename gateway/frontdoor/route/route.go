@@ -1,0 +1,54 @@
+// Package route says what a resource of the front door is made of: routes, and
+// handlers that are given a request whose content is read and whose subscription and
+// group are resolved. It helps them to read content and to answer.
+package route
+
+import (
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// Request is what a handler works on beside the exchange.
+type Request struct {
+	routing.Decision
+	Content []byte
+}
+
+// Handler answers a request, or returns an error.
+type Handler func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req Request) error
+
+// Route is a route of one resource. A Path is written folded and names its variable
+// segments in braces. Where the path varies in length, Matches stands in its place.
+type Route struct {
+	Method  string
+	Path    string
+	Matches func(*routing.Request) bool
+	Handle  Handler
+	// IgnoresLocks: locks above the path do not forbid a write, or the store judges
+	// them.
+	IgnoresLocks bool
+}
+
+// AnswerTagged answers with a body that has an entity tag. A GET by a client that
+// has the body already is answered with 304.
+func AnswerTagged(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status int, etag string, body any) error {
+	w.Header()["ETag"] = []string{etag}
+	if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(etag) {
+		return x.Answer(w, http.StatusNotModified, nil)
+	}
+	return x.Answer(w, status, body)
+}
+
+// busyRetry is when a client may try again what others keep from it.
+const busyRetry = 10 * time.Second
+
+// Busy refuses for a while what others are changing.
+func Busy(id string) *arm.Error {
+	fault := arm.NewError(arm.Conflict).About(id)
+	fault.RetryAfter = busyRetry
+	return fault
+}
