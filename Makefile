@@ -21,7 +21,10 @@ RACE := -race -gcflags=modernc.org/sqlite/lib=-race=false
 # The programs that tests run as processes, each built once for all suites.
 PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1)contoso PORTICO_FAILPOINTS_BIN=$(CURDIR)/.bin/$(1)portico-failpoints
 
-.PHONY: build programs race-programs demo test prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos reloads bench clean
+# All other packages.
+UNIT = $$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
+
+.PHONY: build programs race-programs demo test test-long quick beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -42,13 +45,27 @@ test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory prepare
 	@$(MAKE) --no-print-directory lint
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory walk
-	@$(MAKE) --no-print-directory outside
+	@$(MAKE) --no-print-directory race-programs
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going outside beside
 	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going sdk deploy dashboards chaos-short
-	@$(MAKE) --no-print-directory fuzz-short
 	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory vuln
 	@echo 'test: everything passed'
+
+# They need a processor and no time of their own: what waits for processes leaves
+# them enough.
+beside: ## the walk and the fuzz targets, while others wait
+	@nice $(MAKE) --no-print-directory walk
+	@nice $(MAKE) --no-print-directory fuzz-short
+
+test-long: programs ## the longer forms of what has a shorter one in test: an hour
+	$(MAKE) --no-print-directory chaos
+	$(call PROGRAMS) go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad|TestGroupDeleteOfManyResources)$$' -e2e.long
+	$(call PROGRAMS) go test ./test/hostile -count=1 -timeout 30m -v -run '^TestRawRequests$$' -raw.inputs 100000
+	test/fuzz.sh 2m
+
+quick: format-check vet ## what one runs while working: a minute and a half with warm caches
+	go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 5m $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus
 	test/prepare.sh
@@ -81,10 +98,10 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	packages=$$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)'); go test $(RACE) -timeout 15m $$packages
+	go test $(RACE) -timeout 15m $(UNIT)
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	go test ./inventory -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
+	go test ./inventory/index -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.
@@ -122,9 +139,6 @@ chaos-short: programs ## 2,000 writes through two replicas and 6 kills, within t
 chaos: programs ## 20,000 writes and 30 kills of gateways, a quarter of an hour
 	$(call PROGRAMS) go test ./test/chaos -count=1 -timeout 60m -v -run TestChaos -chaos.long
 
-reloads: ## 100 reloads and 10 rounds of restarts under load, without a failed call; some minutes
-	go test ./test/e2e -count=1 -timeout 30m -v -run '^(TestReloadUnderLoad|TestRestartsUnderLoad)$$' -e2e.long
-
 fuzz-short: ## 60,000 inputs to each fuzz target; longer: test/fuzz.sh 10m
 	test/fuzz.sh 60000x
 
@@ -132,7 +146,7 @@ vuln: .bin/.tools ## known vulnerabilities, where their database can be reached
 	test/vuln.sh
 
 bench-short: ## that the index costs the same with ten times the rows, as ratios; allocations
-	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory
+	go test -timeout 10m -run '^$$' -bench '^BenchmarkCachedLookup' -benchtime 2000x -benchmem ./inventory/locations
 	go test -timeout 10m -run '^$$' -bench '^(BenchmarkCreate|BenchmarkScale)' -benchtime 10x ./inventory
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkWrite' -benchtime 100x ./test/bench
 	go test -timeout 10m -run '^$$' -bench '^BenchmarkObservation' -benchtime 100x ./test/bench

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"portico/inventory"
-	"portico/operations"
+	"portico/jobs"
 )
 
 type jobPage struct {
@@ -146,7 +146,7 @@ func TestPollOfAnEarlierOperation(t *testing.T) {
 
 // Each gateway works under a name of its own.
 func TestOwners(t *testing.T) {
-	if a, b := operations.NewOwner(), operations.NewOwner(); a == b || !strings.Contains(a, "-") {
+	if a, b := jobs.NewOwner(), jobs.NewOwner(); a == b || !strings.Contains(a, "-") {
 		t.Errorf("%q, %q", a, b)
 	}
 }

@@ -5,16 +5,16 @@ import (
 	"testing"
 
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 type sweepJob struct {
 	ID, State, Subject string
-	Progress           operations.SweepReport
+	Progress           sweep.Report
 }
 
 // swept waits for the end of a sweep that was ordered.
-func (s *site) swept(ordered seen, state string) operations.SweepReport {
+func (s *site) swept(ordered seen, state string) sweep.Report {
 	s.t.Helper()
 	job := decode[sweepJob](s.t, ordered)
 	if want := "/admin/jobs/" + job.ID; ordered.header.Get("Location") != want {
@@ -86,7 +86,7 @@ func TestAdminTakesOverASubscription(t *testing.T) {
 		t.Errorf("%s", made.text)
 	}
 	// Before any runner could order it of itself, as each does once.
-	ordered, err := s.store.Jobs(t.Context(), inventory.JobQuery{Kind: operations.SweepJob})
+	ordered, err := s.store.Jobs(t.Context(), inventory.JobQuery{Kind: sweep.Job})
 	if err != nil || len(ordered) != 1 || ordered[0].Subscription != foreign {
 		t.Errorf("%+v, %v", ordered, err)
 	}

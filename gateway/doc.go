@@ -22,7 +22,7 @@
 // Portico's own routes stand in own.go, a line for each; a handler gets its
 // request checked and its subscription and group resolved. What is over at once
 // is done in a transaction of the inventory. What takes its time, the deletion of a
-// group and a move, is checked here, handed to a job of package operations, and
+// group and a move, is checked here, handed to a job (kinds.go), and
 // polled (own_operation.go). The tags of a resource are its provider's:
 // they are read and changed by calls that go the proxy's way (resource_tags.go).
 package gateway

@@ -4,7 +4,8 @@ import (
 	"encoding/json"
 	"time"
 
-	"portico/operations"
+	"portico/operations/groupdelete"
+	"portico/operations/move"
 )
 
 // Answers of the front door's, as clients read them.
@@ -18,13 +19,13 @@ type (
 	}
 	operationStatus struct {
 		operationHead
-		operations.DeletionProgress
-		Properties *struct{ WaitingFor []operations.DeletionWait }
+		groupdelete.Progress
+		Properties *struct{ WaitingFor []groupdelete.Wait }
 		Message    string
 	}
 	moveStatus struct {
 		operationHead
-		operations.MoveProgress
+		move.Progress
 	}
 	lockBody struct {
 		ID, Name, Type, ETag string

@@ -21,10 +21,12 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
 	"portico/logs"
-	"portico/operations"
+	"portico/operations/notify"
+	"portico/operations/sweep"
 	"portico/routing"
 	"portico/upstream"
 )
@@ -72,7 +74,7 @@ type Gateway struct {
 	batches       *batch.Batches
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
-	kinds         kinds
+	sweeper       *sweep.Sweeper
 	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
@@ -87,11 +89,10 @@ type longLived struct {
 	metrics       *observe.Metrics
 	registry      Registry
 	sender        string // also the owner of the jobs that it works on
-	runner        *operations.Runner
+	runner        *jobs.Runner
 	reload        func(context.Context) (admin.Reloaded, error)
 	batchMemory   *limits.Memory // for the answers of batches
 	contentMemory *limits.Memory // for the contents of requests
-	jobShares     map[string]*operations.Shares
 	counts        *admission.Counts
 	draining      *atomic.Bool
 	// current tells callers by the configuration that is in use now, for work that an
@@ -119,11 +120,10 @@ func New(o Options) *Gateway {
 		audit:         observe.NewAudit(o.Audit),
 		metrics:       observe.NewMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
-		sender:        operations.NewOwner(),
+		sender:        jobs.NewOwner(),
 		reload:        o.Reload,
 		batchMemory:   newMemory(o, budget{"batch.totalMemory", "portico_batch", "answers in batches"}, o.Config.Batch.TotalMemory),
 		contentMemory: newMemory(o, budget{"limits.contentMemory", "portico_content", "contents of requests"}, o.Config.Limits.ContentMemory),
-		jobShares:     jobShares(o.Config.Limits.CallerShare),
 		counts:        admission.NewCounts(),
 		draining:      new(atomic.Bool),
 		current:       new(atomic.Pointer[access.Authenticator]),
@@ -133,8 +133,10 @@ func New(o Options) *Gateway {
 	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
-	g.kinds = g.firstKinds()
-	g.runner = g.newRunner(o.Metrics)
+	g.runner = jobs.NewRunner(jobs.Options{
+		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: o.Config.Jobs.Lease, Floor: o.Config.Index.PollFloor,
+		CallerShare: o.Config.Limits.CallerShare, Log: g.log, Metrics: o.Metrics,
+	})
 	g.frontDoor = g.newFrontDoor()
 	return g
 }
@@ -144,7 +146,6 @@ func New(o Options) *Gateway {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(listing(g, c, keys))}
 	next.configure(c, authenticator)
-	next.kinds = next.nextKinds(g.kinds)
 	next.frontDoor = next.newFrontDoor()
 	return next
 }
@@ -155,6 +156,9 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.current.Store(&authenticator)
 	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
+	g.sweeper = &sweep.Sweeper{
+		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
+	}
 	g.resolver = &resolve.Resolver{Router: g.router, Finder: locate.NewFinder(g.prober, g.log), Prober: g.prober}
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
@@ -193,7 +197,7 @@ func (g *Gateway) Public() http.Handler {
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.kinds.sweeping, Addressees: g.addressees(), Reload: g.reload,
+		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.sweeper, Addressees: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
 	})
 }
@@ -226,6 +230,10 @@ func (g *Gateway) part(next http.Handler) http.Handler {
 	})
 }
 
+// Sweeper returns what compares the index with the providers, for sweeps without a
+// runner.
+func (g *Gateway) Sweeper() *sweep.Sweeper { return g.sweeper }
+
 // Runner returns what does the durable work beside the requests. The caller
 // runs it, and ends it before it closes the store.
-func (g *Gateway) Runner() *operations.Runner { return g.runner }
+func (g *Gateway) Runner() *jobs.Runner { return g.runner }

@@ -1,85 +1,55 @@
 package gateway
 
 import (
-	"github.com/prometheus/client_golang/prometheus"
-
+	"portico/gateway/frontdoor"
 	"portico/inventory"
-	"portico/operations"
+	"portico/jobs"
+	"portico/operations/groupdelete"
+	"portico/operations/move"
+	"portico/operations/notify"
+	"portico/operations/reconcile"
+	"portico/operations/sweep"
 )
 
-// kinds are the kinds of durable work that outlast a configuration in part.
-type kinds struct {
-	noticing      *operations.Noticing
-	sweeping      *operations.Sweeping
-	groupDeletion *operations.GroupDeletion
-	moving        *operations.Moving
-	following     *operations.Following
-	fencing       *operations.Fencing
-}
-
-func (g *Gateway) firstKinds() kinds {
-	return kinds{
-		noticing:      operations.NewNoticing(g.noticing()),
-		sweeping:      operations.NewSweeping(g.sweeping(), g.registry),
-		groupDeletion: operations.NewGroupDeletion(g.groupDeletion(), g.registry),
-		moving:        operations.NewMoving(g.moving(), g.registry),
-		following:     operations.NewFollowing(g.following(), g.registry),
-		fencing:       operations.NewFencing(g.fencing(), g.registry),
+// kinds lists all kinds of durable work, by the names of their jobs, as the gateway's
+// configuration has them.
+func (g *Gateway) kinds() map[string]jobs.Kind {
+	c, index, region := g.config, g.config.Index, g.config.Server.Region
+	callTimeout := c.Upstream.CallTimeout
+	callLimit := callTimeout + index.CallMargin
+	mover := &move.Mover{
+		Prober: g.prober, Sender: g.sender, Region: region, Budget: c.Move.TransientBudget, Limit: c.Move.Limit,
+		SendWithin: index.SendWithin, CallTimeout: callTimeout, CallMargin: index.CallMargin, LateWriteWindow: index.LateWriteWindow,
+		Floor: index.PollFloor, LockETag: frontdoor.LockETag, Log: g.log,
 	}
-}
-
-func (g *Gateway) nextKinds(before kinds) kinds {
-	return kinds{
-		noticing:      before.noticing.Succeed(g.noticing()),
-		sweeping:      before.sweeping.Succeed(g.sweeping()),
-		groupDeletion: before.groupDeletion.Succeed(g.groupDeletion()),
-		moving:        before.moving.Succeed(g.moving()),
-		following:     before.following.Succeed(g.following()),
-		fencing:       before.fencing.Succeed(g.fencing()),
-	}
-}
-
-// work is all durable work, by the kinds of jobs.
-func (g *Gateway) work() map[string]operations.Kind {
-	index := g.config.Index
-	return map[string]operations.Kind{
-		inventory.NoticeJob:       g.kinds.noticing,
-		inventory.RegistrationJob: operations.Settling{Store: g.store},
-		inventory.EraseJob:        operations.Erasing{Store: g.store, Floor: index.PollFloor},
-		operations.SweepJob:       g.kinds.sweeping,
-		inventory.GroupDeleteJob:  g.shared(inventory.GroupDeleteJob, g.kinds.groupDeletion, deleter),
-		inventory.RequestBatchJob: g.shared(inventory.RequestBatchJob, g.batches, g.batches.Caller),
-		inventory.MoveJob:         g.shared(inventory.MoveJob, g.kinds.moving, mover),
-		inventory.ValidateMoveJob: g.shared(inventory.ValidateMoveJob, operations.MoveValidation{Moving: g.kinds.moving}, mover),
-		inventory.VerifyJob: operations.Verification{
-			Asker: g.prober, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
-			VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
+	return map[string]jobs.Kind{
+		inventory.NoticeJob: &notify.SubscriptionNotifier{
+			Map: c.Map, Store: g.store, Upstream: g.upstream, Public: g.public, Region: region,
+			SendWithin: index.SendWithin, CallLimit: callLimit, LateWriteWindow: index.LateWriteWindow,
+			Absence: index.EndpointAbsence, Floor: index.PollFloor,
 		},
-		inventory.FollowJob: g.kinds.following,
-		inventory.FenceJob:  g.kinds.fencing,
+		inventory.RegistrationJob: notify.RegistrationCompletion{Store: g.store},
+		inventory.EraseJob:        notify.SubscriptionErasure{Store: g.store, Floor: index.PollFloor},
+		sweep.Job:                 g.sweeper,
+		inventory.GroupDeleteJob: &groupdelete.Deleter{
+			Prober: g.prober, EmptinessCheck: g.deletionCheck, Sender: g.sender, Region: region,
+			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: int(float64(c.GroupDelete.PerEndpoint) / c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,
+			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
+			Floor: index.PollFloor, Log: g.log,
+		},
+		inventory.RequestBatchJob: g.batches,
+		inventory.MoveJob:         mover,
+		inventory.ValidateMoveJob: move.Validator{Mover: mover},
+		inventory.VerifyJob: reconcile.Verifier{
+			Prober: g.prober, Floor: index.PollFloor, Patience: callTimeout, VersionFallback: index.VersionFallback, Region: region,
+		},
+		inventory.FollowJob: &reconcile.OperationTracker{
+			Prober: g.prober, Floor: index.PollFloor, Patience: callTimeout, LostAfter: index.LostAfter,
+			Limit: index.FollowLimit, Recheck: index.FollowRecheck, VersionFallback: index.VersionFallback, Region: region,
+		},
+		inventory.FenceJob: &reconcile.FenceWatcher{
+			Prober: g.prober, Floor: index.PollFloor, Patience: callTimeout, SendWithin: index.SendWithin, CallLimit: callLimit,
+			Limit: index.FollowLimit, Recheck: index.FollowRecheck, Region: region, Log: g.log,
+		},
 	}
-}
-
-func (g *Gateway) following() operations.Following {
-	index := g.config.Index
-	return operations.Following{
-		Asker: g.prober, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout,
-		LostAfter: index.LostAfter, Limit: index.FollowLimit, Recheck: index.FollowRecheck, VersionFallback: index.VersionFallback, Region: g.config.Server.Region,
-	}
-}
-
-func (g *Gateway) fencing() operations.Fencing {
-	index := g.config.Index
-	return operations.Fencing{
-		Asker: g.prober, Floor: index.PollFloor, Patience: g.config.Upstream.CallTimeout, SendWithin: index.SendWithin,
-		CallLimit: g.config.Upstream.CallTimeout + index.CallMargin,
-		Limit:     index.FollowLimit, Recheck: index.FollowRecheck, Region: g.config.Server.Region, Log: g.log,
-	}
-}
-
-func (g *Gateway) newRunner(registry prometheus.Registerer) *operations.Runner {
-	return operations.NewRunner(operations.RunnerOptions{
-		Store: g.store, Owner: g.sender, Lease: g.config.Jobs.Lease, Floor: g.config.Index.PollFloor, Log: g.log, Metrics: registry,
-		Kinds: g.work(),
-	})
 }

@@ -11,7 +11,7 @@ import (
 	"time"
 
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 )
 
 // toldOf is what an endpoint knows of subscriptions, by id.
@@ -128,7 +128,7 @@ func TestNoticesAreRepeated(t *testing.T) {
 // was told since: when its time is over, the endpoint is told once more.
 func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	s := newSite(t, setup{})
-	if _, _, err := s.store.PutSubscription(t.Context(), inventory.Subscription{ID: foreign, TenantID: tenant}, operations.Addressees(s.config.Map.Provider("Contoso.Compute"))...); err != nil {
+	if _, _, err := s.store.PutSubscription(t.Context(), inventory.Subscription{ID: foreign, TenantID: tenant}, notify.Targets(s.config.Map.Provider("Contoso.Compute"))...); err != nil {
 		t.Fatal(err)
 	}
 	jobs, err := s.store.ClaimJobs(t.Context(), "dead", 0, 10, inventory.NoticeJob)

@@ -29,7 +29,7 @@ func NewLive(g *Gateway) *Live {
 // from now on.
 func (l *Live) Replace(next *Gateway) {
 	l.now.Store(&faces{next, next.Public(), next.Admin()})
-	next.runner.Replace(next.work())
+	next.runner.Replace(next.kinds())
 }
 
 // Gateway returns the one that answers now.

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/move"
 )
 
 // present is an operation with the names that its resource has by now: that may
@@ -25,7 +25,7 @@ func (g *Gateway) present(ctx context.Context, o inventory.Operation) (inventory
 		}
 		left := false
 		for _, job := range moves {
-			p, err := operations.ReadMove(job)
+			p, err := move.ReadPayload(job)
 			if err != nil {
 				return o, err
 			}

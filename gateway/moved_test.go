@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/move"
 )
 
 // moves has resources moved, and wants it done.
@@ -44,7 +44,7 @@ func (s *site) moveByHand(from, to, id string) {
 	}
 	fail(s.store.BeginMoveCall(ctx, &jobs[0], call, "{}"))
 	s.at("westus").do("POST", from+"/moveResources"+api, `{"targetResourceGroup":"`+to+`","resources":["`+id+`"]}`, 200)
-	payload := operations.MovePayload{Source: call.Source, Target: call.Target, Ended: s.store.Time()}.String()
+	payload := move.Payload{Source: call.Source, Target: call.Target, Ended: s.store.Time()}.String()
 	payload = strings.TrimSuffix(payload, "}") + `,"calls":[{"members":[{"key":"` + call.Members[0].Key + `","fate":1}]}]}`
 	fail(s.store.SettleMove(ctx, &jobs[0], inventory.MoveResult{MoveCall: call, Moved: call.Members}, payload))
 	fail(s.store.EndMove(ctx, jobs[0], call.Source, call.Target, inventory.JobDone, payload))

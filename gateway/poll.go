@@ -8,7 +8,8 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
+	"portico/operations/reconcile"
 )
 
 // poll carries a poll of an operation. When it shows that the operation may have
@@ -94,10 +95,10 @@ func (g *Gateway) polled(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 // ended reads from a poll's answer whether the operation may be over.
 func (g *Gateway) ended(answer *http.Response, namespace, region string) (bool, error) {
 	if answer.StatusCode != http.StatusOK {
-		return operations.PollEnded(answer.StatusCode, nil), nil
+		return async.MayHaveEnded(answer.StatusCode, nil), nil
 	}
 	text, err := g.hold(answer, namespace, region)
-	return err == nil && operations.PollEnded(http.StatusOK, text), err
+	return err == nil && async.MayHaveEnded(http.StatusOK, text), err
 }
 
 // settleEnd asks what became of an operation that a client saw ended, within the
@@ -146,7 +147,7 @@ func (g *Gateway) endOf(ctx context.Context, x *exchange.Exchange, o inventory.O
 		return row, err
 	}
 	prober, header := g.resolver.ProberFor(x)
-	finished, err := operations.Finished(ctx, prober, header, follow, row)
+	finished, err := reconcile.Finished(ctx, prober, header, follow, row)
 	if err == nil && finished {
 		return g.store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
 	}

@@ -14,7 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
 	"portico/routing"
 )
 
@@ -45,7 +45,7 @@ func (g *Gateway) pollingLinks(h http.Header, x *exchange.Exchange, p proxied, s
 		}
 		if link, fit := g.pollingLink(x, p, name, values[0], status); fit {
 			links.all = append(links.all, link)
-			polled = polled || operations.Polled(name, status)
+			polled = polled || async.Named(name, status)
 		} else {
 			g.log.Warn("a polling URL on a foreign host was removed", zap.String("header", name),
 				zap.String("provider", x.Namespace()), zap.String("region", p.Region), zap.String("correlationId", x.Identity.Correlation))
@@ -77,7 +77,7 @@ func lost(q *routing.Request) bool {
 func (g *Gateway) pollingLink(x *exchange.Exchange, p proxied, name, sent string, status int) (link pollingLink, fit bool) {
 	public, own := g.publicForm(sent, p)
 	redirect := redirects(status)
-	polled := operations.Polled(name, status)
+	polled := async.Named(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
 	goesOn := polled && p.Operation != nil && x.Request.Class == routing.Poll && (name == "Location") == asksResult(x.Request, p.Operation)
 	at := nowhere
@@ -110,7 +110,7 @@ func (g *Gateway) pollingLink(x *exchange.Exchange, p proxied, name, sent string
 // publicForm returns a polling URL as it is on the front door, and whether it
 // may be: it names the front door, the provider's own endpoint, or no host.
 func (g *Gateway) publicForm(link string, p proxied) (*url.URL, bool) {
-	return operations.PollTarget(link, g.public, p.Endpoint)
+	return async.Target(link, g.public, p.Endpoint)
 }
 
 // leadsOn tells whether the Location of an answer that names no operation may be

@@ -8,7 +8,7 @@ import (
 
 	"portico/config"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 )
 
 const (
@@ -205,7 +205,7 @@ func TestRegistrationGuardsWrites(t *testing.T) {
 	refused()
 	s.ok(200, "POST", register, "")
 	// As if a region had joined, so that there is something to register.
-	wider := append(operations.Addressees(s.config.Map.Provider("Contoso.Insight")), inventory.Addressee{Namespace: "contoso.insight", Region: "mars", Required: true})
+	wider := append(notify.Targets(s.config.Map.Provider("Contoso.Insight")), inventory.Addressee{Namespace: "contoso.insight", Region: "mars", Required: true})
 	for _, state := range []inventory.RegistrationState{inventory.Registering, inventory.Unregistering} {
 		change := s.store.Register
 		if state == inventory.Unregistering {

@@ -11,7 +11,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
 	"portico/routing"
 )
 
@@ -169,7 +169,7 @@ func (g *Gateway) endIn(ctx context.Context, x *exchange.Exchange, o inventory.O
 	switch {
 	case deleted && known && (row.Region != o.Region || row.Created.After(o.Created)):
 		return ending{over: true, state: stateSucceeded}, nil // it was made anew
-	case deleted && state == "", state != "" && !operations.StateEnds(state):
+	case deleted && state == "", state != "" && !async.Terminal(state):
 		return ending{state: stateInProgress}, nil
 	case deleted:
 		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil

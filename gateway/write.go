@@ -12,7 +12,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/async"
 	"portico/regions"
 	"portico/routing"
 	"portico/upstream"
@@ -57,7 +57,7 @@ func (g *Gateway) write(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	if ticket.Kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
 		settled.Outcome = inventory.Accepted // what it has made is to be asked for
 	}
-	settled.Poll = operations.PollOf(answer, g.public, p.Endpoint, x.Principal.In(p.Subscription.TenantID))
+	settled.Poll = async.OfAnswer(answer, g.public, p.Endpoint, x.Principal.In(p.Subscription.TenantID))
 	p.links = g.pollingLinks(answer.Header, x, p, answer.StatusCode)
 	settled.Operations = p.links.records()
 	g.settle(ctx, x, ticket, settled)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // AbsentError refuses to make a subscription anew of which endpoints that the
@@ -35,11 +36,11 @@ const (
 
 	nextPlaceOfRows = `SELECT type, region FROM resources WHERE subscription = ? AND (type, region) > (?, ?)
 		ORDER BY type, region LIMIT 1`
-	placesOfTouches = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
-	placesOfStrays  = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
+	placesWritten  = `SELECT DISTINCT type, region FROM touched WHERE subscription = ?`
+	placesOfStrays = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
 )
 
-func scanAbsent(scan scanner) (a Addressee, err error) {
+func scanAbsent(scan engine.Scanner) (a Addressee, err error) {
 	err = scan(&a.Namespace, &a.Region, &a.Address)
 	return a, err
 }
@@ -50,8 +51,8 @@ func (s *Store) AbsentRegions(ctx context.Context, sub string) ([]string, error)
 	return absentRegions(s.read(ctx), arm.Fold(sub))
 }
 
-func absentRegions(from source, sub string) (regions []string, err error) {
-	absent, err := collect(from, scanAbsent, listAbsent, sub)
+func absentRegions(from engine.Source, sub string) (regions []string, err error) {
+	absent, err := engine.Collect(from, scanAbsent, listAbsent, sub)
 	for _, a := range absent {
 		regions = append(regions, a.Region)
 	}
@@ -74,8 +75,7 @@ func (t *tx) mayReturn(sub string) error {
 }
 
 func (t *tx) putAbsent(sub string, a Addressee) error {
-	_, err := t.exec(insertAbsent, sub, a.Namespace, a.Region, a.Address)
-	return err
+	return t.Later(insertAbsent, sub, a.Namespace, a.Region, a.Address)
 }
 
 // findAbsent records the endpoints that were never told of a subscription, and
@@ -85,7 +85,7 @@ func (t *tx) findAbsent(sub string) error {
 	if err != nil {
 		return err
 	}
-	absent, err := collect(t, scanAbsent, listAbsent, sub)
+	absent, err := engine.Collect(t, scanAbsent, listAbsent, sub)
 	if err != nil {
 		return err
 	}
@@ -108,24 +108,24 @@ func (t *tx) findAbsent(sub string) error {
 	return nil
 }
 
-// serves tells whether one of the endpoints is of the namespace, in the region.
+// serves reports whether one of the endpoints is of the namespace, in the region.
 func (a announced) serves(at Addressee) bool {
 	return slices.ContainsFunc(a, func(one Addressee) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
 // placesOf lists where a subscription has, or had, resources.
 func (t *tx) placesOf(sub string) ([]Touch, error) {
-	places, err := collect(t, scanTouch, placesOfTouches, sub)
+	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
 		return nil, err
 	}
-	strays, err := collect(t, scanTouch, placesOfStrays, sub)
+	strays, err := engine.Collect(t, scanWrittenRegion, placesOfStrays, sub)
 	if err != nil {
 		return nil, err
 	}
 	places = append(places, strays...)
 	for last := (Touch{}); ; places = append(places, last) { // each one step in the index
-		last, err = scanTouch(t.one(nextPlaceOfRows, sub, last.Type, last.Region))
+		last, err = scanWrittenRegion(t.One(nextPlaceOfRows, sub, last.Type, last.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			return places, nil
 		}
@@ -141,7 +141,7 @@ func (t *tx) placesOf(sub string) ([]Touch, error) {
 func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int) (told int, err error) {
 	from := s.read(ctx)
 	for at := (Addressee{}); told < limit; {
-		err := from.one(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
+		err := from.One(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
 		if errors.Is(err, sql.ErrNoRows) {
 			return told, nil
 		}
@@ -152,7 +152,7 @@ func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int
 		if len(back) == 0 {
 			continue
 		}
-		subs, err := collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-told)
+		subs, err := engine.Collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-told)
 		if err != nil {
 			return told, err
 		}
@@ -168,12 +168,12 @@ func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int
 
 // tellReturned has the endpoints of a region that is back told of a subscription.
 func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back announced) error {
-	return s.writer.do(ctx, flushed, aboutGate(sub, false), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
-			return orNotFound(err)
+			return engine.OrNotFound(err)
 		}
-		if n, err := t.exec(deleteAbsent, current.ID, at.Namespace, at.Region); err != nil || n == 0 {
+		if n, err := t.Exec(deleteAbsent, current.ID, at.Namespace, at.Region); err != nil || n == 0 {
 			return err // another replica was faster
 		}
 		if !current.Erased {

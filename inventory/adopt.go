@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Sighting is a resource that a provider was seen to hold, by a GET that
@@ -47,7 +49,7 @@ const (
 
 var adoptResults = [...]string{"Adopted", "Known", "Strayed", "TooYoung", "NoGroup", "Fenced"}
 
-func (r AdoptResult) String() string { return nameOf(adoptResults[:], int(r)) }
+func (r AdoptResult) String() string { return index.NameOf(adoptResults[:], int(r)) }
 
 const (
 	selectTombstone = `SELECT at FROM tombstones WHERE subscription = ? AND key = ?`
@@ -69,7 +71,7 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 	if row.Location == "" {
 		row.Location = row.Region
 	}
-	return commit(ctx, s, flushed, aboutWrite(row.Subscription, row.Group, "", row.Key), func(t *tx) (AdoptResult, error) {
+	return commit(ctx, s, engine.Flushed, writeLocks(row.Subscription, row.Group, "", "", row.Key), func(t *tx) (AdoptResult, error) {
 		// Writes lock the group first as well, so none can begin meanwhile.
 		group, err := t.group(row.Subscription, row.Group)
 		switch {
@@ -78,39 +80,39 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 		case err != nil:
 			return 0, err
 		}
-		h, err := hold(t, row.Subscription, row.Key)
+		h, err := lockResource(t, row.Subscription, row.Key)
 		if err != nil {
 			return 0, err
 		}
 		if h.row != nil && h.row.Region == row.Region {
-			_, err := t.exec(deleteStray, row.Subscription, row.Region, row.Key)
+			_, err := t.Exec(deleteStray, row.Subscription, row.Region, row.Key)
 			return Known, err
 		}
 		if fenced, err := t.fenced(row.Subscription, row.Key); err != nil || fenced {
 			return Fenced, err
 		}
-		moot, err := h.moot(t, seen.ListedSince.Add(-s.clock.slack()))
+		moot, err := h.moot(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
 		switch {
 		case err != nil:
 			return 0, err
 		case moot || len(h.open) > 0:
 			return TooYoung, nil
 		case h.row != nil:
-			_, err := t.exec(putStray, row.Subscription, row.Region, row.Key, row.ID, row.Group, row.Type, micros(t.now))
+			_, err := t.Exec(putStray, row.Subscription, row.Region, row.Key, row.ID, row.Group, row.Type, engine.Micros(t.Now))
 			return Strayed, err
 		}
 		return Adopted, h.adopt(t, row, group.Incarnation)
 	})
 }
 
-// moot tells whether what was seen may have gone since: the resource, or one
+// moot reports whether what was seen may have gone since: the resource, or one
 // above it that takes it along, was removed at that time or later, or is being
 // removed.
-func (h *held) moot(t *tx, since time.Time) (bool, error) {
+func (h *resourceTx) moot(t *tx, since time.Time) (bool, error) {
 	for _, key := range ancestry(h.key) {
 		var at int64
-		err := t.one(selectTombstone, h.subscription, key)(&at)
-		if err == nil && at >= micros(since) {
+		err := t.One(selectTombstone, h.subscription, key)(&at)
+		if err == nil && at >= engine.Micros(since) {
 			return true, nil
 		}
 		if err != nil && !errors.Is(err, sql.ErrNoRows) {
@@ -120,7 +122,7 @@ func (h *held) moot(t *tx, since time.Time) (bool, error) {
 			continue // its intents are known
 		}
 		var open int
-		if err := t.one(openRemovals, h.subscription, key, Delete, Move)(&open); err != nil || open > 0 {
+		if err := t.One(openRemovals, h.subscription, key, index.Delete, index.Move)(&open); err != nil || open > 0 {
 			return open > 0, err
 		}
 	}
@@ -128,12 +130,12 @@ func (h *held) moot(t *tx, since time.Time) (bool, error) {
 }
 
 // adopt makes the row of a resource that is there, without a write.
-func (h *held) adopt(t *tx, row Resource, incarnation [16]byte) error {
-	row.Changed = t.now
+func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
+	row.Changed = t.Now
 	if row.Created.IsZero() {
-		row.Created = t.now
+		row.Created = t.Now
 	}
-	after, did := settle(h.state(), seen{provisioningState: row.ProvisioningState}, newID())
+	after, did := index.Settle(h.state(), index.Seen{ProvisioningState: row.ProvisioningState}, engine.NewID())
 	h.create(&row)
 	if err := h.store(t, after, did); err != nil {
 		return err
@@ -144,9 +146,8 @@ func (h *held) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	if err := raiseUsage(t, usage{row.Subscription, row.Group, row.Type}, 0); err != nil {
 		return err
 	}
-	if _, err := t.exec(insertTouch, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {
+	if _, err := t.Exec(insertWrittenRegion, row.Subscription, row.Group, incarnation[:], row.Type, row.Region); err != nil {
 		return err
 	}
-	_, err := t.exec(deleteStray, row.Subscription, row.Region, row.Key)
-	return err
+	return t.Later(deleteStray, row.Subscription, row.Region, row.Key)
 }

@@ -7,11 +7,14 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // Answer is what became of a write. The zero Answer is an ambiguous one.
 type Answer struct {
-	Outcome           Outcome
+	Outcome           index.Outcome
 	Status            int    // of the provider's answer; a refusal's decides
 	ProvisioningState string // as the body says, empty when it does not
 	ID                string // as the request wrote it; empty: as told to Begin
@@ -42,41 +45,41 @@ type SettleResult struct {
 // answer after that, and has it also when this fails: the intent then ends by
 // time. It is visible to every reader when it returns, but not flushed.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
-	if deletes := ticket.Kind == Delete; a.Outcome == Gone && !deletes || a.Outcome == Succeeded && deletes {
+	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
 	}
 	id := a.ID
 	if id == "" {
 		id = ticket.ID
 	}
-	return commit(ctx, s, unflushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) (SettleResult, error) {
-		h, err := hold(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
+	return commit(ctx, s, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) (SettleResult, error) {
+		h, err := lockResource(t, arm.Fold(ticket.Subscription), arm.Fold(ticket.Key))
 		if err != nil {
 			return SettleResult{}, err
 		}
-		e := answered{id: ticket.Intent, outcome: a.Outcome, status: a.Status, provisioningState: a.ProvisioningState}
+		e := index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status, ProvisioningState: a.ProvisioningState}
 		follows := h.follows(t, e, ticket.Kind)
 		after, did := h.settle(t, e)
-		result := SettleResult{Settled: did.settled}
-		if follows && after.row != nil {
-			result.Follow = newID()
+		result := SettleResult{Settled: did.Settled}
+		if follows && after.Row != nil {
+			result.Follow = engine.NewID()
 			h.accepted = &accepted{ticket.Kind, a.Poll, result.Follow}
 		}
 		err = h.store(t, after, did, func(row *Resource) {
 			row.respell(id)
-			if a.Outcome == Succeeded || a.ProvisioningState != "" {
+			if a.Outcome == index.Succeeded || a.ProvisioningState != "" {
 				row.ProvisioningState = a.ProvisioningState
 			}
 			row.learn(a.Details)
-			row.Changed = t.now
-			if ticket.Kind == Put {
+			row.Changed = t.Now
+			if ticket.Kind == index.Put {
 				row.APIVersion = ticket.APIVersion
 			}
 		})
 		if err != nil {
 			return SettleResult{}, err
 		}
-		if after.row != nil {
+		if after.Row != nil {
 			result.Row = h.row
 		}
 		for _, o := range a.Operations {
@@ -89,13 +92,13 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	})
 }
 
-// follows tells whether an answer is the acceptance of a write that is still
+// follows reports whether an answer is the acceptance of a write that is still
 // open: its operation, and not an earlier one's, is the one to follow then. That
 // of a PATCH is not followed, as the row is flagged.
-func (h *held) follows(t *tx, e answered, kind WriteKind) bool {
-	unfinished := kind == Put && e.outcome == Succeeded && !Terminal(e.provisioningState)
-	return kind != Patch && (e.outcome == Accepted || unfinished) && slices.ContainsFunc(h.open, func(open intent) bool {
-		return open.id == e.id && open.ends > micros(t.now)
+func (h *resourceTx) follows(t *tx, e index.Answered, kind index.WriteKind) bool {
+	unfinished := kind == index.Put && e.Outcome == index.Succeeded && !index.Terminal(e.ProvisioningState)
+	return kind != index.Patch && (e.Outcome == index.Accepted || unfinished) && slices.ContainsFunc(h.open, func(open index.Intent) bool {
+		return open.ID == e.ID && open.Ends > engine.Micros(t.Now)
 	})
 }
 
@@ -124,7 +127,7 @@ type Observation struct {
 }
 
 // Observe records what a GET said, if the row is still of the generation that
-// was read before asking. It tells whether that settled the row: its flag is
+// was read before asking. It reports whether that settled the row: its flag is
 // then lifted, or the row removed; and the generation that the row has then, zero
 // where what the GET said is of another one, or there is no row. It does not settle while a write that could
 // overturn it is open, and not by a provisioning state that is not terminal;
@@ -139,18 +142,18 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		settled bool
 		after   [16]byte
 	}
-	ended, err := commit(ctx, s, durability(!o.Found), aboutResource(sub, key), func(t *tx) (end, error) {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+	ended, err := commit(ctx, s, engine.Durability(!o.Found), resourceLocks(sub, key), func(t *tx) (end, error) {
+		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return end{}, err
 		}
 		counts := h.row != nil && h.row.Generation == generation && !h.lapses(t)
-		after, did := h.settle(t, observed{
-			generation: generation, found: o.Found, provisioningState: o.ProvisioningState,
+		after, did := h.settle(t, index.Observed{
+			Generation: generation, Found: o.Found, ProvisioningState: o.ProvisioningState,
 		})
-		e := end{settled: did.settled}
-		if counts && after.row != nil {
-			e.after = after.row.generation
+		e := end{settled: did.Settled}
+		if counts && after.Row != nil {
+			e.after = after.Row.Generation
 		}
 		return e, h.store(t, after, did, func(row *Resource) {
 			row.respell(o.ID)
@@ -161,32 +164,32 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 	return ended.settled, ended.after, err
 }
 
-// lapses tells whether time has ended an intent that nobody has looked at since.
-func (h *held) lapses(t *tx) bool {
-	return slices.ContainsFunc(h.open, func(in intent) bool { return in.ends <= micros(t.now) })
+// lapses reports whether time has ended an intent that nobody has looked at since.
+func (h *resourceTx) lapses(t *tx) bool {
+	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }
 
 // EndFollow records that the operation of an accepted write is over, or lost. A
 // row that was followed for it is flagged: what became of the resource only a
 // GET tells. It returns the row, or ErrNotFound. follow names the operation, by
 // SettleResult; where another is followed by now nothing ends.
-func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, follow [16]byte) (Resource, error) {
-	return commit(ctx, s, flushed, aboutResource(sub, key), func(t *tx) (Resource, error) {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Resource, error) {
+	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
+		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil {
 			return Resource{}, err
 		}
 		if h.row == nil {
 			return Resource{}, ErrNotFound
 		}
-		now, err := loadJob(t, lockJob, h.subscription, followID(kind, h.key))
+		now, err := jobrow.Lock(t.Tx, h.subscription, followID(kind, h.key))
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && now.Incarnation != follow:
 			return *h.row, nil
 		case err != nil:
 			return Resource{}, err
 		}
-		after, did := h.settle(t, ended{kind: kind})
+		after, did := h.settle(t, index.FollowEnded{Kind: kind})
 		if err := h.store(t, after, did); err != nil {
 			return Resource{}, err
 		}
@@ -196,7 +199,7 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind WriteKind, 
 
 // FollowOf returns what is followed on behalf of the acceptance that follow names;
 // ErrNotFound where it is not followed any more.
-func (s *Store) FollowOf(ctx context.Context, sub, key string, kind WriteKind, follow [16]byte) (Follow, error) {
+func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
 	job, err := s.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
 	switch {
 	case err != nil:
@@ -209,23 +212,22 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind WriteKind, f
 
 // HastenFollow has what is followed on behalf of a kind of write polled as soon as
 // the poll floor allows.
-func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind WriteKind) error {
-	return s.writer.do(ctx, unflushed, aboutResource(sub, key), func(t *tx) error {
-		id, due := followID(kind, arm.Fold(key)), micros(t.now.Add(t.pollFloor))
-		return t.later(hastenJob, due, arm.Fold(sub), id[:], due)
+func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind index.WriteKind) error {
+	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
+		return jobrow.Hasten(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 
 // Doubt flags a row, durably: its resource is to be asked for. Without a row it
 // does nothing.
 func (s *Store) Doubt(ctx context.Context, sub, key string) error {
-	return s.writer.do(ctx, flushed, aboutResource(sub, key), func(t *tx) error {
-		h, err := hold(t, arm.Fold(sub), arm.Fold(key))
+	return s.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
+		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {
 			return err
 		}
 		after := h.state()
-		after.row.verify, after.row.generation = true, newID()
-		return h.store(t, after, actions{})
+		after.Row.Verify, after.Row.Generation = true, engine.NewID()
+		return h.store(t, after, index.Actions{})
 	})
 }

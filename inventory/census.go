@@ -4,6 +4,8 @@ import (
 	"context"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -17,14 +19,14 @@ const (
 type Census struct {
 	// Rows are the rows by phase, Flagged those about which something ambiguous
 	// happened, so that their providers will be asked.
-	Rows    [Deleting + 1]int64
+	Rows    [index.Deleting + 1]int64
 	Flagged int64
 
 	subscription, key string
 	inside            bool
 }
 
-// Count goes on with a census by at most so many rows. It tells whether it has
+// Count goes on with a census by at most so many rows. It reports whether it has
 // come to its end. What changes meanwhile is counted or not.
 func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err error) {
 	if !c.inside {
@@ -36,8 +38,8 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 	}
 	n := 0
 	part := *c
-	err = s.read(ctx).each(func(scan scanner) error {
-		var phase Phase
+	err = s.read(ctx).Each(func(scan engine.Scanner) error {
+		var phase index.Phase
 		var verify bool
 		if err := scan(&part.key, &phase, &verify); err != nil {
 			return err
@@ -50,7 +52,7 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 			part.Flagged++
 		}
 		return nil
-	}, countRows, c.subscription, c.key, atMost(rows))
+	}, countRows, c.subscription, c.key, engine.AtMost(rows))
 	if err != nil {
 		return false, err
 	}
@@ -62,6 +64,6 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 // Intents counts the writes that are open: under way, or ended in a way that
 // leaves their outcome unknown until their time is over.
 func (s *Store) Intents(ctx context.Context) (n int64, err error) {
-	err = s.read(ctx).one(openIntents)(&n)
+	err = s.read(ctx).One(openIntents)(&n)
 	return n, err
 }

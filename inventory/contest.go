@@ -6,6 +6,8 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Contested returns a row, and whether a DELETE or a move of the resource, or of
@@ -15,12 +17,12 @@ import (
 func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, contested bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
-	args := append([]any{sub, Delete, Move}, above...)
+	args := append([]any{sub, index.Delete, index.Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
-		return s.read(ctx).one(selectContested(len(above)), args...)(append(dest, &contested)...)
+		return s.read(ctx).One(selectContested(len(above)), args...)(append(dest, &contested)...)
 	})
-	return row, contested, orNotFound(err)
+	return row, contested, engine.OrNotFound(err)
 }
 
 // selectContested is the text for a resource and those above it, n in all.
@@ -51,8 +53,3 @@ func ancestry(key string) []any {
 // scopeSegments is how many segments of an ID come before its first type:
 // subscriptions, its id, resourceGroups, its name, providers, the namespace.
 const scopeSegments = 6
-
-// opposed tells whether a DELETE or a move of the resource is open.
-func (h *held) opposed() bool {
-	return slices.ContainsFunc(h.open, func(in intent) bool { return in.kind.removes() })
-}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 const (
@@ -29,7 +30,7 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 	case known.Covered:
 		return nil, nil
 	}
-	covered, err := collect(from, scanText, selectCoverage, arm.Fold(sub), arm.Fold(typ))
+	covered, err := engine.Collect(from, scanText, selectCoverage, arm.Fold(sub), arm.Fold(typ))
 	if err != nil {
 		return nil, err
 	}
@@ -46,17 +47,16 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 // was begun are known: each has a row, or something else remembers it. swept is
 // that begin, by the store's time.
 func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
-		_, err := t.exec(putCoverage, arm.Fold(sub), arm.Fold(typ), region, micros(swept))
-		return err
+	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
+		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
 	})
 }
 
 // Time is the store's, which what is compared with its records has to be
 // measured by.
-func (s *Store) Time() time.Time { return s.dialect.now() }
+func (s *Store) Time() time.Time { return s.engine.Now() }
 
-func scanText(scan scanner) (text string, err error) {
+func scanText(scan engine.Scanner) (text string, err error) {
 	err = scan(&text)
 	return text, err
 }

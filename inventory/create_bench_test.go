@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -83,6 +85,12 @@ func benchmarkCreate(b *testing.B, o Options, writers int) {
 		b.Fatal(err)
 	}
 	bare := bareStore{Store: s, incarnation: group.Incarnation}
+	s.engine.Intercept(func(session engine.Session) engine.Session {
+		if bare.session == nil {
+			bare.session = session
+		}
+		return session
+	})
 	creates := writers * perWriter
 	var flushes, commits uint64
 	var took, tookBare time.Duration
@@ -132,7 +140,7 @@ func createAll(b *testing.B, s *Store, round, writers, each int) {
 			for i := range each {
 				ticket, err := s.Begin(b.Context(), vmWrite("rg", fmt.Sprintf("vm-%d-%02d-%02d", round, w, i)))
 				if err == nil {
-					_, err = s.Settle(b.Context(), ticket, Answer{Outcome: Succeeded, Status: http.StatusCreated})
+					_, err = s.Settle(b.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
 				}
 				if err != nil {
 					b.Error(err)
@@ -147,6 +155,7 @@ func createAll(b *testing.B, s *Store, round, writers, each int) {
 // bareStore runs the statements of creates.
 type bareStore struct {
 	*Store
+	session     engine.Session
 	incarnation [16]byte // of the group
 	made        int
 }
@@ -169,46 +178,47 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 		s.made++
 		w := vmWrite("rg", fmt.Sprintf("bare-%08d", s.made))
 		w.Key, w.Name = strings.ToLower(w.Key), nameIn(w.ID, w.Type)
-		writes[i], ids[i] = w, newID()
+		writes[i], ids[i] = w, engine.NewID()
 		rows[i] = w.row(time.Now())
 	}
-	err := s.transact(ctx, flushed, writes, func(t *tx, i int) error {
-		rows[i].Generation = newID()
+	err := s.transact(ctx, engine.Flushed, writes, func(t *tx, i int) error {
+		rows[i].Generation = engine.NewID()
 		return s.begin(t, &writes[i], rows[i], ids[i])
 	})
 	if err != nil {
 		return err
 	}
-	return s.transact(ctx, unflushed, writes, func(t *tx, i int) error {
+	return s.transact(ctx, engine.Unflushed, writes, func(t *tx, i int) error {
 		if err := load(t, &writes[i]); err != nil {
 			return err
 		}
-		if err := t.later(deleteIntent, "s", writes[i].Key, ids[i][:]); err != nil {
+		if err := t.Later(deleteIntent, "s", writes[i].Key, ids[i][:]); err != nil {
 			return err
 		}
-		rows[i].Phase, rows[i].Generation = Live, newID()
+		rows[i].Phase, rows[i].Generation = index.Live, engine.NewID()
 		return rows[i].update(t)
 	})
 }
 
 // transact runs one transaction over all writes, which are loaded at once.
-func (s *bareStore) transact(ctx context.Context, d durability, writes []Write, run func(*tx, int) error) error {
-	link, err := s.sessions[0].begin(ctx, d)
+func (s *bareStore) transact(ctx context.Context, d engine.Durability, writes []Write, run func(*tx, int) error) error {
+	conn, err := s.session.Begin(ctx, d)
 	if err != nil {
 		return err
 	}
-	t := &tx{link: link, locked: newLockedState()}
-	var queries []lookup
-	if d == flushed {
+	t := &tx{Tx: engine.NewTx(conn), store: s.Store, locked: newLockedState()}
+	var queries []engine.Lookup
+	if d == engine.Flushed {
 		queries = append(queries, t.locked.lookUpScope(scopeOf{"s", "rg"}))
 	}
 	for i := range writes {
-		queries = append(queries, t.locked.lookUpResource(aboutResource("s", writes[i].Key))...)
+		of := resourceOf{"s", writes[i].Key}
+		queries = append(queries, t.locked.lookUpIntents(of), t.locked.lookUpRow(of))
 	}
-	if err := t.lookUp(queries...); err != nil {
+	if err := t.LookUp(queries...); err != nil {
 		return err
 	}
-	if d == flushed {
+	if d == engine.Flushed {
 		if _, err := openScope(t, "s", "rg", false); err != nil {
 			return err
 		}
@@ -218,31 +228,31 @@ func (s *bareStore) transact(ctx context.Context, d durability, writes []Write, 
 			return err
 		}
 	}
-	if d == flushed {
-		if _, err := t.exec(addUsage, "s", "rg", writes[0].Type, len(writes), atMost(0)); err != nil {
+	if d == engine.Flushed {
+		if _, err := t.Exec(addUsage, "s", "rg", writes[0].Type, len(writes), engine.AtMost(0)); err != nil {
 			return err
 		}
 	}
-	return link.commit()
+	return conn.Commit()
 }
 
 func (s *bareStore) begin(t *tx, w *Write, row *Resource, id [16]byte) error {
 	if err := load(t, w); err != nil {
 		return err
 	}
-	if err := t.later(insertTouch, "s", "rg", s.incarnation[:], w.Type, w.Region); err != nil {
+	if err := t.Later(insertWrittenRegion, "s", "rg", s.incarnation[:], w.Type, w.Region); err != nil {
 		return err
 	}
 	if err := row.insert(t); err != nil {
 		return err
 	}
-	now := micros(row.Created)
-	return t.later(insertIntent, "s", w.Key, id[:], w.Kind, w.Group, w.Type, w.Region, w.APIVersion, w.Sender,
+	now := engine.Micros(row.Created)
+	return t.Later(insertIntent, "s", w.Key, id[:], w.Kind, w.Group, w.Type, w.Region, w.APIVersion, w.Sender,
 		row.Generation[:], 1, 0, 0, now, now, now)
 }
 
 // load asks what a write has to know of its resource.
 func load(t *tx, w *Write) error {
-	_, err := hold(t, "s", w.Key)
+	_, err := lockResource(t, "s", w.Key)
 	return err
 }

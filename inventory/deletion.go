@@ -5,6 +5,9 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // GroupDeleteJob is the kind of the job that deletes what a group holds, and
@@ -33,7 +36,7 @@ type DeletionOrder struct {
 // *LockedError where a lock stands on the subscription, on the group, or on
 // anything in it.
 func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (Job, error) {
-	return commit(ctx, s, flushed, aboutGroup(sub, name), func(t *tx) (Job, error) {
+	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
 			return Job{}, err
@@ -60,27 +63,27 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 // there is none.
 func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 	switch g.State {
-	case GroupDeleting:
-		job, err := loadJob(t, selectJob, g.Subscription, g.Generation)
+	case index.GroupDeleting:
+		job, err := jobrow.Load(t, g.Subscription, g.Generation)
 		if err == nil && !job.State.Ended() {
 			return job, nil
 		}
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return Job{}, err
 		}
-	case GroupActive:
-		g.State, g.Generation = GroupDeleting, newID()
+	case index.GroupActive:
+		g.State, g.Generation = index.GroupDeleting, engine.NewID()
 		if err := t.mark(g); err != nil {
 			return Job{}, err
 		}
-	case GroupMoving:
-		return Job{}, &GroupStateError{State: g.State}
+	case index.GroupMoving:
+		return Job{}, &index.GroupStateError{State: g.State}
 	}
 	job := Job{
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
-		Incarnation: newID(), Due: t.now, Created: t.now, Payload: o.Payload(g),
+		Incarnation: engine.NewID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
 	}
-	_, err := t.exec(addJob, job.insertion(t.now)...)
+	_, err := job.Add(t.Tx)
 	return job, err
 }
 
@@ -90,9 +93,8 @@ func (t *tx) mark(g Group) error {
 	if err != nil {
 		return err
 	}
-	_, err = t.exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
-		micros(t.now), g.Subscription, g.Key)
-	return err
+	return t.Later(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+		engine.Micros(t.Now), g.Subscription, g.Key)
 }
 
 // DeleteGroupBy is [Store.DeleteGroup] by the job that deletes the group, which
@@ -100,7 +102,7 @@ func (t *tx) mark(g Group) error {
 // caller no longer holds the job, ErrNotFound when the group is not the one that
 // it was made for.
 func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload string) error {
-	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
 				return ErrNotFound
@@ -119,7 +121,7 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 // ends. It waits, by *GroupNotEmptyError, for all writes that are on their way
 // into the group.
 func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
-	return s.writer.do(ctx, flushed, aboutGroup(j.Subscription, j.Subject), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
 		case errors.Is(err, ErrNotFound) || err == nil && g.Generation != j.ID:
@@ -131,13 +133,13 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 			return err
 		}
 		var open int
-		if err := t.one(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
+		if err := t.One(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
 			return err
 		}
-		if !mayGiveBack(open) {
+		if !index.MayReopen(open) {
 			return &GroupNotEmptyError{Intents: open}
 		}
-		g.State, g.Generation = GroupActive, newID()
+		g.State, g.Generation = index.GroupActive, engine.NewID()
 		if err := t.mark(g); err != nil {
 			return err
 		}
@@ -148,10 +150,8 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
 func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error {
-	forget := micros(t.now.Add(s.options.JobRecords))
-	if err := j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now)); err != nil {
+	if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 		return err
 	}
-	_, err := t.exec(forgetMembers, j.Subscription, j.ID[:])
-	return err
+	return t.Later(forgetMembers, j.Subscription, j.ID[:])
 }

@@ -6,6 +6,8 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // DeletionMember is what a deletion remembers of a resource: Payload is JSON of
@@ -24,21 +26,20 @@ const (
 			error = CASE WHEN excluded.error = '' THEN deletion_members.error ELSE excluded.error END`
 	putMemberError = `INSERT INTO deletion_members (subscription, job, member, payload, error) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, job, member) DO UPDATE SET error = excluded.error`
-	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
 )
 
 // DeletionMembers lists what a deletion remembers, by key, without the errors.
 func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit int) ([]DeletionMember, error) {
-	return collect(s.read(ctx), func(scan scanner) (m DeletionMember, err error) {
+	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
-	}, listMembers, j.Subscription, j.ID[:], after, atMost(limit))
+	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
 // DeletionError returns what the provider said last of a resource that a
 // deletion remembers, empty for nothing.
 func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text string, err error) {
-	err = s.read(ctx).one(selectMemberError, j.Subscription, j.ID[:], key)(&text)
+	err = s.read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
 	}
@@ -51,24 +52,17 @@ func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text stri
 // the caller no longer holds the job.
 func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
 	held := *j
-	about := aboutGroup(held.Subscription, held.Subject)
-	about.recordsOnly = true
-	err := s.writer.do(ctx, unflushed, about, func(t *tx) error {
-		var token int64
-		err := t.one(heldToken, held.Subscription, held.ID[:], held.Incarnation[:])(&token)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && token != held.Token {
-			return ErrDeposed
-		}
-		if err != nil {
+	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
+		if err := held.CheckHeld(t.Tx); err != nil {
 			return err
 		}
 		if payload != "" {
-			if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+			if err := held.Save(t.Tx, payload); err != nil {
 				return err
 			}
 		}
 		for _, m := range members {
-			if err := t.later(putMember, held.Subscription, held.ID[:], m.Key, m.Payload, m.Error); err != nil {
+			if err := t.Later(putMember, held.Subscription, held.ID[:], m.Key, m.Payload, m.Error); err != nil {
 				return err
 			}
 		}
@@ -83,16 +77,14 @@ func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, member
 // TellDeletion keeps what a provider said of a resource whose accepted delete
 // failed, for the deletion of its group, if there is one under way.
 func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
-	about := aboutGroup(sub, group)
-	about.recordsOnly = true
-	return s.writer.do(ctx, unflushed, about, func(t *tx) error {
+	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
 		g, err := t.group(sub, group)
-		if errors.Is(err, ErrNotFound) || err == nil && g.State != GroupDeleting {
+		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		return t.later(putMemberError, g.Subscription, g.Generation[:], arm.Fold(key), "", text)
+		return t.Later(putMemberError, g.Subscription, g.Generation[:], arm.Fold(key), "", text)
 	})
 }

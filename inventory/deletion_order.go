@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // TypeOrder says that resources of one type were refused while resources of
@@ -29,36 +30,36 @@ const (
 	typeOrderAge = 30 * 24 * time.Hour
 )
 
-func scanTypeOrder(scan scanner) (o TypeOrder, err error) {
+func scanTypeOrder(scan engine.Scanner) (o TypeOrder, err error) {
 	var seen int64
 	err = scan(&o.Before, &o.After, &seen)
-	o.Seen = moment(seen)
+	o.Seen = engine.Moment(seen)
 	return o, err
 }
 
 // TypeOrders lists what has been learnt in a subscription, the newest first.
 func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error) {
-	horizon := s.dialect.now().Add(-typeOrderAge)
-	return collect(s.read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), micros(horizon), mostTypeOrders)
+	horizon := s.engine.Now().Add(-typeOrderAge)
+	return engine.Collect(s.read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
 }
 
 // LearnTypeOrders adds to what has been learnt, and forgets what is too old or
 // too much; Seen is the store's.
 func (s *Store) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
-	return s.writer.do(ctx, unflushed, aboutSubscription(sub), func(t *tx) error {
+	return s.write(ctx, engine.Unflushed, recordLocks(sub), func(t *tx) error {
 		for _, o := range learnt[:min(len(learnt), mostTypeOrders)] {
-			if err := t.later(putTypeOrder, arm.Fold(sub), arm.Fold(o.After), arm.Fold(o.Before), micros(t.now)); err != nil {
+			if err := t.Later(putTypeOrder, arm.Fold(sub), arm.Fold(o.After), arm.Fold(o.Before), engine.Micros(t.Now)); err != nil {
 				return err
 			}
 		}
-		kept, err := collect(t, scanTypeOrder, listTypeOrder, arm.Fold(sub), micros(t.now.Add(-typeOrderAge)), mostTypeOrders+1)
+		kept, err := engine.Collect(t, scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(t.Now.Add(-typeOrderAge)), mostTypeOrders+1)
 		if err != nil {
 			return err
 		}
-		horizon := t.now.Add(-typeOrderAge)
+		horizon := t.Now.Add(-typeOrderAge)
 		if len(kept) > mostTypeOrders {
 			horizon = kept[mostTypeOrders].Seen
 		}
-		return t.later(forgetTypeOrder, arm.Fold(sub), micros(horizon))
+		return t.Later(forgetTypeOrder, arm.Fold(sub), engine.Micros(horizon))
 	})
 }

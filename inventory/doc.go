@@ -11,8 +11,8 @@
 // Live once the resource was seen, Deleting while an accepted delete is being
 // followed; beside that stands Verify: something ambiguous happened and the
 // provider has to be asked, which ends with [Store.Observe]. What each event
-// makes of a row and of the open intents is one pure function, settle in
-// settle.go; the SQL around it only loads a state and stores the outcome.
+// makes of a row and of the open intents is one pure function, [index.Settle];
+// the SQL around it only loads a state and stores the outcome.
 //
 // A PATCH is told of like a PUT or DELETE, though it can neither make a resource
 // nor remove it: it changes what the index shows, casing and tags, and one that got
@@ -27,7 +27,7 @@
 // # The rules
 //
 // By these numbers tests name the rule without which they fail; package gateway
-// and package operations keep those that concern requests and jobs.
+// and the packages of jobs keep those that concern requests and jobs.
 //
 //   - R1: a write leaves only after its intent is durable, and once: its first byte
 //     not past the time that the intent gives it, its last not past the intent's
@@ -127,20 +127,27 @@
 //
 // A batch of requests that is too long to be answered at once is a job of its
 // own kind, see [Store.BeginRequestBatch]. What is in it and in its answers is
-// sealed. A request that changes something is recorded before it is sent, once
+// encrypted. A request that changes something is recorded before it is sent, once
 // for all time, so that whoever goes on with the batch never sends it again. Its
 // bytes are counted for its caller and for all, as quotas are, until they go.
+//
+// # Where things are
+//
+// The rule, with its walk, is package index; how statements get to a database,
+// package engine; the rows of jobs, package jobrow; the cache of locations, package
+// locations; the keys of what is encrypted, package encryption. What is left here is larger than those, as all of it shares one
+// transaction: a write holds a group's row, a resource, quotas, locks and jobs at
+// once (tx in transaction.go, resourceTx in resource_tx.go). Its files go by what
+// they are about: intent, answer, expire, adopt, stray and fence for writes and
+// what becomes of them; group and deletion; move; subscription, registration,
+// notice and erase; retire; lock; operation and request_batch; lock_set and
+// locked_state for what a write locks, and what is read behind that.
 //
 // # How it is stored
 //
 // One set of SQL texts serves every engine, from a subset that leaves the door
 // open to distributed ones: tables led by the subscription, ids and times made
-// here and passed in, ON CONFLICT and affected-row counts instead of
-// exceptions. What engines differ in is a small value, dialect, and how their
-// sessions begin and commit. SQLite is the embedded one, for a single process;
-// PostgreSQL is shared by any number of them. A goroutine per writing connection
-// puts up to 64 waiting writes into a transaction: only where one of them is
-// refused do they run apart, each in a savepoint of its own. Readers have a pool.
+// here and passed in, ON CONFLICT and affected-row counts instead of exceptions.
 //
 // Every commit is visible when it returns. It has waited for the disk, and for
 // that of a standby where there is one, unless what it records is harmless to

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/inventory/storetest"
 )
 
@@ -70,7 +71,7 @@ func writeForever(path string) error {
 				name := fmt.Sprintf("vm-%d-%d", worker, i)
 				ticket, err := store.Begin(ctx, childWrite(name))
 				if err == nil {
-					_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded})
+					_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded})
 				}
 				if err != nil {
 					return
@@ -96,7 +97,7 @@ func TestAcknowledgedWritesSurviveSIGKILL(t *testing.T) {
 		}
 		for _, name := range names {
 			row, err := store.Resource(t.Context(), "s", childWrite(name).Key)
-			if err != nil || row.Region != "region-of-"+name || row.Phase != inventory.Live {
+			if err != nil || row.Region != "region-of-"+name || row.Phase != index.Live {
 				t.Errorf("%s was acknowledged: %+v, %v", name, row, err)
 			}
 		}

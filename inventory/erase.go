@@ -3,6 +3,9 @@ package inventory
 import (
 	"context"
 	"errors"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // EraseJob is the kind of the job that erases what is left of a Deleted
@@ -75,7 +78,7 @@ var erasures = []string{
 // as well. That is done for every subscription: a write that began just as it was
 // marked as Deleted can have come and gone unseen.
 func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
-	return commit(ctx, s, flushed, aboutGate(j.Subscription, true), func(t *tx) (e Erasure, err error) {
+	return commit(ctx, s, engine.Flushed, subscriptionAndGroupsLocks(j.Subscription), func(t *tx) (e Erasure, err error) {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (sub.State != Deleted || sub.Erased):
@@ -87,17 +90,17 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 		if e.Notices, err = countNotices(t, sub.ID, everyNamespace); err != nil || e.Notices > 0 {
 			return e, err
 		}
-		groups, err := collect(t, scanText, lockGroups, sub.ID)
+		groups, err := engine.Collect(t, scanText, lockGroups, sub.ID)
 		if err != nil {
 			return e, err
 		}
-		if err := t.one(countOpenWrites, sub.ID, micros(t.now), sub.ID)(&e.Intents); err != nil {
+		if err := t.One(countOpenWrites, sub.ID, engine.Micros(t.Now), sub.ID)(&e.Intents); err != nil {
 			return e, err
 		}
 		if e.Intents > 0 {
 			return e, t.unsettle(sub)
 		}
-		if err := t.one(countMoving, sub.ID, GroupMoving)(&e.Moves); err != nil {
+		if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
 			return e, err
 		}
 		if e.Moves > 0 {
@@ -148,28 +151,28 @@ func (t *tx) tellFinally(sub *Subscription) (int, error) {
 
 // eraseGroup removes a group with what is in it.
 func (t *tx) eraseGroup(sub, group string) error {
-	keys, err := collect(t, scanText, listGroupKeys, sub, group)
+	keys, err := engine.Collect(t, scanText, listGroupKeys, sub, group)
 	if err != nil {
 		return err
 	}
 	for _, key := range keys {
-		t.changed = append(t.changed, t.places.at(key))
+		t.dropLocation(key)
 	}
 	for _, statement := range [...]string{
-		eraseGroupRows, eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteGroupTouched, deleteGroup,
+		eraseGroupRows, eraseGroupIntents, eraseGroupStrays, deleteGroupUsage, deleteWrittenRegions, deleteGroup,
 	} {
-		if _, err := t.exec(statement, sub, group); err != nil {
+		if _, err := t.Exec(statement, sub, group); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// eraseTags removes some of a subscription's tags, and tells whether there may be
+// eraseTags removes some of a subscription's tags, and reports whether there may be
 // more. The last ones go with the rest.
 func (t *tx) eraseTags(sub string) (more bool, err error) {
 	type use struct{ tag, resource string }
-	first, err := collect(t, func(scan scanner) (u use, err error) {
+	first, err := engine.Collect(t, func(scan engine.Scanner) (u use, err error) {
 		err = scan(&u.tag, &u.resource)
 		return u, err
 	}, firstTags, sub, tagsAtOnce)
@@ -177,31 +180,31 @@ func (t *tx) eraseTags(sub string) (more bool, err error) {
 		return false, err
 	}
 	last := first[tagsAtOnce-1]
-	_, err = t.exec(eraseFirstTags, sub, last.tag, last.resource)
+	_, err = t.Exec(eraseFirstTags, sub, last.tag, last.resource)
 	return true, err
 }
 
 func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
 	for _, statement := range erasures {
-		if _, err := t.exec(statement, sub.ID); err != nil {
+		if _, err := t.Exec(statement, sub.ID); err != nil {
 			return err
 		}
 	}
 	// Whoever holds one of these is deposed by that.
-	if _, err := t.exec(eraseOtherJobs, sub.ID, j.ID[:]); err != nil {
+	if _, err := t.Exec(eraseOtherJobs, sub.ID, j.ID[:]); err != nil {
 		return err
 	}
-	sub.Erased, sub.Features, sub.Changed = true, nil, t.now
+	sub.Erased, sub.Features, sub.Changed = true, nil, t.Now
 	sub.Version++
 	if err := sub.update(t); err != nil {
 		return err
 	}
-	if _, err := t.exec(updateSubscriptionTags, `{}`, micros(t.now), sub.ID); err != nil {
+	if _, err := t.Exec(updateSubscriptionTags, `{}`, engine.Micros(t.Now), sub.ID); err != nil {
 		return err
 	}
 	return s.endErasure(t, j)
 }
 
 func (s *Store) endErasure(t *tx, j Job) error {
-	return j.update(t, endJob, JobDone, "", "", endedShard, micros(t.now.Add(s.options.JobRecords)), micros(t.now))
+	return j.End(t.Tx, JobDone, "", t.Now.Add(s.options.JobRecords))
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // Every table that there is, and that there will be, is emptied of a subscription
@@ -31,13 +33,13 @@ func TestEveryTableIsErased(t *testing.T) {
 // another's.
 func TestManyTagsAreErasedInSteps(t *testing.T) {
 	s := openTest(t, testOptions(t))
-	if err := s.writer.do(t.Context(), unflushed, subject{}, func(t *tx) error {
+	if err := s.write(t.Context(), engine.Unflushed, engine.LockSet{}, func(t *tx) error {
 		for i := range 2*tagsAtOnce + 1 {
 			for _, sub := range []string{"s", "t"} {
 				if i > 1 && sub == "t" {
 					continue
 				}
-				if err := t.later(insertTag, sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i)); err != nil {
+				if err := t.Later(insertTag, sub, fmt.Sprint("name", i%7), fmt.Sprint("/resource", i)); err != nil {
 					return err
 				}
 			}
@@ -54,7 +56,7 @@ func TestManyTagsAreErasedInSteps(t *testing.T) {
 		t.Fatal(jobs, err)
 	}
 	count := func(sub string) (n int) {
-		if err := s.read(t.Context()).one(`SELECT COUNT(*) FROM resource_tags WHERE subscription = ?`, sub)(&n); err != nil {
+		if err := s.read(t.Context()).One(`SELECT COUNT(*) FROM resource_tags WHERE subscription = ?`, sub)(&n); err != nil {
 			t.Fatal(err)
 		}
 		return n

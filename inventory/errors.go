@@ -1,28 +1,20 @@
 package inventory
 
 import (
-	"context"
-	"database/sql"
-	"database/sql/driver"
 	"errors"
 	"fmt"
 
-	"modernc.org/sqlite"
-	sqlite3 "modernc.org/sqlite/lib"
+	"portico/inventory/engine"
 )
 
 var (
 	// ErrUnavailable is wrapped by every error that means that the store cannot
 	// serve at present (closed, full, broken, held by another process): nothing
 	// is wrong with the request. What a write with this error did is unknown.
-	ErrUnavailable = errors.New("inventory: the store is unavailable")
+	ErrUnavailable = engine.ErrUnavailable
 
 	// ErrNotFound says that what was asked for is not in the store.
-	ErrNotFound = errors.New("inventory: not found")
-
-	// ErrGroupNotFound refuses a write whose resource group does not exist, or
-	// is no longer the incarnation that the write was meant for.
-	ErrGroupNotFound = errors.New("inventory: the resource group does not exist")
+	ErrNotFound = engine.ErrNotFound
 
 	// ErrParentNotFound refuses a PUT of a nested resource whose parent is
 	// absent or being deleted.
@@ -83,15 +75,6 @@ func (e *QuotaError) Error() string {
 	return fmt.Sprintf("inventory: %s: %d of %d are in use", e.Kind, e.Current, e.Limit)
 }
 
-// GroupStateError refuses a write into a group that is not Active.
-type GroupStateError struct {
-	State GroupState
-}
-
-func (e *GroupStateError) Error() string {
-	return "inventory: the resource group is " + e.State.String()
-}
-
 // RegistrationStateError refuses a write into a namespace for which the
 // subscription is not registered.
 type RegistrationStateError struct {
@@ -133,58 +116,4 @@ type LocationConflictError struct {
 
 func (e *LocationConflictError) Error() string {
 	return "inventory: the resource exists in " + e.Row.Region + ", location " + e.Row.Location
-}
-
-// unavailable makes err one that ErrUnavailable matches.
-func unavailable(err error) error {
-	if err == nil || errors.Is(err, ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", ErrUnavailable, err)
-}
-
-// classify tells a store that is down from a caller who gave up and from a
-// fault of our own. A deadline that passes while the store works on the call is
-// both the caller's and the store's.
-func classify(ctx context.Context, err error) error {
-	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrUnavailable) {
-		return err
-	}
-	if cause := ctx.Err(); cause != nil {
-		if errors.Is(cause, context.DeadlineExceeded) {
-			return unavailable(cause)
-		}
-		return cause
-	}
-	if down(err) {
-		return unavailable(err)
-	}
-	return fmt.Errorf("inventory: %w", err)
-}
-
-func down(err error) bool {
-	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || postgresDown(err) {
-		return true
-	}
-	var e *sqlite.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff { // the primary code; the rest tells the variety
-	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
-		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
-		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
-		sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH,
-		sqlite3.SQLITE_NOTADB:
-		return true
-	}
-	return false
-}
-
-// orNotFound turns the absence of a row into ErrNotFound.
-func orNotFound(err error) error {
-	if errors.Is(err, sql.ErrNoRows) {
-		return ErrNotFound
-	}
-	return err
 }

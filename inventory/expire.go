@@ -8,6 +8,8 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -49,26 +51,26 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 // CountTombstones returns how many removed resources of a subscription are
 // remembered, but counts no further than limit.
 func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
-	err = s.read(ctx).one(tombstones, arm.Fold(sub), limit)(&n)
+	err = s.read(ctx).One(tombstones, arm.Fold(sub), limit)(&n)
 	return n, err
 }
 
 func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
-	horizon := micros(s.dialect.now().Add(-s.options.TombstoneAge))
-	old, err := collect(s.read(ctx), scanPair, oldTombstones, horizon, atMost(limit))
+	horizon := engine.Micros(s.engine.Now().Add(-s.options.TombstoneAge))
+	old, err := engine.Collect(s.read(ctx), scanPair, oldTombstones, horizon, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
+	return engine.InPieces(ctx, s.engine, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
 }
 
 // expireIntents goes on behind those that had to be left, as these are always
 // the first.
 func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err error) {
-	now := micros(s.dialect.now())
+	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {
-		page, err := collect(s.read(ctx), scanLapsing, endedIntents, from, now, atMost(limit-lapsed))
+		page, err := engine.Collect(s.read(ctx), scanLapsing, endedIntents, from, now, engine.AtMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}
@@ -93,14 +95,14 @@ func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped
 			all = append(all, e.member)
 		}
 	}
-	for piece := range slices.Chunk(all, pieceSize) {
-		n, err := inPieces(ctx, s, piece, run)
+	for piece := range slices.Chunk(all, engine.PieceSize) {
+		n, err := engine.InPieces(ctx, s.engine, piece, run)
 		if err == nil {
 			lapsed += n
 			continue
 		}
 		for i := range piece {
-			n, err := inPieces(ctx, s, piece[i:i+1], run)
+			n, err := engine.InPieces(ctx, s.engine, piece[i:i+1], run)
 			lapsed += n
 			switch {
 			case err == nil:
@@ -116,7 +118,7 @@ func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped
 
 // lapseGroup ends the intents into a group whose time is over.
 func lapseGroup(t *tx, sub, group string) error {
-	ended, err := collect(t, scanMember, lapsedInGroup, sub, group, micros(t.now))
+	ended, err := engine.Collect(t, scanMember, lapsedInGroup, sub, group, engine.Micros(t.Now))
 	if err != nil {
 		return err
 	}
@@ -129,7 +131,7 @@ type lapsing struct {
 	ends int64
 }
 
-func scanLapsing(scan scanner) (e lapsing, err error) {
+func scanLapsing(scan engine.Scanner) (e lapsing, err error) {
 	err = scan(&e.subscription, &e.group, &e.key, &e.ends)
 	return e, err
 }
@@ -166,7 +168,7 @@ func (m member) compare(other member) int {
 	return cmp.Or(cmp.Compare(m.subscription, other.subscription), cmp.Compare(m.group, other.group), cmp.Compare(m.key, other.key))
 }
 
-func scanMember(scan scanner) (m member, err error) {
+func scanMember(scan engine.Scanner) (m member, err error) {
 	err = scan(&m.subscription, &m.group, &m.key)
 	return m, err
 }
@@ -176,11 +178,11 @@ func lapse(t *tx, ended []member) error {
 	// The order in which all transactions lock rows.
 	slices.SortFunc(ended, member.compare)
 	for _, m := range slices.Compact(ended) {
-		h, err := hold(t, m.subscription, m.key)
+		h, err := lockResource(t, m.subscription, m.key)
 		if err != nil {
 			return err
 		}
-		after, did := settle(h.state(), passed{now: micros(t.now)}, newID())
+		after, did := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}

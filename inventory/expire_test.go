@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // What the store has of a resource may be damaged. The resource stays as it is,
@@ -29,8 +31,8 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 	}
 	set := func(details, key string) {
 		t.Helper()
-		err := s.writer.do(t.Context(), flushed, aboutResource("s", key), func(tx *tx) error {
-			n, err := tx.exec("UPDATE resources SET details = ? WHERE subscription = ? AND key = ?", details, "s", key)
+		err := s.write(t.Context(), engine.Flushed, resourceLocks("s", key), func(tx *tx) error {
+			n, err := tx.Exec("UPDATE resources SET details = ? WHERE subscription = ? AND key = ?", details, "s", key)
 			if err == nil && n != 1 {
 				err = ErrNotFound
 			}
@@ -41,16 +43,16 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 		}
 	}
 	gone := vmWrite("rg", "gone")
-	gone.Kind = Delete
+	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Gone}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	key := func(name string) string { return arm.Fold(vmWrite("rg", name).Key) }
-	const damaged, whole = 3, pieceSize + 1
+	const damaged, whole = 3, engine.PieceSize + 1
 	for i := range damaged {
 		ticket := begin(fmt.Sprint("damaged", i))
 		set("{", ticket.Key)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // FenceJob is the kind of the job that watches the fences on one ID: it asks for
@@ -22,7 +24,7 @@ type Fence struct {
 	Subscription, Key string
 	// Intent is the id of the write.
 	Intent [16]byte
-	Kind   WriteKind
+	Kind   index.WriteKind
 	// ID of the resource as it was last written; where nothing is known of that,
 	// its key.
 	ID         string
@@ -51,7 +53,7 @@ const (
 	insertFence  = `INSERT INTO fences (` + fenceColumns + `) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
 		ON CONFLICT (subscription, key, id) DO NOTHING`
 	selectFences    = `SELECT ` + fenceColumns + ` FROM fences WHERE subscription = ? AND key = ? ORDER BY id`
-	lockFences      = selectFences + lockSuffix
+	lockFences      = selectFences + engine.ForUpdate
 	deleteFence     = `DELETE FROM fences WHERE subscription = ? AND key = ? AND id = ?`
 	acceptFence     = `UPDATE fences SET accepted = 1, until = ? WHERE subscription = ? AND key = ? AND id = ?`
 	fencedUntil     = `SELECT COALESCE(MAX(until), 0) FROM fences WHERE subscription = ? AND key = ?`
@@ -64,34 +66,33 @@ const (
 	countUnderWay = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?)`
 )
 
-func scanFence(scan scanner) (f Fence, err error) {
+func scanFence(scan engine.Scanner) (f Fence, err error) {
 	var (
 		id           []byte
 		since, until int64
 	)
 	err = scan(&f.Subscription, &f.Key, &id, &f.Kind, &f.ID, &f.Group, &f.Type, &f.Region, &f.APIVersion, &f.Own, &f.Accepted, &since, &until)
 	copy(f.Intent[:], id)
-	f.Since, f.Until = moment(since), moment(until)
+	f.Since, f.Until = engine.Moment(since), engine.Moment(until)
 	return f, err
 }
 
 func (f *Fence) insert(t *tx) error {
-	_, err := t.exec(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
-		flag(f.Own), flag(f.Accepted), micros(f.Since), micros(f.Until))
-	return err
+	return t.Later(insertFence, f.Subscription, f.Key, f.Intent[:], f.Kind, f.ID, f.Group, f.Type, f.Region, f.APIVersion,
+		engine.Flag(f.Own), engine.Flag(f.Accepted), engine.Micros(f.Since), engine.Micros(f.Until))
 }
 
 // unfenced refuses by *FencedError what would make a resource under a fence. The
 // group's row is locked, as by whoever closes the group.
 func (t *tx) unfenced(sub, key string) error {
 	var until int64
-	if err := t.one(fencedUntil, sub, key)(&until); err != nil || until == 0 {
+	if err := t.One(fencedUntil, sub, key)(&until); err != nil || until == 0 {
 		return err
 	}
-	return &FencedError{Until: moment(until)}
+	return &FencedError{Until: engine.Moment(until)}
 }
 
-// fenced tells whether a fence stands on an ID.
+// fenced reports whether a fence stands on an ID.
 func (t *tx) fenced(sub, key string) (bool, error) {
 	err := t.unfenced(sub, key)
 	var fence *FencedError
@@ -108,7 +109,7 @@ func (t *tx) fence(g Group, ids map[string]string) error {
 		Fence
 		ends int64
 	}
-	open, err := collect(t, func(scan scanner) (l left, err error) {
+	open, err := engine.Collect(t, func(scan engine.Scanner) (l left, err error) {
 		var id []byte
 		err = scan(&l.Key, &id, &l.Kind, &l.Type, &l.Region, &l.APIVersion, &l.ends)
 		copy(l.Intent[:], id)
@@ -120,14 +121,14 @@ func (t *tx) fence(g Group, ids map[string]string) error {
 	for _, l := range open {
 		f, intentKey := l.Fence, l.Key
 		f.Key = resourceKey(intentKey)
-		f.Subscription, f.Group, f.Since, f.Until = g.Subscription, g.Key, t.now, moment(l.ends)
+		f.Subscription, f.Group, f.Since, f.Until = g.Subscription, g.Key, t.Now, engine.Moment(l.ends)
 		if f.ID = ids[f.Key]; f.ID == "" {
 			f.ID = f.Key
 		}
 		if err := f.insert(t); err != nil {
 			return err
 		}
-		if err := t.later(deleteIntent, g.Subscription, intentKey, f.Intent[:]); err != nil {
+		if err := t.Later(deleteIntent, g.Subscription, intentKey, f.Intent[:]); err != nil {
 			return err
 		}
 		if err := t.watchFence(f); err != nil {
@@ -151,25 +152,25 @@ func fenceID(key string) [16]byte { return JobID(FenceJob, key) }
 func (t *tx) watchFence(f Fence) error {
 	job := Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
-		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
-	return t.later(putJob, job.insertion(t.now)...)
+	return job.Put(t.Tx)
 }
 
 // Fences lists the fences that stand on an ID.
 func (s *Store) Fences(ctx context.Context, sub, key string) ([]Fence, error) {
-	return collect(s.read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
+	return engine.Collect(s.read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
 }
 
 // AllFences lists at most limit fences of all subscriptions, behind one of them:
 // the zero Fence is before all.
 func (s *Store) AllFences(ctx context.Context, after Fence, limit int) ([]Fence, error) {
-	return collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], atMost(limit))
+	return engine.Collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
 }
 
 // CountFences counts the fences of all subscriptions.
 func (s *Store) CountFences(ctx context.Context) (n int, err error) {
-	err = s.read(ctx).one(countEveryFence)(&n)
+	err = s.read(ctx).One(countEveryFence)(&n)
 	return n, err
 }
 
@@ -181,8 +182,8 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
-	return commit(ctx, s, flushed, aboutResource(under.Subscription, under.Key), func(t *tx) (Ticket, error) {
-		standing, err := collect(t, scanFence, lockFences, under.Subscription, under.Key)
+	return commit(ctx, s, engine.Flushed, resourceLocks(under.Subscription, under.Key), func(t *tx) (Ticket, error) {
+		standing, err := engine.Collect(t, scanFence, lockFences, under.Subscription, under.Key)
 		if err != nil {
 			return Ticket{}, err
 		}
@@ -197,11 +198,11 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 			return Ticket{}, ErrChanged
 		}
 		own := under
-		notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
-		own.Intent, own.Kind, own.Own, own.Since, own.Until = newID(), Delete, true, t.now, notAfter.Add(lateWriteWindow)
+		notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
+		own.Intent, own.Kind, own.Own, own.Since, own.Until = engine.NewID(), index.Delete, true, t.Now, notAfter.Add(lateWriteWindow)
 		return Ticket{
-			Subscription: own.Subscription, Key: own.Key, Kind: Delete, ID: own.ID, APIVersion: own.APIVersion,
-			Intent: own.Intent, SendBy: t.now.Add(s.options.SendWithin), NotAfter: notAfter,
+			Subscription: own.Subscription, Key: own.Key, Kind: index.Delete, ID: own.ID, APIVersion: own.APIVersion,
+			Intent: own.Intent, SendBy: t.Now.Add(s.options.SendWithin), NotAfter: notAfter,
 		}, own.insert(t)
 	})
 }
@@ -209,20 +210,19 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 // SettleUnderFence records what became of the DELETE of a ticket from
 // [Store.BeginUnderFence]. A definite answer ends its fence, with acceptance it
 // stands for as long as the operation is given to end.
-func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome Outcome, operation time.Duration) error {
-	return s.writer.do(ctx, flushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) error {
+func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
+	return s.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
-		case Ambiguous:
+		case index.Ambiguous:
 			return nil
-		case Accepted:
-			_, err := t.exec(acceptFence, micros(t.now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
-			return err
-		case NotSent, Refused, Succeeded, Gone:
+		case index.Accepted:
+			return t.Later(acceptFence, engine.Micros(t.Now.Add(operation)), ticket.Subscription, ticket.Key, ticket.Intent[:])
+		case index.NotSent, index.Refused, index.Succeeded, index.Gone:
 		}
-		if _, err := t.exec(deleteFence, ticket.Subscription, ticket.Key, ticket.Intent[:]); err != nil {
+		if _, err := t.Exec(deleteFence, ticket.Subscription, ticket.Key, ticket.Intent[:]); err != nil {
 			return err
 		}
-		return t.buryKey(ticket.Subscription, ticket.Key)
+		return t.writeTombstoneAt(ticket.Subscription, ticket.Key)
 	})
 }
 
@@ -235,42 +235,42 @@ type ProvedAbsent map[string]time.Time
 // landed has ended where that is gone. It returns what still stands.
 func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
-	return commit(ctx, s, flushed, aboutResource(sub, key), func(t *tx) ([]Fence, error) {
-		all, err := collect(t, scanFence, lockFences, sub, key)
+	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
+		all, err := engine.Collect(t, scanFence, lockFences, sub, key)
 		if err != nil {
 			return nil, err
 		}
 		var left []Fence
 		for _, f := range all {
-			if !f.over(t.now, absent, s.clock.slack()) {
+			if !f.over(t.Now, absent, s.engine.ClockSlack()) {
 				left = append(left, f)
 				continue
 			}
-			if _, err := t.exec(deleteFence, sub, key, f.Intent[:]); err != nil {
+			if _, err := t.Exec(deleteFence, sub, key, f.Intent[:]); err != nil {
 				return nil, err
 			}
 		}
 		if len(left) == len(all) {
 			return left, nil
 		}
-		return left, t.buryKey(sub, key)
+		return left, t.writeTombstoneAt(sub, key)
 	})
 }
 
-// over tells whether a fence need not stand any more. slack is by how much the
+// over reports whether a fence need not stand any more. slack is by how much the
 // clocks of those who compare times may differ.
 func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
 	asked, proved := absent[f.Region]
 	switch {
 	case f.Accepted && proved && !asked.Before(f.Since):
 		return true
-	case f.Kind == Put:
+	case f.Kind == index.Put:
 		return proved && !asked.Add(-slack).Before(f.Until)
 	}
 	return !f.Until.After(now)
 }
 
-// buryKey remembers that a resource went which has no row.
-func (t *tx) buryKey(sub, key string) error {
-	return t.later(putTombstone, sub, key, "", micros(t.now))
+// writeTombstoneAt remembers that a resource went which has no row.
+func (t *tx) writeTombstoneAt(sub, key string) error {
+	return t.Later(putTombstone, sub, key, "", engine.Micros(t.Now))
 }

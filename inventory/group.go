@@ -2,7 +2,6 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -11,21 +10,9 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
-
-// GroupState tells what may be done in a group. The numbers are stored.
-type GroupState uint8
-
-// The states of a resource group; only an Active one takes writes.
-const (
-	GroupActive GroupState = iota
-	GroupDeleting
-	GroupMoving
-)
-
-var groupStates = [...]string{"Active", "Deleting", "Moving"}
-
-func (s GroupState) String() string { return nameOf(groupStates[:], int(s)) }
 
 // Group is a resource group.
 type Group struct {
@@ -35,7 +22,7 @@ type Group struct {
 	Location     string
 	ManagedBy    string
 	Tags         map[string]string
-	State        GroupState
+	State        index.GroupState
 	// Incarnation tells this group from earlier ones of the same name,
 	// Generation this version of it from earlier ones.
 	Incarnation, Generation [16]byte
@@ -56,8 +43,8 @@ const (
 	groupColumns = `subscription, key, name, location, managed_by, tags, state, incarnation, generation, etag, created, changed`
 
 	selectGroup = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND key = ?`
-	lockGroup   = selectGroup + lockSuffix
-	lockGroups  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key` + lockSuffix
+	lockGroup   = selectGroup + engine.ForUpdate
+	lockGroups  = `SELECT key FROM resource_groups WHERE subscription = ? ORDER BY key` + engine.ForUpdate
 	listGroups  = `SELECT ` + groupColumns + ` FROM resource_groups
 		WHERE subscription = ? AND key > ? ORDER BY key LIMIT ?`
 	insertGroup = `INSERT INTO resource_groups (` + groupColumns + `)
@@ -67,14 +54,14 @@ const (
 		WHERE subscription = ? AND key = ?`
 	deleteGroup = `DELETE FROM resource_groups WHERE subscription = ? AND key = ?`
 
-	countGroupResources = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ?`
-	countGroupIntents   = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
-	listGroupIDs        = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
-	deleteGroupUsage    = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
-	deleteGroupTouched  = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
+	countGroupResources  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ?`
+	countGroupIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ?`
+	listGroupIDs         = `SELECT id FROM resources WHERE subscription = ? AND grp = ? ORDER BY key LIMIT 100`
+	deleteGroupUsage     = `DELETE FROM usage WHERE subscription = ? AND grp = ?`
+	deleteWrittenRegions = `DELETE FROM touched WHERE subscription = ? AND grp = ?`
 )
 
-func scanGroup(scan scanner) (Group, error) {
+func scanGroup(scan engine.Scanner) (Group, error) {
 	var (
 		g                       Group
 		tags                    string
@@ -91,7 +78,7 @@ func scanGroup(scan scanner) (Group, error) {
 	}
 	copy(g.Incarnation[:], incarnation)
 	copy(g.Generation[:], generation)
-	g.Created, g.Changed = moment(created), moment(changed)
+	g.Created, g.Changed = engine.Moment(created), engine.Moment(changed)
 	return g, nil
 }
 
@@ -100,17 +87,14 @@ func (s *Store) Group(ctx context.Context, sub, name string) (Group, error) {
 	return loadGroup(s.read(ctx), selectGroup, sub, name)
 }
 
-func loadGroup(from source, statement, sub, name string) (Group, error) {
-	g, err := scanGroup(from.one(statement, arm.Fold(sub), arm.Fold(name)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Group{}, ErrNotFound
-	}
-	return g, err
+func loadGroup(from engine.Source, statement, sub, name string) (Group, error) {
+	g, err := scanGroup(from.One(statement, arm.Fold(sub), arm.Fold(name)))
+	return g, engine.OrNotFound(err)
 }
 
 // Groups lists groups.
 func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
-	return collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), atMost(q.Limit))
+	return engine.Collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
 }
 
 // EditGroup creates or changes a group. edit is given the present group, nil
@@ -125,10 +109,7 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 // ErrSubscriptionNotFound, *SubscriptionStateError. A lock can forbid it:
 // *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
-	// A new group must not slip in behind whoever has locked all that there are.
-	about := aboutGroup(sub, name)
-	about.gates = true
-	result, err := commit(ctx, s, flushed, about, func(t *tx) (put[Group], error) {
+	result, err := commit(ctx, s, engine.Flushed, newGroupLocks(sub, name), func(t *tx) (put[Group], error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
 		switch {
 		case err == nil:
@@ -163,16 +144,16 @@ func (s *Store) createGroup(t *tx, sub, name string, edit func(*Group) (*Group, 
 	}
 	g := *wanted
 	g.Subscription, g.Key, g.Name = arm.Fold(sub), arm.Fold(name), spelling(g.Name, name)
-	g.Incarnation, g.Generation = newID(), newID()
-	g.Created, g.Changed = t.now, t.now
+	g.Incarnation, g.Generation = engine.NewID(), engine.NewID()
+	g.Created, g.Changed = t.Now, t.Now
 	tags, err := storedTags(g.Tags)
 	if err != nil {
 		return Group{}, err
 	}
-	n, err := t.exec(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
-		g.Incarnation[:], g.Generation[:], g.ETag, micros(g.Created), micros(g.Changed))
+	n, err := t.Exec(insertGroup, g.Subscription, g.Key, g.Name, g.Location, g.ManagedBy, tags, g.State,
+		g.Incarnation[:], g.Generation[:], g.ETag, engine.Micros(g.Created), engine.Micros(g.Changed))
 	if err == nil && n == 0 {
-		err = errOvertaken // by another replica, since there was none to lock
+		err = engine.ErrOvertaken // by another replica, since there was none to lock
 	}
 	return g, err
 }
@@ -186,17 +167,17 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	}
 	g := *wanted
 	g.Subscription, g.Key, g.Name = current.Subscription, current.Key, spelling(g.Name, current.Name)
-	g.Incarnation, g.Generation = current.Incarnation, newID()
-	if g.State != GroupActive && g.State == current.State {
+	g.Incarnation, g.Generation = current.Incarnation, engine.NewID()
+	if g.State != index.GroupActive && g.State == current.State {
 		g.Generation = current.Generation // it names the job that the group is marked for
 	}
-	g.Created, g.Changed = current.Created, t.now
+	g.Created, g.Changed = current.Created, t.Now
 	tags, err := storedTags(g.Tags)
 	if err != nil {
 		return Group{}, err
 	}
-	_, err = t.exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
-		micros(g.Changed), g.Subscription, g.Key)
+	_, err = t.Exec(updateGroup, g.Name, g.Location, g.ManagedBy, tags, g.State, g.Generation[:], g.ETag,
+		engine.Micros(g.Changed), g.Subscription, g.Key)
 	return g, err
 }
 
@@ -233,7 +214,7 @@ type Closing struct {
 // errors of further conditions are returned as they are. ErrNotFound when there is no
 // such group, ErrSubscriptionNotFound when there is no such subscription.
 func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
-	return s.writer.do(ctx, flushed, aboutGroup(sub, name), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, groupLocks(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
 	})
 }
@@ -249,13 +230,13 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 		}
 	}
 	switch g.State {
-	case GroupActive:
+	case index.GroupActive:
 		if err := g.admitsDelete(t); err != nil {
 			return err
 		}
-	case GroupMoving:
-		return &GroupStateError{State: g.State}
-	case GroupDeleting:
+	case index.GroupMoving:
+		return &index.GroupStateError{State: g.State}
+	case index.GroupDeleting:
 	}
 	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
 		return err
@@ -273,8 +254,8 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 	if err := t.fence(g, ids); err != nil {
 		return err
 	}
-	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteGroupTouched} {
-		if _, err := t.exec(statement, g.Subscription, g.Key); err != nil {
+	for _, statement := range [...]string{deleteGroup, deleteGroupUsage, deleteWrittenRegions} {
+		if _, err := t.Exec(statement, g.Subscription, g.Key); err != nil {
 			return err
 		}
 	}
@@ -290,17 +271,17 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]string, err error) {
 	ids = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(absent)) {
-		h, err := hold(t, g.Subscription, key)
+		h, err := lockResource(t, g.Subscription, key)
 		if err != nil {
 			return nil, err
 		}
 		s := h.state()
-		if s.row == nil || h.row.Group != g.Key || !s.absent(absent[key]) || s.underWay(micros(t.now)) > 0 {
+		if s.Row == nil || h.row.Group != g.Key || !s.Absent(absent[key]) || s.UnderWay(engine.Micros(t.Now)) > 0 {
 			continue
 		}
 		ids[key] = h.row.ID
-		s.row = nil
-		if err := h.store(t, s, actions{tombstone: true}); err != nil {
+		s.Row = nil
+		if err := h.store(t, s, index.Actions{Tombstone: true}); err != nil {
 			return nil, err
 		}
 	}
@@ -311,7 +292,7 @@ func (c Closing) last(t *tx, g Group) error {
 	if c.Last == nil {
 		return nil
 	}
-	touched, err := touchedBy(t, g)
+	touched, err := writtenRegions(t, g)
 	if err != nil {
 		return err
 	}
@@ -321,20 +302,20 @@ func (c Closing) last(t *tx, g Group) error {
 // emptyGroup returns *GroupNotEmptyError unless nothing is left in the group.
 func emptyGroup(t *tx, sub, group string) error {
 	var left GroupNotEmptyError
-	if err := t.one(countGroupResources, sub, group)(&left.Total); err != nil {
+	if err := t.One(countGroupResources, sub, group)(&left.Total); err != nil {
 		return err
 	}
-	if err := t.one(countUnderWay, sub, group, micros(t.now), Move)(&left.Intents); err != nil {
+	if err := t.One(countUnderWay, sub, group, engine.Micros(t.Now), index.Move)(&left.Intents); err != nil {
 		return err
 	}
 	var err error
-	if left.Strays, err = collect(t, scanStray, listGroupStrays+` LIMIT 100`, sub, group); err != nil {
+	if left.Strays, err = engine.Collect(t, scanStray, listGroupStrays+` LIMIT 100`, sub, group); err != nil {
 		return err
 	}
-	if mayClose(&left) {
+	if index.MayClose(left.Total, len(left.Strays), left.Intents) {
 		return nil
 	}
-	left.Resources, err = collect(t, scanText, listGroupIDs, sub, group)
+	left.Resources, err = engine.Collect(t, scanText, listGroupIDs, sub, group)
 	if err != nil {
 		return err
 	}

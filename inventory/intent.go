@@ -6,11 +6,13 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Write is a PUT, PATCH or DELETE of a tracked resource that is about to be sent.
 type Write struct {
-	Kind         WriteKind
+	Kind         index.WriteKind
 	Subscription string
 	Group        string
 	Key          string // of the resource
@@ -44,7 +46,7 @@ type Write struct {
 // Ticket is the right to send one write, and what its answer is settled by.
 type Ticket struct {
 	Subscription, Key string
-	Kind              WriteKind
+	Kind              index.WriteKind
 	ID, APIVersion    string
 	Intent            [16]byte
 	Generation        [16]byte // of the row now; zero without one
@@ -57,24 +59,24 @@ type Ticket struct {
 
 const (
 	lockIntents = `SELECT id, kind, generation, made, spoiled, ended, not_after, ends FROM intents
-		WHERE subscription = ? AND key = ? ORDER BY id` + lockSuffix
+		WHERE subscription = ? AND key = ? ORDER BY id` + engine.ForUpdate
 	insertIntent = `INSERT INTO intents
 		(subscription, key, id, kind, grp, type, region, api_version, sender, generation, made, spoiled, ended, send_by, not_after, ends)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key, id) DO NOTHING`
-	markIntent   = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
-	deleteIntent = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
-	insertTouch  = `INSERT INTO touched (subscription, grp, incarnation, type, region)
+	markIntent          = `UPDATE intents SET spoiled = ?, ended = ? WHERE subscription = ? AND key = ? AND id = ?`
+	deleteIntent        = `DELETE FROM intents WHERE subscription = ? AND key = ? AND id = ?`
+	insertWrittenRegion = `INSERT INTO touched (subscription, grp, incarnation, type, region)
 		VALUES (?, ?, ?, ?, ?) ON CONFLICT (subscription, grp, incarnation, type, region) DO NOTHING`
 )
 
-func scanIntent(scan scanner) (intent, error) {
+func scanIntent(scan engine.Scanner) (index.Intent, error) {
 	var (
-		in             intent
+		in             index.Intent
 		id, generation []byte
 	)
-	err := scan(&id, &in.kind, &generation, &in.made, &in.spoiled, &in.ended, &in.notAfter, &in.ends)
-	copy(in.id[:], id)
-	copy(in.generation[:], generation)
+	err := scan(&id, &in.Kind, &generation, &in.CreatedRow, &in.Overlapped, &in.CallEnded, &in.NotAfter, &in.Ends)
+	copy(in.ID[:], id)
+	copy(in.Generation[:], generation)
 	return in, err
 }
 
@@ -103,9 +105,8 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	about := aboutWrite(w.Subscription, w.Group, w.above(), w.Key)
-	about.namespace = w.Namespace
-	return commit(ctx, s, flushed, about, func(t *tx) (Ticket, error) {
+	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.above(), w.Key)
+	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
 			return Ticket{}, err
@@ -121,14 +122,14 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err != nil {
 			return Ticket{}, err
 		}
-		h, err := hold(t, w.Subscription, w.Key)
+		h, err := lockResource(t, w.Subscription, w.Key)
 		if err != nil {
 			return Ticket{}, err
 		}
 		if err := s.admit(t, w, h, astray); err != nil {
 			return Ticket{}, err
 		}
-		if err := t.later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)
@@ -136,28 +137,28 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 }
 
 func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
-	group, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
+	group, err := openScope(t, w.Subscription, w.Group, w.Kind == index.Delete)
 	switch {
 	case errors.Is(err, ErrNotFound):
-		return incarnation, w.admittedBy(nil)
+		return incarnation, index.ErrGroupNotFound
 	case err != nil:
 		return incarnation, err
 	}
-	return group.Incarnation, w.admittedBy(&group)
+	return group.Incarnation, index.AdmitWrite(&index.Group{State: group.State, Incarnation: group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }
 
-func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
+func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 	row := h.row
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
 	}
 	if row != nil && w.conflicts(row) {
-		return &LocationConflictError{Row: *row, Contested: h.opposed()}
+		return &LocationConflictError{Row: *row, Contested: h.state().RemovalOpen()}
 	}
 	switch {
-	case w.Kind == Delete:
+	case w.Kind == index.Delete:
 		return nil
-	case w.Kind == Patch && row == nil:
+	case w.Kind == index.Patch && row == nil:
 		return ErrNotFound
 	case astray != nil:
 		return astray
@@ -170,16 +171,14 @@ func (s *Store) admit(t *tx, w Write, h *held, astray error) error {
 	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
 }
 
-// conflicts tells whether the row lies elsewhere. All writes are held to it: the
-// success of one in one region says nothing of a row that speaks of another.
+// conflicts reports whether the write goes elsewhere than where the row lies.
 func (w *Write) conflicts(row *Resource) bool {
-	return row.Region != w.Region ||
-		w.Kind == Put && w.Location != "" && row.Location != "" && row.Location != w.Location
+	return index.Conflicts(w.Kind, index.Placement{Region: w.Region, Location: w.Location}, index.Placement{Region: row.Region, Location: row.Location})
 }
 
 // above is the key of the parent that must be there.
 func (w *Write) above() string {
-	if w.Kind != Put {
+	if w.Kind != index.Put {
 		return ""
 	}
 	return w.Parent
@@ -198,7 +197,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 		return ErrParentNotFound, nil
 	case err != nil:
 		return nil, err
-	case parent.Phase == Deleting:
+	case parent.Phase == index.Deleting:
 		return ErrParentNotFound, nil
 	case parent.Region != w.Region:
 		return ErrParentMoved, nil
@@ -206,28 +205,28 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 	return nil, nil
 }
 
-func (s *Store) intend(t *tx, h *held, w Write) (Ticket, error) {
-	sendBy := t.now.Add(s.options.SendWithin)
-	notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
-	e := intended{id: newID(), kind: w.Kind, notAfter: micros(notAfter), ends: micros(notAfter.Add(w.LateWriteWindow))}
+func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
+	sendBy := t.Now.Add(s.options.SendWithin)
+	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
+	e := index.Intended{ID: engine.NewID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
 	ticket := Ticket{
 		Subscription: w.Subscription, Key: w.Key, Kind: w.Kind, ID: w.ID, APIVersion: w.APIVersion,
-		Intent: e.id, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
+		Intent: e.ID, Row: h.row, SendBy: sendBy, NotAfter: notAfter,
 	}
 	after, did := h.settle(t, e)
-	added := after.open[len(after.open)-1]
-	if added.made {
-		h.create(w.row(t.now))
+	added := after.Open[len(after.Open)-1]
+	if added.CreatedRow {
+		h.create(w.row(t.Now))
 	}
 	if err := h.store(t, after, did); err != nil {
 		return Ticket{}, err
 	}
-	err := t.changeOne(insertIntent, w.Subscription, w.Key, added.id[:], added.kind, w.Group, w.Type, w.Region,
-		w.APIVersion, w.Sender, added.generation[:], flag(added.made), flag(added.spoiled),
-		flag(added.ended), micros(sendBy), added.notAfter, added.ends)
-	ticket.Made = added.made
-	if after.row != nil {
-		ticket.Generation = after.row.generation
+	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.ID[:], added.Kind, w.Group, w.Type, w.Region,
+		w.APIVersion, w.Sender, added.Generation[:], engine.Flag(added.CreatedRow), engine.Flag(added.Overlapped),
+		engine.Flag(added.CallEnded), engine.Micros(sendBy), added.NotAfter, added.Ends)
+	ticket.Made = added.CreatedRow
+	if after.Row != nil {
+		ticket.Generation = after.Row.Generation
 	}
 	return ticket, err
 }

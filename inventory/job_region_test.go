@@ -8,6 +8,7 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -34,7 +35,7 @@ func TestRegionsOfEarlierJobs(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Ambiguous}); err != nil {
+			if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Ambiguous}); err != nil {
 				t.Fatal(err)
 			}
 			if _, err := s.AddJob(t.Context(), Job{Kind: "sweep", Payload: "{}"}); err != nil {

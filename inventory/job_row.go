@@ -5,6 +5,10 @@ import (
 	"errors"
 	"slices"
 	"time"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // The kinds of the jobs that belong to rows. A row that is flagged has one that
@@ -32,13 +36,13 @@ type Poll struct {
 // Follow is the payload of a job that follows an accepted write. Without a path
 // there is no polling URL: the resource itself has to be asked for.
 type Follow struct {
-	Kind     WriteKind      `json:"kind"`
-	Path     string         `json:"path,omitempty"`
-	Query    string         `json:"query,omitempty"`
-	Status   bool           `json:"status,omitempty"`   // as in Poll
-	TenantID string         `json:"tenantId,omitempty"` // as in Poll
-	ObjectID string         `json:"objectId,omitempty"` // as in Poll
-	Progress FollowProgress `json:"progress"`
+	Kind     index.WriteKind `json:"kind"`
+	Path     string          `json:"path,omitempty"`
+	Query    string          `json:"query,omitempty"`
+	Status   bool            `json:"status,omitempty"`   // as in Poll
+	TenantID string          `json:"tenantId,omitempty"` // as in Poll
+	ObjectID string          `json:"objectId,omitempty"` // as in Poll
+	Progress FollowProgress  `json:"progress"`
 }
 
 // FollowProgress is what operators see of a follow.
@@ -77,64 +81,57 @@ type VerifyProgress struct {
 
 func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
 
-func followID(kind WriteKind, key string) [16]byte {
+func followID(kind index.WriteKind, key string) [16]byte {
 	return JobID(FollowJob, kind.String()+" "+key)
 }
 
-const (
-	putJob = insertJob + replaceJob
-	// An intent that has ended may have been what kept an answer from settling. Of a
-	// job that has ended, due is when it is forgotten.
-	hastenJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
-)
+// rowJobs are the jobs that a row has.
+type rowJobs struct{ verify, followPut, followDelete bool }
 
-// doubts is what a row has jobs for.
-type doubts struct{ verify, followPut, followDelete bool }
-
-func (r *Resource) doubts() doubts {
-	if r == nil {
-		return doubts{}
+func jobsFor(row *index.Row) rowJobs {
+	if row == nil {
+		return rowJobs{}
 	}
-	return doubts{r.Verify, r.FollowPut, r.FollowDelete}
+	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete}
 }
 
 // accepted is a write of which a follow begins.
 type accepted struct {
-	kind        WriteKind
+	kind        index.WriteKind
 	poll        *Poll
 	incarnation [16]byte // of the job
 }
 
 // storeJobs gives the row the jobs that it needs now, where it had those of
 // before. What is plainly alive, and was, costs nothing.
-func (h *held) storeJobs(t *tx, before, now doubts, intentEnded bool) error {
+func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) error {
 	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
 		return nil
 	}
 	if err := h.storeVerify(t, before.verify, now.verify, intentEnded); err != nil {
 		return err
 	}
-	if err := h.storeFollow(t, Put, before.followPut, now.followPut); err != nil {
+	if err := h.storeFollow(t, index.Put, before.followPut, now.followPut); err != nil {
 		return err
 	}
-	return h.storeFollow(t, Delete, before.followDelete, now.followDelete)
+	return h.storeFollow(t, index.Delete, before.followDelete, now.followDelete)
 }
 
-func (h *held) storeVerify(t *tx, before, now, intentEnded bool) error {
+func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 	switch {
 	case now && !before:
 		return verify(t, h.subscription, h.key, h.region())
 	case before && !now:
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
-		id, due := verifyID(h.key), micros(t.now.Add(t.pollFloor))
-		return t.later(hastenJob, due, h.subscription, id[:], due)
+		// An intent that has ended may have been what kept an answer from settling.
+		return jobrow.Hasten(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
 
 // region is where the resource is held, once its row is stored.
-func (h *held) region() string {
+func (h *resourceTx) region() string {
 	switch {
 	case h.row != nil:
 		return h.row.Region
@@ -148,12 +145,12 @@ func (h *held) region() string {
 func verify(t *tx, sub, key, region string) error {
 	job := Job{
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
-		Incarnation: newID(), Due: t.now.Add(t.pollFloor), Payload: "{}",
+		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
-	return t.later(putJob, job.insertion(t.now)...)
+	return job.Put(t.Tx)
 }
 
-func (h *held) storeFollow(t *tx, kind WriteKind, before, now bool) error {
+func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) error {
 	fresh := h.accepted
 	if fresh != nil && fresh.kind != kind {
 		fresh = nil
@@ -169,9 +166,9 @@ func (h *held) storeFollow(t *tx, kind WriteKind, before, now bool) error {
 
 // follow has the operation of an accepted write followed, in the place of what was
 // followed before.
-func (h *held) follow(t *tx, kind WriteKind, fresh *accepted) error {
-	follow, pause := Follow{Kind: kind}, t.pollFloor
-	incarnation := newID()
+func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error {
+	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
+	incarnation := engine.NewID()
 	if fresh != nil {
 		incarnation = fresh.incarnation
 		if fresh.poll != nil {
@@ -182,24 +179,24 @@ func (h *held) follow(t *tx, kind WriteKind, fresh *accepted) error {
 	}
 	job := Job{
 		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
-		Incarnation: incarnation, Due: t.now.Add(pause), Payload: follow.String(),
+		Incarnation: incarnation, Due: t.Now.Add(pause), Payload: follow.String(),
 	}
-	return t.later(putJob, job.insertion(t.now)...)
+	return job.Put(t.Tx)
 }
 
-func (h *held) dropJob(t *tx, id [16]byte) error {
-	return t.later(deleteJob, h.subscription, id[:])
+func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
+	return jobrow.Delete(t.Tx, h.subscription, id)
 }
 
-// doubtBelow flags the rows below a key, of any depth, and has them asked for.
-func doubtBelow(t *tx, sub, key string) error {
+// flagBelow flags the rows below a key, of any depth, and has them asked for.
+func flagBelow(t *tx, sub, key string) error {
 	from, to := below(key)
-	fresh := newID()
+	fresh := engine.NewID()
 	type child struct{ key, region string }
-	children, err := collect(t, func(scan scanner) (c child, err error) {
+	children, err := engine.Collect(t.Returning(), func(scan engine.Scanner) (c child, err error) {
 		err = scan(&c.key, &c.region)
 		return c, err
-	}, doubtChildren, fresh[:], sub, from, to)
+	}, flagChildren, fresh[:], sub, from, to)
 	if err != nil {
 		return err
 	}
@@ -207,7 +204,7 @@ func doubtBelow(t *tx, sub, key string) error {
 		t.locked.forget()
 	}
 	for _, c := range children {
-		t.changed = append(t.changed, t.places.at(c.key))
+		t.dropLocation(c.key)
 		if err := verify(t, sub, c.key, c.region); err != nil {
 			return err
 		}
@@ -218,7 +215,7 @@ func doubtBelow(t *tx, sub, key string) error {
 // EndFollowBy is EndFollow by the job that follows, which ends with that. When
 // the caller no longer holds the job it returns ErrDeposed, and nothing ends.
 func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
-	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return ended{kind: f.Kind} })
+	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
 // LoseFollowBy is EndFollowBy where nobody can say any more what became of the
@@ -229,17 +226,17 @@ func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Du
 		lateWriteWindow = s.options.LateWriteWindow
 	}
 	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
-		return forgotten{id: newID(), kind: f.Kind, ends: micros(now.Add(lateWriteWindow))}
+		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
 func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.Time) any) error {
-	return s.writer.do(ctx, flushed, aboutResource(j.Subscription, j.Subject), func(t *tx) error {
-		h, err := hold(t, j.Subscription, j.Subject)
+	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
+		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
 			return err
 		}
-		now, err := loadJob(t, lockJob, j.Subscription, j.ID)
+		now, err := jobrow.Lock(t.Tx, j.Subscription, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
 			return ErrDeposed
 		}
@@ -250,7 +247,7 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 		if err != nil {
 			return err
 		}
-		after, did := h.settle(t, event(follow, t.now))
+		after, did := h.settle(t, event(follow, t.Now))
 		if err := h.storeLost(t, after); err != nil {
 			return err
 		}
@@ -259,14 +256,14 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 }
 
 // storeLost inserts the intents that stand for operations of which nobody knows.
-func (h *held) storeLost(t *tx, after state) error {
-	for _, in := range after.open {
-		if slices.ContainsFunc(h.open, func(known intent) bool { return known.id == in.id }) {
+func (h *resourceTx) storeLost(t *tx, after index.State) error {
+	for _, in := range after.Open {
+		if slices.ContainsFunc(h.open, func(known index.Intent) bool { return known.ID == in.ID }) {
 			continue
 		}
-		now := micros(t.now)
-		err := t.later(insertIntent, h.subscription, h.key, in.id[:], in.kind, h.row.Group, h.row.Type, h.row.Region,
-			h.row.APIVersion, "", in.generation[:], flag(in.made), flag(in.spoiled), flag(in.ended), now, now, in.ends)
+		now := engine.Micros(t.Now)
+		err := t.Later(insertIntent, h.subscription, h.key, in.ID[:], in.Kind, h.row.Group, h.row.Type, h.row.Region,
+			h.row.APIVersion, "", in.Generation[:], engine.Flag(in.CreatedRow), engine.Flag(in.Overlapped), engine.Flag(in.CallEnded), now, now, in.Ends)
 		if err != nil {
 			return err
 		}

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // LocksPerScope is how many locks may stand on one scope.
@@ -30,11 +32,13 @@ const (
 func LockLevels() []LockLevel { return []LockLevel{LockCanNotDelete, LockReadOnly} }
 
 func (l LockLevel) String() string {
-	return nameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
+	return index.NameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
 }
 
-// forbids tells whether the level stands against a write.
-func (l LockLevel) forbids(kind WriteKind) bool { return kind == Delete || l == LockReadOnly }
+// forbids reports whether the level stands against a write.
+func (l LockLevel) forbids(kind index.WriteKind) bool {
+	return kind == index.Delete || l == LockReadOnly
+}
 
 // Lock is a management lock on a subscription, a group or a resource. It counts
 // for all that lies below.
@@ -88,7 +92,7 @@ const (
 	lockColumns = `subscription, scope, name, level, properties, generation, etag, created, changed`
 
 	selectLock     = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND scope = ? AND name = ?`
-	selectLockHeld = selectLock + lockSuffix
+	selectLockHeld = selectLock + engine.ForUpdate
 	anyLock        = `SELECT EXISTS (SELECT 1 FROM locks WHERE subscription = ?)`
 	listLocks      = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND scope = ? ORDER BY scope, name`
 	listLocksBelow = `SELECT ` + lockColumns + ` FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)
@@ -104,7 +108,7 @@ const (
 	deleteLocks   = `DELETE FROM locks WHERE subscription = ? AND (scope = ? OR scope >= ? AND scope < ?)`
 )
 
-func scanLock(scan scanner) (Lock, error) {
+func scanLock(scan engine.Scanner) (Lock, error) {
 	var (
 		l                Lock
 		properties       string
@@ -121,7 +125,7 @@ func scanLock(scan scanner) (Lock, error) {
 	}
 	l.ScopeID, l.Name, l.Notes, l.Owners = p.ScopeID, p.Name, p.Notes, p.Owners
 	copy(l.Generation[:], generation)
-	l.Created, l.Changed = moment(created), moment(changed)
+	l.Created, l.Changed = engine.Moment(created), engine.Moment(changed)
 	return l, nil
 }
 
@@ -135,28 +139,28 @@ func groupScope(sub, group string) string {
 
 // Lock returns one lock, or ErrNotFound.
 func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error) {
-	l, err := scanLock(s.read(ctx).one(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
-	return l, orNotFound(err)
+	l, err := scanLock(s.read(ctx).One(selectLock, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
+	return l, engine.OrNotFound(err)
 }
 
 // Locks lists the locks on a scope and, if below, on all that lies below it.
 func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
 	sub, scope = arm.Fold(sub), arm.Fold(scope)
 	if !andBelow {
-		return collect(s.read(ctx), scanLock, listLocks, sub, scope)
+		return engine.Collect(s.read(ctx), scanLock, listLocks, sub, scope)
 	}
 	from, to := below(scope)
-	return collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
+	return engine.Collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
 // CheckLocks returns *LockedError where a lock forbids a write that has no
 // intent: to what an id names, or to something that it lies in. group is empty
 // for what lies in the subscription itself. What is locked at the same moment
 // may be missed.
-func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind WriteKind) error {
+func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind index.WriteKind) error {
 	from := s.read(ctx)
 	locked := false
-	if err := from.one(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
+	if err := from.One(anyLock, arm.Fold(sub))(&locked); err != nil || !locked {
 		return err
 	}
 	scope := subscriptionScope(arm.Fold(sub)) + "/providers"
@@ -164,7 +168,7 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind Writ
 		scope = groupScope(arm.Fold(sub), arm.Fold(group))
 	}
 	first, last := below(scope)
-	locks, err := collect(from, scanLock, locksOfGroup, arm.Fold(sub), subscriptionScope(arm.Fold(sub)), scope, first, last)
+	locks, err := engine.Collect(from, scanLock, locksOfGroup, arm.Fold(sub), subscriptionScope(arm.Fold(sub)), scope, first, last)
 	if err != nil {
 		return err
 	}
@@ -179,7 +183,7 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind Writ
 // ErrGroupNotFound, *GroupStateError. A scope has so many locks and no more:
 // *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
-	result, err := commit(ctx, s, flushed, aboutLock(sub, group), func(t *tx) (put[Lock], error) {
+	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group), func(t *tx) (put[Lock], error) {
 		current, err := t.lockHeld(sub, group, scope, name, false)
 		if err != nil {
 			return put[Lock]{}, err
@@ -190,7 +194,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		}
 		l := *wanted
 		l.Subscription, l.Scope, l.Key = arm.Fold(sub), arm.Fold(scope), arm.Fold(name)
-		l.Generation, l.Created, l.Changed = newID(), t.now, t.now
+		l.Generation, l.Created, l.Changed = engine.NewID(), t.Now, t.Now
 		if current != nil {
 			l.Created = current.Created
 		} else if err := t.placeForLock(l, s.options.Limits.LocksPerSubscription); err != nil {
@@ -200,8 +204,8 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		if err != nil {
 			return put[Lock]{}, err
 		}
-		_, err = t.exec(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
-			micros(l.Created), micros(l.Changed))
+		_, err = t.Exec(putLock, l.Subscription, l.Scope, l.Key, l.Level, string(properties), l.Generation[:], l.ETag,
+			engine.Micros(l.Created), engine.Micros(l.Changed))
 		return put[Lock]{stored: l, created: current == nil}, err
 	})
 	return result.stored, result.created, err
@@ -215,16 +219,16 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
 		switch {
 		case errors.Is(err, ErrNotFound):
-			return nil, ErrGroupNotFound
+			return nil, index.ErrGroupNotFound
 		case err != nil:
 			return nil, err
-		case g.State != GroupActive:
-			return nil, &GroupStateError{State: g.State}
+		case g.State != index.GroupActive:
+			return nil, &index.GroupStateError{State: g.State}
 		}
 	} else if _, err := t.openSubscription(arm.Fold(sub), deletes); err != nil {
 		return nil, err
 	}
-	current, err := scanLock(t.one(selectLockHeld, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
+	current, err := scanLock(t.One(selectLockHeld, arm.Fold(sub), arm.Fold(scope), arm.Fold(name)))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
 	}
@@ -237,12 +241,12 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 // subscription; those of two groups may each add the last one of the subscription.
 func (t *tx) placeForLock(l Lock, inAll int) error {
 	if l.Host != "" {
-		if _, err := loadResource(t, lockResource, l.Subscription, l.Host); err != nil {
+		if _, err := loadResource(t, lockResourceRow, l.Subscription, l.Host); err != nil {
 			return err
 		}
 	}
 	n := 0
-	if err := t.one(countLocks, l.Subscription, l.Scope)(&n); err != nil {
+	if err := t.One(countLocks, l.Subscription, l.Scope)(&n); err != nil {
 		return err
 	}
 	if n >= LocksPerScope {
@@ -251,7 +255,7 @@ func (t *tx) placeForLock(l Lock, inAll int) error {
 	if inAll <= 0 {
 		return nil
 	}
-	if err := t.one(countAllLocks, l.Subscription, inAll)(&n); err != nil || n < inAll {
+	if err := t.One(countAllLocks, l.Subscription, inAll)(&n); err != nil || n < inAll {
 		return err
 	}
 	return &QuotaError{Kind: QuotaAllLocks, Limit: inAll, Current: n}
@@ -260,7 +264,7 @@ func (t *tx) placeForLock(l Lock, inAll int) error {
 // DeleteLock removes a lock, after check has judged it. ErrNotFound where there
 // is none; otherwise it refuses like EditLock.
 func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
-	return s.writer.do(ctx, flushed, aboutLock(sub, group), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, scopeLocks(sub, group), func(t *tx) error {
 		current, err := t.lockHeld(sub, group, scope, name, true)
 		if err != nil {
 			return err
@@ -271,8 +275,7 @@ func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, 
 		if err := check(*current); err != nil {
 			return err
 		}
-		_, err = t.exec(deleteLock, current.Subscription, current.Scope, current.Key)
-		return err
+		return t.Later(deleteLock, current.Subscription, current.Scope, current.Key)
 	})
 }
 
@@ -284,7 +287,7 @@ func (g Group) locks(t *tx) ([]Lock, error) {
 	}
 	scope := groupScope(g.Subscription, g.Key)
 	from, to := below(scope)
-	return collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
+	return engine.Collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
 }
 
 // admitsDelete returns *LockedError where a lock forbids to delete a group and
@@ -306,7 +309,7 @@ func (g Group) admitsChange(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return forbidden(locks, Put, groupScope(g.Subscription, g.Key))
+	return forbidden(locks, index.Put, groupScope(g.Subscription, g.Key))
 }
 
 // admittedByLocks returns *LockedError where a lock on the resource, or on
@@ -315,7 +318,7 @@ func (w *Write) admittedByLocks(t *tx) error {
 	if w.OfGroupDelete {
 		return nil
 	}
-	g, err := openScope(t, w.Subscription, w.Group, w.Kind == Delete)
+	g, err := openScope(t, w.Subscription, w.Group, w.Kind == index.Delete)
 	if err != nil {
 		return err
 	}
@@ -327,7 +330,7 @@ func (w *Write) admittedByLocks(t *tx) error {
 }
 
 // forbidden picks the locks that forbid a write to what has a folded id.
-func forbidden(locks []Lock, kind WriteKind, id string) error {
+func forbidden(locks []Lock, kind index.WriteKind, id string) error {
 	var refused LockedError
 	for _, l := range locks {
 		if l.Level.forbids(kind) && (l.Scope == id || strings.HasPrefix(id, l.Scope+"/")) {
@@ -347,5 +350,5 @@ func (g Group) dropLocks(t *tx) error {
 // dropLocksAt removes the locks on what has gone, and below it.
 func dropLocksAt(t *tx, sub, scope string) error {
 	from, to := below(scope)
-	return t.later(deleteLocks, sub, scope, from, to)
+	return t.Later(deleteLocks, sub, scope, from, to)
 }

@@ -6,48 +6,53 @@ import (
 	"strings"
 	"sync"
 	"testing"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // lockSpy notes, of an engine that would lock rows one by one, which rows of
 // subscriptions and groups each transaction locks, in order.
 type lockSpy struct {
-	session
+	engine.Session
 	orders [][]string
 }
 
-func (s *lockSpy) begin(ctx context.Context, d durability) (link, error) {
-	l, err := s.session.begin(ctx, d)
+func (s *lockSpy) Begin(ctx context.Context, d engine.Durability) (engine.Conn, error) {
+	c, err := s.Session.Begin(ctx, d)
 	s.orders = append(s.orders, nil)
-	return lockSpyLink{l, s}, err
+	return lockSpyConn{c, s}, err
 }
 
-type lockSpyLink struct {
-	link
+type lockSpyConn struct {
+	engine.Conn
 	spy *lockSpy
 }
 
-func (l lockSpyLink) note(statement string) {
+func (c lockSpyConn) LocksRows() bool { return true }
+
+func (c lockSpyConn) note(statement string) {
 	row := map[string]string{lockSubscription: "subscription", lockGroups: "all groups", lockGroup: "group", lockScope: "group"}[statement]
-	if order := &l.spy.orders[len(l.spy.orders)-1]; row != "" && !slices.Contains(*order, row) {
+	if order := &c.spy.orders[len(c.spy.orders)-1]; row != "" && !slices.Contains(*order, row) {
 		*order = append(*order, row)
 	}
 }
 
-func (l lockSpyLink) lookUp(queries []lookup) error {
+func (c lockSpyConn) LookUp(queries []engine.Lookup) error {
 	for _, q := range queries {
-		l.note(q.statement)
+		c.note(q.Statement)
 	}
-	return l.link.lookUp(queries)
+	return c.Conn.LookUp(queries)
 }
 
-func (l lockSpyLink) one(statement string, args ...any) scanner {
-	l.note(statement)
-	return l.link.one(statement, args...)
+func (c lockSpyConn) One(statement string, args ...any) engine.Scanner {
+	c.note(statement)
+	return c.Conn.One(statement, args...)
 }
 
-func (l lockSpyLink) each(row func(scanner) error, statement string, args ...any) error {
-	l.note(statement)
-	return l.link.each(row, statement, args...)
+func (c lockSpyConn) Each(row func(engine.Scanner) error, statement string, args ...any) error {
+	c.note(statement)
+	return c.Conn.Each(row, statement, args...)
 }
 
 // A subscription's own row is locked before all groups, and all groups before
@@ -58,15 +63,17 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 	makeGroup(t, s, "rg")
 	lock := Lock{Subscription: "s", Scope: subscriptionScope("s")}
 	keep := func(*Lock) (*Lock, error) { return &Lock{Name: "l", ScopeID: lock.Scope, Level: LockCanNotDelete}, nil }
-	spy := &lockSpy{session: s.sessions[0]}
-	lane := s.writer.lanes[0]
-	lane.session, lane.dialect.locksRows = spy, true
+	spy := &lockSpy{}
+	s.engine.Intercept(func(session engine.Session) engine.Session {
+		spy.Session = session
+		return spy
+	})
 	for _, c := range []struct {
 		name string
 		do   func(context.Context) error
 	}{
 		{"tags of the subscription", func(ctx context.Context) error {
-			_, err := s.EditSubscriptionTags(ctx, "s", Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil })
+			_, err := s.EditSubscriptionTags(ctx, "s", index.Patch, func(tags map[string]string) (map[string]string, error) { return tags, nil })
 			return err
 		}},
 		{"a tag's name", func(ctx context.Context) error { _, err := s.DefineTag(ctx, "s", "n", ""); return err }},

@@ -3,8 +3,11 @@ package inventory
 import (
 	"database/sql"
 	"errors"
+	"iter"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // lockedState is what a transaction has read behind the locks of its members,
@@ -12,18 +15,18 @@ import (
 // lock, the registrations that admit them, the resources that they hold, and
 // those above. What is not in it is read when it is asked for.
 //
-// Where a group has no row there is nothing to lock, and what was read of its
-// resources may be of before another transaction made both. So the group stays
-// absent for all members, and none comes to ask for the resources; whoever makes
-// the group has everything forgotten.
+// A group without a row cannot be locked, and what was read of its resources may be
+// older than a transaction that made both. So the group stays absent for all
+// members, and none asks for the resources. The member that makes the group has
+// everything forgotten.
 //
-// A member takes the resource that it holds, so that no other is given what it
-// may have changed. Whatever changes more than that forgets everything.
+// A member takes the resource that it locks, so that no other is given what it
+// may have changed. A member that changes more than that has everything forgotten.
 type lockedState struct {
 	scopes        map[scopeOf]scopeState
 	registrations map[registrationOf]RegistrationState
 	rows          map[resourceOf]*Resource // nil: there is none
-	intents       map[resourceOf][]intent
+	intents       map[resourceOf][]index.Intent
 }
 
 // These name one of each. All of it is folded.
@@ -36,92 +39,139 @@ type (
 func newLockedState() *lockedState {
 	return &lockedState{
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
-		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]intent{},
+		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
 	}
 }
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// lookup is a query, and what takes its rows.
-type lookup struct {
-	request
-	row func(scanner) error
+// Lookups implements [engine.Unit]. It locks, as far as a member needs it, the
+// subscription's own row, its groups, and their resources, in the order in which
+// every transaction does; registrations are read between.
+func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
+	queries := make([]engine.Lookup, 0, 4*len(members))
+	if t.LocksRows() {
+		queries = appendLocks(queries, members)
+	}
+	l := t.locked
+	for sub, row := range rowsIn(members, groupRow, groupRow) {
+		of := scopeOf{sub, row.Name}
+		if _, asked := l.scopes[of]; !asked {
+			queries = append(queries, l.lookUpScope(of))
+		}
+	}
+	for sub, row := range rowsIn(members, registrationRow, registrationRow) {
+		of := registrationOf{sub, row.Name}
+		if _, asked := l.registrations[of]; !asked {
+			queries = append(queries, l.lookUpRegistration(of))
+		}
+	}
+	for sub, row := range rowsIn(members, parentRow, resourceRow) {
+		of := resourceOf{sub, row.Name}
+		if _, asked := l.rows[of]; asked {
+			continue
+		}
+		if row.Kind == resourceRow {
+			queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
+		}
+		queries = append(queries, l.lookUpRow(of))
+	}
+	return queries
 }
 
-// lookUp asks queries, in their order and in one round trip.
-func (t *tx) lookUp(queries ...lookup) error { return t.check(t.link.lookUp(queries)) }
+// appendLocks locks the rows of the subscription and of groups. What a statement
+// that waits for a lock reads beside the locked row may be of before the wait, so
+// nothing is taken from these. All members are of one subscription.
+func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Lookup {
+	for _, lock := range [...]struct {
+		kind      uint8
+		statement string
+	}{{subscriptionRow, lockSubscription}, {everyGroup, lockGroups}, {groupRow, lockGroup}} {
+		var last *engine.Row
+		for sub, row := range rowsIn(members, lock.kind, lock.kind) {
+			if last != nil && *last == *row {
+				continue
+			}
+			last = row
+			args := []any{sub}
+			if row.Kind == groupRow {
+				args = append(args, row.Name)
+			}
+			queries = append(queries, engine.Lookup{Request: engine.Request{Statement: lock.statement, Args: args}})
+		}
+	}
+	return queries
+}
 
-// kept makes a lookup of which forget drops the answer when a row cannot be
-// read: that is not the transaction's failure, but of the member that asks for
-// it again.
-func kept(r request, row func(scanner) error, forget func()) lookup {
+// rowsIn returns the members' rows from one kind to another, member by member.
+func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engine.Row] {
+	return func(yield func(string, *engine.Row) bool) {
+		for _, m := range members {
+			for i := range m.Locks.Rows {
+				row := &m.Locks.Rows[i]
+				if row.Kind >= first && row.Kind <= last && !yield(m.Locks.Partition, row) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// lookUp makes a lookup that keeps in read what it finds, from absent on. If a row
+// cannot be read nothing is kept: that is not the transaction's failure, but that
+// of the member that asks for it again.
+func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request, take func(V, engine.Scanner) (V, error)) engine.Lookup {
+	read[of] = absent
 	broken := false
-	return lookup{r, func(scan scanner) error {
-		if broken = broken || row(scan) != nil; broken {
-			forget()
+	return engine.Lookup{Request: r, Row: func(scan engine.Scanner) error {
+		found, err := take(read[of], scan)
+		if broken = broken || err != nil; broken {
+			delete(read, of)
+		} else {
+			read[of] = found
 		}
 		return nil
 	}}
 }
 
-func (l *lockedState) lookUpScope(of scopeOf) lookup {
-	l.scopes[of] = scopeState{}
-	return kept(lockScopeOf(of), func(scan scanner) (err error) {
-		l.scopes[of], err = scanScope(scan)
-		return err
-	}, func() { delete(l.scopes, of) })
+func (l *lockedState) lookUpScope(of scopeOf) engine.Lookup {
+	return lookUp(l.scopes, of, scopeState{}, lockScopeOf(of), func(_ scopeState, scan engine.Scanner) (scopeState, error) {
+		return scanScope(scan)
+	})
 }
 
-func (l *lockedState) lookUpRegistration(of registrationOf) lookup {
-	l.registrations[of] = NotRegistered
-	return kept(request{statement: selectRegistration, args: []any{of.subscription, of.namespace}}, func(scan scanner) error {
+func (l *lockedState) lookUpRegistration(of registrationOf) engine.Lookup {
+	request := engine.Request{Statement: selectRegistration, Args: []any{of.subscription, of.namespace}}
+	return lookUp(l.registrations, of, NotRegistered, request, func(_ RegistrationState, scan engine.Scanner) (RegistrationState, error) {
 		r, err := scanRegistration(scan)
-		l.registrations[of] = r.State
-		return err
-	}, func() { delete(l.registrations, of) })
+		return r.State, err
+	})
 }
 
-func (l *lockedState) lookUpIntents(of resourceOf) lookup {
-	l.intents[of] = nil
-	return kept(lockIntentsOf(of), func(scan scanner) error {
+func (l *lockedState) lookUpIntents(of resourceOf) engine.Lookup {
+	return lookUp(l.intents, of, nil, lockIntentsOf(of), func(open []index.Intent, scan engine.Scanner) ([]index.Intent, error) {
 		in, err := scanIntent(scan)
-		l.intents[of] = append(l.intents[of], in)
-		return err
-	}, func() { delete(l.intents, of) })
+		return append(open, in), err
+	})
 }
 
-func (l *lockedState) lookUpRow(of resourceOf) lookup {
-	l.rows[of] = nil
-	return kept(lockResourceOf(of), func(scan scanner) error {
+func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
+	return lookUp(l.rows, of, nil, lockRowOf(of), func(_ *Resource, scan engine.Scanner) (*Resource, error) {
 		row, err := scanResource(scan)
-		l.rows[of] = &row
-		return err
-	}, func() { delete(l.rows, of) })
+		return &row, err
+	})
 }
 
-// lookUpResource asks for what a member holds, after the row above, each thing
-// once.
-func (l *lockedState) lookUpResource(about subject) (queries []lookup) {
-	of, above := resourceOf{about.subscription, about.key}, resourceOf{about.subscription, about.above}
-	if _, asked := l.rows[above]; about.above != "" && !asked {
-		queries = append(queries, l.lookUpRow(above))
-	}
-	if _, asked := l.rows[of]; asked {
-		return queries
-	}
-	return append(queries, l.lookUpIntents(of), l.lookUpRow(of)) // see hold
+func lockIntentsOf(of resourceOf) engine.Request {
+	return engine.Request{Statement: lockIntents, Args: []any{of.subscription, of.key}}
 }
 
-func lockIntentsOf(of resourceOf) request {
-	return request{statement: lockIntents, args: []any{of.subscription, of.key}}
-}
-
-func lockResourceOf(of resourceOf) request {
-	return request{statement: lockResource, args: []any{of.subscription, of.key}}
+func lockRowOf(of resourceOf) engine.Request {
+	return engine.Request{Statement: lockResourceRow, Args: []any{of.subscription, of.key}}
 }
 
 // take hands over what is known of a resource, and forgets it.
-func (l *lockedState) take(of resourceOf) (open []intent, row *Resource, known bool) {
+func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, known bool) {
 	open, known = l.intents[of]
 	row, found := l.rows[of]
 	delete(l.intents, of)
@@ -135,7 +185,7 @@ func (t *tx) row(sub, key string) (Resource, error) {
 	row, known := t.locked.rows[resourceOf{sub, key}]
 	switch {
 	case !known:
-		return loadResource(t, lockResource, sub, key)
+		return loadResource(t, lockResourceRow, sub, key)
 	case row == nil:
 		return Resource{}, ErrNotFound
 	}
@@ -156,7 +206,7 @@ func (t *tx) scope(of scopeOf) (scopeState, error) {
 		return s, nil
 	}
 	q := lockScopeOf(of)
-	s, err := scanScope(t.one(q.statement, q.args...))
+	s, err := scanScope(t.One(q.Statement, q.Args...))
 	if errors.Is(err, sql.ErrNoRows) {
 		return scopeState{}, nil
 	}

@@ -7,9 +7,11 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // The kinds of the jobs that move resources from a group to another, and that
@@ -66,7 +68,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
 	}
-	return commit(ctx, s, flushed, aboutScopes(o.Source.Subscription), func(t *tx) (Job, error) {
+	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (Job, error) {
 		facts, err := t.movable(o)
 		if err != nil {
 			return Job{}, err
@@ -75,17 +77,17 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 			return Job{}, err
 		}
 		job := Job{
-			Subscription: o.Source.Subscription, ID: newID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: newID(),
-			Due: t.now, Created: t.now, Payload: o.Payload(*facts.source.group, *facts.target.group),
+			Subscription: o.Source.Subscription, ID: engine.NewID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: engine.NewID(),
+			Due: t.Now, Created: t.Now, Payload: o.Payload(*facts.source.group, *facts.target.group),
 		}
 		if o.Validate {
 			job.Kind = ValidateMoveJob
-		} else if err := t.markPair(*facts.source.group, *facts.target.group, GroupMoving, job.ID); err != nil {
+		} else if err := t.markPair(*facts.source.group, *facts.target.group, index.GroupMoving, job.ID); err != nil {
 			return Job{}, err
 		} else if err := facts.touch(t, o.Keys); err != nil {
 			return Job{}, err
 		}
-		if _, err := t.exec(addJob, job.insertion(t.now)...); err != nil {
+		if _, err := job.Add(t.Tx); err != nil {
 			return Job{}, err
 		}
 		operation := o.Operation
@@ -106,7 +108,7 @@ func (n GroupName) scope() string {
 }
 
 // markPair writes the state and the generation of two groups.
-func (t *tx) markPair(a, b Group, state GroupState, generation [16]byte) error {
+func (t *tx) markPair(a, b Group, state index.GroupState, generation [16]byte) error {
 	for _, g := range [...]Group{a, b} {
 		g.State, g.Generation = state, generation
 		if err := t.mark(g); err != nil {
@@ -135,22 +137,19 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 	return found[a], found[b], nil
 }
 
-const movesFrom = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
+const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
 // MovesFrom lists the jobs that have moved resources, or do, out of the group
 // that a resource lies in, the oldest first. Jobs that have ended are known for a
 // while.
 func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
 	from := groupOf(arm.Fold(key))
-	return collect(s.read(ctx), scanJob, movesFrom, from.Subscription, MoveJob, from.Name)
+	return engine.Collect(s.read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
 
 // groupOf is the group that a folded key lies in.
 func groupOf(key string) (n GroupName) {
-	const group = 4 // "", subscriptions, its id, resourcegroups
-	if parts := strings.SplitN(key, "/", group+2); len(parts) > group {
-		n = GroupName{parts[2], parts[group]}
-	}
+	n.Subscription, n.Name = arm.GroupOf(key)
 	return n
 }
 
@@ -162,7 +161,7 @@ func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err e
 		return from, to, err
 	}
 	for _, g := range [...]*Group{a, b} {
-		if g == nil || g.State != GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
+		if g == nil || g.State != index.GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
 			return from, to, ErrDeposed
 		}
 	}
@@ -175,7 +174,7 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
 		switch {
-		case errors.Is(err, ErrNotFound), err == nil && (into.State != GroupMoving || into.Generation != j.ID):
+		case errors.Is(err, ErrNotFound), err == nil && (into.State != index.GroupMoving || into.Generation != j.ID):
 			return from, to, ErrDeposed
 		case err != nil:
 			return from, to, err
@@ -188,24 +187,23 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 // provider may still be moving something it refuses by *GroupNotEmptyError.
 func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, state JobState, payload string) error {
 	source, target = source.folded(), target.folded()
-	return s.writer.do(ctx, flushed, aboutScopes(j.Subscription), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
 		from, to, err := t.movingPair(&j, source, target)
 		if err != nil {
 			return err
 		}
 		for _, g := range [...]Group{from, to} {
 			var open int
-			if err := t.one(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
+			if err := t.One(countGroupIntents, g.Subscription, g.Key)(&open); err != nil {
 				return err
 			}
 			if open > 0 {
 				return &GroupNotEmptyError{Intents: open}
 			}
 		}
-		if err := t.markPair(from, to, GroupActive, newID()); err != nil {
+		if err := t.markPair(from, to, index.GroupActive, engine.NewID()); err != nil {
 			return err
 		}
-		forget := micros(t.now.Add(s.options.JobRecords))
-		return j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now))
+		return j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords))
 	})
 }

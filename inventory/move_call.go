@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // MoveMember is a top-level resource that moves, with what lies below it.
@@ -36,7 +38,7 @@ func (m MoveMember) intentOf(j Job) (id [16]byte) {
 var neverEnds = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 const (
-	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + lockSuffix
+	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + engine.ForUpdate
 	// What a GET that was begun before says counts no longer.
 	renewTree = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
 	anyAt     = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))
@@ -56,7 +58,7 @@ const (
 func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload string) error {
 	held := *j
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
-	err := s.writer.do(ctx, flushed, aboutScopes(held.Subscription), func(t *tx) error {
+	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
 		_, to, err := t.movingPair(&held, c.Source, c.Target)
 		if err != nil {
 			return err
@@ -68,7 +70,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload s
 				return ErrSubscriptionNotFound
 			}
 		}
-		if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+		if err := held.Save(t.Tx, payload); err != nil {
 			return err
 		}
 		for _, m := range c.Members {
@@ -91,8 +93,8 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 	}
 	first, last := below(m.Key)
 	target := c.moved(m.Key)
-	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == Pending ||
-		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == Deleting || r.FollowDelete }) {
+	if len(rows) == 0 || rows[0].Key != m.Key || rows[0].Region != m.Region || rows[0].Phase == index.Pending ||
+		slices.ContainsFunc(rows, func(r Resource) bool { return r.Phase == index.Deleting || r.FollowDelete }) {
 		return ErrChanged
 	}
 	if !m.Stray {
@@ -101,26 +103,26 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 		} else if taken {
 			return ErrTaken
 		}
-		generation := newID()
-		if _, err := t.exec(renewTree, generation[:], c.Source.Subscription, m.Key, first, last); err != nil {
+		generation := engine.NewID()
+		if _, err := t.Exec(renewTree, generation[:], c.Source.Subscription, m.Key, first, last); err != nil {
 			return err
 		}
 	}
 	intent := m.intentOf(j)
-	sendBy := t.now.Add(s.options.SendWithin)
-	notAfter := t.now.Add(s.options.CallLimit + s.options.CallMargin)
+	sendBy := t.Now.Add(s.options.SendWithin)
+	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
 	for _, row := range rows {
 		for _, at := range [...]struct {
 			GroupName
 			key string
 		}{{c.Source, row.Key}, {c.Target, c.moved(row.Key)}} {
-			err := t.later(insertIntent, at.Subscription, at.key, intent[:], Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
-				row.Generation[:], flag(false), flag(true), flag(false), micros(sendBy), micros(notAfter), micros(neverEnds))
+			err := t.Later(insertIntent, at.Subscription, at.key, intent[:], index.Move, at.Name, row.Type, m.Region, c.APIVersion, c.Sender,
+				row.Generation[:], engine.Flag(false), engine.Flag(true), engine.Flag(false), engine.Micros(sendBy), engine.Micros(notAfter), engine.Micros(neverEnds))
 			if err != nil {
 				return err
 			}
 		}
-		if err := t.later(insertTouch, c.Target.Subscription, c.Target.Name, incarnation[:], row.Type, m.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, c.Target.Subscription, c.Target.Name, incarnation[:], row.Type, m.Region); err != nil {
 			return err
 		}
 	}
@@ -132,11 +134,11 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	from, to := below(m.Key)
 	if !m.Stray {
-		return collect(t, scanResource, lockTree, source.Subscription, m.Key, from, to)
+		return engine.Collect(t, scanResource, lockTree, source.Subscription, m.Key, from, to)
 	}
-	return collect(t, func(scan scanner) (Resource, error) {
+	return engine.Collect(t, func(scan engine.Scanner) (Resource, error) {
 		s, err := scanStray(scan)
-		return Resource{Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, Region: s.Region, Phase: Live}, err
+		return Resource{Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, Region: s.Region, Phase: index.Live}, err
 	}, listStray, source.Subscription, m.Region, m.Key, from, to)
 }
 
@@ -151,7 +153,7 @@ const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscriptio
 // expireAtOnce is how many intents whose time is over are ended at once.
 const expireAtOnce = 1000
 
-// Drained tells whether no write into two groups is on its way any more, after
+// Drained reports whether no write into two groups is on its way any more, after
 // ending those whose time is over; until is when the last of them ends by time.
 func (s *Store) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
 	if _, err := s.Expire(ctx, expireAtOnce); err != nil {
@@ -159,11 +161,11 @@ func (s *Store) Drained(ctx context.Context, source, target GroupName) (until ti
 	}
 	for _, g := range [...]GroupName{source, target} {
 		var last int64
-		if err := s.read(ctx).one(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
+		if err := s.read(ctx).One(lastIntent, arm.Fold(g.Subscription), arm.Fold(g.Name))(&last); err != nil {
 			return until, false, err
 		}
-		if last > 0 && moment(last).After(until) {
-			until = moment(last)
+		if last > 0 && engine.Moment(last).After(until) {
+			until = engine.Moment(last)
 		}
 	}
 	return until, until.IsZero(), nil

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"slices"
 	"strings"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // side is one of the groups of a move, as it is while it is locked.
@@ -47,7 +50,7 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 	if f.registrations, err = t.registrationsFor(o); err != nil {
 		return f, err
 	}
-	f.rows, err = collect(t, func(scan scanner) (r Resource, err error) {
+	f.rows, err = engine.Collect(t, func(scan engine.Scanner) (r Resource, err error) {
 		var following int64
 		err = scan(&r.Key, &r.Type, &r.Region, &r.Phase, &following)
 		r.FollowDelete = following&followsDelete != 0
@@ -57,11 +60,11 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 		return f, err
 	}
 	f.taken = map[string]bool{}
-	keys, err := collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
+	keys, err := engine.Collect(t, scanText, listGroupKeys, o.Target.Subscription, o.Target.Name)
 	if err != nil {
 		return f, err
 	}
-	fenced, err := collect(t, scanText, listFencedKeys, o.Target.Subscription, o.Target.Name)
+	fenced, err := engine.Collect(t, scanText, listFencedKeys, o.Target.Subscription, o.Target.Name)
 	if err != nil {
 		return f, err
 	}
@@ -69,7 +72,7 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 		f.taken[key] = true
 	}
 	f.counted = map[string]int{}
-	return f, t.each(func(scan scanner) error {
+	return f, t.Each(func(scan engine.Scanner) error {
 		var typ string
 		var n int
 		err := scan(&typ, &n)
@@ -120,7 +123,7 @@ func (f *moveFacts) touch(t *tx, keys []string) error {
 			continue
 		}
 		done[at] = true
-		if err := t.later(insertTouch, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, to.Subscription, to.Key, to.Incarnation[:], at.Type, at.Region); err != nil {
 			return err
 		}
 	}
@@ -136,7 +139,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	}{{f.source, false}, {f.target, true}} {
 		err := s.state.admits(false)
 		if err == nil && s.group == nil {
-			err = ErrGroupNotFound
+			err = index.ErrGroupNotFound
 		}
 		if err != nil {
 			return &MoveError{Target: s.target, Err: err}
@@ -171,7 +174,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 		return &MoveError{Key: missing, Err: ErrNotFound}
 	}
 	for _, row := range rows {
-		if row.Phase == Deleting || row.FollowDelete {
+		if row.Phase == index.Deleting || row.FollowDelete {
 			return &MoveError{Key: row.Key, Err: ErrChanged}
 		}
 	}
@@ -184,7 +187,7 @@ func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
 		from, to := below(key)
 		at, found := slices.BinarySearchFunc(f.rows, key, func(r Resource, key string) int { return cmp.Compare(r.Key, key) })
-		if !found || f.rows[at].Phase == Pending {
+		if !found || f.rows[at].Phase == index.Pending {
 			if missing == "" {
 				missing = key
 			}
@@ -220,16 +223,16 @@ func (f *moveFacts) overQuota(rows []Resource, limit int) error {
 // them, and on what either side lies in.
 func (f *moveFacts) locked(keys []string, target string) error {
 	for _, key := range keys {
-		if err := forbidden(f.source.locks, Put, key); err != nil {
+		if err := forbidden(f.source.locks, index.Put, key); err != nil {
 			return &MoveError{Key: key, Err: err}
 		}
 		for _, l := range f.source.locks {
-			if l.Level.forbids(Put) && strings.HasPrefix(l.Scope, key+"/") {
+			if l.Level.forbids(index.Put) && strings.HasPrefix(l.Scope, key+"/") {
 				return &MoveError{Key: key, Err: &LockedError{Locks: []Lock{l}}}
 			}
 		}
 	}
-	if err := forbidden(f.target.locks, Put, target); err != nil {
+	if err := forbidden(f.target.locks, index.Put, target); err != nil {
 		return &MoveError{Target: true, Err: err}
 	}
 	return nil
@@ -237,8 +240,8 @@ func (f *moveFacts) locked(keys []string, target string) error {
 
 func (f *moveFacts) marked() error {
 	for i, g := range [...]*Group{f.source.group, f.target.group} {
-		if g.State != GroupActive {
-			return &MoveError{Target: i == 1, Err: &GroupStateError{State: g.State}}
+		if g.State != index.GroupActive {
+			return &MoveError{Target: i == 1, Err: &index.GroupStateError{State: g.State}}
 		}
 	}
 	return nil

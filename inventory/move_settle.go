@@ -6,6 +6,9 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // errOccupied: nothing can be where a resource has moved to, so this is a fault.
@@ -27,12 +30,12 @@ type MoveResult struct {
 func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload string) error {
 	held := *j
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
-	err := s.writer.do(ctx, flushed, aboutScopes(held.Subscription), func(t *tx) error {
+	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
 		_, to, err := t.movingPair(&held, r.Source, r.Target)
 		if err != nil {
 			return err
 		}
-		if err := held.update(t, saveJob, payload, micros(t.now)); err != nil {
+		if err := held.Save(t.Tx, payload); err != nil {
 			return err
 		}
 		for _, m := range r.Moved {
@@ -63,7 +66,7 @@ func (r *MoveResult) settle(t *tx, j Job, m MoveMember, to Group, record func(*t
 	intent := m.intentOf(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
 		from, to := below(at.key)
-		if _, err := t.exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
+		if _, err := t.Exec(endIntents, at.subscription, at.key, from, to, intent[:]); err != nil {
 			return err
 		}
 	}
@@ -93,25 +96,23 @@ func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 		return nil
 	}
 	from, to := below(m.Key)
-	generation := newID()
-	_, err := t.exec(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
-	return err
+	generation := engine.NewID()
+	return t.Later(renewTree, generation[:], r.Source.Subscription, m.Key, from, to)
 }
 
 func (r *MoveResult) vanish(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		from, to := below(m.Key)
-		_, err := t.exec(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
-		return err
+		return t.Later(dropStrays, r.Source.Subscription, m.Region, m.Key, from, to)
 	}
-	h, err := hold(t, r.Source.Subscription, m.Key)
+	h, err := lockResource(t, r.Source.Subscription, m.Key)
 	if err != nil || h.row == nil {
 		return err
 	}
 	before := h.state()
 	// An operation that runs on what is gone has no end to wait for.
-	before.row.followPut, before.row.followDelete = false, false
-	after, did := settle(before, observed{generation: h.row.Generation}, newID())
+	before.Row.FollowPut, before.Row.FollowDelete = false, false
+	after, did := index.Settle(before, index.Observed{Generation: h.row.Generation}, engine.NewID())
 	return h.store(t, after, did)
 }
 
@@ -121,12 +122,12 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	if moved.Parent != "" {
 		moved.Parent = r.moved(row.Parent)
 	}
-	moved.Verify, moved.Generation, moved.Changed = true, newID(), t.now
-	old := held{subscription: row.Subscription, key: row.Key, row: &row}
-	if err := old.bury(t); err != nil {
+	moved.Verify, moved.Generation, moved.Changed = true, engine.NewID(), t.Now
+	old := resourceTx{subscription: row.Subscription, key: row.Key, row: &row}
+	if err := old.writeTombstone(t); err != nil {
 		return err
 	}
-	if err := t.later(deleteResource, row.Subscription, row.Key); err != nil {
+	if err := t.Later(deleteResource, row.Subscription, row.Key); err != nil {
 		return err
 	}
 	if err := moved.insertNew(t); err != nil {
@@ -140,7 +141,8 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	}
 	t.count(usage{row.Subscription, row.Group, row.Type}, -1, 0)
 	t.count(usage{moved.Subscription, moved.Group, moved.Type}, 1, 0)
-	t.changed = append(t.changed, t.places.at(row.Key), t.places.at(moved.Key))
+	t.dropLocation(row.Key)
+	t.dropLocation(moved.Key)
 	return r.moveJobs(t, row, moved)
 }
 
@@ -156,17 +158,17 @@ func (r *Resource) insertNew(t *tx) error {
 	return r.insert(t)
 }
 
-// occupied tells whether there is a row at a key or below it, or a fence.
+// occupied reports whether there is a row at a key or below it, or a fence.
 func (t *tx) occupied(sub, key string) (taken bool, err error) {
 	from, to := below(key)
-	err = t.one(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
+	err = t.One(anyAt, sub, key, from, to, sub, key, from, to)(&taken)
 	return taken, err
 }
 
 // moveJobs has a row asked for at its new place, and what it is followed for
 // followed on.
 func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
-	old := held{subscription: row.Subscription, key: row.Key}
+	old := resourceTx{subscription: row.Subscription, key: row.Key}
 	if row.Verify {
 		if err := old.dropJob(t, verifyID(row.Key)); err != nil {
 			return err
@@ -175,11 +177,11 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	if err := verify(t, moved.Subscription, moved.Key, moved.Region); err != nil {
 		return err
 	}
-	for kind, followed := range map[WriteKind]bool{Put: row.FollowPut, Delete: row.FollowDelete} {
+	for kind, followed := range map[index.WriteKind]bool{index.Put: row.FollowPut, index.Delete: row.FollowDelete} {
 		if !followed {
 			continue
 		}
-		job, err := loadJob(t, lockJob, row.Subscription, followID(kind, row.Key))
+		job, err := jobrow.Lock(t.Tx, row.Subscription, followID(kind, row.Key))
 		switch {
 		case errors.Is(err, ErrNotFound):
 			continue
@@ -190,8 +192,8 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 			return err
 		}
 		job.Subscription, job.ID, job.Subject = moved.Subscription, followID(kind, moved.Key), moved.Key
-		job.Due = t.now
-		if err := t.later(putJob, job.insertion(t.now)...); err != nil {
+		job.Due = t.Now
+		if err := job.Put(t.Tx); err != nil {
 			return err
 		}
 	}
@@ -200,15 +202,15 @@ func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 
 func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 	first, last := below(m.Key)
-	strays, err := collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
+	strays, err := engine.Collect(t, scanStray, listStray, r.Source.Subscription, m.Region, m.Key, first, last)
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(dropStrays, r.Source.Subscription, m.Region, m.Key, first, last); err != nil {
+	if _, err := t.Exec(dropStrays, r.Source.Subscription, m.Region, m.Key, first, last); err != nil {
 		return err
 	}
 	for _, s := range strays {
-		err := t.later(putStray, to.Subscription, s.Region, r.moved(s.Key), movedID(s.ID, to), to.Key, s.Type, micros(t.now))
+		err := t.Later(putStray, to.Subscription, s.Region, r.moved(s.Key), movedID(s.ID, to), to.Key, s.Type, engine.Micros(t.Now))
 		if err != nil {
 			return err
 		}
@@ -219,7 +221,7 @@ func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 // moveLocks has the locks on a resource, and below it, stand where that is now.
 func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 	first, last := below(key)
-	locks, err := collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
+	locks, err := engine.Collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)
 	if err != nil || len(locks) == 0 {
 		return err
 	}
@@ -228,7 +230,7 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 	}
 	for _, l := range locks {
 		l.Subscription, l.Scope, l.ScopeID = to.Subscription, r.moved(l.Scope), movedID(l.ScopeID, to)
-		l.Generation = newID()
+		l.Generation = engine.NewID()
 		if r.LockETag != nil {
 			l.ETag = r.LockETag(l)
 		}
@@ -236,8 +238,8 @@ func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 		if err != nil {
 			return err
 		}
-		err = t.later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
-			micros(l.Created), micros(t.now))
+		err = t.Later(putLock, l.Subscription, l.Scope, arm.Fold(l.Key), l.Level, string(properties), l.Generation[:], l.ETag,
+			engine.Micros(l.Created), engine.Micros(t.Now))
 		if err != nil {
 			return err
 		}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
 )
 
 // NoticeJob is the kind of the jobs that tell endpoints of a subscription, one
@@ -95,9 +97,9 @@ const (
 // announced are the endpoints that were told of a subscription.
 type announced []Addressee
 
-func loadAnnounced(from source, sub string) (announced, error) {
+func loadAnnounced(from engine.Source, sub string) (announced, error) {
 	var text string
-	if err := orNotFound(from.one(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
+	if err := engine.OrNotFound(from.One(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
@@ -116,8 +118,7 @@ func (a announced) put(t *tx, sub string) error {
 	for _, one := range a {
 		text.WriteString(one.subject() + "\n")
 	}
-	_, err := t.exec(putAnnounced, sub, text.String())
-	return err
+	return t.Later(putAnnounced, sub, text.String())
 }
 
 func (a announced) has(one Addressee) bool {
@@ -138,7 +139,7 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 	if err != nil {
 		return err
 	}
-	registrations, err := collect(t, scanRegistration, listRegistrations, sub.ID)
+	registrations, err := engine.Collect(t, scanRegistration, listRegistrations, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -179,7 +180,7 @@ func (t *tx) notify(sub string, targets announced) error {
 			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
 		}
 		jobs = append(jobs, Job{
-			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.now, Payload: payload.String(),
+			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
 	// In the order in which claims lock them.
@@ -195,14 +196,12 @@ func (t *tx) notify(sub string, targets announced) error {
 // addOrHasten makes a job, or has the one that there is done at once if nobody
 // holds it. Whoever holds it looks for what is new before it ends.
 func (t *tx) addOrHasten(j Job) error {
-	j.Incarnation = newID()
-	n, err := t.exec(addJob, j.insertion(t.now)...)
-	if err != nil || n > 0 {
+	j.Incarnation = engine.NewID()
+	added, err := j.Add(t.Tx)
+	if err != nil || added {
 		return err
 	}
-	due := micros(j.Due)
-	_, err = t.exec(hastenJob, due, j.Subscription, j.ID[:], due)
-	return err
+	return jobrow.Hasten(t.Tx, j.Subscription, j.ID, j.Due)
 }
 
 // Announcement is what an endpoint of a namespace is told of a subscription.
@@ -244,7 +243,7 @@ func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
 // of it finds the job either open or ended, and in the latter case makes a new
 // one.
 func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func(Subscription) (JobState, error), gone ...Addressee) error {
-	return s.writer.do(ctx, flushed, aboutGate(j.Subscription, false), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
 			return err
@@ -253,7 +252,7 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 		if err != nil {
 			return err
 		}
-		if err := j.update(t, endJob, state, payload, payload, endedShard, micros(t.now.Add(s.options.JobRecords)), micros(t.now)); err != nil {
+		if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 			return err
 		}
 		if len(gone) > 0 {
@@ -285,8 +284,7 @@ func (t *tx) recallErasure(sub Subscription) error {
 	if err != nil || left > 0 {
 		return err
 	}
-	_, err = t.exec(recallJob, micros(t.now), sub.ID, eraseID[:])
-	return err
+	return t.Later(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
 }
 
 // OpenNotices counts the endpoints of a namespace (empty: of all) that may not
@@ -295,8 +293,8 @@ func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, er
 	return countNotices(s.read(ctx), arm.Fold(sub), arm.Fold(namespace))
 }
 
-func countNotices(from source, sub, namespace string) (int, error) {
-	subjects, err := collect(from, scanText, openNotices, sub, NoticeJob)
+func countNotices(from engine.Source, sub, namespace string) (int, error) {
+	subjects, err := engine.Collect(from, scanText, openNotices, sub, NoticeJob)
 	n := 0
 	for _, subject := range subjects {
 		if namespace == "" || strings.HasPrefix(subject, namespace+" ") {
@@ -313,10 +311,10 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 	if err != nil || !known.misses(tell) {
 		return err
 	}
-	return s.writer.do(ctx, flushed, aboutGate(sub, false), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil || current.Erased {
-			return orNotFound(err)
+			return engine.OrNotFound(err)
 		}
 		known, err := loadAnnounced(t, current.ID)
 		if err != nil {
@@ -333,7 +331,7 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 	})
 }
 
-// misses tells whether an endpoint lacks that has to be told without anybody's
+// misses reports whether an endpoint lacks that has to be told without anybody's
 // registering.
 func (a announced) misses(tell []Addressee) bool {
 	return slices.ContainsFunc(tell, func(one Addressee) bool { return !one.Required && !a.has(one) })

@@ -2,15 +2,17 @@ package inventory
 
 import (
 	"context"
-	"crypto/rand"
-	"database/sql"
+	"embed"
 	"errors"
-	"fmt"
-	"strings"
-	"sync"
+	"io/fs"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/inventory/encryption"
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
+	"portico/inventory/locations"
 )
 
 // Options say where the inventory lives and by which times and bounds it
@@ -61,19 +63,9 @@ type Options struct {
 // The engines. An SQLite file is for one process, a PostgreSQL database for any
 // number of them.
 const (
-	SQLite   = "sqlite"
-	Postgres = "postgres"
+	SQLite   = engine.SQLite
+	Postgres = engine.Postgres
 )
-
-const defaultConnections = 16
-
-// now is the clock of an engine that has none of its own.
-func (o Options) now() func() time.Time {
-	if o.Now == nil {
-		return time.Now
-	}
-	return o.Now
-}
 
 // Limits are the quotas; 0 means none.
 type Limits struct {
@@ -85,31 +77,19 @@ type Limits struct {
 	LearnedOperations int
 }
 
-// Bounds of waits inside the store.
-const (
-	lockTimeout  = 5 * time.Second // for another process to let the file go
-	openTimeout  = 60 * time.Second
-	readyTimeout = 2 * time.Second
-	answerLimit  = 12 * time.Second // for a write; two thirds for its transaction
-)
+const readyTimeout = 2 * time.Second
+
+//go:embed migrations/*.sql
+var migrations embed.FS
 
 // Store is the inventory. It is safe for concurrent use; every call takes a
 // context and ends with it.
 type Store struct {
+	*jobs
 	options   Options
-	dialect   dialect
-	writes    *sql.DB // nil where sessions connect by themselves
-	reads     *sql.DB
-	sessions  []session // the writer's
-	clock     *clock    // nil where the engine has none
-	prepared  *statements
-	writer    *writer
+	engine    *engine.Engine
 	locations *Locations
-	seal      seal
-	metrics   *metrics
-
-	closing sync.Once
-	closed  error
+	cipher    *encryption.Cipher
 }
 
 // Open opens the inventory, creates or migrates its database, and refuses an
@@ -118,46 +98,43 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeout(ctx, openTimeout)
-	defer cancel()
-	s := &Store{options: o, metrics: newMetrics(o.Metrics)}
-	if err := s.connect(ctx); err != nil {
-		return nil, errors.Join(err, s.abandon())
-	}
-	s.prepared = newStatements(s.dialect, s.reads.PrepareContext)
-	err := s.prepareSeal()
+	files, err := fs.Sub(migrations, "migrations")
 	if err != nil {
-		return nil, errors.Join(err, s.abandon())
+		return nil, err
 	}
-	if s.locations, err = newLocations(s, o); err != nil {
-		return nil, errors.Join(err, s.abandon())
+	s := &Store{options: o}
+	clock := o.Now
+	if clock == nil {
+		clock = time.Now
 	}
-	of := writing{sessions: s.sessions, dialect: s.dialect, cache: s.locations, pollFloor: o.PollFloor, limit: answerLimit, metrics: s.metrics}
-	if o.Driver == Postgres {
-		_, readers := o.connections()
-		s.prepared.renew, s.prepared.limit = renewIdle(s.reads, readers), readLimit
-		of.stale = s.clockStale
+	s.locations, err = locations.New(locations.Options{Read: s.location, Now: clock, TTL: o.CacheTTL, Entries: o.CacheEntries})
+	if err != nil {
+		return nil, err
 	}
-	s.writer = newWriter(of)
+	s.engine, err = engine.Open(ctx, engine.Options{
+		Driver: o.Driver, DSN: o.DSN, Connections: o.Connections, Now: o.Now,
+		Migrations: files, Metrics: o.Metrics, NewUnit: s.newTx,
+	})
+	if err != nil {
+		return nil, err
+	}
+	s.jobs = jobrow.New(s.engine, o.JobRecords)
+	keys := encryption.Options{Keys: o.SealKeys, Stored: s.storedKey}
+	if o.Driver != Postgres {
+		keys.Database = o.DSN
+	}
+	if s.cipher, err = encryption.New(keys); err != nil {
+		return nil, errors.Join(err, s.engine.Close())
+	}
 	if o.Metrics != nil {
-		s.show(o.Metrics)
+		s.locations.Show(o.Metrics)
 	}
 	return s, nil
 }
 
 func (o Options) check() error {
-	switch {
-	case o.Driver == Postgres && o.DSN != "":
-	case o.Driver != "" && o.Driver != SQLite:
-		return fmt.Errorf("inventory: there is no engine %q, only %q and %q, the latter with a DSN", o.Driver, SQLite, Postgres)
-	case o.DSN == "" || strings.HasPrefix(o.DSN, ":") || strings.HasPrefix(o.DSN, "file:"):
-		return fmt.Errorf("inventory: the DSN must be the path of a file, not %q", o.DSN)
-	}
 	if o.SendWithin <= 0 || o.CallLimit <= 0 || o.CallMargin < 0 || o.LateWriteWindow < 0 || o.TombstoneAge < 0 || o.PollFloor < 0 || o.JobRecords < 0 {
 		return errors.New("inventory: SendWithin and CallLimit must be positive, and no time negative")
-	}
-	if o.Connections < 0 || o.Connections == 1 {
-		return errors.New("inventory: Connections must be at least 2, or 0")
 	}
 	if o.CacheTTL < 0 || o.CacheEntries < 0 {
 		return errors.New("inventory: CacheTTL and CacheEntries must not be negative")
@@ -165,44 +142,14 @@ func (o Options) check() error {
 	return nil
 }
 
-func (s *Store) connect(ctx context.Context) error {
-	if s.options.Driver == Postgres {
-		return s.connectPostgres(ctx)
-	}
-	return s.connectSQLite(ctx)
-}
-
 // Close refuses further calls, answers the writes that wait, and closes the
 // database. It may be called more than once.
 func (s *Store) Close() error {
-	s.closing.Do(func() {
-		s.writer.close()
-		s.locations.close()
-		s.prepared.close()
-		// The writer's connection goes last: the last one to leave moves the
-		// log into the database, which a reader may not.
-		err := s.reads.Close()
-		s.writer.discard()
-		if s.writes != nil {
-			err = errors.Join(err, s.writes.Close())
-		}
-		s.closed = err
-	})
-	return s.closed
+	s.locations.Close()
+	return s.engine.Close()
 }
 
-// abandon closes what connect had opened when it failed.
-func (s *Store) abandon() error {
-	var errs []error
-	for _, db := range []*sql.DB{s.reads, s.writes} {
-		if db != nil {
-			errs = append(errs, db.Close())
-		}
-	}
-	return errors.Join(errs...)
-}
-
-// Ready tells whether the store can serve: it makes a real read and an empty
+// Ready reports whether the store can serve: it makes a real read and an empty
 // write transaction, and takes 2 seconds at most. That is not to say that a commit
 // ends: an empty one waits neither for the disk nor for a standby. Where a standby
 // is missing, reads go on, and writes are refused for all who share the store; were
@@ -213,23 +160,19 @@ func (s *Store) Ready(ctx context.Context) error {
 	if _, err := s.AllSubscriptions(ctx, "", 1); err != nil {
 		return err
 	}
-	return s.writer.do(ctx, flushed, subject{}, func(*tx) error { return nil })
+	return s.write(ctx, engine.Flushed, engine.LockSet{}, func(*tx) error { return nil })
 }
 
 // Stats counts since Open.
 type Stats struct {
-	Writes  uint64 // writes that were committed
-	Commits uint64 // transactions that held at least one of them
-	Flushes uint64 // those of them that waited for the disk
-	Waiting int    // writes that wait at present
-
+	engine.Stats
 	CacheHits, CacheMisses uint64 // of questions where a resource is
 }
 
 // Stats tells how well writes share commits, and reads their memory.
 func (s *Store) Stats() Stats {
-	stats := s.writer.stats()
-	stats.CacheHits, stats.CacheMisses = s.locations.asked()
+	stats := Stats{Stats: s.engine.Stats()}
+	stats.CacheHits, stats.CacheMisses = s.locations.Asked()
 	return stats
 }
 
@@ -237,12 +180,4 @@ func (s *Store) Stats() Stats {
 func (s *Store) Locations() *Locations { return s.locations }
 
 // read is the reading pool for one call.
-func (s *Store) read(ctx context.Context) source {
-	return query{ctx: ctx, statements: s.prepared}
-}
-
-// newID makes an incarnation, a generation or an intent's id.
-func newID() (id [16]byte) {
-	rand.Read(id[:]) // never fails
-	return id
-}
+func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }

@@ -90,16 +90,6 @@ func TestMigrationsRunOnce(t *testing.T) {
 	}
 }
 
-func TestDialectText(t *testing.T) {
-	const statement = `SELECT a FROM t WHERE b = ? AND c = ?` + lockSuffix
-	if got := (dialect{}).text(statement); got != `SELECT a FROM t WHERE b = ? AND c = ?` {
-		t.Error(got)
-	}
-	if got := (dialect{numbered: true, locksRows: true}).text(statement); got != `SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE` {
-		t.Error(got)
-	}
-}
-
 func TestStates(t *testing.T) {
 	for i, name := range subscriptionStates {
 		state, err := ParseSubscriptionState(strings.ToUpper(name))

@@ -5,12 +5,14 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // OpenWrite is a write that may still be applied.
 type OpenWrite struct {
 	Key    string // of the resource
-	Kind   WriteKind
+	Kind   index.WriteKind
 	Region string
 	Begun  time.Time
 	// NotAfter is when its call ends at the latest; CallEnded: its sender has
@@ -30,13 +32,13 @@ const (
 	groupCalls  = selectOpenWrites + ` AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?) ORDER BY not_after DESC LIMIT ?`
 )
 
-func (s *Store) scanOpenWrite(scan scanner) (w OpenWrite, err error) {
+func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 	var sendBy, notAfter, ends int64
 	err = scan(&w.Key, &w.Kind, &w.Region, &sendBy, &notAfter, &w.CallEnded, &ends)
 	w.Key = resourceKey(w.Key)
-	w.Begun, w.NotAfter = moment(sendBy).Add(-s.options.SendWithin), moment(notAfter)
-	if ends != micros(neverEnds) {
-		w.Ends = moment(ends)
+	w.Begun, w.NotAfter = engine.Moment(sendBy).Add(-s.options.SendWithin), engine.Moment(notAfter)
+	if ends != engine.Micros(neverEnds) {
+		w.Ends = engine.Moment(ends)
 	}
 	return w, err
 }
@@ -44,11 +46,11 @@ func (s *Store) scanOpenWrite(scan scanner) (w OpenWrite, err error) {
 // GroupCalls lists at most limit writes that keep a group from closing, as their
 // calls may be running, those first that may take longest.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), micros(s.dialect.now()), Move, atMost(limit))
+	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
 }
 
 // GroupWrites lists at most limit writes that keep a group from being given back, as
 // they may yet be applied, those first that may be last.
 func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
-	return collect(s.read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), atMost(limit))
+	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // Operation is a polling URL that Portico handed out: where a poll of it goes.
@@ -41,7 +42,7 @@ type Operation struct {
 	Until   time.Time // the record counts no longer from then on
 }
 
-// BelongsTo tells whether a caller may poll the operation: who began it, or anybody
+// BelongsTo reports whether a caller may poll the operation: who began it, or anybody
 // where that is not known.
 func (o *Operation) BelongsTo(tenant, object string) bool {
 	return o.UnknownOwner() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
@@ -64,7 +65,7 @@ func (o *Operation) RecordedBy(token string) bool {
 	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
 }
 
-// Replays tells that not the URL itself is asked for.
+// Replays reports whether not the URL itself is asked for.
 func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
 
 const (
@@ -97,22 +98,22 @@ const (
 // RecordOperation remembers a polling URL, in place of what was known of it; but
 // beside what is known of whoever else was given it.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), o.put)
+	return s.write(ctx, engine.Flushed, recordLocks(o.Subscription), o.put)
 }
 
 // RenewOperation has what is known of a polling URL count until a later time. All
 // else stays, also what another poll has changed of it meanwhile.
 func (s *Store) RenewOperation(ctx context.Context, sub, token string, until time.Time) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
-		return t.later(renewOperation, micros(until), arm.Fold(sub), token, micros(until))
+	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
+		return t.Later(renewOperation, engine.Micros(until), arm.Fold(sub), token, engine.Micros(until))
 	})
 }
 
 // IdentifyOperation tells which operation a polling URL is of, where that was not
 // recorded with it: by a version that knew URLs by their exact spelling alone.
 func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity string) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(sub), func(t *tx) error {
-		return t.later(identifyOperation, identity, arm.Fold(sub), token)
+	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
+		return t.Later(identifyOperation, identity, arm.Fold(sub), token)
 	})
 }
 
@@ -120,8 +121,8 @@ func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity stri
 // its operation. What is known of it stays as it is: whose it is above all. So
 // many are kept of a subscription that are nobody's; the oldest give way.
 func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(o.Subscription), func(t *tx) error {
-		n, err := t.exec(learnOperation, append(o.columns(t), micros(t.now))...)
+	return s.write(ctx, engine.Flushed, recordLocks(o.Subscription), func(t *tx) error {
+		n, err := t.Exec(learnOperation, append(o.columns(t), engine.Micros(t.Now))...)
 		if err != nil || n == 0 || !o.UnknownOwner() {
 			return err
 		}
@@ -136,10 +137,10 @@ func dropLearned(t *tx, sub string, limit int) error {
 		return nil
 	}
 	var kept int
-	if err := t.one(countOfCaller, sub, "", "", 0, limit+pieceSize)(&kept); err != nil || kept <= limit {
+	if err := t.One(countOfCaller, sub, "", "", 0, limit+engine.PieceSize)(&kept); err != nil || kept <= limit {
 		return err
 	}
-	oldest, err := collect(t, func(scan scanner) (token string, err error) {
+	oldest, err := engine.Collect(t, func(scan engine.Scanner) (token string, err error) {
 		err = scan(&token)
 		return token, err
 	}, oldestOfCaller, sub, "", "", kept-limit)
@@ -147,7 +148,7 @@ func dropLearned(t *tx, sub string, limit int) error {
 		return err
 	}
 	for _, token := range oldest {
-		if err := t.later(dropLearnedOperation, sub, token, "", ""); err != nil {
+		if err := t.Later(dropLearnedOperation, sub, token, "", ""); err != nil {
 			return err
 		}
 	}
@@ -157,42 +158,39 @@ func dropLearned(t *tx, sub string, limit int) error {
 // CountOperations returns how many operations of a subscription are remembered
 // for a caller, but counts no further than limit.
 func (s *Store) CountOperations(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
-	err = s.read(ctx).one(countOfCaller, arm.Fold(sub), tenant, object, micros(s.dialect.now()), limit)(&n)
+	err = s.read(ctx).One(countOfCaller, arm.Fold(sub), tenant, object, engine.Micros(s.engine.Now()), limit)(&n)
 	return n, err
 }
 
 func (o Operation) put(t *tx) error {
-	put, err := t.exec(putOperation, append(o.columns(t), micros(t.now))...)
+	put, err := t.Exec(putOperation, append(o.columns(t), engine.Micros(t.Now))...)
 	if err != nil || put > 0 || o.UnknownOwner() {
 		return err
 	}
 	o.Token = sharedToken(o.Token, o.TenantID, o.ObjectID)
-	return t.later(overwriteOperation, o.columns(t)...)
+	return t.Later(overwriteOperation, o.columns(t)...)
 }
 
 func (o Operation) columns(t *tx) []any {
 	created := o.Created
 	if created.IsZero() {
-		created = t.now
+		created = t.Now
 	}
 	return []any{
 		arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
-		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], micros(created), micros(o.Until),
-		o.Origin, o.Target, flag(o.StandsIn), o.Identity,
+		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], engine.Micros(created), engine.Micros(o.Until),
+		o.Origin, o.Target, engine.Flag(o.StandsIn), o.Identity,
 	}
 }
 
 // Operation returns what was recorded for a polling URL, or ErrNotFound, also
 // when the record has expired.
 func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
-	o, err := scanOperation(s.read(ctx).one(selectOperation, arm.Fold(sub), token, micros(s.dialect.now())))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Operation{}, ErrNotFound
-	}
-	return o, err
+	o, err := scanOperation(s.read(ctx).One(selectOperation, arm.Fold(sub), token, engine.Micros(s.engine.Now())))
+	return o, engine.OrNotFound(err)
 }
 
-func scanOperation(scan scanner) (Operation, error) {
+func scanOperation(scan engine.Scanner) (Operation, error) {
 	var (
 		o              Operation
 		follow         []byte
@@ -201,14 +199,14 @@ func scanOperation(scan scanner) (Operation, error) {
 	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
 		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn, &o.Identity)
 	copy(o.Follow[:], follow)
-	o.Created, o.Until = moment(created), moment(until)
+	o.Created, o.Until = engine.Moment(created), engine.Moment(until)
 	return o, err
 }
 
 // OperationOf is Operation as a caller has it: the caller's own record, where that
 // is one of several of the URL.
 func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
-	known, err := collect(s.read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), micros(s.dialect.now()))
+	known, err := engine.Collect(s.read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(s.engine.Now()))
 	switch {
 	case err != nil:
 		return Operation{}, err
@@ -235,7 +233,7 @@ func (s *Store) OperationOwned(ctx context.Context, sub, identity, tenant, objec
 	err = ErrNotFound
 	last := Operation{} // what is of unknown owner comes before all others
 	for {
-		next, failure := scanOperation(s.read(ctx).one(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID, micros(s.dialect.now())))
+		next, failure := scanOperation(s.read(ctx).One(nextOwner, arm.Fold(sub), identity, last.TenantID, last.ObjectID, engine.Micros(s.engine.Now())))
 		switch {
 		case errors.Is(failure, sql.ErrNoRows):
 			return own, false, err
@@ -251,18 +249,18 @@ func (s *Store) OperationOwned(ctx context.Context, sub, identity, tenant, objec
 // ForgetOperations deletes at most limit expired records and returns how many
 // it deleted.
 func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
-	now := micros(s.dialect.now())
-	ended, err := collect(s.read(ctx), scanPair, endedOperations, now, atMost(limit))
+	now := engine.Micros(s.engine.Now())
+	ended, err := engine.Collect(s.read(ctx), scanPair, endedOperations, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return inPieces(ctx, s, ended, func(t *tx, piece []pair) (int, error) { return t.deleteAll(deleteOperation, piece, now) })
+	return engine.InPieces(ctx, s.engine, ended, func(t *tx, piece []pair) (int, error) { return t.deleteAll(deleteOperation, piece, now) })
 }
 
 // pair is a subscription and what names a row in it.
 type pair struct{ subscription, name string }
 
-func scanPair(scan scanner) (p pair, err error) {
+func scanPair(scan engine.Scanner) (p pair, err error) {
 	err = scan(&p.subscription, &p.name)
 	return p, err
 }
@@ -272,7 +270,7 @@ func scanPair(scan scanner) (p pair, err error) {
 func (t *tx) deleteAll(statement string, pairs []pair, bound int64) (int, error) {
 	deleted := 0
 	for _, p := range pairs {
-		n, err := t.exec(statement, p.subscription, p.name, bound)
+		n, err := t.Exec(statement, p.subscription, p.name, bound)
 		if err != nil {
 			return 0, err
 		}

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"testing"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // What ends by time after an outage of a provider may be much. It ends in
@@ -15,7 +17,7 @@ func TestMuchEndsInPieces(t *testing.T) {
 	o.Now = func() time.Time { return now }
 	s := openTest(t, o)
 	makeGroup(t, s, "rg")
-	const many = 2*pieceSize + 1
+	const many = 2*engine.PieceSize + 1
 	for i := range many {
 		if _, err := s.Begin(t.Context(), vmWrite("rg", fmt.Sprint("vm", i))); err != nil {
 			t.Fatal(err)
@@ -38,16 +40,16 @@ func TestAPieceThatFailsTakesNothingBack(t *testing.T) {
 	s := openTest(t, testOptions(t))
 	fault := errors.New("fault")
 	pieces := 0
-	ended, err := inPieces(t.Context(), s, make([]int, 3*pieceSize), func(_ *tx, piece []int) (int, error) {
+	ended, err := engine.InPieces(t.Context(), s.engine, make([]int, 3*engine.PieceSize), func(_ *tx, piece []int) (int, error) {
 		if pieces++; pieces == 2 {
 			return 0, fault
 		}
 		return len(piece), nil
 	})
-	if ended != pieceSize || !errors.Is(err, fault) || pieces != 2 {
+	if ended != engine.PieceSize || !errors.Is(err, fault) || pieces != 2 {
 		t.Errorf("%d ended in %d pieces, %v", ended, pieces, err)
 	}
-	if ended, err := inPieces(t.Context(), s, []int{}, func(*tx, []int) (int, error) { return 0, fault }); ended != 0 || err != nil {
+	if ended, err := engine.InPieces(t.Context(), s.engine, []int{}, func(*tx, []int) (int, error) { return 0, fault }); ended != 0 || err != nil {
 		t.Errorf("of nothing: %d, %v", ended, err)
 	}
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 // Each way in which clients narrow a list has an index of its own, and none
@@ -40,20 +42,8 @@ func TestSelectionsUseTheirIndex(t *testing.T) {
 		for _, visible := range []bool{false, true} {
 			c.query.Subscription, c.query.After, c.query.Limit, c.query.Visible = "s", "a", 10, visible
 			statement, args := c.query.statement()
-			rows, err := s.reads.QueryContext(ctx, "EXPLAIN QUERY PLAN "+statement, args...)
+			plan, err := engine.Collect(s.read(ctx), scanStep, "EXPLAIN QUERY PLAN "+statement, args...)
 			if err != nil {
-				t.Fatal(err)
-			}
-			var plan []string
-			for rows.Next() {
-				var id, parent, unused int
-				var detail string
-				if err := rows.Scan(&id, &parent, &unused, &detail); err != nil {
-					t.Fatal(err)
-				}
-				plan = append(plan, detail)
-			}
-			if err := rows.Err(); err != nil {
 				t.Fatal(err)
 			}
 			text := strings.Join(plan, "; ")
@@ -62,6 +52,13 @@ func TestSelectionsUseTheirIndex(t *testing.T) {
 			}
 		}
 	}
+}
+
+// scanStep reads a step of a plan.
+func scanStep(scan engine.Scanner) (detail string, err error) {
+	var id, parent, unused int
+	err = scan(&id, &parent, &unused, &detail)
+	return detail, err
 }
 
 // What operators are shown of doubts is read in the order of keys that there are.
@@ -78,11 +75,7 @@ func TestDoubtsUseAKey(t *testing.T) {
 		{passJobsOf, "jobs_1", []any{"s", id, 10}},
 		{jobsOfRow + ` ORDER BY id`, "jobs_1", []any{"s", id, id, id}},
 	} {
-		plan, err := collect(s.read(t.Context()), func(scan scanner) (detail string, err error) {
-			var step, parent, unused int
-			err = scan(&step, &parent, &unused, &detail)
-			return detail, err
-		}, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
+		plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+c.statement, c.args...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,8 @@ import (
 	"testing"
 	"time"
 
+	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -40,9 +42,9 @@ func TestCommitsAreAsDurableAsTheyHaveToBe(t *testing.T) {
 		dsn := cluster.CreateDatabase(t, name)
 		cluster.Exec(t, fmt.Sprintf(`ALTER DATABASE "%s" SET synchronous_commit = %s`, name, name))
 		s := openPostgres(t, dsn, 2)
-		for d, want := range map[durability]string{flushed: strongest, unflushed: "off"} {
+		for d, want := range map[engine.Durability]string{engine.Flushed: strongest, engine.Unflushed: "off"} {
 			var got string
-			err := s.writer.do(t.Context(), d, subject{}, func(tx *tx) error { return tx.one("SHOW synchronous_commit")(&got) })
+			err := s.write(t.Context(), d, engine.LockSet{}, func(tx *tx) error { return tx.One("SHOW synchronous_commit")(&got) })
 			if err != nil || got != want {
 				t.Errorf("default %s, flushed %v: %q, %v; want %q", name, d, got, err, want)
 			}
@@ -97,7 +99,7 @@ func TestNothingIsReadFromAStandby(t *testing.T) {
 	for range 8 {
 		wait.Go(func() {
 			var recovering bool
-			if err := s.reads.QueryRowContext(t.Context(), "SELECT pg_is_in_recovery()").Scan(&recovering); err != nil || recovering {
+			if err := s.read(t.Context()).One("SELECT pg_is_in_recovery()")(&recovering); err != nil || recovering {
 				t.Errorf("reads go to the standby: %v, %v", recovering, err)
 			}
 		})
@@ -109,16 +111,7 @@ func TestConnectionsAreBounded(t *testing.T) {
 	t.Parallel()
 	cluster := harness.StartPostgres(t)
 	dsn := cluster.CreateDatabase(t, "portico")
-	for bound, want := range map[int][2]int{2: {1, 1}, 5: {1, 4}, 0: {4, 12}, 40: {10, 30}} {
-		o := Options{Connections: bound}
-		if writers, readers := o.connections(); [2]int{writers, readers} != want {
-			t.Errorf("%d connections: %d write, %d read; want %v", bound, writers, readers, want)
-		}
-	}
 	s := openPostgres(t, dsn, 5)
-	if reads := s.reads.Stats().MaxOpenConnections; reads != 4 || len(s.sessions) != 1 {
-		t.Errorf("of 5 connections %d read and %d write", reads, len(s.sessions))
-	}
 	var wait sync.WaitGroup
 	for i := range 40 {
 		wait.Go(func() {
@@ -145,16 +138,17 @@ func TestAdoptionAllowsForClocksThatDiffer(t *testing.T) {
 	s := openPostgres(t, harness.StartPostgres(t).CreateDatabase(t, "portico"), 2)
 	makeGroup(t, s, "rg")
 	gone := vmWrite("rg", "vm")
-	gone.Kind = Delete
+	gone.Kind = index.Delete
 	ticket, err := s.Begin(t.Context(), gone)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Gone}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
 	deleted := s.Time()
 	seen := Sighting{Resource: Resource{Subscription: "s", Group: "rg", ID: gone.ID, Type: gone.Type, Region: "westus"}}
+	clockError := s.engine.ClockSlack()
 	for after, want := range map[time.Duration]AdoptResult{0: TooYoung, clockError / 2: TooYoung} {
 		seen.ListedSince = deleted.Add(after)
 		if got, err := s.Adopt(t.Context(), seen); err != nil || got != want {
@@ -164,22 +158,6 @@ func TestAdoptionAllowsForClocksThatDiffer(t *testing.T) {
 	seen.ListedSince = deleted.Add(2 * clockError)
 	if got, err := s.Adopt(t.Context(), seen); err != nil || got != Adopted {
 		t.Errorf("listed long after the delete: %v, %v", got, err)
-	}
-}
-
-func TestASlowAnswerDoesNotSetTheClock(t *testing.T) {
-	t.Parallel()
-	c := &clock{}
-	asked := 0
-	err := c.ask(func(now *int64) error {
-		if asked++; asked == 1 {
-			time.Sleep(clockError + 10*time.Millisecond)
-		}
-		*now = int64(asked)
-		return nil
-	})
-	if err != nil || asked != 2 || c.now().Sub(moment(2)) > clockError {
-		t.Errorf("it was asked %d times, and the time is %v: %v", asked, c.now(), err)
 	}
 }
 
@@ -200,6 +178,7 @@ func TestStraysAllowForClocksThatDiffer(t *testing.T) {
 	if err != nil || len(strays) != 1 {
 		t.Fatal(strays, err)
 	}
+	clockError := s.engine.ClockSlack()
 	for i, want := range []int{0, 1} {
 		begun := strays[0].Seen.Add([]time.Duration{clockError / 2, 2 * clockError}[i])
 		if n, err := s.ForgetStrays(t.Context(), "s", w.Type, "eastus", begun); err != nil || n != want {

@@ -10,6 +10,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
@@ -42,7 +44,7 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 		t.Fatal(err)
 	}
 	switch now := tickets[0]; {
-	case errors.Is(errs[0], ErrGroupNotFound):
+	case errors.Is(errs[0], index.ErrGroupNotFound):
 	case errs[0] != nil || now.Made || now.Row == nil || now.Row.Generation != made.Generation || now.Generation != row.Generation:
 		t.Errorf("the write into the new group: %v; it made its row: %v, it knew of %+v, its generation is the row's: %v",
 			errs[0], now.Made, now.Row, now.Generation == row.Generation)
@@ -56,7 +58,7 @@ func createdIn(t *testing.T, s *Store, group, name string) *Resource {
 	if err != nil {
 		t.Fatal(err)
 	}
-	settled, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded, Status: http.StatusCreated})
+	settled, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
 	if err != nil || settled.Row == nil {
 		t.Fatal(settled.Row, err)
 	}
@@ -66,24 +68,32 @@ func createdIn(t *testing.T, s *Store, group, name string) *Resource {
 // afterReading runs a function once a transaction has read what its members are
 // about.
 type afterReading struct {
-	session
+	engine.Session
 	run func()
 }
 
-func (s *afterReading) begin(ctx context.Context, d durability) (link, error) {
-	l, err := s.session.begin(ctx, d)
-	return afterReadingLink{l, s}, err
+// intercept has the only connection of a store that writes observed.
+func (s *afterReading) intercept(store *Store) {
+	store.engine.Intercept(func(session engine.Session) engine.Session {
+		s.Session = session
+		return s
+	})
 }
 
-type afterReadingLink struct {
-	link
+func (s *afterReading) Begin(ctx context.Context, d engine.Durability) (engine.Conn, error) {
+	c, err := s.Session.Begin(ctx, d)
+	return afterReadingConn{c, s}, err
+}
+
+type afterReadingConn struct {
+	engine.Conn
 	of *afterReading
 }
 
-func (l afterReadingLink) lookUp(queries []lookup) error {
-	err := l.link.lookUp(queries)
-	if run := l.of.run; run != nil {
-		l.of.run = nil
+func (c afterReadingConn) LookUp(queries []engine.Lookup) error {
+	err := c.Conn.LookUp(queries)
+	if run := c.of.run; run != nil {
+		c.of.run = nil
 		run()
 	}
 	return err
@@ -96,12 +106,12 @@ func TestGroupThatIsMadeBehindItsAbsence(t *testing.T) {
 	dsn := harness.StartPostgres(t).CreateDatabase(t, "portico")
 	s, replica := openPostgres(t, dsn, 2), openPostgres(t, dsn, 2)
 	var made *Resource
-	lane := s.writer.lanes[0]
-	lane.session = &afterReading{lane.session, func() {
+	spy := &afterReading{run: func() {
 		makeGroup(t, replica, "rg")
 		made = createdIn(t, replica, "rg", "vm")
 	}}
-	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); !errors.Is(err, ErrGroupNotFound) {
+	spy.intercept(s)
+	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); !errors.Is(err, index.ErrGroupNotFound) {
 		t.Errorf("got %v", err)
 	}
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "vm"))
@@ -124,9 +134,8 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	s := openPostgres(t, dsn, 2)
 	makeGroup(t, s, "rg")
 	made := createdIn(t, s, "rg", "model")
-	lane := s.writer.lanes[0]
-	spy := &afterReading{session: lane.session}
-	lane.session = spy
+	spy := &afterReading{}
+	spy.intercept(s)
 	copied := func(name string) func() {
 		return func() {
 			_, err := conn.Exec(t.Context(), `CREATE TEMPORARY TABLE copied AS SELECT * FROM resources WHERE key = $1`, made.Key)

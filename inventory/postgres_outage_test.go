@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -142,7 +143,7 @@ func creating(t *testing.T, store *inventory.Store, prefix string) (count *atomi
 					mu.Lock()
 					names = append(names, name)
 					mu.Unlock()
-					_, err = store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Succeeded})
+					_, err = store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Succeeded})
 				}
 				if err != nil && !errors.Is(err, inventory.ErrUnavailable) {
 					t.Errorf("%s: %v", name, err)
@@ -379,7 +380,7 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 	if err := makeSeededGroup(t.Context(), store); err != nil {
 		t.Fatal(err)
 	}
-	settle := func(kind inventory.WriteKind, outcome inventory.Outcome, meanwhile func()) {
+	settle := func(kind index.WriteKind, outcome index.Outcome, meanwhile func()) {
 		t.Helper()
 		w := seededWrite("vm")
 		w.Kind, w.LateWriteWindow = kind, 20*time.Second
@@ -392,8 +393,8 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 			t.Fatal(result, err)
 		}
 	}
-	settle(inventory.Put, inventory.Succeeded, func() {})
-	settle(inventory.Delete, inventory.Gone, func() { // the client has its 200, and the standby nothing of it
+	settle(index.Put, index.Succeeded, func() {})
+	settle(index.Delete, index.Gone, func() { // the client has its 200, and the standby nothing of it
 		standby.Exec(t, "ALTER SYSTEM SET primary_conninfo = ''", "SELECT pg_reload_conf()")
 		standby.WaitFor(t, "SELECT NOT EXISTS (SELECT 1 FROM pg_stat_wal_receiver)")
 	})
@@ -405,7 +406,7 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 	standby.Promote(t)
 	healed(t, store)
 	row, contested, err := store.Contested(t.Context(), storetest.Sub, key)
-	if err != nil || row.Phase != inventory.Live || !contested && !row.Verify {
+	if err != nil || row.Phase != index.Live || !contested && !row.Verify {
 		t.Fatalf("the row is %+v, contested %v, %v", row, contested, err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); !row.Verify; time.Sleep(100 * time.Millisecond) {

@@ -2,12 +2,14 @@ package inventory
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
+	"portico/inventory/engine"
 	"portico/test/harness"
 )
 
@@ -39,12 +41,9 @@ func TestPlansFollowTheTables(t *testing.T) {
 	if err := conn.Close(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	// As if the plans were of age. No lane works now.
-	for _, session := range s.sessions {
-		session.(*postgresSession).planned = time.Now().Add(-planAge)
-	}
+	time.Sleep(time.Second + 100*time.Millisecond) // that is how old plans get
 	begin("later")
-	if plan := planOf(t, s, lockResource); !strings.Contains(plan, "resources_pkey") {
+	if plan := planOf(t, s, lockResourceRow); !strings.Contains(plan, "resources_pkey") {
 		t.Errorf("the plan is\n%s", plan)
 	}
 }
@@ -53,24 +52,22 @@ func TestPlansFollowTheTables(t *testing.T) {
 // statement that it has prepared.
 func planOf(t *testing.T, s *Store, statement string) string {
 	t.Helper()
-	plan, err := commit(t.Context(), s, unflushed, aboutSubscription("s"), func(tx *tx) (string, error) {
-		session := tx.link.(*postgresLink).session
+	prepared, rest, _ := strings.Cut(statement, "?")
+	for n := 1; rest != ""; n++ {
+		var piece string
+		piece, rest, _ = strings.Cut(rest, "?")
+		prepared += "$" + strconv.Itoa(n) + piece
+	}
+	plan, err := commit(t.Context(), s, engine.Unflushed, recordLocks("s"), func(tx *tx) ([]string, error) {
 		var name string
-		err := session.conn.QueryRow(t.Context(), `SELECT name FROM pg_prepared_statements WHERE statement = $1`,
-			session.text(statement)).Scan(&name)
-		if err != nil {
-			return "", err
+		if err := tx.One(`SELECT name FROM pg_prepared_statements WHERE statement = ?`, prepared)(&name); err != nil {
+			return nil, err
 		}
 		arguments := strings.TrimSuffix(strings.Repeat("NULL,", strings.Count(statement, "?")), ",")
-		rows, err := session.conn.Query(t.Context(), "EXPLAIN EXECUTE "+name+"("+arguments+")", pgx.QueryExecModeSimpleProtocol)
-		if err != nil {
-			return "", err
-		}
-		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		return strings.Join(lines, "\n"), err
+		return engine.Collect(tx, scanText, "EXPLAIN EXECUTE "+name+"("+arguments+")")
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	return plan
+	return strings.Join(plan, "\n")
 }

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // usage is what a quota counts: the resources of a type in a group, or, with
@@ -60,7 +61,7 @@ type tallied struct {
 }
 
 func (t *tx) count(u usage, by int64, limit int) {
-	t.wrote = true
+	t.MarkChanged()
 	if t.tally == nil {
 		t.tally = tally{}
 	}
@@ -79,7 +80,7 @@ func raiseUsage(t *tx, u usage, limit int) error { return raiseUsageBy(t, u, 1, 
 
 // raiseUsageBy is raiseUsage for several at once.
 func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
-	if !t.apart {
+	if !t.Isolated() {
 		t.count(u, by, limit)
 		return nil
 	}
@@ -88,7 +89,7 @@ func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
 		return err
 	}
 	refusal := &QuotaError{Kind: u.kind(), Limit: limit}
-	if err := t.one(selectUsage, u.subscription, u.group, u.typ)(&refusal.Current); err != nil && !errors.Is(err, sql.ErrNoRows) {
+	if err := t.One(selectUsage, u.subscription, u.group, u.typ)(&refusal.Current); err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	return refusal
@@ -97,14 +98,14 @@ func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
 func lowerUsage(t *tx, u usage) error { return lowerUsageBy(t, u, 1) }
 
 func lowerUsageBy(t *tx, u usage, by int64) error {
-	if !t.apart {
+	if !t.Isolated() {
 		t.count(u, -by, 0)
 		return nil
 	}
 	return subtractFrom(t, u, by)
 }
 
-// settleUsage writes what was counted so far; errSingly when that exceeds a
+// settleUsage writes what was counted so far; engine.ErrRunSeparately when that exceeds a
 // limit, for the members to be asked one by one.
 func (t *tx) settleUsage() error {
 	changed := make([]usage, 0, len(t.tally))
@@ -124,7 +125,7 @@ func (t *tx) settleUsage() error {
 			if fits, err := addTo(t, u, c); err != nil {
 				return err
 			} else if !fits {
-				return errSingly
+				return engine.ErrRunSeparately
 			}
 		}
 	}
@@ -132,14 +133,14 @@ func (t *tx) settleUsage() error {
 }
 
 func addTo(t *tx, u usage, c tallied) (fits bool, err error) {
-	limit := atMost(c.limit)
+	limit := engine.AtMost(c.limit)
 	if c.by > limit {
 		return false, nil
 	}
-	n, err := t.exec(addUsage, u.subscription, u.group, u.typ, c.by, limit)
+	n, err := t.Exec(addUsage, u.subscription, u.group, u.typ, c.by, limit)
 	return n > 0, err
 }
 
 func subtractFrom(t *tx, u usage, by int64) error {
-	return t.later(subtractUsage, by, by, u.subscription, u.group, u.typ)
+	return t.Later(subtractUsage, by, by, u.subscription, u.group, u.typ)
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+
+	"portico/inventory/engine"
 )
 
 // Miscount is a quota's usage that does not agree with what it counts: the
@@ -21,7 +23,7 @@ const (
 	// haveUsage sees to it that there is a row to lock.
 	haveUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, 0)
 		ON CONFLICT (subscription, grp, type) DO NOTHING`
-	lockUsage = selectUsage + lockSuffix
+	lockUsage = selectUsage + engine.ForUpdate
 	setUsage  = `UPDATE usage SET n = ? WHERE subscription = ? AND grp = ? AND type = ?`
 )
 
@@ -69,15 +71,15 @@ func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error
 		typ string
 		n   int64
 	}
-	scan := func(scan scanner) (c count, err error) {
+	scan := func(scan engine.Scanner) (c count, err error) {
 		err = scan(&c.typ, &c.n)
 		return c, err
 	}
-	actual, err := collect(from, scan, countTypes, sub, group)
+	actual, err := engine.Collect(from, scan, countTypes, sub, group)
 	if err != nil {
 		return nil, err
 	}
-	counted, err := collect(from, scan, listUsage, sub, group)
+	counted, err := engine.Collect(from, scan, listUsage, sub, group)
 	if err != nil {
 		return nil, err
 	}
@@ -107,13 +109,12 @@ func (s *Store) recount(ctx context.Context, u usage, mend bool) (Miscount, erro
 		return found, err
 	}
 	// In a transaction of its own: what is not there yet cannot be locked.
-	if err := s.writer.do(ctx, unflushed, aboutSubscription(u.subscription), func(t *tx) error {
-		_, err := t.exec(haveUsage, u.subscription, u.group, u.typ)
-		return err
+	if err := s.write(ctx, engine.Unflushed, recordLocks(u.subscription), func(t *tx) error {
+		return t.Later(haveUsage, u.subscription, u.group, u.typ)
 	}); err != nil {
 		return found, err
 	}
-	return commit(ctx, s, unflushed, aboutSubscription(u.subscription), func(t *tx) (Miscount, error) {
+	return commit(ctx, s, engine.Unflushed, recordLocks(u.subscription), func(t *tx) (Miscount, error) {
 		// Its neighbours' rows are there to be counted already.
 		if err := t.settleUsage(); err != nil {
 			return found, err
@@ -123,18 +124,18 @@ func (s *Store) recount(ctx context.Context, u usage, mend bool) (Miscount, erro
 		if err != nil || found.Counted == found.Actual {
 			return found, err
 		}
-		_, err = t.exec(setUsage, found.Actual, u.subscription, u.group, u.typ)
+		_, err = t.Exec(setUsage, found.Actual, u.subscription, u.group, u.typ)
 		return found, err
 	})
 }
 
-func (u usage) compare(from source, statement string, found *Miscount) error {
-	err := from.one(statement, u.subscription, u.group, u.typ)(&found.Counted)
+func (u usage) compare(from engine.Source, statement string, found *Miscount) error {
+	err := from.One(statement, u.subscription, u.group, u.typ)(&found.Counted)
 	if err != nil && !errors.Is(err, sql.ErrNoRows) {
 		return err
 	}
 	if u.kind() == QuotaGroups {
-		return from.one(countAll, u.subscription)(&found.Actual)
+		return from.One(countAll, u.subscription)(&found.Actual)
 	}
-	return from.one(countType, u.subscription, u.group, u.typ)(&found.Actual)
+	return from.One(countType, u.subscription, u.group, u.typ)(&found.Actual)
 }

@@ -8,6 +8,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"portico/inventory/engine"
 )
 
 const recountSub = "00000000-0000-0000-0000-0000000000a1"
@@ -48,7 +50,7 @@ func sightingIn(group, name string) Sighting {
 // change writes what no call of the package would.
 func change(t *testing.T, s *Store, statement string, args ...any) {
 	t.Helper()
-	if _, err := commit(t.Context(), s, flushed, subject{}, func(t *tx) (int64, error) { return t.exec(statement, args...) }); err != nil {
+	if _, err := commit(t.Context(), s, engine.Flushed, engine.LockSet{}, func(t *tx) (int64, error) { return t.Exec(statement, args...) }); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // RegistrationState is the state of a provider namespace in a subscription.
@@ -28,9 +30,9 @@ const (
 
 var registrationStates = [...]string{"NotRegistered", "Registering", "Registered", "Unregistering", "Unregistered"}
 
-func (s RegistrationState) String() string { return nameOf(registrationStates[:], int(s)) }
+func (s RegistrationState) String() string { return index.NameOf(registrationStates[:], int(s)) }
 
-// Permits tells whether writes are admitted.
+// Permits reports whether writes are admitted.
 func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
 
 // settled is the state that comes of one when the endpoints have been told.
@@ -45,7 +47,7 @@ func (s RegistrationState) settled() RegistrationState {
 	return s
 }
 
-// Registration tells whether a subscription uses a provider namespace.
+// Registration reports whether a subscription uses a provider namespace.
 type Registration struct {
 	Subscription string // folded
 	Namespace    string // folded
@@ -57,7 +59,7 @@ type Registration struct {
 	Changed    time.Time
 }
 
-// Covers tells whether the registration is for a region, too.
+// Covers reports whether the registration is for a region, too.
 func (r Registration) Covers(region string) bool {
 	return r.Locations == nil || slices.Contains(r.Locations, region)
 }
@@ -84,7 +86,7 @@ const (
 				AND touched.type >= ? AND touched.type < ?))`
 )
 
-func scanRegistration(scan scanner) (Registration, error) {
+func scanRegistration(scan engine.Scanner) (Registration, error) {
 	var (
 		r                   Registration
 		etag, locations     string
@@ -94,8 +96,8 @@ func scanRegistration(scan scanner) (Registration, error) {
 	if locations != "" {
 		r.Locations = strings.Fields(locations)
 	}
-	if r.Changed = moment(changed); registered != 0 {
-		r.Registered = moment(registered)
+	if r.Changed = engine.Moment(changed); registered != 0 {
+		r.Registered = engine.Moment(registered)
 	}
 	return r, err
 }
@@ -106,9 +108,9 @@ func (s *Store) Registration(ctx context.Context, sub, namespace string) (Regist
 	return loadRegistration(s.read(ctx), sub, namespace)
 }
 
-func loadRegistration(from source, sub, namespace string) (Registration, error) {
+func loadRegistration(from engine.Source, sub, namespace string) (Registration, error) {
 	sub, namespace = arm.Fold(sub), arm.Fold(namespace)
-	r, err := scanRegistration(from.one(selectRegistration, sub, namespace))
+	r, err := scanRegistration(from.One(selectRegistration, sub, namespace))
 	if errors.Is(err, sql.ErrNoRows) {
 		return Registration{Subscription: sub, Namespace: namespace}, nil
 	}
@@ -117,7 +119,7 @@ func loadRegistration(from source, sub, namespace string) (Registration, error) 
 
 // Registrations lists what the store has of a subscription, by namespace.
 func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, error) {
-	return collect(s.read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
+	return engine.Collect(s.read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
 
 // registration is the state of a namespace, read once for all members of the
@@ -150,13 +152,13 @@ type RegistrationChange struct {
 // told. It is Registering then, or, where nothing had to change, as it was. It
 // refuses as EditGroup does.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
-	return s.changeRegistration(ctx, c, false, func(t *tx, r Registration) (Registration, error) {
+	return s.changeRegistration(ctx, c, subscriptionLocks, func(t *tx, r Registration) (Registration, error) {
 		missing := slices.ContainsFunc(c.Tell, func(a Addressee) bool { return !r.Covers(a.Region) })
 		if r.State.Permits() && !missing {
 			return r, nil
 		}
 		if !r.State.Permits() {
-			r.Registered, r.Locations = t.now, []string{}
+			r.Registered, r.Locations = t.Now, []string{}
 		}
 		for _, a := range c.Tell {
 			if !slices.Contains(r.Locations, a.Region) {
@@ -174,7 +176,7 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 // refuses as Register does, and by ErrNamespaceInUse. No write that was admitted
 // before is overlooked: all of them lock the row of their group, as this does.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
-	return s.changeRegistration(ctx, c, true, func(t *tx, r Registration) (Registration, error) {
+	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {
 		if !r.State.Permits() {
 			return r, nil
 		}
@@ -187,8 +189,8 @@ func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registrat
 	})
 }
 
-func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, fences bool, change func(*tx, Registration) (Registration, error)) (Registration, error) {
-	return commit(ctx, s, flushed, aboutGate(c.Subscription, fences), func(t *tx) (Registration, error) {
+func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, locks func(sub string) engine.LockSet, change func(*tx, Registration) (Registration, error)) (Registration, error) {
+	return commit(ctx, s, engine.Flushed, locks(c.Subscription), func(t *tx) (Registration, error) {
 		sub, err := t.openSubscription(c.Subscription, false)
 		if err != nil {
 			return Registration{}, err
@@ -204,7 +206,7 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, fe
 		if err != nil || next.State == current.State && len(next.Locations) == len(current.Locations) {
 			return next, err
 		}
-		next.Changed = t.now
+		next.Changed = t.Now
 		if err := next.put(t); err != nil {
 			return Registration{}, err
 		}
@@ -217,7 +219,7 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, fe
 		}
 		return next, t.addOrHasten(Job{
 			Subscription: sub.ID, ID: JobID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
-			Due: t.now.Add(registrationTime), Payload: "{}",
+			Due: t.Now.Add(registrationTime), Payload: "{}",
 		})
 	})
 }
@@ -225,10 +227,9 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, fe
 func (r Registration) put(t *tx) error {
 	registered := int64(0)
 	if !r.Registered.IsZero() {
-		registered = micros(r.Registered)
+		registered = engine.Micros(r.Registered)
 	}
-	_, err := t.exec(putRegistration, r.Subscription, r.Namespace, r.State, "", micros(r.Changed), strings.Join(r.Locations, " "), registered)
-	return err
+	return t.Later(putRegistration, r.Subscription, r.Namespace, r.State, "", engine.Micros(r.Changed), strings.Join(r.Locations, " "), registered)
 }
 
 // RegistrationJob is the kind of the job that sees a registration to its settled
@@ -243,20 +244,20 @@ const registrationTime = 3 * time.Second
 // SettleRegistration turns Registering into Registered and Unregistering into
 // Unregistered. Any other state stays.
 func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (Registration, error) {
-	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (Registration, error) {
+	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Registration, error) {
 		r, err := loadRegistration(t, sub, namespace)
 		if err != nil || r.State == r.State.settled() {
 			return r, err
 		}
-		r.State, r.Changed = r.State.settled(), t.now
+		r.State, r.Changed = r.State.settled(), t.Now
 		return r, r.put(t)
 	})
 }
 
-// inUse tells whether the index holds any resource of a namespace, in any phase,
+// inUse reports whether the index holds any resource of a namespace, in any phase,
 // or a write or a move may be bringing one. Both are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	first, last := below(namespace)
-	err = t.one(anyOfNamespace, sub, first, last, sub, first, last, micros(t.now), sub, first, last, sub, GroupMoving, first, last)(&used)
+	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, index.GroupMoving, first, last)(&used)
 	return used, err
 }

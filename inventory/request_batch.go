@@ -3,8 +3,12 @@ package inventory
 import (
 	"context"
 	"database/sql"
+	"encoding/binary"
 	"errors"
 	"time"
+
+	"portico/inventory/engine"
+	"portico/inventory/jobrow"
 )
 
 // RequestBatchJob is the kind of the job that carries the requests of a batch
@@ -77,12 +81,11 @@ const (
 	countOpenBatches   = `SELECT COUNT(*) FROM request_batches WHERE subscription = ? AND caller = ? AND ended = 0`
 	selectRequestBatch = `SELECT content, until FROM request_batches WHERE subscription = ? AND job = ?`
 	// A batch's bytes are those that are counted for its caller.
-	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + lockSuffix
+	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + engine.ForUpdate
 	growRequestBatch   = `UPDATE request_batches SET bytes = bytes + ? WHERE subscription = ? AND job = ?`
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
 	hastenBatch        = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
 	hastenOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
-	hastenEndedJob     = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
 	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
@@ -98,7 +101,12 @@ const (
 	deleteParts = `DELETE FROM request_parts WHERE subscription = ? AND job = ?`
 )
 
-// contentPlace is the number under which a batch's content is sealed.
+// partPlace is the place for which an answer of a batch is encrypted, or its content.
+func partPlace(job [16]byte, part int) []byte {
+	return binary.BigEndian.AppendUint64(job[:], uint64(int64(part)))
+}
+
+// contentPlace is the number under which a batch's content is encrypted.
 const contentPlace = -1
 
 // BeginRequestBatch records a batch, the job that carries it, and the operation
@@ -106,29 +114,29 @@ const contentPlace = -1
 // ErrTooManyBatches where the caller has most batches under way already, and by
 // *QuotaError where there is no room for its content and one answer.
 func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
-	job := Job{ID: newID(), Kind: RequestBatchJob, Incarnation: newID(), Payload: "{}"}
-	sealed, err := s.sealed(ctx, sealPlace(job.ID, contentPlace), content)
+	job := Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
+	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
 	}
 	caller := batchCaller(o.TenantID, o.ObjectID)
-	return s.writer.do(ctx, flushed, aboutSubscription(""), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
 		var open int
-		if err := t.one(countOpenBatches, "", caller)(&open); err != nil {
+		if err := t.One(countOpenBatches, "", caller)(&open); err != nil {
 			return err
 		}
 		if limits.Open > 0 && open >= limits.Open {
 			return ErrTooManyBatches
 		}
-		if err := chargeBatch(t, caller, int64(len(sealed)), limits.free(limits.Stored), limits.free(limits.TotalStored)); err != nil {
+		if err := chargeBatch(t, caller, int64(len(encrypted)), limits.free(limits.Stored), limits.free(limits.TotalStored)); err != nil {
 			return err
 		}
-		if _, err := t.exec(insertRequestBatch, "", job.ID[:], caller, sealed, len(sealed), o.Token, micros(o.Until)); err != nil {
+		if _, err := t.Exec(insertRequestBatch, "", job.ID[:], caller, encrypted, len(encrypted), o.Token, engine.Micros(o.Until)); err != nil {
 			return err
 		}
 		due := job
-		due.Due = t.now
-		if _, err := t.exec(addJob, due.insertion(t.now)...); err != nil {
+		due.Due = t.Now
+		if _, err := due.Add(t.Tx); err != nil {
 			return err
 		}
 		operation := o
@@ -141,8 +149,8 @@ func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operati
 func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch, err error) {
 	from := s.read(ctx)
 	var until int64
-	err = from.one(selectRequestBatch, "", job[:])(&b.Content, &until)
-	b.Until = moment(until)
+	err = from.One(selectRequestBatch, "", job[:])(&b.Content, &until)
+	b.Until = engine.Moment(until)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, ErrNotFound
 	}
@@ -150,12 +158,12 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 		return b, err
 	}
 	if len(b.Content) > 0 {
-		if b.Content, err = s.unsealed(ctx, sealPlace(job, contentPlace), b.Content); err != nil {
+		if b.Content, err = s.cipher.Decrypt(ctx, partPlace(job, contentPlace), b.Content); err != nil {
 			return b, err
 		}
 	}
 	b.Parts = map[int]RequestPart{}
-	return b, from.each(func(scan scanner) error {
+	return b, from.Each(func(scan engine.Scanner) error {
 		var (
 			number             int
 			p                  RequestPart
@@ -164,7 +172,7 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 		if err := scan(&number, &begun, &ended, &size); err != nil {
 			return err
 		}
-		p.Begun, p.Ended, p.Answered, p.Size = moment(begun), moment(ended), ended > 0, size
+		p.Begun, p.Ended, p.Answered, p.Size = engine.Moment(begun), engine.Moment(ended), ended > 0, size
 		b.Parts[number] = p
 		return nil
 	}, listParts, "", job[:])
@@ -174,16 +182,11 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 // sent from now on. Only one caller ever gets true, and no other may send it.
 // ErrDeposed when the caller no longer holds the job.
 func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first bool, err error) {
-	return commit(ctx, s, flushed, aboutSubscription(""), func(t *tx) (bool, error) {
-		var token int64
-		err := t.one(heldToken, j.Subscription, j.ID[:], j.Incarnation[:])(&token)
-		if errors.Is(err, sql.ErrNoRows) || err == nil && token != j.Token {
-			return false, ErrDeposed
-		}
-		if err != nil {
+	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (bool, error) {
+		if err := j.CheckHeld(t.Tx); err != nil {
 			return false, err
 		}
-		n, err := t.exec(beginPart, "", j.ID[:], number, micros(t.now), []byte{})
+		n, err := t.Exec(beginPart, "", j.ID[:], number, engine.Micros(t.Now), []byte{})
 		return n == 1, err
 	})
 }
@@ -192,11 +195,11 @@ func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first 
 // first answer stands, whoever brings it: also one who was replaced meanwhile.
 // Of a batch that is over nothing is recorded any more.
 func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
-	sealed, err := s.sealed(ctx, sealPlace(job, number), answer)
+	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
 		return err
 	}
-	return s.writer.do(ctx, flushed, aboutSubscription(""), func(t *tx) error {
+	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && batch.ended > 0 {
 			return nil
@@ -204,15 +207,15 @@ func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, an
 		if err != nil {
 			return err
 		}
-		now := micros(t.now)
-		n, err := t.exec(endPart, "", job[:], number, now, now, len(answer), sealed)
+		now := engine.Micros(t.Now)
+		n, err := t.Exec(endPart, "", job[:], number, now, now, len(answer), encrypted)
 		if err != nil || n == 0 {
 			return err
 		}
-		if err := t.later(growRequestBatch, len(sealed), "", job[:]); err != nil {
+		if err := t.Later(growRequestBatch, len(encrypted), "", job[:]); err != nil {
 			return err
 		}
-		return chargeBatch(t, batch.caller, int64(len(sealed)), 0, 0)
+		return chargeBatch(t, batch.caller, int64(len(encrypted)), 0, 0)
 	})
 }
 
@@ -224,7 +227,7 @@ type storedBatch struct {
 }
 
 func loadBatch(t *tx, sub string, job []byte) (b storedBatch, err error) {
-	err = t.one(lockRequestBatch, sub, job)(&b.caller, &b.token, &b.bytes, &b.content, &b.ended, &b.until)
+	err = t.One(lockRequestBatch, sub, job)(&b.caller, &b.token, &b.bytes, &b.content, &b.ended, &b.until)
 	return b, err
 }
 
@@ -234,11 +237,11 @@ func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits Bat
 	from := s.read(ctx)
 	room := func(group string, limit int) (int64, error) {
 		var n int64
-		err := from.one(selectUsage, "", group, countedBatches)(&n)
+		err := from.One(selectUsage, "", group, countedBatches)(&n)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = nil
 		}
-		return atMost(limit) - n, err
+		return engine.AtMost(limit) - n, err
 	}
 	if own, err = room(batchCaller(tenant, object), limits.Stored); err == nil {
 		all, err = room("", limits.TotalStored)
@@ -248,24 +251,24 @@ func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits Bat
 
 // RequestAnswer returns how a request of a batch was answered, or ErrNotFound.
 func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
-	var sealed []byte
-	err := s.read(ctx).one(selectPart, "", job[:], number)(&sealed)
+	var encrypted []byte
+	err := s.read(ctx).One(selectPart, "", job[:], number)(&encrypted)
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, ErrNotFound
 	}
 	if err != nil {
 		return nil, err
 	}
-	return s.unsealed(ctx, sealPlace(job, number), sealed)
+	return s.cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }
 
 // EndRequestBatch ends a batch and its job, durably; its content goes, and its
 // answers, its job and its operation are kept for so long. ErrDeposed when the
 // caller no longer holds the job.
 func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payload string, kept time.Duration) error {
-	return s.writer.do(ctx, flushed, aboutSubscription(""), func(t *tx) error {
-		forget := micros(t.now.Add(kept))
-		if err := j.update(t, endJob, state, payload, payload, endedShard, forget, micros(t.now)); err != nil {
+	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
+		forget := t.Now.Add(kept)
+		if err := j.End(t.Tx, state, payload, forget); err != nil {
 			return err
 		}
 		batch, err := loadBatch(t, "", j.ID[:])
@@ -275,10 +278,10 @@ func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payl
 		if err != nil {
 			return err
 		}
-		if _, err := t.exec(endRequestBatch, []byte{}, batch.content, micros(t.now), forget, "", j.ID[:]); err != nil {
+		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), engine.Micros(forget), "", j.ID[:]); err != nil {
 			return err
 		}
-		if err := t.later(hastenOperation, forget, "", batch.token); err != nil {
+		if err := t.Later(hastenOperation, engine.Micros(forget), "", batch.token); err != nil {
 			return err
 		}
 		return chargeBatch(t, batch.caller, -batch.content, 0, 0)
@@ -288,21 +291,21 @@ func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payl
 // FetchedRequestBatch has a batch that has ended forgotten at a time, unless that
 // is to happen earlier. Losing this is harmless: it is forgotten later then.
 func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
-	return s.writer.do(ctx, unflushed, aboutSubscription(""), func(t *tx) error {
+	return s.write(ctx, engine.Unflushed, recordLocks(""), func(t *tx) error {
 		batch, err := loadBatch(t, "", job[:])
-		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= micros(until)) {
+		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= engine.Micros(until)) {
 			return nil
 		}
 		if err != nil {
 			return err
 		}
-		if err := t.later(hastenBatch, micros(until), "", job[:]); err != nil {
+		if err := t.Later(hastenBatch, engine.Micros(until), "", job[:]); err != nil {
 			return err
 		}
-		if err := t.later(hastenOperation, micros(until), "", batch.token); err != nil {
+		if err := t.Later(hastenOperation, engine.Micros(until), "", batch.token); err != nil {
 			return err
 		}
-		return t.later(hastenEndedJob, micros(until), "", job[:], endedShard)
+		return jobrow.ForgetAt(t.Tx, "", job, until)
 	})
 }
 
@@ -320,11 +323,11 @@ type forgottenBatch struct {
 // ForgetRequestBatches deletes at most limit batches whose time has passed, with
 // their answers, and returns how many it deleted.
 func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted int, err error) {
-	now := micros(s.dialect.now())
-	ended, err := collect(s.read(ctx), func(scan scanner) (b forgottenBatch, err error) {
+	now := engine.Micros(s.engine.Now())
+	ended, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {
 		err = scan(&b.subscription, &b.job, &b.bytes)
 		return b, err
-	}, endedBatches, now, atMost(limit))
+	}, endedBatches, now, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
@@ -334,7 +337,7 @@ func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted in
 			bytes += ended[last].bytes
 			last++
 		}
-		n, err := inPieces(ctx, s, ended[first:last], func(t *tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
+		n, err := engine.InPieces(ctx, s.engine, ended[first:last], func(t *tx, piece []forgottenBatch) (int, error) { return forgetBatches(t, piece, now) })
 		if deleted += n; err != nil {
 			return deleted, err
 		}
@@ -352,10 +355,10 @@ func forgetBatches(t *tx, piece []forgottenBatch, now int64) (deleted int, err e
 		if err != nil {
 			return 0, err
 		}
-		if _, err := t.exec(deleteRequestBatch, b.subscription, b.job, now); err != nil {
+		if _, err := t.Exec(deleteRequestBatch, b.subscription, b.job, now); err != nil {
 			return 0, err
 		}
-		if err := t.later(deleteParts, b.subscription, b.job); err != nil {
+		if err := t.Later(deleteParts, b.subscription, b.job); err != nil {
 			return 0, err
 		}
 		if err := chargeBatch(t, batch.caller, -batch.bytes, 0, 0); err != nil {

@@ -10,25 +10,9 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
-
-// Phase says what is known of a tracked resource. The numbers are stored.
-type Phase uint8
-
-// The phases of a row. Every one routes and counts for quota; Live and
-// Deleting are shown to clients.
-const (
-	// Pending: a create was sent, nothing is known.
-	Pending Phase = iota
-	// Live: the resource was seen.
-	Live
-	// Deleting: a delete was accepted and is being followed.
-	Deleting
-)
-
-var phases = [...]string{"Pending", "Live", "Deleting"}
-
-func (p Phase) String() string { return nameOf(phases[:], int(p)) }
 
 // Resource is one row of the index.
 type Resource struct {
@@ -43,7 +27,7 @@ type Resource struct {
 	Region       string // whose endpoint holds it
 	Location     string // normalised
 
-	Phase Phase
+	Phase index.Phase
 	// Verify: something ambiguous happened, the provider has to be asked.
 	Verify bool
 	// FollowPut and FollowDelete: a PUT or a DELETE was accepted whose end has
@@ -63,7 +47,7 @@ type Resource struct {
 // Doubtful reports whether the index is not sure of the resource: it is not
 // plainly alive, or a GET may settle something about it. A row whose delete was
 // accepted is one or the other.
-func (r *Resource) Doubtful() bool { return r.Phase != Live || r.Verify }
+func (r *Resource) Doubtful() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Creator is who sent a resource's first PUT; empty where nobody knows.
 type Creator struct {
@@ -104,10 +88,10 @@ const (
 	furtherColumns  = `key, id, grp, type, type_name, name, parent, region, location,
 		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed`
 
-	selectResource = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
-	lockResource   = selectResource + lockSuffix
-	listResources  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
-	listTagged     = `SELECT resources.subscription, ` + furtherColumns + ` FROM resource_tags
+	selectResource  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
+	lockResourceRow = selectResource + engine.ForUpdate
+	listResources   = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
+	listTagged      = `SELECT resources.subscription, ` + furtherColumns + ` FROM resource_tags
 		JOIN resources ON resources.subscription = resource_tags.subscription AND key = resource
 		WHERE resource_tags.subscription = ? AND resource > ? AND tag = ?`
 	nextRegion = `SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > ?
@@ -120,7 +104,7 @@ const (
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
-	doubtChildren  = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
+	flagChildren   = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
 
 // The bits of the column following.
@@ -130,10 +114,10 @@ const (
 )
 
 func (r *Resource) following() int64 {
-	return flag(r.FollowPut)*followsPut | flag(r.FollowDelete)*followsDelete
+	return engine.Flag(r.FollowPut)*followsPut | engine.Flag(r.FollowDelete)*followsDelete
 }
 
-func scanResource(scan scanner) (Resource, error) {
+func scanResource(scan engine.Scanner) (Resource, error) {
 	var (
 		r                           Resource
 		generation                  []byte
@@ -153,7 +137,7 @@ func scanResource(scan scanner) (Resource, error) {
 	}
 	copy(r.Generation[:], generation)
 	r.FollowPut, r.FollowDelete = following&followsPut != 0, following&followsDelete != 0
-	r.Created, r.Changed = moment(created), moment(changed)
+	r.Created, r.Changed = engine.Moment(created), engine.Moment(changed)
 	return r, nil
 }
 
@@ -167,9 +151,9 @@ func (r *Resource) insert(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.changeOne(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
-		r.Location, r.Phase, flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		r.Creator.Name, r.Creator.Kind, micros(r.Created), micros(r.Changed), arm.Fold(r.Name))
+	return t.ChangeOne(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+		r.Location, r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
+		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), arm.Fold(r.Name))
 }
 
 func (r *Resource) update(t *tx) error {
@@ -177,8 +161,8 @@ func (r *Resource) update(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.changeOne(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, flag(r.Verify), r.following(), r.Generation[:],
-		r.ProvisioningState, r.APIVersion, details, micros(r.Changed), r.Subscription, r.Key)
+	return t.ChangeOne(updateResource, r.ID, r.Name, arm.Fold(r.Name), r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:],
+		r.ProvisioningState, r.APIVersion, details, engine.Micros(r.Changed), r.Subscription, r.Key)
 }
 
 // Resource returns one row from the store, or ErrNotFound.
@@ -186,18 +170,15 @@ func (s *Store) Resource(ctx context.Context, sub, key string) (Resource, error)
 	return loadResource(s.read(ctx), selectResource, sub, key)
 }
 
-func loadResource(from source, statement, sub, key string) (Resource, error) {
-	r, err := scanResource(from.one(statement, arm.Fold(sub), arm.Fold(key)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Resource{}, ErrNotFound
-	}
-	return r, err
+func loadResource(from engine.Source, statement, sub, key string) (Resource, error) {
+	r, err := scanResource(from.One(statement, arm.Fold(sub), arm.Fold(key)))
+	return r, engine.OrNotFound(err)
 }
 
 // Resources lists rows.
 func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
 	statement, args := q.statement()
-	return collect(s.read(ctx), scanResource, statement, args...)
+	return engine.Collect(s.read(ctx), scanResource, statement, args...)
 }
 
 func (q ResourceQuery) statement() (string, []any) {
@@ -221,9 +202,9 @@ func (q ResourceQuery) statement() (string, []any) {
 		statement, args = statement+` AND `+c.column+` = ?`, append(args, c.value)
 	}
 	if q.Visible {
-		statement, args = statement+` AND phase + 0 <> ?`, append(args, Pending)
+		statement, args = statement+` AND phase + 0 <> ?`, append(args, index.Pending)
 	}
-	return statement + ` ORDER BY key LIMIT ?`, append(args, atMost(q.Limit))
+	return statement + ` ORDER BY key LIMIT ?`, append(args, engine.AtMost(q.Limit))
 }
 
 // below is the range of the keys below one: '0' follows '/' bytewise.
@@ -238,7 +219,7 @@ func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, 
 	// Region by region, each one step in the index, however many rows there
 	// are.
 	for region := ""; ; {
-		err := from.one(nextRegion, sub, typ, region)(&region)
+		err := from.One(nextRegion, sub, typ, region)(&region)
 		if errors.Is(err, sql.ErrNoRows) {
 			return regions, nil
 		}
@@ -247,7 +228,7 @@ func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, 
 		}
 		holds := true
 		if group != "" {
-			if err := from.one(groupInRegion, sub, typ, region, group)(&holds); err != nil {
+			if err := from.One(groupInRegion, sub, typ, region, group)(&holds); err != nil {
 				return nil, err
 			}
 		}

@@ -4,6 +4,9 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // Retirement is what the store has of a region that is gone for good.
@@ -102,11 +105,11 @@ const (
 // atRest returns *UnderWayError unless every call to the region has ended.
 func (r *retiring) atRest(ctx context.Context, sub string) error {
 	var last int64
-	if err := r.read(ctx).one(lastCallIn, sub, r.region, Move)(&last); err != nil {
+	if err := r.read(ctx).One(lastCallIn, sub, r.region, index.Move)(&last); err != nil {
 		return err
 	}
-	if last > micros(r.dialect.now()) {
-		return &UnderWayError{Region: r.region, Until: moment(last)}
+	if last > engine.Micros(r.engine.Now()) {
+		return &UnderWayError{Region: r.region, Until: engine.Moment(last)}
 	}
 	return nil
 }
@@ -122,7 +125,7 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 	}
 	add := func(to *int, statement string, args ...any) error {
 		n := 0
-		err := from.one(statement, args...)(&n)
+		err := from.One(statement, args...)(&n)
 		*to += n
 		return err
 	}
@@ -147,10 +150,10 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 		return err
 	}
 	r.found.Notices += len(notices)
-	if err := add(&r.found.Intents, countRegionIntents, sub, r.region, Move); err != nil {
+	if err := add(&r.found.Intents, countRegionIntents, sub, r.region, index.Move); err != nil {
 		return err
 	}
-	return add(&r.found.Moving, countRegionMoves, sub, r.region, Move)
+	return add(&r.found.Moving, countRegionMoves, sub, r.region, index.Move)
 }
 
 // forget forgets the region in one subscription. What waits for it goes on at the
@@ -168,7 +171,7 @@ func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 		}
 	}
 	moving := 0
-	if err := r.read(ctx).one(countRegionMoves, sub.ID, r.region, Move)(&moving); err != nil {
+	if err := r.read(ctx).One(countRegionMoves, sub.ID, r.region, index.Move)(&moving); err != nil {
 		return err
 	}
 	r.found.Moving += moving

@@ -1,10 +1,16 @@
 package inventory
 
-import "context"
+import (
+	"context"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
+)
 
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
-	// hasInRegion tells whether a group has, or ever had, anything there.
+	// hasInRegion reports whether a group has, or ever had, anything there.
 	touchedInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
 	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
 	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`
@@ -14,7 +20,7 @@ const (
 // something in the region, and counts them.
 func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, err error) {
 	from := r.read(ctx)
-	groups, err := collect(from, scanGroup, deletingGroups, sub, GroupDeleting)
+	groups, err := engine.Collect(from, scanGroup, deletingGroups, sub, index.GroupDeleting)
 	if err != nil {
 		return nil, err
 	}
@@ -24,7 +30,7 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 			if waits {
 				break
 			}
-			if err := from.one(statement, sub, g.Key, r.region)(&waits); err != nil {
+			if err := from.One(statement, sub, g.Key, r.region)(&waits); err != nil {
 				return nil, err
 			}
 		}
@@ -41,10 +47,9 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 
 // hasten has the deletions of groups go on at once.
 func (r *retiring) hasten(ctx context.Context, groups []Group) error {
-	_, err := inPieces(ctx, r.Store, groups, func(t *tx, piece []Group) (int, error) {
-		due := micros(t.now)
+	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
 		for _, g := range piece {
-			if _, err := t.exec(hastenJob, due, g.Subscription, g.Generation[:], due); err != nil {
+			if err := jobrow.Hasten(t.Tx, g.Subscription, g.Generation, t.Now); err != nil {
 				return 0, err
 			}
 		}

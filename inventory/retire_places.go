@@ -4,6 +4,10 @@ import (
 	"bytes"
 	"context"
 	"slices"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 const (
@@ -22,7 +26,7 @@ const (
 )
 
 // pageOfRegion is how many records of a region are read at a time.
-const pageOfRegion = 10 * pieceSize
+const pageOfRegion = 10 * engine.PieceSize
 
 // forgetPages forgets what next finds, page by page, in the order of its keys, and
 // returns how much that was.
@@ -32,7 +36,7 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 		if err != nil {
 			return forgotten, err
 		}
-		n, err := inPieces(ctx, s, page, func(t *tx, piece []T) (n int, err error) {
+		n, err := engine.InPieces(ctx, s.engine, page, func(t *tx, piece []T) (n int, err error) {
 			for _, one := range piece {
 				gone, err := forget(t, one)
 				if err != nil {
@@ -57,16 +61,16 @@ func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
 		group, typ  string
 		incarnation [16]byte
 	}
-	scan := func(scan scanner) (at touch, err error) {
+	scan := func(scan engine.Scanner) (at touch, err error) {
 		var incarnation []byte
 		err = scan(&at.group, &incarnation, &at.typ)
 		copy(at.incarnation[:], incarnation)
 		return at, err
 	}
 	n, err := forgetPages(ctx, r.Store, func(after touch) ([]touch, error) {
-		return collect(r.read(ctx), scan, touchedOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
+		return engine.Collect(r.read(ctx), scan, touchedOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
 	}, func(t *tx, at touch) (bool, error) {
-		n, err := t.exec(deleteTouch, sub, at.group, at.incarnation[:], at.typ, r.region)
+		n, err := t.Exec(deleteTouch, sub, at.group, at.incarnation[:], at.typ, r.region)
 		return n > 0, err
 	})
 	r.found.Touched += n
@@ -75,11 +79,11 @@ func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 	there := 0
-	if err := r.read(ctx).one(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
+	if err := r.read(ctx).One(countRegionCoverage, sub, r.region)(&there); err != nil || there == 0 {
 		return err
 	}
-	n, err := commit(ctx, r.Store, unflushed, aboutSubscription(sub), func(t *tx) (int, error) {
-		n, err := t.exec(deleteCoverage, sub, r.region)
+	n, err := commit(ctx, r.Store, engine.Unflushed, recordLocks(sub), func(t *tx) (int, error) {
+		n, err := t.Exec(deleteCoverage, sub, r.region)
 		return int(n), err
 	})
 	r.found.Coverage += n
@@ -88,13 +92,13 @@ func (r *retiring) forgetCoverage(ctx context.Context, sub string) error {
 
 func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), scanText, straysOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
 		moving := false
-		if err := t.one(movingStray, sub, key, r.region, Move)(&moving); err != nil || moving {
+		if err := t.One(movingStray, sub, key, r.region, index.Move)(&moving); err != nil || moving {
 			return false, err
 		}
-		n, err := t.exec(deleteStray, sub, r.region, key)
+		n, err := t.Exec(deleteStray, sub, r.region, key)
 		return n > 0, err
 	})
 	r.found.Strays += n
@@ -105,9 +109,9 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 // others on an ID finds that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, key string) (bool, error) {
-		n, err := t.exec(dropFences, sub, key, r.region)
+		n, err := t.Exec(dropFences, sub, key, r.region)
 		return n > 0, err
 	})
 	r.found.Fences += n
@@ -117,9 +121,9 @@ func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 // forgetOperations forgets the polling URLs that lead there.
 func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
-		return collect(r.read(ctx), scanText, operationsOfRegion, sub, r.region, after, pageOfRegion)
+		return engine.Collect(r.read(ctx), scanText, operationsOfRegion, sub, r.region, after, pageOfRegion)
 	}, func(t *tx, token string) (bool, error) {
-		n, err := t.exec(dropOperation, sub, token, r.region)
+		n, err := t.Exec(dropOperation, sub, token, r.region)
 		return n > 0, err
 	})
 	r.found.Operations += n
@@ -127,8 +131,8 @@ func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 }
 
 // notices are the ids of the jobs that tell endpoints in the region.
-func (r *retiring) notices(from source, sub string) (ids [][16]byte, err error) {
-	err = from.each(func(scan scanner) error {
+func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err error) {
+	err = from.Each(func(scan engine.Scanner) error {
 		var (
 			id      []byte
 			subject string
@@ -147,12 +151,12 @@ func (r *retiring) notices(from source, sub string) (ids [][16]byte, err error) 
 
 func (r *retiring) serves(a Addressee) bool { return a.Region == r.region }
 
-// announced tells whether an endpoint in the region was told of a subscription, or
+// announced reports whether an endpoint in the region was told of a subscription, or
 // is to be told.
 func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
 	from := r.read(ctx)
 	absent := 0
-	if err := from.one(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
+	if err := from.One(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
 		return absent > 0, err
 	}
 	known, err := loadAnnounced(from, sub)
@@ -169,12 +173,12 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 	if knows, err := r.announced(ctx, sub); err != nil || !knows {
 		return err
 	}
-	n, err := commit(ctx, r.Store, flushed, aboutGate(sub, false), func(t *tx) (int, error) {
+	n, err := commit(ctx, r.Store, engine.Flushed, subscriptionLocks(sub), func(t *tx) (int, error) {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
 			return 0, err
 		}
-		absent, err := t.exec(deleteRegionsAbsent, sub, r.region)
+		absent, err := t.Exec(deleteRegionsAbsent, sub, r.region)
 		if err != nil {
 			return 0, err
 		}
@@ -190,7 +194,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 			return 0, err
 		}
 		for _, id := range notices {
-			if _, err := t.exec(deleteJob, sub, id[:]); err != nil {
+			if err := jobrow.Delete(t.Tx, sub, id); err != nil {
 				return 0, err
 			}
 		}

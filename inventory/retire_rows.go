@@ -7,6 +7,9 @@ import (
 	"errors"
 	"slices"
 	"strings"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const (
@@ -20,7 +23,7 @@ const (
 func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
 	from := r.read(ctx)
 	for at := (Touch{}); ; {
-		at, err = scanTouch(from.one(nextPlaceOfRows, sub, at.Type, at.Region))
+		at, err = scanWrittenRegion(from.One(nextPlaceOfRows, sub, at.Type, at.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			break
 		}
@@ -44,7 +47,7 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	}
 	for _, typ := range types {
 		err := r.eachMember(ctx, func(limit int) ([]member, error) {
-			return collect(r.read(ctx), scanMember, rowsOfRegion, sub, typ, r.region, limit)
+			return engine.Collect(r.read(ctx), scanMember, rowsOfRegion, sub, typ, r.region, limit)
 		}, r.forgetRow)
 		if err != nil {
 			return err
@@ -57,7 +60,7 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 // strays, and of what the index does not know.
 func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
 	return r.eachMember(ctx, func(limit int) ([]member, error) {
-		return collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, Move, limit)
+		return engine.Collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
 	}, r.forgetIntentsAt)
 }
 
@@ -73,7 +76,7 @@ type retiredRow struct {
 func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]member, error), forget func(*tx, member) (retiredRow, error)) error {
 	kept := map[member]bool{}
 	for {
-		found, err := next(pieceSize + len(kept))
+		found, err := next(engine.PieceSize + len(kept))
 		if err != nil {
 			return err
 		}
@@ -83,7 +86,7 @@ func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]membe
 		}
 		slices.SortFunc(found, member.compare)
 		found = slices.Compact(found)
-		done, err := commit(ctx, r.Store, unflushed, subject{}, func(t *tx) ([]retiredRow, error) {
+		done, err := commit(ctx, r.Store, engine.Unflushed, engine.LockSet{}, func(t *tx) ([]retiredRow, error) {
 			done := make([]retiredRow, len(found))
 			for i, m := range found {
 				var err error
@@ -108,38 +111,38 @@ func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]membe
 
 // forgetRow removes a row in the region, with all that belongs to it.
 func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
-	h, err := hold(t, m.subscription, m.key)
+	h, err := lockResource(t, m.subscription, m.key)
 	switch {
 	case err != nil:
 		return retiredRow{}, err
 	case h.row == nil || h.row.Region != r.region:
 		return retiredRow{}, nil
-	case slices.ContainsFunc(h.open, func(in intent) bool { return in.kind == Move }):
+	case slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Kind == index.Move }):
 		return retiredRow{kept: true}, nil
 	}
-	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, state{}, actions{tombstone: true, orphaned: true})
+	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, index.State{}, index.Actions{Tombstone: true, Orphaned: true})
 }
 
 // forgetIntentsAt ends the writes to the region under one ID. A row that is there
 // all the same lies elsewhere: what a GET said of it before counts no longer.
 func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
-	h, err := hold(t, m.subscription, m.key)
+	h, err := lockResource(t, m.subscription, m.key)
 	if err != nil {
 		return retiredRow{}, err
 	}
-	ended, err := collect(t, scanID, intentsAt, m.subscription, m.key, r.region, Move)
+	ended, err := engine.Collect(t, scanID, intentsAt, m.subscription, m.key, r.region, index.Move)
 	if err != nil {
 		return retiredRow{}, err
 	}
 	after := h.state()
-	after.open = slices.DeleteFunc(slices.Clone(after.open), func(in intent) bool { return slices.Contains(ended, in.id) })
-	if after.row != nil {
-		after.row.generation = newID()
+	after.Open = slices.DeleteFunc(slices.Clone(after.Open), func(in index.Intent) bool { return slices.Contains(ended, in.ID) })
+	if after.Row != nil {
+		after.Row.Generation = engine.NewID()
 	}
-	return retiredRow{intents: len(ended)}, h.store(t, after, actions{})
+	return retiredRow{intents: len(ended)}, h.store(t, after, index.Actions{})
 }
 
-func scanID(scan scanner) (id [16]byte, err error) {
+func scanID(scan engine.Scanner) (id [16]byte, err error) {
 	var stored []byte
 	err = scan(&stored)
 	copy(id[:], stored)

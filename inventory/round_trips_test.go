@@ -1,53 +1,81 @@
 package inventory
 
 import (
-	"context"
+	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
 
+	"portico/inventory/index"
 	"portico/test/harness"
 )
 
-// talk counts how often a connection has begun to send after it had received:
-// the round trips of its transactions.
-type talk struct {
-	net.Conn
-	received atomic.Bool
-	count    *atomic.Int64
+// trips counts how often clients of a server have begun to send after they were
+// sent something: the round trips of their transactions.
+type trips struct {
+	count atomic.Int64
+	wait  sync.WaitGroup
 }
 
-func (c *talk) Read(p []byte) (int, error) {
-	n, err := c.Conn.Read(p)
-	c.received.Store(true)
-	return n, err
-}
-
-func (c *talk) Write(p []byte) (int, error) {
-	if c.received.Swap(false) {
-		c.count.Add(1)
+// countTrips carries connections to a server, and returns the address for that.
+func countTrips(t *testing.T, server string) (address string, counted *trips) {
+	t.Helper()
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
 	}
-	return c.Conn.Write(p)
+	var counting trips
+	counting.wait.Go(func() {
+		for {
+			front, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			counting.wait.Go(func() { counting.carry(front, server) })
+		}
+	})
+	t.Cleanup(func() {
+		_ = listener.Close()
+		counting.wait.Wait()
+	})
+	return listener.Addr().String(), &counting
 }
 
-// countTrips counts the round trips of the connections that write.
-func countTrips(s *Store) *atomic.Int64 {
-	var count atomic.Int64
-	for _, session := range s.sessions {
-		session := session.(*postgresSession)
-		session.discard()
-		dial := session.config.DialFunc
-		session.config.DialFunc = func(ctx context.Context, network, address string) (net.Conn, error) {
-			conn, err := dial(ctx, network, address)
-			if err != nil {
-				return nil, err
-			}
-			return &talk{Conn: conn, count: &count}, nil
+func (c *trips) carry(front net.Conn, server string) {
+	defer front.Close()
+	back, err := net.Dial("tcp", server)
+	if err != nil {
+		return
+	}
+	defer back.Close()
+	var answered atomic.Bool
+	c.wait.Go(func() {
+		_ = carryPieces(front, back, func([]byte) { answered.Store(true) })
+		_ = front.Close() // no half is of use without the other
+	})
+	_ = carryPieces(back, front, func(piece []byte) {
+		const terminate = 'X' // the pool of readers closes a connection
+		if answered.Swap(false) && piece[0] != terminate {
+			c.count.Add(1)
+		}
+	})
+}
+
+func carryPieces(to io.Writer, from io.Reader, note func([]byte)) error {
+	buffer := make([]byte, 64<<10)
+	for {
+		n, err := from.Read(buffer)
+		if err != nil {
+			return err
+		}
+		note(buffer[:n])
+		if _, err := to.Write(buffer[:n]); err != nil {
+			return err
 		}
 	}
-	return &count
 }
 
 // What a transaction costs on a server that is far away: one round trip that
@@ -55,7 +83,9 @@ func countTrips(s *Store) *atomic.Int64 {
 // and namespaces there are.
 func TestRoundTrips(t *testing.T) {
 	t.Parallel()
-	s := openPostgres(t, harness.StartPostgres(t).CreateDatabase(t, "portico"), 2)
+	cluster := harness.StartPostgres(t)
+	address, counted := countTrips(t, cluster.Address)
+	s := openPostgres(t, strings.Replace(cluster.CreateDatabase(t, "portico"), cluster.Address, address, 1), 2)
 	groups, names := []string{"rg1", "rg2"}, []string{"a", "b", "c"}
 	for _, group := range groups {
 		makeGroup(t, s, group)
@@ -68,11 +98,11 @@ func TestRoundTrips(t *testing.T) {
 	for _, group := range groups {
 		createdIn(t, s, group, "parent")
 	}
-	count := countTrips(s)
+	counted.count.Store(0)
 	for round := range 3 { // in the first the driver prepares each statement
 		var begun, settled int64
 		tickets := make([]Ticket, 0, len(groups)*len(names))
-		begun = tripsOf(t, s, count, func(do func(func() error)) {
+		begun = tripsOf(t, s, counted, func(do func(func() error)) {
 			var mu sync.Mutex
 			for i, group := range groups {
 				for _, name := range names {
@@ -90,10 +120,10 @@ func TestRoundTrips(t *testing.T) {
 				}
 			}
 		})
-		settled = tripsOf(t, s, count, func(do func(func() error)) {
+		settled = tripsOf(t, s, counted, func(do func(func() error)) {
 			for _, ticket := range tickets {
 				do(func() error {
-					_, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded, Status: http.StatusOK})
+					_, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded, Status: http.StatusOK})
 					return err
 				})
 			}
@@ -104,9 +134,9 @@ func TestRoundTrips(t *testing.T) {
 	}
 }
 
-// tripsOf retalk how many round trips several writes take that share a
+// tripsOf returns how many round trips several writes take that share a
 // transaction.
-func tripsOf(t *testing.T, s *Store, count *atomic.Int64, writes func(do func(func() error))) int64 {
+func tripsOf(t *testing.T, s *Store, counted *trips, writes func(do func(func() error))) int64 {
 	t.Helper()
 	release, queued := blocked(t, s)
 	var wait sync.WaitGroup
@@ -123,5 +153,5 @@ func tripsOf(t *testing.T, s *Store, count *atomic.Int64, writes func(do func(fu
 	release()
 	wait.Wait()
 	const ofBlocker = 2
-	return count.Swap(0) - ofBlocker
+	return counted.count.Swap(0) - ofBlocker
 }

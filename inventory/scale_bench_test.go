@@ -2,6 +2,7 @@ package inventory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+
+	"portico/inventory/locations"
 )
 
 // BenchmarkScale asks the same of an index and of one ten times as large, in
@@ -47,7 +50,7 @@ var questions = []struct {
 	}},
 	{"uncached", 200, func(ctx context.Context, e *estate, i int) error {
 		key := e.keys[i%len(e.keys)]
-		e.locations.forget(e.locations.places.of(key))
+		e.locations.Forget([]locations.Place{e.locations.Place(string(key))})
 		found, err := e.Locations().Locate(ctx, estateSub, key, e.opened)
 		return e.found(found.Found && !found.Cached, err)
 	}},
@@ -196,15 +199,18 @@ func fillEstate(ctx context.Context, o Options, rows int) error {
 			"VACUUM ANALYZE resources", // as the server does by itself, sooner or later
 			"CHECKPOINT"), conn.Close(ctx))
 	}
-	db, err := openSQLite(o.DSN, 1, "journal_mode(OFF)", "synchronous(OFF)", "cache_size(-262144)")
+	db, err := sql.Open("sqlite", o.DSN)
 	if err != nil {
 		return err
 	}
+	db.SetMaxOpenConns(1)
 	run := func(statement string) error {
 		_, err := db.ExecContext(ctx, statement)
 		return err
 	}
-	return errors.Join(runAll(run, fmt.Sprintf(fillRows, rows, `x'000102030405060708090a0b0c0d0e0f'`)), db.Close())
+	return errors.Join(runAll(run,
+		"PRAGMA journal_mode(OFF)", "PRAGMA synchronous(OFF)", "PRAGMA cache_size(-262144)",
+		fmt.Sprintf(fillRows, rows, `x'000102030405060708090a0b0c0d0e0f'`)), db.Close())
 }
 
 func runAll(run func(string) error, statements ...string) error {

@@ -1,6 +1,10 @@
 package inventory
 
-import "errors"
+import (
+	"errors"
+
+	"portico/inventory/engine"
+)
 
 // ErrSubscriptionNotFound refuses what concerns a subscription that does not
 // exist, or that is Deleted.
@@ -36,15 +40,15 @@ func (s SubscriptionState) admits(deletes bool) error {
 // Whether there are any locks comes along too, as hardly anybody has some.
 const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
 		EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
-	FROM resource_groups WHERE subscription = ? AND key = ?` + lockSuffix
+	FROM resource_groups WHERE subscription = ? AND key = ?` + engine.ForUpdate
 
 // lockScopeOf asks for a group. As Deleted, a subscription that is not there
 // refuses everything.
-func lockScopeOf(of scopeOf) request {
-	return request{statement: lockScope, args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.group}}
+func lockScopeOf(of scopeOf) engine.Request {
+	return engine.Request{Statement: lockScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.group}}
 }
 
-func scanScope(scan scanner) (s scopeState, err error) {
+func scanScope(scan engine.Scanner) (s scopeState, err error) {
 	locked := false
 	s.group, err = scanGroup(func(dest ...any) error { return scan(append(dest, &s.state, &locked)...) })
 	s.found, s.group.locked = err == nil, locked

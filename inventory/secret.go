@@ -3,7 +3,11 @@ package inventory
 import (
 	"context"
 	"crypto/rand"
+	"database/sql"
+	"errors"
 	"fmt"
+
+	"portico/inventory/engine"
 )
 
 const (
@@ -15,14 +19,14 @@ const (
 // Secret returns the random key of that name. Whoever asks first makes it; from
 // then on it is the same for all who share the store.
 func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err error) {
-	return commit(ctx, s, flushed, aboutSubscription(""), func(t *tx) (key [32]byte, err error) {
+	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (key [32]byte, err error) {
 		var fresh [32]byte
 		rand.Read(fresh[:]) // never fails
-		if _, err := t.exec(insertSecret, "", name, fresh[:], micros(t.now)); err != nil {
+		if _, err := t.Exec(insertSecret, "", name, fresh[:], engine.Micros(t.Now)); err != nil {
 			return key, err
 		}
 		var stored []byte
-		if err := t.one(selectSecret, "", name)(&stored); err != nil {
+		if err := t.One(selectSecret, "", name)(&stored); err != nil {
 			return key, err
 		}
 		if len(stored) != len(key) {
@@ -30,4 +34,24 @@ func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err erro
 		}
 		return [32]byte(stored), nil
 	})
+}
+
+// encryptionSecret is the secret that the key of encryption in the database is.
+const encryptionSecret = "request batches"
+
+// storedKey is the key of encryption in the database.
+func (s *Store) storedKey(ctx context.Context, create bool) (key [32]byte, found bool, err error) {
+	if create {
+		key, err = s.Secret(ctx, encryptionSecret)
+		return key, err == nil, err
+	}
+	var stored []byte
+	err = s.read(ctx).One(selectSecret, "", encryptionSecret)(&stored)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && len(stored) != len(key) {
+		return key, false, nil
+	}
+	if err != nil {
+		return key, false, err
+	}
+	return [32]byte(stored), true, nil
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // Stray is a resource that was seen in a region other than the one where the
@@ -31,13 +32,13 @@ const (
 	countStrays     = `SELECT COUNT(*) FROM strays`
 )
 
-func scanStray(scan scanner) (Stray, error) {
+func scanStray(scan engine.Scanner) (Stray, error) {
 	var (
 		s    Stray
 		seen int64
 	)
 	err := scan(&s.Subscription, &s.Region, &s.Key, &s.ID, &s.Group, &s.Type, &seen)
-	s.Seen = moment(seen)
+	s.Seen = engine.Moment(seen)
 	return s, err
 }
 
@@ -45,9 +46,9 @@ func scanStray(scan scanner) (Stray, error) {
 // subscription, by region and key.
 func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) {
 	if group == "" {
-		return collect(s.read(ctx), scanStray, listStrays, arm.Fold(sub))
+		return engine.Collect(s.read(ctx), scanStray, listStrays, arm.Fold(sub))
 	}
-	return collect(s.read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
+	return engine.Collect(s.read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
 }
 
 // ForgetStrays drops the strays of a type in a region that were last seen
@@ -55,24 +56,24 @@ func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) 
 // them. It returns how many those were. As far as clocks may differ, what was seen
 // since is not taken for what was seen before.
 func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
-	before = before.Add(-s.clock.slack())
-	return commit(ctx, s, flushed, aboutSubscription(sub), func(t *tx) (int, error) {
-		n, err := t.exec(forgetStrays, arm.Fold(sub), region, arm.Fold(typ), micros(before))
+	before = before.Add(-s.engine.ClockSlack())
+	return commit(ctx, s, engine.Flushed, recordLocks(sub), func(t *tx) (int, error) {
+		n, err := t.Exec(forgetStrays, arm.Fold(sub), region, arm.Fold(typ), engine.Micros(before))
 		return int(n), err
 	})
 }
 
 // CountStrays counts the strays of all subscriptions.
 func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
-	err = s.read(ctx).one(countStrays)(&n)
+	err = s.read(ctx).One(countStrays)(&n)
 	return n, err
 }
 
 // ForgetStray drops a stray that its region was seen not to hold any more, if it
 // was not seen there again since it was read. It returns whether it was dropped.
 func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
-	return commit(ctx, s, flushed, aboutSubscription(stray.Subscription), func(t *tx) (bool, error) {
-		n, err := t.exec(forgetStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+	return commit(ctx, s, engine.Flushed, recordLocks(stray.Subscription), func(t *tx) (bool, error) {
+		n, err := t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		return n == 1, err
 	})
 }

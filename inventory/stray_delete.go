@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // A stray has no row that an answer could change, and what is said in its region
@@ -18,6 +20,13 @@ const strayMark = "stray:"
 // MemberKey is what a stray is called where rows are called by their keys.
 func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
 
+// Row is what is needed to call for a stray like for a row.
+func (s Stray) Row() Resource {
+	return Resource{
+		Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, TypeName: s.Type, Region: s.Region,
+	}
+}
+
 // IsStrayKey tells a stray's MemberKey from a row's key.
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
@@ -26,29 +35,29 @@ func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 // Region are the stray's. It refuses like [Store.Begin], and by ErrChanged when
 // the stray is no more or was seen again since it was read.
 func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, error) {
-	w.Kind, w.OfGroupDelete = Delete, true
+	w.Kind, w.OfGroupDelete = index.Delete, true
 	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
 	w.ID, w.Key = stray.ID, stray.MemberKey()
 	if w.LateWriteWindow <= 0 {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
-	return commit(ctx, s, flushed, aboutWrite(w.Subscription, w.Group, "", w.Key), func(t *tx) (Ticket, error) {
+	return commit(ctx, s, engine.Flushed, writeLocks(w.Subscription, w.Group, "", "", w.Key), func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
 			return Ticket{}, err
 		}
-		h, err := hold(t, w.Subscription, w.Key)
+		h, err := lockResource(t, w.Subscription, w.Key)
 		if err != nil {
 			return Ticket{}, err
 		}
-		n, err := t.exec(touchStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+		n, err := t.Exec(touchStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		switch {
 		case err != nil:
 			return Ticket{}, err
 		case n == 0:
 			return Ticket{}, ErrChanged
 		}
-		if err := t.later(insertTouch, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
+		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
 		return s.intend(t, h, w)
@@ -61,18 +70,18 @@ const touchStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND reg
 // SettleStray records what became of the delete of a stray. Gone removes the
 // stray with the intent, in one transaction.
 func (s *Store) SettleStray(ctx context.Context, stray Stray, ticket Ticket, a Answer) error {
-	return s.writer.do(ctx, unflushed, aboutResource(ticket.Subscription, ticket.Key), func(t *tx) error {
-		h, err := hold(t, arm.Fold(ticket.Subscription), ticket.Key)
+	return s.write(ctx, engine.Unflushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
+		h, err := lockResource(t, arm.Fold(ticket.Subscription), ticket.Key)
 		if err != nil {
 			return err
 		}
-		after, did := h.settle(t, answered{id: ticket.Intent, outcome: a.Outcome, status: a.Status})
-		did.tombstone = false // the ID itself may well be there
+		after, did := h.settle(t, index.Answered{ID: ticket.Intent, Outcome: a.Outcome, Status: a.Status})
+		did.Tombstone = false // the ID itself may well be there
 		if err := h.store(t, after, did); err != nil {
 			return err
 		}
-		if a.Outcome == Gone {
-			_, err = t.exec(forgetStray, stray.Subscription, stray.Region, stray.Key, micros(stray.Seen))
+		if a.Outcome == index.Gone {
+			_, err = t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		}
 		return err
 	})

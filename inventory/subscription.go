@@ -2,15 +2,15 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 	"time"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 // SubscriptionState is the state of a subscription as clients see it. The
@@ -28,7 +28,7 @@ const (
 
 var subscriptionStates = [...]string{"Enabled", "PastDue", "Warned", "Disabled", "Deleted"}
 
-func (s SubscriptionState) String() string { return nameOf(subscriptionStates[:], int(s)) }
+func (s SubscriptionState) String() string { return index.NameOf(subscriptionStates[:], int(s)) }
 
 // ParseSubscriptionState reads a state in any casing; its error lists the legal
 // values.
@@ -39,13 +39,6 @@ func ParseSubscriptionState(text string) (SubscriptionState, error) {
 		}
 	}
 	return 0, fmt.Errorf("%q is no subscription state: want one of %s", text, strings.Join(subscriptionStates[:], ", "))
-}
-
-func nameOf(names []string, i int) string {
-	if i < len(names) {
-		return names[i]
-	}
-	return fmt.Sprintf("unknown (%d)", i)
 }
 
 // Subscription is the billing and isolation scope that every group is in.
@@ -90,14 +83,14 @@ const (
 	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
 	// lockSubscription holds back nobody but who changes what belongs to the
 	// subscription itself: writes in it read its row plainly.
-	lockSubscription  = selectSubscription + lockSuffix
+	lockSubscription  = selectSubscription + engine.ForUpdate
 	listSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
 	listTenantSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE tenant = ? AND subscription > ? ORDER BY subscription LIMIT ?`
 )
 
-func scanSubscription(scan scanner) (Subscription, error) {
+func scanSubscription(scan engine.Scanner) (Subscription, error) {
 	var (
 		s                Subscription
 		features         string
@@ -112,22 +105,21 @@ func scanSubscription(scan scanner) (Subscription, error) {
 	if features != "" {
 		s.Features = strings.Fields(features)
 	}
-	s.Created, s.Changed = moment(created), moment(changed)
+	s.Created, s.Changed = engine.Moment(created), engine.Moment(changed)
 	s.Tags, err = readTags(tags, s.ID)
 	return s, err
 }
 
 // insert makes the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
-	n, err := t.exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), flag(s.Covered), 1, 0, 0, micros(t.now), micros(t.now))
+	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
+		joined(s.Features), engine.Flag(s.Covered), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
 	return n == 1, err
 }
 
 func (s Subscription) update(t *tx) error {
-	_, err := t.exec(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), flag(s.Covered), s.Version, s.Final, flag(s.Erased), micros(s.Created), micros(s.Changed), s.ID)
-	return err
+	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
+		joined(s.Features), engine.Flag(s.Covered), s.Version, s.Final, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
 
 // joined is how features are stored; their names hold no space.
@@ -137,7 +129,7 @@ func joined(features []string) string {
 	return strings.Join(slices.CompactFunc(sorted, arm.EqualFold), " ")
 }
 
-// HasFeature tells whether the subscription is registered for a feature,
+// HasFeature reports whether the subscription is registered for a feature,
 // "Namespace/name" in any casing.
 func (s Subscription) HasFeature(name string) bool {
 	return slices.ContainsFunc(s.Features, func(f string) bool { return arm.EqualFold(f, name) })
@@ -151,7 +143,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
 			continue
 		}
-		err := s.writer.do(ctx, flushed, aboutGate(seed.ID, false), func(t *tx) error {
+		err := s.write(ctx, engine.Flushed, subscriptionLocks(seed.ID), func(t *tx) error {
 			created, err := seed.insert(t)
 			if err != nil || !created {
 				return err
@@ -170,13 +162,13 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 // anew when it is erased, not before: ErrErasing; nor while an endpoint that the
 // region map lacked does not know: *AbsentError.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Addressee) (stored Subscription, created bool, err error) {
-	result, err := commit(ctx, s, flushed, aboutGate(p.ID, false), func(t *tx) (put[Subscription], error) {
+	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
 		switch {
 		case errors.Is(err, ErrNotFound):
 			created, err := p.insert(t)
 			if err == nil && !created {
-				err = errOvertaken // by another replica, since there was none to lock
+				err = engine.ErrOvertaken // by another replica, since there was none to lock
 			}
 			if err == nil {
 				err = s.begun(t, p.ID, tell)
@@ -189,7 +181,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 		case err != nil:
 			return put[Subscription]{}, err
 		}
-		next, anew, err := p.following(current, t.now)
+		next, anew, err := p.following(current, t.Now)
 		if err == nil && anew {
 			err = t.mayReturn(next.ID)
 		}
@@ -254,13 +246,13 @@ func (s *Store) begun(t *tx, id string, tell []Addressee) error {
 	if sub.State != Deleted || sub.Erased {
 		return nil
 	}
-	return t.addOrHasten(Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.now, Payload: "{}"})
+	return t.addOrHasten(Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends
 // that, and has the providers of tell know. It refuses as EditGroup does.
 func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []Addressee) (Subscription, error) {
-	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (Subscription, error) {
+	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
 		if err != nil || current.HasFeature(feature) == on {
 			return current, err
@@ -271,7 +263,7 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, te
 			current.Features = slices.DeleteFunc(current.Features, func(f string) bool { return arm.EqualFold(f, feature) })
 		}
 		current.Features = strings.Fields(joined(current.Features))
-		current.Version, current.Changed = current.Version+1, t.now
+		current.Version, current.Changed = current.Version+1, t.Now
 		if err := current.update(t); err != nil {
 			return current, err
 		}
@@ -284,30 +276,19 @@ func (s *Store) Subscription(ctx context.Context, id string) (Subscription, erro
 	return loadSubscription(s.read(ctx), selectSubscription, id)
 }
 
-func loadSubscription(from source, statement, id string) (Subscription, error) {
-	found, err := scanSubscription(from.one(statement, arm.Fold(id)))
-	if errors.Is(err, sql.ErrNoRows) {
-		return Subscription{}, ErrNotFound
-	}
-	return found, err
+func loadSubscription(from engine.Source, statement, id string) (Subscription, error) {
+	found, err := scanSubscription(from.One(statement, arm.Fold(id)))
+	return found, engine.OrNotFound(err)
 }
 
 // SubscriptionsOf lists the subscriptions of a tenant whose IDs follow after, in
 // the order of their IDs; a limit of 0 means all.
 func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit int) ([]Subscription, error) {
-	return collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), atMost(limit))
+	return engine.Collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
 // AllSubscriptions lists the subscriptions of every tenant as SubscriptionsOf does
 // those of one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
-	return collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), atMost(limit))
-}
-
-// atMost is the LIMIT for a caller's limit, where 0 means none.
-func atMost(limit int) int64 {
-	if limit <= 0 {
-		return math.MaxInt64
-	}
-	return int64(limit)
+	return engine.Collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
 }

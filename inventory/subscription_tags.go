@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
@@ -15,14 +17,14 @@ const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? W
 // writing transaction and must be pure, and its error is returned as it is. The
 // subscription must take the change, and no lock on it forbid it, of the kind
 // that is told: ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError.
-func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
+func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
 	sub = arm.Fold(sub)
-	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (map[string]string, error) {
-		current, err := t.openSubscription(sub, kind == Delete)
+	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (map[string]string, error) {
+		current, err := t.openSubscription(sub, kind == index.Delete)
 		if err != nil {
 			return nil, err
 		}
-		locks, err := collect(t, scanLock, listLocks, sub, subscriptionScope(sub))
+		locks, err := engine.Collect(t, scanLock, listLocks, sub, subscriptionScope(sub))
 		if err != nil {
 			return nil, err
 		}
@@ -37,7 +39,7 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind Write
 		if err != nil {
 			return nil, err
 		}
-		_, err = t.exec(updateSubscriptionTags, text, micros(t.now), sub)
+		_, err = t.Exec(updateSubscriptionTags, text, engine.Micros(t.Now), sub)
 		return tags, err
 	})
 }

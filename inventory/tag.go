@@ -15,7 +15,7 @@ func retag(t *tx, sub, key string, before, after map[string]string) error {
 		if fresh[name] {
 			continue
 		}
-		if err := t.later(deleteTag, sub, name, key); err != nil {
+		if err := t.Later(deleteTag, sub, name, key); err != nil {
 			return err
 		}
 	}
@@ -23,7 +23,7 @@ func retag(t *tx, sub, key string, before, after map[string]string) error {
 		if old[name] {
 			continue
 		}
-		if err := t.later(insertTag, sub, name, key); err != nil {
+		if err := t.Later(insertTag, sub, name, key); err != nil {
 			return err
 		}
 	}

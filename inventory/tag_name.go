@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"portico/arm"
+	"portico/inventory/engine"
 )
 
 // TagName is the name of a tag that clients have defined ahead of its use, with
@@ -27,12 +28,12 @@ const (
 )
 
 // DefineTag defines the name of a tag or, unless it is empty, a value for a
-// defined name; ErrNotFound where the name is not defined. It tells whether
+// defined name; ErrNotFound where the name is not defined. It reports whether
 // there was none before. The subscription must take the change:
 // ErrSubscriptionNotFound, *SubscriptionStateError. A subscription has so many
 // names and values and no more: *QuotaError.
 func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created bool, err error) {
-	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (bool, error) {
+	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, false); err != nil {
 			return false, err
@@ -40,7 +41,7 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 		spelling := name
 		if value != "" {
 			var defined string
-			err := t.one(hasTagName, sub, arm.Fold(name))(&defined)
+			err := t.One(hasTagName, sub, arm.Fold(name))(&defined)
 			if errors.Is(err, sql.ErrNoRows) {
 				err = ErrNotFound
 			}
@@ -49,7 +50,7 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 			}
 			spelling = value
 		}
-		n, err := t.exec(insertTagName, sub, arm.Fold(name), value, spelling, micros(t.now))
+		n, err := t.Exec(insertTagName, sub, arm.Fold(name), value, spelling, engine.Micros(t.Now))
 		if err != nil || n == 0 {
 			return false, err
 		}
@@ -61,9 +62,9 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 var ErrHasValues = errors.New("inventory: values are defined for the tag")
 
 // RemoveTag removes a defined name or, unless it is empty, a value of it. It
-// tells whether there was one. The subscription must take it, as by DefineTag.
+// reports whether there was one. The subscription must take it, as by DefineTag.
 func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed bool, err error) {
-	return commit(ctx, s, flushed, aboutGate(sub, false), func(t *tx) (bool, error) {
+	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
 		if _, err := t.openSubscription(sub, true); err != nil {
 			return false, err
@@ -79,7 +80,7 @@ func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed
 				return false, ErrHasValues
 			}
 		}
-		n, err := t.exec(deleteTagName, sub, arm.Fold(name), value)
+		n, err := t.Exec(deleteTagName, sub, arm.Fold(name), value)
 		if err != nil || n == 0 {
 			return false, err
 		}
@@ -92,9 +93,9 @@ func (s *Store) TagName(ctx context.Context, sub, name string) (TagName, error) 
 	return loadTagName(s.read(ctx), arm.Fold(sub), name)
 }
 
-func loadTagName(from source, sub, name string) (TagName, error) {
+func loadTagName(from engine.Source, sub, name string) (TagName, error) {
 	defined := TagName{}
-	err := from.each(func(scan scanner) error {
+	err := from.Each(func(scan engine.Scanner) error {
 		var value, spelling string
 		if err := scan(&defined.Key, &value, &spelling); err != nil {
 			return err
@@ -118,7 +119,7 @@ func (s *Store) NextTagName(ctx context.Context, sub, after string) (next string
 	from := s.read(ctx)
 	for _, statement := range [...]string{nextTagName, nextTagInUse} {
 		var name string
-		switch err := from.one(statement, arm.Fold(sub), arm.Fold(after))(&name); {
+		switch err := from.One(statement, arm.Fold(sub), arm.Fold(after))(&name); {
 		case errors.Is(err, sql.ErrNoRows):
 		case err != nil:
 			return "", err

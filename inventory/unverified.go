@@ -7,6 +7,9 @@ import (
 	"strings"
 
 	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // Unverified is a resource that the index is not sure of, and what keeps it so.
@@ -45,7 +48,7 @@ const (
 	passedColumns = `subscription, id, kind, subject, state`
 	passJobs      = `SELECT ` + passedColumns + ` FROM jobs WHERE (subscription, id) > (?, ?) ORDER BY subscription, id LIMIT ?`
 	passJobsOf    = `SELECT ` + passedColumns + ` FROM jobs WHERE subscription = ? AND id > ? ORDER BY subscription, id LIMIT ?`
-	jobsOfRow     = `SELECT ` + jobColumns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
+	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
 )
 
 // Unverified lists the resources that the index is not sure of: first those with
@@ -81,7 +84,7 @@ func (s *Store) unverifiedByKey(ctx context.Context, q UnverifiedQuery) (page Un
 	if q.Subscription != "" {
 		statement, args = openKeysOf, []any{q.Subscription, after.name, q.Limit}
 	}
-	open, err := collect(from, scanPair, statement, args...)
+	open, err := engine.Collect(from, scanPair, statement, args...)
 	if err != nil {
 		return page, err
 	}
@@ -117,7 +120,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Jo
 	if q.Subscription != "" {
 		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
 	}
-	jobs, err := collect(s.read(ctx), func(scan scanner) (j Job, err error) {
+	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j Job, err error) {
 		var id []byte
 		err = scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.State)
 		copy(j.ID[:], id)
@@ -152,7 +155,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Jo
 func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
 	u.Subscription, u.Key = sub, key
 	from := s.read(ctx)
-	if u.Writes, err = collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {
+	if u.Writes, err = engine.Collect(from, s.scanOpenWrite, openWrites, sub, key, openWritesShown); err != nil {
 		return u, err
 	}
 	row, err := loadResource(from, selectResource, sub, key)
@@ -163,12 +166,12 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 		return u, err
 	}
 	u.Row = &row
-	if row.doubts() == (doubts{}) {
+	if jobsFor(row.ruleRow()) == (rowJobs{}) {
 		return u, nil
 	}
-	ids := [][16]byte{verifyID(key), followID(Put, key), followID(Delete, key)}
+	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
-	u.Jobs, err = collect(from, scanJob, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
+	u.Jobs, err = engine.Collect(from, jobrow.Scan, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
 	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
 	return u, err
 }

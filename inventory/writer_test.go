@@ -2,12 +2,16 @@ package inventory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"fmt"
 	"path/filepath"
 	"sync"
 	"testing"
 	"time"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
 )
 
 func testOptions(t *testing.T) Options {
@@ -55,7 +59,7 @@ func blocked(t *testing.T, s *Store) (release func(), queued func(n int)) {
 	begun, stop := make(chan struct{}), make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		err := s.writer.do(t.Context(), flushed, subject{}, func(*tx) error {
+		err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(*tx) error {
 			close(begun)
 			<-stop
 			return nil
@@ -120,8 +124,8 @@ func TestARefusalHarmsNoNeighbour(t *testing.T) {
 		wait.Go(func() {
 			_, errs[i] = s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: fmt.Sprint("ns", i), Check: func(Registration) error { return nil }})
 			if i%3 == 0 {
-				errs[i] = s.writer.do(t.Context(), flushed, subject{}, func(tx *tx) error {
-					if _, err := tx.exec(putRegistration, "s", fmt.Sprint("bad", i), 1, "", 1, "", 1); err != nil {
+				errs[i] = s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error {
+					if _, err := tx.Exec(putRegistration, "s", fmt.Sprint("bad", i), 1, "", 1, "", 1); err != nil {
 						return err
 					}
 					return refusal
@@ -148,7 +152,7 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 	makeGroup(t, s, "rg")
 	synchronous := func() (level int) {
 		t.Helper()
-		if err := s.writer.do(t.Context(), unflushed, subject{}, func(tx *tx) error { return tx.one("PRAGMA synchronous")(&level) }); err != nil {
+		if err := s.write(t.Context(), engine.Unflushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA synchronous")(&level) }); err != nil {
 			t.Fatal(err)
 		}
 		return level
@@ -158,7 +162,7 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 		t.Fatal(err)
 	}
 	before := s.Stats()
-	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: Succeeded}); err != nil {
+	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 	if after := s.Stats(); after.Commits != before.Commits+1 || after.Flushes != before.Flushes {
@@ -168,16 +172,16 @@ func TestSettlesAloneAreNotFlushed(t *testing.T) {
 		t.Errorf("synchronous is %d after a settle, want NORMAL", level)
 	}
 	var level int
-	if err := s.writer.do(t.Context(), flushed, subject{}, func(tx *tx) error { return tx.one("PRAGMA synchronous")(&level) }); err != nil || level != 2 {
+	if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA synchronous")(&level) }); err != nil || level != 2 {
 		t.Errorf("synchronous is %d for any other write, want FULL: %v", level, err)
 	}
-	// One write that needs the disk is enough for its whole batch.
+	// One write that needs the disk is enough for its whole transaction.
 	release, queued := blocked(t, s)
 	before = s.Stats()
 	var wait sync.WaitGroup
-	for _, d := range []durability{unflushed, flushed, unflushed} {
+	for _, d := range []engine.Durability{engine.Unflushed, engine.Flushed, engine.Unflushed} {
 		wait.Go(func() {
-			if err := s.writer.do(t.Context(), d, subject{}, func(*tx) error { return nil }); err != nil {
+			if err := s.write(t.Context(), d, engine.LockSet{}, func(*tx) error { return nil }); err != nil {
 				t.Error(err)
 			}
 		})
@@ -196,7 +200,7 @@ func TestAWriteWhoseCallerGaveUpIsNotRun(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	result := make(chan error)
 	go func() {
-		result <- s.writer.do(ctx, flushed, subject{}, func(*tx) error {
+		result <- s.write(ctx, engine.Flushed, engine.LockSet{}, func(*tx) error {
 			t.Error("it ran")
 			return nil
 		})
@@ -256,7 +260,7 @@ func TestAFullDiskIsUnavailableAndPasses(t *testing.T) {
 	pages := func(limit string) {
 		t.Helper()
 		var n int
-		if err := s.writer.do(t.Context(), flushed, subject{}, func(tx *tx) error { return tx.one("PRAGMA max_page_count = " + limit)(&n) }); err != nil {
+		if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(tx *tx) error { return tx.One("PRAGMA max_page_count = " + limit)(&n) }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -278,7 +282,7 @@ func TestALockedFileIsUnavailable(t *testing.T) {
 	o := testOptions(t)
 	s := openTest(t, o)
 	makeGroup(t, s, "rg")
-	other, err := openSQLite(o.DSN, 1)
+	other, err := sql.Open("sqlite", o.DSN)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -291,7 +295,7 @@ func TestALockedFileIsUnavailable(t *testing.T) {
 	if _, err := conn.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.writer.do(t.Context(), flushed, subject{}, func(*tx) error { return nil }); !errors.Is(err, ErrUnavailable) {
+	if err := s.write(t.Context(), engine.Flushed, engine.LockSet{}, func(*tx) error { return nil }); !errors.Is(err, ErrUnavailable) {
 		t.Errorf("error is %v, want one that is ErrUnavailable", err)
 	}
 	if _, err := s.Group(t.Context(), "s", "rg"); err != nil {

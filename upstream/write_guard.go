@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"portico/failpoint"
+	"portico/timing"
 )
 
 // writeGuard controls which bytes of one request may be written, and records whether
@@ -47,7 +48,7 @@ func (s *writeGuard) allowBytes(c *guardedConn) (first bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	first = s.carrier == nil
-	passed := elapsed(s.started, time.Now())
+	passed := timing.Elapsed(s.started, time.Now())
 	switch over := s.lastByteWithin > 0 && passed > s.lastByteWithin; {
 	case !first && s.carrier != c:
 		return false, errSecondSend
@@ -97,12 +98,6 @@ func (s *writeGuard) withDeadlineError(err error) error {
 		return errors.Join(s.lateErr, err)
 	}
 	return err
-}
-
-// elapsed returns the larger of the monotonic and the wall-clock difference:
-// suspending the machine stops the one, setting the clock moves the other.
-func elapsed(since, now time.Time) time.Duration {
-	return max(now.Sub(since), now.Round(0).Sub(since.Round(0)))
 }
 
 // trace attaches the guard to each connection that the transport chooses for the

@@ -261,16 +261,6 @@ func TestSendWithin(t *testing.T) {
 	}
 }
 
-func TestElapsedIsTheLargerOfBothClocks(t *testing.T) {
-	now := time.Now()
-	if d := elapsed(now.Add(-time.Minute), now); d != time.Minute {
-		t.Errorf("got %v", d)
-	}
-	if d := elapsed(now.Round(0).Add(-time.Hour), now); d != time.Hour {
-		t.Errorf("by the wall clock: got %v", d)
-	}
-}
-
 // Under TLS the guard knows the request from the handshake; reads may go over
 // HTTP/2, writes may not.
 func TestTLS(t *testing.T) {

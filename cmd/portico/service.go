@@ -22,7 +22,7 @@ import (
 	"portico/inventory"
 	"portico/logs"
 	"portico/meter"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/upstream"
 )
 
@@ -206,7 +206,7 @@ func seed(ctx context.Context, cfg *config.Config, store *inventory.Store) error
 			OfferID: seed.OfferID, PlacementID: seed.PlacementID, Features: seed.Features,
 		})
 	}
-	return store.SeedSubscriptions(ctx, seeds, operations.Addressees(cfg.Map.Providers()...)...)
+	return store.SeedSubscriptions(ctx, seeds, notify.Targets(cfg.Map.Providers()...)...)
 }
 
 func authenticatorOf(cfg *config.Config) (access.Authenticator, error) {

@@ -15,13 +15,13 @@ import (
 	"portico/config"
 	"portico/inventory"
 	"portico/logs"
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 // sweepOptions are the flags of the command.
 type sweepOptions struct {
 	config, tokenFile string
-	order             operations.SweepOrder
+	order             sweep.Order
 	timeout           time.Duration
 	json              bool
 }
@@ -72,10 +72,10 @@ Exit status 1: a region could not be looked at in full, or the sweep did not end
 }
 
 // sweep has the running service make the sweep, or makes it where none runs.
-func (o sweepOptions) sweep(ctx context.Context, cfg *config.Config, stderr io.Writer) (operations.SweepReport, error) {
+func (o sweepOptions) sweep(ctx context.Context, cfg *config.Config, stderr io.Writer) (sweep.Report, error) {
 	client, err := newAdminClient(cfg.Server.Admin, o.tokenFile)
 	if err != nil {
-		return operations.SweepReport{}, err
+		return sweep.Report{}, err
 	}
 	defer client.close()
 	progress := progressOn(stderr)
@@ -84,45 +84,45 @@ func (o sweepOptions) sweep(ctx context.Context, cfg *config.Config, stderr io.W
 		return o.sweepHere(ctx, cfg, stderr, progress)
 	}
 	if err != nil {
-		return operations.SweepReport{}, err
+		return sweep.Report{}, err
 	}
 	return client.follow(ctx, job, progress)
 }
 
 // sweepHere makes the sweep in this process.
-func (o sweepOptions) sweepHere(ctx context.Context, cfg *config.Config, stderr io.Writer, progress func(operations.SweepReport)) (operations.SweepReport, error) {
+func (o sweepOptions) sweepHere(ctx context.Context, cfg *config.Config, stderr io.Writer, progress func(sweep.Report)) (sweep.Report, error) {
 	log, err := logs.New("warn", stderr)
 	if err != nil {
-		return operations.SweepReport{}, err
+		return sweep.Report{}, err
 	}
 	s, err := newService(ctx, cfg, log)
 	if err != nil {
-		return operations.SweepReport{}, err
+		return sweep.Report{}, err
 	}
 	report, err := s.sweepOnce(ctx, o.order, progress)
 	return report, errors.Join(err, s.close())
 }
 
-func (s *service) sweepOnce(ctx context.Context, order operations.SweepOrder, progress func(operations.SweepReport)) (operations.SweepReport, error) {
+func (s *service) sweepOnce(ctx context.Context, order sweep.Order, progress func(sweep.Report)) (sweep.Report, error) {
 	if order.Subscription != "" {
 		switch known, err := s.store.Subscription(ctx, order.Subscription); {
 		case errors.Is(err, inventory.ErrNotFound):
-			return operations.SweepReport{}, fmt.Errorf("there is no subscription %s", order.Subscription)
+			return sweep.Report{}, fmt.Errorf("there is no subscription %s", order.Subscription)
 		case err != nil:
-			return operations.SweepReport{}, err
+			return sweep.Report{}, err
 		default:
 			order.Subscription = known.ID
 		}
 	}
-	return s.live.Gateway().Sweeping().Sweep(ctx, order, progress)
+	return s.live.Gateway().Sweeper().Sweep(ctx, order, progress)
 }
 
 // progressOn shows how far a sweep has come, a line for each change, but not
 // more than one a second.
-func progressOn(w io.Writer) func(operations.SweepReport) {
+func progressOn(w io.Writer) func(sweep.Report) {
 	var shown time.Time
 	last := -1
-	return func(r operations.SweepReport) {
+	return func(r sweep.Report) {
 		if r.Of == 0 || r.Done == last || time.Since(shown) < time.Second && r.Done < r.Of {
 			return
 		}
@@ -131,7 +131,7 @@ func progressOn(w io.Writer) func(operations.SweepReport) {
 	}
 }
 
-func (o sweepOptions) print(w io.Writer, r operations.SweepReport) error {
+func (o sweepOptions) print(w io.Writer, r sweep.Report) error {
 	if !o.json {
 		return writeSweep(w, r)
 	}

@@ -13,7 +13,7 @@ import (
 	"strings"
 	"time"
 
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 const (
@@ -59,8 +59,8 @@ func (c *adminClient) close() { c.http.CloseIdleConnections() }
 
 // adminAnswer is a refusal, or a job.
 type adminAnswer struct {
-	State    string                 `json:"state"`
-	Progress operations.SweepReport `json:"progress"`
+	State    string       `json:"state"`
+	Progress sweep.Report `json:"progress"`
 	Error    struct {
 		Code    string `json:"code"`
 		Message string `json:"message"`
@@ -68,7 +68,7 @@ type adminAnswer struct {
 }
 
 // order orders a sweep, and returns the path of its job.
-func (c *adminClient) order(ctx context.Context, order operations.SweepOrder) (job string, err error) {
+func (c *adminClient) order(ctx context.Context, order sweep.Order) (job string, err error) {
 	body, err := json.Marshal(map[string]any{"dryRun": order.DryRun, "subscription": order.Subscription})
 	if err != nil {
 		return "", err
@@ -84,7 +84,7 @@ func (c *adminClient) order(ctx context.Context, order operations.SweepOrder) (j
 }
 
 // follow waits for the end of a job. Whoever gives up waiting does not end it.
-func (c *adminClient) follow(ctx context.Context, job string, progress func(operations.SweepReport)) (operations.SweepReport, error) {
+func (c *adminClient) follow(ctx context.Context, job string, progress func(sweep.Report)) (sweep.Report, error) {
 	heard := time.Now()
 	for {
 		a, _, err := c.call(ctx, http.MethodGet, job, nil, http.StatusOK)

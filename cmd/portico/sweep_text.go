@@ -7,11 +7,11 @@ import (
 	"text/tabwriter"
 	"time"
 
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 // writeSweep prints a sweep's report for people.
-func writeSweep(w io.Writer, r operations.SweepReport) error {
+func writeSweep(w io.Writer, r sweep.Report) error {
 	var b strings.Builder
 	scope := "all subscriptions"
 	if r.Subscription != "" {
@@ -44,7 +44,7 @@ func writeSweep(w io.Writer, r operations.SweepReport) error {
 	}
 	for _, f := range []struct {
 		what  string
-		found operations.SweepFinding
+		found sweep.Finding
 	}{
 		{"resources that the index did not have, " + adopted, r.MissingRows},
 		{"rows whose resource is gone, " + removed, r.MissingResources},

@@ -18,7 +18,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 // Options are what the listener shows and changes.
@@ -39,7 +39,7 @@ type Options struct {
 
 // Sweeps orders comparisons of the index with the providers.
 type Sweeps interface {
-	Order(context.Context, operations.SweepOrder) (inventory.Job, error)
+	Order(context.Context, sweep.Order) (inventory.Job, error)
 	// OrderUncovered orders one where a subscription's absences were not seen.
 	OrderUncovered(ctx context.Context, subscription string) error
 }

@@ -6,7 +6,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/sweep"
 )
 
 func (l *listener) sweepRoutes() []route {
@@ -26,7 +26,7 @@ func (l *listener) orderSweep(w http.ResponseWriter, r *http.Request) (int, any,
 	if err := readBody(w, r, &sent); err != nil {
 		return 0, nil, err
 	}
-	order := operations.SweepOrder{DryRun: sent.DryRun}
+	order := sweep.Order{DryRun: sent.DryRun}
 	if sent.Subscription != "" {
 		if !arm.ValidGUID(sent.Subscription) {
 			return 0, nil, arm.NewError(arm.InvalidSubscriptionID, sent.Subscription).About("subscription")

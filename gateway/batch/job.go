@@ -11,7 +11,7 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
-	"portico/operations"
+	"portico/jobs"
 )
 
 // Long batches are served by jobs. A job remembers which requests may have been sent,
@@ -67,35 +67,31 @@ func (b *Batches) Caller(ctx context.Context, job inventory.Job) (string, error)
 	return caller.name(), nil
 }
 
-// recordTime bounds the recording of an answer, which goes on when the work has been
-// stopped.
-const recordTime = 5 * time.Second
-
-// Run implements operations.Kind.
-func (b *Batches) Run(ctx context.Context, h *operations.Held) (operations.Verdict, error) {
-	batch, err := b.Store.RequestBatch(ctx, h.Job.ID)
+// Run implements jobs.Kind.
+func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	batch, err := b.Store.RequestBatch(ctx, claim.Job.ID)
 	if errors.Is(err, inventory.ErrNotFound) { // its time was over first
-		return operations.Verdict{Recorded: true}, b.endJob(ctx, h.Job, inventory.JobFailed, "")
+		return jobs.Result{Recorded: true}, b.endJob(ctx, claim.Job, inventory.JobFailed, "")
 	}
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
 	caller, requests, err := readOrder(batch.Content)
 	if err != nil {
-		return operations.Verdict{Recorded: true}, errors.Join(err, b.endJob(ctx, h.Job, inventory.JobFailed, ""))
+		return jobs.Result{Recorded: true}, errors.Join(err, b.endJob(ctx, claim.Job, inventory.JobFailed, ""))
 	}
-	s := b.newSending(ctx, h.Job, caller, requests)
+	s := b.newSending(ctx, claim.Job, caller, requests)
 	memory := b.Memory.Reservation(caller.name(), b.Config.Batch.Memory)
 	defer memory.Close()
 	s.memory = memory
-	unknown, err := b.plan(s, h.Job, batch)
+	unknown, err := b.plan(s, claim.Job, batch)
 	if err == nil {
 		err = s.run(ctx)
 	}
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
-	return b.conclude(ctx, h.Job, len(requests), unknown)
+	return b.conclude(ctx, claim.Job, len(requests), unknown)
 }
 
 func (b *Batches) endJob(ctx context.Context, job inventory.Job, state inventory.JobState, progress string) error {
@@ -131,7 +127,7 @@ func (b *Batches) newSending(ctx context.Context, job inventory.Job, caller *Cal
 		admit:    func() (*arm.Error, error) { return b.checkRoom(ctx, caller) },
 		begin:    func(i int) (bool, error) { return b.beginPart(ctx, job, i) },
 		end: func(i int, answer []byte) error {
-			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordTime)
+			ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
 			defer cancel()
 			return b.endPart(ctx, job.ID, i, answer)
 		},
@@ -194,10 +190,10 @@ func (b *Batches) plan(s *sending, job inventory.Job, batch inventory.RequestBat
 
 // conclude ends the batch if every request has its answer. Else the job goes on when
 // the first request that another process has sent is out of time.
-func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknown int) (operations.Verdict, error) {
+func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknown int) (jobs.Result, error) {
 	batch, err := b.Store.RequestBatch(ctx, job.ID)
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
 	pause, answered := b.requestLimit(), 0
 	for _, part := range batch.Parts {
@@ -208,15 +204,15 @@ func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknow
 		}
 	}
 	if answered < total {
-		return operations.Verdict{Again: max(pause, b.Config.Index.PollFloor)}, nil
+		return jobs.Result{Again: max(pause, b.Config.Index.PollFloor)}, nil
 	}
 	progress, err := json.Marshal(map[string]progress{"progress": {Total: total, Answered: answered - unknown, Unknown: unknown}})
 	if err != nil {
-		return operations.Verdict{}, err
+		return jobs.Result{}, err
 	}
 	state := inventory.JobDone
 	if job.State == inventory.JobCancelling {
 		state = inventory.JobCancelled
 	}
-	return operations.Verdict{Recorded: true}, b.endJob(ctx, job, state, string(progress))
+	return jobs.Result{Recorded: true}, b.endJob(ctx, job, state, string(progress))
 }

@@ -9,7 +9,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/regions"
 )
 
@@ -132,7 +132,7 @@ func (g features) set(on bool) route.Handler {
 		if err != nil {
 			return err
 		}
-		changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), req.Subscription.ID, full, on, operations.Addressees(p))
+		changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), req.Subscription.ID, full, on, notify.Targets(p))
 		if err != nil {
 			return admission.Refusal(x, err)
 		}

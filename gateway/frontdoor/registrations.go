@@ -11,7 +11,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/notify"
 	"portico/regions"
 )
 
@@ -98,7 +98,7 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
-		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Tell: operations.Addressees(p),
+		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Tell: notify.Targets(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)

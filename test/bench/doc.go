@@ -3,7 +3,7 @@
 // something measured beside it; allocations per operation are the steady
 // figure. Run with make bench.
 //
-// The index has benchmarks of its own beside its code, in package inventory.
+// The index has benchmarks of its own beside its code, in package inventory and below.
 // What they promise, and what was measured on two cores that had other work to
 // do as well:
 //

@@ -16,7 +16,7 @@ import (
 	"portico/test/harness"
 )
 
-var long = flag.Bool("e2e.long", false, "100 reloads and 10 rounds of restarts under load")
+var long = flag.Bool("e2e.long", false, "100 reloads and 10 rounds of restarts under load, a group of 2,000 resources")
 
 // unwatched has files looked at only when that is asked for.
 const (

@@ -20,7 +20,7 @@ import (
 
 var (
 	rawSeed   = flag.Uint64("raw.seed", 0, "the seed of the raw requests; 0: another one each time")
-	rawInputs = flag.Int("raw.inputs", 20000, "how many raw requests are made")
+	rawInputs = flag.Int("raw.inputs", 5000, "how many raw requests are made")
 )
 
 // rawConnections is how many connections carry them.

@@ -21,7 +21,7 @@ func TestReadingABodyCostsLittle(t *testing.T) {
 		{
 			Name: "move",
 			Read: func(content []byte) error {
-				m := &move{Moves: moves}
+				m := &moveCheck{Moves: moves}
 				m.source.Subscription.ID, m.source.Group.Name = subscription, "g"
 				return bodycost.ErrorOf(m.read(content))
 			},

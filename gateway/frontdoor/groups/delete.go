@@ -16,7 +16,7 @@ import (
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/locate"
-	"portico/operations"
+	"portico/operations/groupdelete"
 	"portico/routing"
 )
 
@@ -69,7 +69,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	_, err = g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
 		Check: check,
 		Payload: func(group inventory.Group) string {
-			return operations.DeletionPayload{
+			return groupdelete.Payload{
 				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: x.Principal.In(req.Subscription.TenantID),
 			}.String()
 		},

@@ -19,7 +19,7 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/inventory"
-	"portico/operations"
+	"portico/operations/move"
 	"portico/regions"
 	"portico/routing"
 )
@@ -53,8 +53,8 @@ func (g Moves) Routes() []route.Route {
 	}
 }
 
-// move is a move that is being checked.
-type move struct {
+// moveCheck is a move that is being checked.
+type moveCheck struct {
 	Moves
 	x         *exchange.Exchange
 	source    route.Request
@@ -69,7 +69,7 @@ type move struct {
 // reference, Move Resource).
 func (g Moves) begin(validate bool) route.Handler {
 	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-		m := &move{Moves: g, x: x, source: req}
+		m := &moveCheck{Moves: g, x: x, source: req}
 		if fault := m.read(req.Content); fault != nil {
 			return fault
 		}
@@ -89,7 +89,7 @@ func (g Moves) begin(validate bool) route.Handler {
 	}
 }
 
-func (m *move) order(id string, validate bool) inventory.MoveOrder {
+func (m *moveCheck) order(id string, validate bool) inventory.MoveOrder {
 	x := m.x
 	method := "moveResources"
 	if validate {
@@ -105,11 +105,11 @@ func (m *move) order(id string, validate bool) inventory.MoveOrder {
 		Target:   inventory.GroupName{Subscription: m.target.ID, Name: m.group},
 		Validate: validate, Namespaces: m.namespaces(),
 		Payload: func(source, target inventory.Group) string {
-			return operations.MovePayload{
+			return move.Payload{
 				Source:    inventory.GroupName{Subscription: source.Subscription, Name: source.Name},
 				Target:    inventory.GroupName{Subscription: target.Subscription, Name: target.Name},
 				Resources: m.names, Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw, Correlation: x.Identity.Correlation,
-				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: operations.MoveProgress{Total: len(m.names), Waiting: len(m.names)},
+				Caller: x.Principal.In(m.source.Subscription.TenantID), Begun: x.Started, Progress: move.Progress{Total: len(m.names), Waiting: len(m.names)},
 			}.String()
 		},
 		Operation: operation,
@@ -122,7 +122,7 @@ func (m *move) order(id string, validate bool) inventory.MoveOrder {
 
 // read takes the request apart: the target is a group, and not the source; each
 // resource lies in the source. A resource that is named twice counts once.
-func (m *move) read(content []byte) *arm.Error {
+func (m *moveCheck) read(content []byte) *arm.Error {
 	var sent moveRequest
 	if len(content) == 0 {
 		content = []byte("{}")
@@ -181,7 +181,7 @@ func groupAlone(q *routing.Request) bool {
 // is there, of the same tenant, takes writes, and lets resources lie where the
 // source's does; it is there itself. A subscription of another tenant is answered
 // as one that does not exist: a move must not find out which there are.
-func (m *move) checkTarget(ctx context.Context) error {
+func (m *moveCheck) checkTarget(ctx context.Context) error {
 	target, err := m.Store.Subscription(ctx, m.target.ID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && (target.State == inventory.Deleted || !m.sameTenant(target)):
@@ -203,12 +203,12 @@ func (m *move) checkTarget(ctx context.Context) error {
 	return err
 }
 
-func (m *move) sameTenant(target inventory.Subscription) bool {
+func (m *moveCheck) sameTenant(target inventory.Subscription) bool {
 	return arm.EqualFold(target.TenantID, m.source.Subscription.TenantID)
 }
 
 // namespaces are those of the resources that need a registration.
-func (m *move) namespaces() (required []string) {
+func (m *moveCheck) namespaces() (required []string) {
 	for _, q := range m.resources {
 		if p := q.Provider; p.Registration == regions.Required && !slices.Contains(required, p.Key) {
 			required = append(required, p.Key)
@@ -218,7 +218,7 @@ func (m *move) namespaces() (required []string) {
 }
 
 // checkResources holds the resources to what can be moved, and how many.
-func (m *move) checkResources(context.Context) error {
+func (m *moveCheck) checkResources(context.Context) error {
 	for i, q := range m.resources {
 		if q.Path.Hops() > 1 || q.Path.LastHop().Len() > 2 {
 			return arm.NewError(arm.ResourceNotTopLevel, m.names[i]).About(m.names[i])
@@ -247,7 +247,7 @@ func (m *move) checkResources(context.Context) error {
 
 // find looks for the resources where their subscription may hold what the index
 // has not seen. What it has not seen of the target its providers know.
-func (m *move) find(ctx context.Context) error {
+func (m *moveCheck) find(ctx context.Context) error {
 	for _, q := range m.resources {
 		if m.source.Subscription.Covered {
 			return nil
@@ -262,7 +262,7 @@ func (m *move) find(ctx context.Context) error {
 }
 
 // refusal turns the inventory's refusal of a move into ARM's.
-func (m *move) refusal(err error) error {
+func (m *moveCheck) refusal(err error) error {
 	var refused *inventory.MoveError
 	if !errors.As(err, &refused) {
 		return err
@@ -290,7 +290,7 @@ func (m *move) refusal(err error) error {
 }
 
 // fault is for what refuses nothing but moves, or refuses them in other words.
-func (m *move) fault(refused *inventory.MoveError, about, group string) *arm.Error {
+func (m *moveCheck) fault(refused *inventory.MoveError, about, group string) *arm.Error {
 	var quota *inventory.QuotaError
 	var registration *inventory.RegistrationStateError
 	switch {
@@ -315,7 +315,7 @@ func (m *move) fault(refused *inventory.MoveError, about, group string) *arm.Err
 	return nil
 }
 
-func (m *move) notRegistered(refused *inventory.MoveError, registration *inventory.RegistrationStateError) *arm.Error {
+func (m *moveCheck) notRegistered(refused *inventory.MoveError, registration *inventory.RegistrationStateError) *arm.Error {
 	sub := m.source.Subscription.ID
 	if refused.Target {
 		sub = m.target.ID
@@ -332,7 +332,7 @@ func (m *move) notRegistered(refused *inventory.MoveError, registration *invento
 }
 
 // nameOf is how the client wrote the ID of a key, or the key.
-func (m *move) nameOf(key string) string {
+func (m *moveCheck) nameOf(key string) string {
 	for i, q := range m.resources {
 		if q.Key() == key {
 			return m.names[i]

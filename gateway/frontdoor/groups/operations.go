@@ -12,7 +12,8 @@ import (
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/locate"
-	"portico/operations"
+	"portico/operations/groupdelete"
+	"portico/operations/move"
 	"portico/regions"
 )
 
@@ -54,7 +55,7 @@ func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Reque
 func (j *job) read(m *regions.Map) error {
 	switch j.Kind {
 	case inventory.MoveJob, inventory.ValidateMoveJob:
-		p, err := operations.ReadMove(j.Job)
+		p, err := move.ReadPayload(j.Job)
 		if err != nil {
 			return err
 		}
@@ -65,13 +66,13 @@ func (j *job) read(m *regions.Map) error {
 		j.status = func(head operationHead) any { return moveStatus{head, p.Progress} }
 		return nil
 	}
-	p, err := operations.ReadDeletion(j.Job)
+	p, err := groupdelete.ReadPayload(j.Job)
 	if err != nil {
 		return err
 	}
 	j.success, j.running, j.ended, j.fault, j.share = http.StatusOK, "Deleting", p.Ended, p.Fault, shareOf(p.Progress.Deleted, p.Progress.Total)
 	j.status = func(head operationHead) any {
-		status := operationStatus{operationHead: head, DeletionProgress: p.Progress}
+		status := operationStatus{operationHead: head, Progress: p.Progress}
 		if head.EndTime == nil && len(p.Waits) > 0 {
 			status.Properties = &deletionWaits{p.Waits}
 		}
@@ -138,21 +139,21 @@ type operationHead struct {
 type (
 	operationStatus struct {
 		operationHead
-		operations.DeletionProgress
+		groupdelete.Progress
 		Properties *deletionWaits `json:"properties,omitempty"`
 		// Message says what an operator has to do for it to go on.
 		Message string `json:"message,omitempty"`
 	}
 	moveStatus struct {
 		operationHead
-		operations.MoveProgress
+		move.Progress
 	}
 )
 
 // deletionWaits is what a deletion waits for, each with why and until when at the
 // latest.
 type deletionWaits struct {
-	WaitingFor []operations.DeletionWait `json:"waitingFor"`
+	WaitingFor []groupdelete.Wait `json:"waitingFor"`
 }
 
 // status says how far an operation has come, and how it ended.

@@ -1,0 +1,13 @@
+package arm
+
+import "strings"
+
+// GroupOf returns the subscription and the resource group that a folded ID lies
+// in, both empty if it lies in none.
+func GroupOf(id string) (sub, group string) {
+	const at = 4 // "", subscriptions, its id, resourcegroups
+	if parts := strings.SplitN(id, "/", at+2); len(parts) > at {
+		return parts[2], parts[at]
+	}
+	return "", ""
+}

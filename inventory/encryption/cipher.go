@@ -1,0 +1,124 @@
+// Package encryption keeps what clients and providers said from readers of a
+// table, or of a copy of it: by AES-256-GCM. Each text is bound to the place that
+// it was encrypted for.
+package encryption
+
+import (
+	"context"
+	"crypto/aes"
+	"crypto/cipher"
+	"errors"
+	"sync"
+)
+
+// Options say where the keys are. With neither Keys nor Database the key is in the
+// database, so that a copy of that has it too. A key in the database always
+// decrypts what it encrypted.
+type Options struct {
+	// Keys are given by the operator: the first encrypts, all of them decrypt.
+	Keys [][32]byte
+	// Database is a file beside which another one holds a key, which is made if no
+	// other is given; empty: there is none.
+	Database string
+	// Stored returns the key in the database. It makes one if create is set.
+	Stored func(ctx context.Context, create bool) (key [32]byte, found bool, err error)
+}
+
+// Cipher encrypts and decrypts.
+type Cipher struct {
+	keys   []cipher.AEAD // from outside the database
+	stored func(ctx context.Context, create bool) (key [32]byte, found bool, err error)
+
+	mu    sync.Mutex
+	known cipher.AEAD // from the database; nil: not known yet
+}
+
+// ErrDecrypt says that no key decrypts a text in its place.
+var ErrDecrypt = errors.New("inventory: what was sealed does not open")
+
+// New reads the keys that there are outside the database.
+func New(o Options) (*Cipher, error) {
+	c, keys := &Cipher{stored: o.Stored}, o.Keys
+	if o.Database != "" {
+		key, exists, err := keyFile(o.Database, len(keys) == 0)
+		if err != nil {
+			return nil, err
+		}
+		if exists { // also where others have taken its place since
+			keys = append(keys[:len(keys):len(keys)], key)
+		}
+	}
+	for _, key := range keys {
+		aead, err := newAEAD(key)
+		if err != nil {
+			return nil, err
+		}
+		c.keys = append(c.keys, aead)
+	}
+	return c, nil
+}
+
+func newAEAD(key [32]byte) (cipher.AEAD, error) {
+	block, err := aes.NewCipher(key[:])
+	if err != nil {
+		return nil, err
+	}
+	return cipher.NewGCMWithRandomNonce(block)
+}
+
+// Encrypt encrypts a text for a place.
+func (c *Cipher) Encrypt(ctx context.Context, place, text []byte) ([]byte, error) {
+	if len(c.keys) > 0 {
+		return c.keys[0].Seal(nil, nil, text, place), nil
+	}
+	aead, err := c.inDatabase(ctx, true)
+	if err != nil {
+		return nil, err
+	}
+	return aead.Seal(nil, nil, text, place), nil
+}
+
+// Decrypt decrypts what was encrypted for a place, or returns ErrDecrypt.
+func (c *Cipher) Decrypt(ctx context.Context, place, text []byte) ([]byte, error) {
+	for _, aead := range c.keys {
+		if plain, err := aead.Open(nil, nil, text, place); err == nil {
+			return plain, nil
+		}
+	}
+	aead, err := c.inDatabase(ctx, false)
+	if err != nil {
+		return nil, err
+	}
+	if aead == nil {
+		return nil, ErrDecrypt
+	}
+	plain, err := aead.Open(nil, nil, text, place)
+	if err != nil {
+		return nil, ErrDecrypt
+	}
+	return plain, nil
+}
+
+// inDatabase returns the cipher of the key in the database, nil where there is
+// none and none is to be made. Several callers may be the first: their key is the
+// same, and none waits longer than its ctx lasts.
+func (c *Cipher) inDatabase(ctx context.Context, create bool) (cipher.AEAD, error) {
+	c.mu.Lock()
+	known := c.known
+	c.mu.Unlock()
+	if known != nil {
+		return known, nil
+	}
+	key, found, err := c.stored(ctx, create)
+	if err != nil || !found {
+		return nil, err
+	}
+	aead, err := newAEAD(key)
+	if err != nil {
+		return nil, err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known = aead
+	return aead, nil
+}

@@ -1,0 +1,83 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+
+	"portico/timing"
+)
+
+// clock is the store's time where several processes share a store: the server's,
+// read by every transaction that writes, and continued from there.
+type clock struct {
+	// given replaces the server's time.
+	given func() time.Time
+
+	mu            sync.Mutex
+	server, local time.Time // of one instant; zero before the first reading
+}
+
+// The clocks of two replicas differ by clockError at most, as long as the server
+// answers in that time. A reading that took longer is made again, a few times.
+const (
+	clockError = time.Second
+	clockTries = 3
+)
+
+// ask sets the clock by the server's.
+func (c *clock) ask(server func(*int64) error) error {
+	for try := 1; ; try++ {
+		var now int64
+		asked := time.Now()
+		if err := server(&now); err != nil {
+			return err
+		}
+		c.set(Moment(now), asked)
+		if try == clockTries || time.Since(asked) <= clockError {
+			return nil
+		}
+	}
+}
+
+// set takes what the server said. asked is when it was asked for: the clock may
+// then be ahead by as long as the answer took, but is not behind, so that no
+// intent is recorded to end too early.
+func (c *clock) set(server, asked time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.server, c.local = server, asked
+}
+
+// read sets the clock outside a transaction.
+func (c *clock) read(ctx context.Context, db *sql.DB) error {
+	return c.ask(func(now *int64) error { return db.QueryRowContext(ctx, postgresTime).Scan(now) })
+}
+
+// slack is by how much two replicas may differ about the time of an event.
+func (c *clock) slack() time.Duration {
+	if c == nil || c.given != nil {
+		return 0 // there is one clock
+	}
+	return clockError
+}
+
+func (c *clock) now() time.Time {
+	if c.given != nil {
+		return c.given()
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.server.Add(timing.Elapsed(c.local, time.Now()))
+}
+
+// stale reports whether the server should be asked again.
+func (c *clock) stale(limit time.Duration) bool {
+	if c.given != nil {
+		return false
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return timing.Elapsed(c.local, time.Now()) >= limit
+}

@@ -1,0 +1,22 @@
+package engine
+
+import (
+	"testing"
+	"time"
+)
+
+func TestASlowAnswerDoesNotSetTheClock(t *testing.T) {
+	t.Parallel()
+	c := &clock{}
+	asked := 0
+	err := c.ask(func(now *int64) error {
+		if asked++; asked == 1 {
+			time.Sleep(clockError + 10*time.Millisecond)
+		}
+		*now = int64(asked)
+		return nil
+	})
+	if err != nil || asked != 2 || c.now().Sub(Moment(2)) > clockError {
+		t.Errorf("it was asked %d times, and the time is %v: %v", asked, c.now(), err)
+	}
+}

@@ -1,0 +1,143 @@
+package engine
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+)
+
+// commitQueue holds the writes that wait for one connection. Its goroutine commits
+// them in groups.
+type commitQueue struct {
+	engine   *Engine
+	session  Session
+	queue    chan *Write
+	backlog  []*Write // taken from the queue, maybe of several partitions
+	waiting  atomic.Int64
+	finished chan struct{}
+
+	commits, flushes, writes atomic.Uint64
+}
+
+// tick is how often an idle queue looks whether there is something to do.
+const tick = 10 * time.Second
+
+func (q *commitQueue) loop() {
+	defer close(q.finished)
+	ticks := time.NewTicker(tick)
+	defer ticks.Stop()
+	for {
+		if group := q.gather(); len(group) > 0 {
+			q.commit(group)
+			continue
+		}
+		select {
+		case m, open := <-q.queue:
+			if !open {
+				return
+			}
+			q.backlog = append(q.backlog, m)
+		case <-ticks.C:
+			q.refresh()
+		}
+	}
+}
+
+// gather takes what waits already, without waiting for more: under load the
+// time of one commit fills the next group. Where rows are locked one by one, a
+// group is of one partition.
+func (q *commitQueue) gather() []*Write {
+	for len(q.backlog) < cap(q.queue) {
+		select {
+		case m, open := <-q.queue:
+			if open {
+				q.backlog = append(q.backlog, m)
+				continue
+			}
+		default:
+		}
+		break
+	}
+	var group, rest []*Write
+	for _, m := range q.backlog {
+		if len(group) == maxGroup || len(group) > 0 && !q.together(group[0], m) {
+			rest = append(rest, m)
+			continue
+		}
+		q.waiting.Add(-1)
+		if m.taken.CompareAndSwap(false, true) {
+			group = append(group, m)
+		}
+	}
+	q.backlog = rest
+	slices.SortStableFunc(group, func(a, b *Write) int { return a.Locks.compare(b.Locks) })
+	return group
+}
+
+// together reports whether two writes may share a transaction.
+func (q *commitQueue) together(a, b *Write) bool {
+	return !a.Locks.Alone && !b.Locks.Alone && (!q.engine.dialect.locksRows || a.Locks.Partition == b.Locks.Partition)
+}
+
+// refresh makes an empty transaction when one is due, which sets the clock and
+// finds out whether the connection still stands.
+func (q *commitQueue) refresh() {
+	if q.engine.clock == nil || !q.engine.clock.stale(clockAge) {
+		return
+	}
+	g := q.newGroup(nil)
+	defer g.cancel()
+	if g.transact() != nil { // the next write will see
+		q.session.Discard()
+	}
+}
+
+func (q *commitQueue) commit(writes []*Write) {
+	g := q.newGroup(writes)
+	err := g.run()
+	g.cancel()
+	if err != nil {
+		q.session.Discard()
+		err = Unavailable(err)
+	}
+	for i, m := range writes {
+		if err != nil && g.results[i].panicked == nil {
+			g.results[i].err = err
+		}
+		m.done <- g.results[i]
+	}
+	if err != nil && g.unreachable {
+		q.refuse(err)
+	}
+}
+
+// refuse answers all that waits: trying for each group anew to reach a server
+// that is down would add up its time-outs.
+func (q *commitQueue) refuse(err error) {
+	for n := q.waiting.Load(); n > 0; n-- {
+		if len(q.backlog) == 0 {
+			select {
+			case m, open := <-q.queue:
+				if !open {
+					return
+				}
+				q.backlog = append(q.backlog, m)
+			default:
+				return
+			}
+		}
+		m := q.backlog[0]
+		q.backlog = q.backlog[1:]
+		q.waiting.Add(-1)
+		if m.taken.CompareAndSwap(false, true) {
+			m.done <- result{err: err}
+		}
+	}
+}
+
+// context is the queue's own: a caller who gives up must not end the transaction
+// of others.
+func (q *commitQueue) context() (context.Context, context.CancelFunc) {
+	return context.WithTimeout(context.Background(), answerLimit*2/3)
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+)
+
+// The drivers. An SQLite file is for one process, a PostgreSQL database for any
+// number of them.
+const (
+	SQLite   = "sqlite"
+	Postgres = "postgres"
+)
+
+// Options say which database it is. Only Driver, Connections and Now have a
+// default.
+type Options struct {
+	// Driver is SQLite when empty.
+	Driver string
+	// DSN is the path of SQLite's database file, made when it is absent, or a
+	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
+	// the one that takes writes is used.
+	DSN string
+	// Connections bounds those to a PostgreSQL server, at least 2; 0 means 16.
+	Connections int
+	// Now is the clock; nil means time.Now with SQLite, and the server's time with
+	// PostgreSQL.
+	Now func() time.Time
+	// Migrations are the files that lead to the present layout.
+	Migrations fs.FS
+	// Metrics takes the engine's metrics; it may be nil.
+	Metrics prometheus.Registerer
+	// NewUnit begins what is kept beside a transaction.
+	NewUnit func(*Tx) Unit
+}
+
+const (
+	defaultConnections = 16
+	openTimeout        = 60 * time.Second
+)
+
+// Engine is an open database. It is safe for concurrent use; every call takes a
+// context and ends with it.
+type Engine struct {
+	options  Options
+	dialect  dialect
+	writes   *sql.DB // nil where sessions connect by themselves
+	reads    *sql.DB
+	sessions []Session // the writer's
+	clock    *clock    // nil where the engine has none
+	prepared *statements
+	writer   *writer
+	metrics  *metrics
+
+	closing sync.Once
+	closed  error
+}
+
+// Open opens the database, creates or migrates it, and refuses one that does not
+// compare text bytewise.
+func Open(ctx context.Context, o Options) (*Engine, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, openTimeout)
+	defer cancel()
+	e := &Engine{options: o, metrics: newMetrics(o.Metrics)}
+	if err := e.connect(ctx); err != nil {
+		return nil, errors.Join(err, e.abandon())
+	}
+	e.prepared = newStatements(e.dialect, e.reads.PrepareContext)
+	if o.Driver == Postgres {
+		_, readers := o.connections()
+		e.prepared.renew, e.prepared.limit = renewIdle(e.reads, readers), readLimit
+	}
+	e.writer = newWriter(e)
+	if o.Metrics != nil {
+		e.show(o.Metrics)
+	}
+	return e, nil
+}
+
+func (o Options) check() error {
+	switch {
+	case o.Driver == Postgres && o.DSN != "":
+	case o.Driver != "" && o.Driver != SQLite:
+		return fmt.Errorf("inventory: there is no engine %q, only %q and %q, the latter with a DSN", o.Driver, SQLite, Postgres)
+	case o.DSN == "" || strings.HasPrefix(o.DSN, ":") || strings.HasPrefix(o.DSN, "file:"):
+		return fmt.Errorf("inventory: the DSN must be the path of a file, not %q", o.DSN)
+	}
+	if o.Connections < 0 || o.Connections == 1 {
+		return errors.New("inventory: Connections must be at least 2, or 0")
+	}
+	return nil
+}
+
+func (e *Engine) connect(ctx context.Context) error {
+	if e.options.Driver == Postgres {
+		return e.connectPostgres(ctx)
+	}
+	return e.connectSQLite(ctx)
+}
+
+// Close refuses further calls, answers the writes that wait, and closes the
+// database. It may be called more than once.
+func (e *Engine) Close() error {
+	e.closing.Do(func() {
+		e.writer.close()
+		e.prepared.close()
+		// The writer's connection goes last: the last one to leave moves the
+		// log into the database, which a reader may not.
+		err := e.reads.Close()
+		e.writer.discard()
+		if e.writes != nil {
+			err = errors.Join(err, e.writes.Close())
+		}
+		e.closed = err
+	})
+	return e.closed
+}
+
+// abandon closes what connect had opened when it failed.
+func (e *Engine) abandon() error {
+	var errs []error
+	for _, db := range []*sql.DB{e.reads, e.writes} {
+		if db != nil {
+			errs = append(errs, db.Close())
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Read is the reading pool for one call.
+func (e *Engine) Read(ctx context.Context) Source {
+	return query{ctx: ctx, statements: e.prepared}
+}
+
+// Now is the database's time, which all that share it go by.
+func (e *Engine) Now() time.Time { return e.dialect.now() }
+
+// ClockSlack is by how much two processes that share the database may differ about
+// the time of an event.
+func (e *Engine) ClockSlack() time.Duration { return e.clock.slack() }
+
+// Intercept puts wrap around the connections that write, for tests. No write may
+// be under way.
+func (e *Engine) Intercept(wrap func(Session) Session) {
+	for _, q := range e.writer.queues {
+		q.session = wrap(q.session)
+	}
+}
+
+// Stats counts since Open.
+type Stats struct {
+	Writes  uint64 // writes that were committed
+	Commits uint64 // transactions that held at least one of them
+	Flushes uint64 // those of them that waited for the disk
+	Waiting int    // writes that wait at present
+}
+
+// Stats returns how well writes share commits.
+func (e *Engine) Stats() Stats { return e.writer.stats() }

@@ -1,0 +1,22 @@
+package engine
+
+import "testing"
+
+func TestDialectText(t *testing.T) {
+	const statement = `SELECT a FROM t WHERE b = ? AND c = ?` + ForUpdate
+	if got := (dialect{}).text(statement); got != `SELECT a FROM t WHERE b = ? AND c = ?` {
+		t.Error(got)
+	}
+	if got := (dialect{numbered: true, locksRows: true}).text(statement); got != `SELECT a FROM t WHERE b = $1 AND c = $2 FOR UPDATE` {
+		t.Error(got)
+	}
+}
+
+func TestConnectionsAreShared(t *testing.T) {
+	for bound, want := range map[int][2]int{2: {1, 1}, 5: {1, 4}, 0: {4, 12}, 40: {10, 30}} {
+		o := Options{Connections: bound}
+		if writers, readers := o.connections(); [2]int{writers, readers} != want {
+			t.Errorf("%d connections: %d write, %d read; want %v", bound, writers, readers, want)
+		}
+	}
+}

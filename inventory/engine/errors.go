@@ -1,0 +1,145 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"database/sql/driver"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"modernc.org/sqlite"
+	sqlite3 "modernc.org/sqlite/lib"
+)
+
+var (
+	// ErrUnavailable is wrapped by every error that means that the database cannot
+	// serve at present. What a write with this error did is unknown.
+	ErrUnavailable = errors.New("inventory: the store is unavailable")
+
+	// ErrNotFound says that what was asked for is not in the database.
+	ErrNotFound = errors.New("inventory: not found")
+
+	// ErrClosed is why a closed engine is unavailable.
+	ErrClosed = errors.New("it is closed")
+
+	// ErrOvertaken ends a transaction that made what another one has made since it
+	// looked. The transaction is repeated.
+	ErrOvertaken = errors.New("inventory: another transaction was faster")
+
+	// ErrRunSeparately ends a transaction that has to be repeated with its members
+	// in savepoints, to find out which of them is refused.
+	ErrRunSeparately = errors.New("inventory: the batch has to run singly")
+)
+
+// OrNotFound turns the absence of a row into ErrNotFound.
+func OrNotFound(err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return ErrNotFound
+	}
+	return err
+}
+
+// Unavailable makes err one that ErrUnavailable matches.
+func Unavailable(err error) error {
+	if err == nil || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	return fmt.Errorf("%w: %w", ErrUnavailable, err)
+}
+
+// Classify distinguishes a store that is down, a caller who gave up, and a fault
+// of our own. A deadline that passes while the store works on the call is
+// both the caller's and the store's.
+func Classify(ctx context.Context, err error) error {
+	if err == nil || errors.Is(err, sql.ErrNoRows) || errors.Is(err, ErrUnavailable) {
+		return err
+	}
+	if cause := ctx.Err(); cause != nil {
+		if errors.Is(cause, context.DeadlineExceeded) {
+			return Unavailable(cause)
+		}
+		return cause
+	}
+	if down(err) {
+		return Unavailable(err)
+	}
+	return fmt.Errorf("inventory: %w", err)
+}
+
+func down(err error) bool {
+	if errors.Is(err, driver.ErrBadConn) || errors.Is(err, sql.ErrConnDone) || postgresDown(err) {
+		return true
+	}
+	var e *sqlite.Error
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code() & 0xff { // the primary code; the rest tells the variety
+	case sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_NOMEM,
+		sqlite3.SQLITE_READONLY, sqlite3.SQLITE_INTERRUPT, sqlite3.SQLITE_IOERR,
+		sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_FULL, sqlite3.SQLITE_CANTOPEN,
+		sqlite3.SQLITE_PROTOCOL, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH,
+		sqlite3.SQLITE_NOTADB:
+		return true
+	}
+	return false
+}
+
+// retryable reports that a transaction was rolled back for no fault of its own: it
+// lost against another one, and would do as well now.
+func retryable(err error) bool {
+	if errors.Is(err, ErrOvertaken) {
+		return true
+	}
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == "40001" || e.Code == "40P01")
+}
+
+// lost reports that the connection is of no use any more: it broke, the server is
+// going down, or takes no writes. Nothing is said of the next connection, nor,
+// of a commit, whether it was made.
+func lost(err error) bool {
+	var e *pgconn.PgError
+	if errors.As(err, &e) {
+		return e.Code == "25006" || strings.HasPrefix(e.Code, "57P") || strings.HasPrefix(e.Code, "08")
+	}
+	var network net.Error
+	return errors.As(err, &network) || brokenOff(err)
+}
+
+// postgresDown reports that the server cannot serve now.
+func postgresDown(err error) bool {
+	if unreached(err) || lost(err) || errors.Is(err, ErrOvertaken) {
+		return true
+	}
+	var e *pgconn.PgError
+	if !errors.As(err, &e) {
+		return false
+	}
+	switch e.Code {
+	case "55P03", "57014", // a lock or an answer took too long
+		"40001", "40P01", // again and again
+		"3D000", "42501": // no such database, no right to it
+		return true
+	}
+	switch e.Code[:min(2, len(e.Code))] {
+	case "28", "53", "58", "XX": // credentials, resources, the system, damage
+		return true
+	}
+	return false
+}
+
+// unreached reports that there was no server to connect to.
+func unreached(err error) bool {
+	var connect *pgconn.ConnectError
+	return errors.As(err, &connect)
+}
+
+// brokenOff reports that a connection ended under a call.
+func brokenOff(err error) bool {
+	return errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || pgconn.SafeToRetry(err)
+}

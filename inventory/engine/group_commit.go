@@ -1,0 +1,218 @@
+package engine
+
+import (
+	"context"
+	"errors"
+	"math/rand/v2"
+	"time"
+
+	"portico/failpoint"
+)
+
+// maxGroup is how many waiting writes share one transaction and its flush.
+const maxGroup = 64
+
+// groupCommit is the writes that share a transaction.
+//
+// At first they run without savepoints, and what they count is added up and
+// checked once, at the end. If one is refused after it has changed something, or
+// fails, or does not fit a quota, everything is rolled back and they run once
+// more, separately: each in a savepoint of its own.
+type groupCommit struct {
+	queue      *commitQueue
+	ctx        context.Context
+	cancel     context.CancelFunc
+	members    []*Write
+	separately bool
+
+	results []result
+	// unreachable: no connection was to be had.
+	unreachable bool
+	begun       time.Time // the transaction
+}
+
+func (q *commitQueue) newGroup(members []*Write) *groupCommit {
+	g := &groupCommit{queue: q, members: members, results: make([]result, len(members))}
+	g.ctx, g.cancel = q.context()
+	return g
+}
+
+// How often a transaction is tried that lost against others or its connection,
+// and how long to wait before the next time, at most.
+const (
+	transactionTries = 6
+	transactionPause = 30 * time.Millisecond
+)
+
+// run runs the group. An error means that nothing can be said of any member.
+func (g *groupCommit) run() error {
+	for try := 1; ; {
+		err := g.transact()
+		if err != nil {
+			g.queue.engine.metrics.failed(g, err)
+		}
+		var unsure commitError
+		switch {
+		case err == nil:
+			return nil
+		case errors.Is(err, ErrRunSeparately) && !g.separately:
+			g.separately = true
+			continue
+		case try == transactionTries || g.unreachable || g.ctx.Err() != nil:
+			return err
+		case retryable(err):
+			// The transaction that won may take the same rows again.
+			time.Sleep(rand.N(transactionPause * time.Duration(try)))
+		case errors.As(err, &unsure) || !lost(err):
+			return err
+		default:
+			// It broke before its commit was sent, so it left nothing.
+			g.queue.session.Discard()
+		}
+		try++
+	}
+}
+
+// commitError is the failure of a commit: it may have been made all the same.
+type commitError struct{ error }
+
+func (e commitError) Unwrap() error { return e.error }
+
+// transact tries the group in one transaction. After any error but
+// ErrRunSeparately and those that a rollback heals, the session is of no use.
+func (g *groupCommit) transact() error {
+	d := Unflushed
+	for _, m := range g.members {
+		d = d || m.Durability
+	}
+	g.begun = time.Now()
+	conn, err := g.queue.session.Begin(g.ctx, d)
+	if err != nil {
+		g.unreachable = unreached(err) || g.ctx.Err() != nil
+		return err
+	}
+	t := NewTx(conn)
+	t.savepoints, t.isolated = g.separately, g.separately || len(g.members) == 1
+	unit := g.queue.engine.options.NewUnit(t)
+	// Also after a failure: whether the commit took effect may be unknown.
+	defer unit.Ended()
+	written, err := g.runMembers(t, unit)
+	if err == nil && len(g.members) == 1 && written == 0 && (t.changed || t.failed != nil) {
+		return conn.Rollback() // of the only member, which was refused
+	}
+	if err == nil {
+		err = g.complete(t, unit)
+	}
+	if err != nil {
+		if errors.Is(err, ErrRunSeparately) || retryable(err) {
+			if rolledBack := conn.Rollback(); rolledBack != nil {
+				return rolledBack
+			}
+		}
+		return err
+	}
+	if err := failpoint.Hit(failpoint.StoreCommitBefore); err != nil {
+		return err
+	}
+	begun := time.Now()
+	if err := conn.Commit(); err != nil {
+		return commitError{err}
+	}
+	if err := failpoint.Hit(failpoint.StoreCommitAfter); err != nil {
+		return commitError{err}
+	}
+	if written > 0 {
+		g.queue.engine.metrics.committed(d, time.Since(begun))
+	}
+	g.queue.count(written, d)
+	return nil
+}
+
+// complete sends what the members left for the end.
+func (g *groupCommit) complete(t *Tx, unit Unit) error {
+	err := unit.Complete()
+	if err == nil {
+		err = t.conn.Flush()
+	}
+	if err != nil && !g.separately && !retryable(err) && !down(err) {
+		return ErrRunSeparately // to find out whose it is
+	}
+	return err
+}
+
+func (q *commitQueue) count(written int, d Durability) {
+	if written == 0 {
+		return
+	}
+	q.commits.Add(1)
+	q.engine.metrics.size.Observe(float64(written))
+	q.writes.Add(uint64(written))
+	if d == Flushed {
+		q.flushes.Add(1)
+	}
+}
+
+// runMembers runs all members and returns how many were not refused. Before the
+// first, one round trip locks and reads the rows that they name; each of its
+// statements sees what was committed before it began.
+func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
+	if err := t.LookUp(unit.Lookups(g.members)...); err != nil {
+		return 0, err
+	}
+	if len(g.members) > 0 {
+		g.queue.engine.metrics.lock.Observe(time.Since(g.begun).Seconds())
+	}
+	for i, m := range g.members {
+		t.Now = g.queue.engine.Now().UTC().Truncate(time.Microsecond)
+		if err := g.runMember(t, unit, m, &g.results[i]); err != nil {
+			return 0, err
+		}
+		if g.results[i].err == nil && g.results[i].panicked == nil {
+			written++
+		}
+	}
+	return written, nil
+}
+
+// runMember runs one write. An error means that the transaction has to end.
+func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
+	saved := g.separately && len(g.members) > 1
+	if saved {
+		if err := t.Later("SAVEPOINT member"); err != nil {
+			return err
+		}
+	}
+	*r, t.changed = result{}, false
+	r.run(m.Run, unit)
+	if t.changed && !m.Locks.ChangesOwnOnly {
+		unit.Forget()
+	}
+	if r.err == nil && t.failed != nil {
+		r.err = t.failed // whatever run made of it, the engine will not go on
+	}
+	refused := r.err != nil || r.panicked != nil
+	switch {
+	case t.failed != nil && (retryable(t.failed) || down(t.failed)):
+		return t.failed
+	case errors.Is(r.err, ErrRunSeparately), errors.Is(r.err, ErrOvertaken):
+		return r.err
+	case refused && !g.separately && len(g.members) > 1 && (t.changed || t.failed != nil):
+		return ErrRunSeparately
+	}
+	if !saved {
+		return nil
+	}
+	if refused {
+		t.failed = nil
+		unit.Forget() // the locks that it took itself are gone
+		if _, err := t.conn.Exec("ROLLBACK TO SAVEPOINT member"); err != nil {
+			return err
+		}
+	}
+	return t.Later("RELEASE SAVEPOINT member")
+}
+
+func (r *result) run(f func(Unit) error, unit Unit) {
+	defer func() { r.panicked = recover() }()
+	r.err = f(unit)
+}

@@ -1,0 +1,82 @@
+package engine
+
+import (
+	"errors"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+
+	"portico/meter"
+)
+
+// metrics say how the engine does. Labels are words from lists. Without a
+// registry they count, and nobody sees it.
+type metrics struct {
+	size     prometheus.Histogram
+	lock     prometheus.Observer
+	flushed  prometheus.Observer
+	visible  prometheus.Observer
+	failures *prometheus.CounterVec
+}
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	size := prometheus.NewHistogram(meter.Counts("portico_store_batch_writes", "Writes that shared a transaction."))
+	lock := prometheus.NewHistogram(meter.Seconds(
+		"portico_store_lock_seconds", "Time until a transaction that writes had begun and held the locks of its rows.",
+	))
+	commit := prometheus.NewHistogramVec(meter.Seconds(
+		"portico_store_commit_seconds", "Time that a commit took: flushed, with the wait for the disk, or visible, without.",
+	), []string{"durability"})
+	m := &metrics{
+		size: size, lock: lock, flushed: commit.WithLabelValues("flushed"), visible: commit.WithLabelValues("visible"),
+		failures: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_store_errors_total", Help: "Transactions that failed: unreachable (no connection), unsure (whether the commit was made is not known), repeated (others won, or a refusal had the rest run again), failed (all else).",
+		}, []string{"kind"}),
+	}
+	for _, kind := range []string{"unreachable", "unsure", "repeated", "failed"} {
+		m.failures.WithLabelValues(kind)
+	}
+	if registry != nil {
+		registry.MustRegister(size, lock, commit, m.failures)
+	}
+	return m
+}
+
+func (m *metrics) committed(d Durability, took time.Duration) {
+	if d == Flushed {
+		m.flushed.Observe(took.Seconds())
+		return
+	}
+	m.visible.Observe(took.Seconds())
+}
+
+func (m *metrics) failed(g *groupCommit, err error) {
+	var unsure commitError
+	kind := "failed"
+	switch {
+	case g.unreachable:
+		kind = "unreachable"
+	case retryable(err), errors.Is(err, ErrRunSeparately):
+		kind = "repeated"
+	case errors.As(err, &unsure):
+		kind = "unsure"
+	}
+	m.failures.WithLabelValues(kind).Inc()
+}
+
+// show registers what the engine counts anyway.
+func (e *Engine) show(registry prometheus.Registerer) {
+	counted := func(name, help string, of func(Stats) uint64) prometheus.Collector {
+		return prometheus.NewCounterFunc(prometheus.CounterOpts{Name: name, Help: help}, func() float64 { return float64(of(e.Stats())) })
+	}
+	registry.MustRegister(
+		counted("portico_store_writes_total", "Writes that were committed.", func(s Stats) uint64 { return s.Writes }),
+		counted("portico_store_transactions_total", "Transactions that were committed.", func(s Stats) uint64 { return s.Commits }),
+		counted("portico_store_flushes_total", "Transactions whose commit waited for the disk.", func(s Stats) uint64 { return s.Flushes }),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "portico_store_writes_waiting", Help: "Writes that wait for their transaction.",
+		}, func() float64 { return float64(e.Stats().Waiting) }),
+		collectors.NewDBStatsCollector(e.reads, "reads"),
+	)
+}

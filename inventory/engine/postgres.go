@@ -1,0 +1,169 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+)
+
+// Bounds of what is waited for on connections to a PostgreSQL server. The
+// server's own bounds are shorter than ours, so that it is the server that gives
+// up, and says why.
+const (
+	// The server's time is asked for with a transaction when it was not lately,
+	// and in any case after a while.
+	clockFresh = time.Second
+	clockAge   = 30 * time.Second
+
+	// planAge is how long a connection that writes keeps its plans.
+	planAge = time.Second
+	// readerAge is how long one that reads is kept, and its plans with it.
+	readerAge = time.Minute
+
+	connectLimit   = 3 * time.Second // for one host
+	rowLockLimit   = 4 * time.Second
+	statementLimit = 5 * time.Second
+	readLimit      = 6 * time.Second
+	// abandonedLimit is how long a transaction may idle, and so how long a
+	// replica that was stopped in the middle of one can keep its locks.
+	abandonedLimit = 5 * time.Second
+)
+
+// connectPostgres finds the server that takes writes and brings the database to
+// the present layout.
+func (e *Engine) connectPostgres(ctx context.Context) error {
+	config, err := postgresConfig(e.options.DSN)
+	if err != nil {
+		return err
+	}
+	e.reads = stdlib.OpenDB(*config)
+	writers, readers := e.options.connections()
+	e.reads.SetMaxOpenConns(readers)
+	e.reads.SetMaxIdleConns(readers)
+	e.reads.SetConnMaxLifetime(readerAge)
+	if err := checkEncoding(ctx, e.reads); err != nil {
+		return Classify(ctx, err)
+	}
+	if err := checkCollation(ctx, e.reads); err != nil {
+		return Classify(ctx, err)
+	}
+	if err := migrate(ctx, e.reads, goose.DialectPostgres, e.options.Migrations); err != nil {
+		return Classify(ctx, err)
+	}
+	c := &clock{given: e.options.Now}
+	e.clock = c
+	if err := c.read(ctx, e.reads); err != nil {
+		return Classify(ctx, err)
+	}
+	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
+	for range writers {
+		e.sessions = append(e.sessions, &postgresSession{config: config, dialect: e.dialect, clock: c, texts: map[string]string{}})
+	}
+	return nil
+}
+
+// postgresConfig reads a libpq URL or key=value list. What the DSN says itself
+// wins over the settings made here, but for those that correctness needs.
+func postgresConfig(dsn string) (*pgx.ConnConfig, error) {
+	config, err := pgx.ParseConfig(dsn)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	if config.ConnectTimeout == 0 {
+		config.ConnectTimeout = connectLimit
+	}
+	config.DialFunc = (&net.Dialer{
+		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 2 * time.Second, Count: 3},
+	}).DialContext
+	for name, value := range map[string]string{
+		"application_name":                    "portico",
+		"lock_timeout":                        millis(rowLockLimit),
+		"statement_timeout":                   millis(statementLimit),
+		"idle_in_transaction_session_timeout": millis(abandonedLimit),
+	} {
+		if _, given := config.RuntimeParams[name]; !given {
+			config.RuntimeParams[name] = value
+		}
+	}
+	// What is read decides what is written elsewhere, so a standby, which lags
+	// behind, will not do for it.
+	config.ValidateConnect = pgconn.ValidateConnectTargetSessionAttrsReadWrite
+	config.AfterConnect = keepDurable
+	config.OnNotice = noteWarning
+	return config, nil
+}
+
+func millis(d time.Duration) string { return strconv.FormatInt(d.Milliseconds(), 10) }
+
+// keepDurable undoes a default by which a commit would not wait for the disk,
+// or for that of the standby that may take over.
+func keepDurable(ctx context.Context, conn *pgconn.PgConn) error {
+	_, err := conn.Exec(ctx, `SELECT set_config('synchronous_commit', 'on', false)
+		WHERE current_setting('synchronous_commit') NOT IN ('on', 'remote_apply')`).ReadAll()
+	return err
+}
+
+// warned is where a connection keeps that its server has warned of something.
+const warned = "portico.warned"
+
+// noteWarning is called for each notice of the server. A commit whose wait for
+// the standby somebody has ended succeeds all the same, with a warning.
+func noteWarning(conn *pgconn.PgConn, notice *pgconn.Notice) {
+	if notice.SeverityUnlocalized == "WARNING" {
+		conn.CustomData()[warned] = true
+	}
+}
+
+// unreadable says what is wrong with a DSN without a word of it: it may hold a
+// password, and so may any piece that was taken for something else.
+func unreadable(err error) error {
+	text := err.Error()
+	if i := strings.LastIndex(text, "`: "); i >= 0 {
+		text = text[i+len("`: "):]
+		text, _, _ = strings.Cut(text, " (")
+	} else {
+		text = "failed to parse"
+	}
+	return fmt.Errorf("inventory: the DSN is neither a postgres:// URL nor a list of key=value that can be read: %s", text)
+}
+
+// renewIdle returns what closes the connections of a pool that idle. The pool
+// keeps so many.
+func renewIdle(pool *sql.DB, keeps int) func() {
+	return func() {
+		pool.SetMaxIdleConns(0)
+		pool.SetMaxIdleConns(keeps)
+	}
+}
+
+// connections is how many connections write, and how many read: every fourth of
+// them writes, which is enough, as writes share transactions.
+func (o Options) connections() (writers, readers int) {
+	all := o.Connections
+	if all == 0 {
+		all = defaultConnections
+	}
+	writers = max(1, all/4)
+	return writers, max(1, all-writers)
+}
+
+// checkEncoding refuses a database that cannot hold what is written to it.
+func checkEncoding(ctx context.Context, db *sql.DB) error {
+	var encoding string
+	if err := db.QueryRowContext(ctx, `SELECT current_setting('server_encoding')`).Scan(&encoding); err != nil {
+		return err
+	}
+	if encoding != "UTF8" {
+		return fmt.Errorf("the database has the encoding %s: %s", encoding, createDatabase)
+	}
+	return nil
+}

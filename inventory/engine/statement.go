@@ -1,0 +1,163 @@
+package engine
+
+import (
+	"context"
+	"database/sql"
+	"sync"
+	"time"
+)
+
+// Scanner copies one row's columns out.
+type Scanner func(dest ...any) error
+
+// Source is where rows are read from: the reading pool, or the transaction
+// under way.
+type Source interface {
+	// One runs a query for at most one row; no row is sql.ErrNoRows.
+	One(statement string, args ...any) Scanner
+	// Each runs a query and hands over its rows.
+	Each(row func(Scanner) error, statement string, args ...any) error
+}
+
+// Collect reads all rows of a query.
+func Collect[T any](from Source, scan func(Scanner) (T, error), statement string, args ...any) ([]T, error) {
+	var all []T
+	err := from.Each(func(row Scanner) error {
+		one, err := scan(row)
+		if err == nil {
+			all = append(all, one)
+		}
+		return err
+	}, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	return all, nil
+}
+
+// statements prepares each text once.
+type statements struct {
+	dialect dialect
+	prepare func(ctx context.Context, text string) (*sql.Stmt, error)
+	// renew closes the connections that idle, where those of a server that has
+	// ended are known by nothing but their use; nil elsewhere.
+	renew func()
+	// limit bounds one reading, 0 leaves that to the caller.
+	limit time.Duration
+
+	mu     sync.RWMutex
+	ready  map[string]*sql.Stmt
+	closed bool
+}
+
+func newStatements(d dialect, prepare func(context.Context, string) (*sql.Stmt, error)) *statements {
+	return &statements{dialect: d, prepare: prepare, ready: make(map[string]*sql.Stmt)}
+}
+
+func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, error) {
+	s.mu.RLock()
+	prepared := s.ready[statement]
+	s.mu.RUnlock()
+	if prepared != nil {
+		return prepared, nil
+	}
+	// Not under the lock: the engine may keep one caller waiting, not all.
+	prepared, err := s.prepare(ctx, s.dialect.text(statement))
+	if err != nil {
+		return nil, err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		prepared.Close()
+		return nil, ErrClosed
+	}
+	if first := s.ready[statement]; first != nil {
+		prepared.Close()
+		return first, nil
+	}
+	s.ready[statement] = prepared
+	return prepared, nil
+}
+
+func (s *statements) close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	for _, prepared := range s.ready {
+		prepared.Close() // nothing is left to do about a failure
+	}
+	clear(s.ready)
+}
+
+func (s *statements) isClosed() bool {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return s.closed
+}
+
+// query runs statements in a context: the reading half of a transaction, and
+// all that the reading pool does.
+type query struct {
+	ctx        context.Context
+	statements *statements
+}
+
+// fault classifies an error; any that comes of a closed store says so.
+func (q query) fault(err error) error {
+	if err != nil && q.statements.isClosed() {
+		return Unavailable(ErrClosed)
+	}
+	return Classify(q.ctx, err)
+}
+
+// One implements [Source].
+func (q query) One(statement string, args ...any) Scanner {
+	return func(dest ...any) error {
+		return q.again(func(ctx context.Context) (bool, error) {
+			prepared, err := q.statements.get(ctx, statement)
+			if err != nil {
+				return false, err
+			}
+			return false, prepared.QueryRowContext(ctx, arguments(args)...).Scan(dest...)
+		})
+	}
+}
+
+// Each implements [Source].
+func (q query) Each(row func(Scanner) error, statement string, args ...any) error {
+	return q.again(func(ctx context.Context) (begun bool, err error) {
+		prepared, err := q.statements.get(ctx, statement)
+		if err != nil {
+			return false, err
+		}
+		rows, err := prepared.QueryContext(ctx, arguments(args)...)
+		if err != nil {
+			return false, err
+		}
+		defer rows.Close()
+		for ; rows.Next(); begun = true {
+			if err := row(rows.Scan); err != nil {
+				return true, err
+			}
+		}
+		return begun, rows.Err()
+	})
+}
+
+// again reads, within the limit, and once more on another connection
+// if the first one turns out to be broken before anything came of it.
+func (q query) again(read func(context.Context) (begun bool, err error)) error {
+	ctx := q.ctx
+	if q.statements.limit > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, q.statements.limit)
+		defer cancel()
+	}
+	begun, err := read(ctx)
+	if err != nil && q.statements.renew != nil && !begun && ctx.Err() == nil && lost(err) {
+		q.statements.renew()
+		_, err = read(ctx)
+	}
+	return q.fault(err)
+}

@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"context"
+	"hash/maphash"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Durability is what a write needs of the commit that its caller waits for.
+type Durability bool
+
+const (
+	// Flushed writes are on disk before the caller is answered.
+	Flushed Durability = true
+	// Unflushed writes are visible by then. Losing them must be harmless.
+	Unflushed Durability = false
+)
+
+// answerLimit bounds the wait for the commit of a write. Its transaction has two
+// thirds of that.
+const answerLimit = 12 * time.Second
+
+// writer commits the writes that wait, several at a time, and answers each
+// caller only after the commit: also a refusal, which may rest on what another
+// member wrote. It has a queue for each connection that writes.
+type writer struct {
+	queues []*commitQueue
+	seed   maphash.Seed
+
+	mu     sync.RWMutex // held for reading while a write is queued
+	closed bool
+}
+
+// Write is one caller's part of a transaction.
+type Write struct {
+	Locks      LockSet
+	Durability Durability
+	// Run must be a pure function of the transaction: it runs on a goroutine of the
+	// engine, maybe after its caller has given up, and again if the transaction has
+	// to be repeated.
+	Run func(Unit) error
+
+	// taken decides between the queue, which will run the write, and a caller who
+	// gave up waiting: whoever sets it first wins.
+	taken atomic.Bool
+	done  chan result
+}
+
+type result struct {
+	err error
+	// panicked is what Run panicked with; it continues on the caller's side.
+	panicked any
+}
+
+func newWriter(e *Engine) *writer {
+	w := &writer{seed: maphash.MakeSeed()}
+	for _, s := range e.sessions {
+		q := &commitQueue{engine: e, session: s, queue: make(chan *Write, 4*maxGroup), finished: make(chan struct{})}
+		w.queues = append(w.queues, q)
+		go q.loop()
+	}
+	return w
+}
+
+// Do runs one write and waits for its commit. The error of Run is returned as it
+// is, and nothing is written. When ctx ends first, a write that had not begun is
+// never run; of one that had, the outcome is unknown. A Write is used once.
+func (e *Engine) Do(ctx context.Context, m *Write) error {
+	w := e.writer
+	if err := ctx.Err(); err != nil {
+		return Classify(ctx, err)
+	}
+	ctx, cancel := context.WithTimeout(ctx, answerLimit)
+	defer cancel()
+	m.done = make(chan result, 1)
+	q := w.queues[maphash.String(w.seed, m.Locks.Partition)%uint64(len(w.queues))]
+	if err := w.enqueue(ctx, q, m); err != nil {
+		return err
+	}
+	select {
+	case r := <-m.done:
+		return r.unwrap()
+	case <-ctx.Done():
+	}
+	m.taken.Store(true)
+	select { // the answer may have come at the same instant
+	case r := <-m.done:
+		return r.unwrap()
+	default:
+		return Classify(ctx, ctx.Err())
+	}
+}
+
+// Commit runs a write that has a result. U is what the owner of the tables keeps
+// beside a transaction.
+func Commit[U Unit, T any](ctx context.Context, e *Engine, d Durability, locks LockSet, run func(U) (T, error)) (T, error) {
+	// run may outlive this call, so value is only read once its commit is known.
+	var none, value T
+	err := e.Do(ctx, &Write{
+		Locks: locks, Durability: d,
+		Run: func(u Unit) (err error) {
+			value, err = run(u.(U))
+			return err
+		},
+	})
+	if err != nil {
+		return none, err
+	}
+	return value, nil
+}
+
+// PieceSize is how many records are ended or removed in one transaction.
+const PieceSize = 100
+
+// InPieces runs a write over records that may be many, a piece in each
+// transaction: none holds what it locks for long, or needs more time than a
+// transaction has, and what was done stays done where a later piece fails. run
+// returns how many records it has ended; InPieces returns their sum.
+func InPieces[U Unit, T any](ctx context.Context, e *Engine, all []T, run func(t U, piece []T) (int, error)) (ended int, err error) {
+	for piece := range slices.Chunk(all, PieceSize) {
+		n, err := Commit(ctx, e, Unflushed, LockSet{}, func(u U) (int, error) { return run(u, piece) })
+		if ended += n; err != nil {
+			return ended, err
+		}
+	}
+	return ended, nil
+}
+
+func (r result) unwrap() error {
+	if r.panicked != nil {
+		panic(r.panicked)
+	}
+	return r.err
+}
+
+func (w *writer) enqueue(ctx context.Context, q *commitQueue, m *Write) error {
+	w.mu.RLock()
+	defer w.mu.RUnlock()
+	if w.closed {
+		return Unavailable(ErrClosed)
+	}
+	q.waiting.Add(1)
+	select {
+	case q.queue <- m:
+		return nil
+	case <-ctx.Done():
+		q.waiting.Add(-1)
+		return Classify(ctx, ctx.Err())
+	}
+}
+
+// close refuses further writes and returns when those that wait are answered.
+func (w *writer) close() {
+	w.mu.Lock()
+	if !w.closed {
+		w.closed = true
+		for _, q := range w.queues {
+			close(q.queue)
+		}
+	}
+	w.mu.Unlock()
+	for _, q := range w.queues {
+		<-q.finished
+	}
+}
+
+// discard ends the connections of a closed writer.
+func (w *writer) discard() {
+	for _, q := range w.queues {
+		q.session.Discard()
+	}
+}
+
+func (w *writer) stats() (s Stats) {
+	for _, q := range w.queues {
+		s.Writes += q.writes.Load()
+		s.Commits += q.commits.Load()
+		s.Flushes += q.flushes.Load()
+		s.Waiting += int(q.waiting.Load())
+	}
+	return s
+}

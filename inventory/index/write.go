@@ -1,0 +1,88 @@
+package index
+
+import (
+	"fmt"
+	"net/http"
+)
+
+// WriteKind is a kind of write to a tracked resource. The numbers are stored.
+type WriteKind uint8
+
+// The kinds of writes. A PUT and a DELETE oppose each other: one says that the
+// resource exists, the other that it is gone. A PATCH changes no existence, so it
+// opposes neither; but a DELETE opposes it.
+const (
+	Put WriteKind = iota
+	Delete
+	Patch
+	// Move is Portico's own: a provider was told to move the resource, or may be
+	// making another one of this ID. It opposes whatever a GET can say of either, and
+	// ends by the knowledge of its job alone.
+	Move
+)
+
+var writeKinds = [...]string{"PUT", "DELETE", "PATCH", "MOVE"}
+
+func (k WriteKind) String() string { return NameOf(writeKinds[:], int(k)) }
+
+// opposedBy reports whether another write can overturn what this one's answer says
+// of the resource's existence.
+func (k WriteKind) opposedBy(other WriteKind) bool {
+	if k == Delete {
+		return other == Put
+	}
+	return other == Delete
+}
+
+// removes reports whether a resource may be gone after a write of the kind.
+func (k WriteKind) removes() bool { return k == Delete || k == Move }
+
+// Outcome is what an answer to a write means.
+type Outcome uint8
+
+// The outcomes of a write.
+const (
+	// Ambiguous: no answer, a broken one, 408 or 5xx. The write may have been
+	// applied, or may yet be.
+	Ambiguous Outcome = iota
+	// NotSent: no byte of it has left.
+	NotSent
+	// Refused: any other 3xx or 4xx, but a 404 to a DELETE that speaks of the
+	// resource.
+	Refused
+	// Succeeded: a PUT's 200 or 201, a PATCH's 200.
+	Succeeded
+	// Accepted: 202, or a PATCH's success that does not show what it made.
+	Accepted
+	// Gone: a DELETE's 200 or 204, or a 404 that speaks of the resource.
+	Gone
+)
+
+var outcomes = [...]string{"Ambiguous", "NotSent", "Refused", "Succeeded", "Accepted", "Gone"}
+
+func (o Outcome) String() string { return NameOf(outcomes[:], int(o)) }
+
+// OutcomeOf returns what the status of the answer to a write means for the
+// existence of its resource (index protocol, R3 and R4). absent: a 404
+// speaks of the resource itself: see [arm.SaysAbsent].
+func OutcomeOf(kind WriteKind, status int, absent bool) Outcome {
+	switch {
+	case status == http.StatusRequestTimeout || status >= http.StatusInternalServerError || status < http.StatusOK:
+		return Ambiguous
+	case status == http.StatusAccepted:
+		return Accepted
+	case kind == Delete && (status < http.StatusMultipleChoices || status == http.StatusNotFound && absent):
+		return Gone
+	case status < http.StatusMultipleChoices:
+		return Succeeded
+	}
+	return Refused
+}
+
+// NameOf names a stored number, by the names of all that there are.
+func NameOf(names []string, i int) string {
+	if i < len(names) {
+		return names[i]
+	}
+	return fmt.Sprintf("unknown (%d)", i)
+}

@@ -1,0 +1,210 @@
+package jobrow
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"portico/failpoint"
+	"portico/inventory/engine"
+)
+
+const (
+	dueJobs = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND due <= ? ORDER BY due LIMIT ?`
+	// The holder may have renewed its lease since the job was seen to be due.
+	claimJob = `UPDATE jobs SET owner = ?, token = token + 1, until = ?, due = ?, attempts = attempts + 1, changed = ?
+		WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND due <= ? RETURNING ` + Columns
+
+	ifHeld    = ` WHERE subscription = ? AND id = ? AND incarnation = ? AND token = ? AND shard >= 0`
+	heldToken = `SELECT token FROM jobs WHERE subscription = ? AND id = ? AND incarnation = ? AND shard >= 0`
+	renewJob  = `UPDATE jobs SET until = ?, due = ?` + ifHeld
+	saveJob   = `UPDATE jobs SET payload = ?, changed = ?` + ifHeld
+	deferJob  = `UPDATE jobs SET due = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, attempts = ?, owner = '', until = 0, changed = ?` + ifHeld
+	endJob    = `UPDATE jobs SET state = ?, payload = CASE WHEN ? = '' THEN payload ELSE ? END, owner = '', until = 0, shard = ?, due = ?, token = token + 1, changed = ?` + ifHeld
+	jobKind   = `SELECT kind FROM jobs WHERE shard = ? AND kind > ? ORDER BY kind LIMIT 1`
+)
+
+// ClaimJobs takes at most limit jobs of the named kinds (none named: of any)
+// that are due and not held, those that have been due for longest first. Each
+// is the caller's until the lease has passed; a dead holder's job falls due by
+// that. The claim is durable when this returns, so that an attempt is counted
+// before it begins.
+//
+// A lease is to be timed from before this was called: its holder is then the
+// first to believe that it is over.
+func (r *Rows) ClaimJobs(ctx context.Context, owner string, lease time.Duration, limit int, kinds ...string) ([]Job, error) {
+	due, err := r.dueJobs(ctx, limit, kinds)
+	if err != nil || len(due) == 0 {
+		return nil, err
+	}
+	return r.claim(ctx, due, owner, lease)
+}
+
+// claim takes those of the jobs that nobody has claimed since they were read.
+func (r *Rows) claim(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
+	if err := failpoint.Hit(failpoint.JobClaimBefore); err != nil {
+		return nil, err
+	}
+	mine, err := r.claimEach(ctx, due, owner, lease)
+	if err == nil {
+		err = failpoint.Hit(failpoint.JobClaimAfter)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return mine, nil
+}
+
+func (r *Rows) claimEach(ctx context.Context, due []Job, owner string, lease time.Duration) ([]Job, error) {
+	// One order for all who claim, so that none waits for another in a circle.
+	slices.SortFunc(due, func(a, b Job) int {
+		return cmp.Or(cmp.Compare(a.Subscription, b.Subscription), bytes.Compare(a.ID[:], b.ID[:]))
+	})
+	return engine.Commit(ctx, r.engine, engine.Flushed, engine.LockSet{}, func(u engine.Unit) ([]Job, error) {
+		t, mine := u.Base(), make([]Job, 0, len(due))
+		until, now := engine.Micros(t.Now.Add(lease)), engine.Micros(t.Now)
+		for _, j := range due {
+			claimed, err := Scan(t.Returning().One(claimJob, owner, until, until, now, j.Subscription, j.ID[:], j.Incarnation[:], j.Token, now))
+			if errors.Is(err, sql.ErrNoRows) {
+				continue // another was faster
+			}
+			if err != nil {
+				return nil, err
+			}
+			mine = append(mine, claimed)
+		}
+		return mine, nil
+	})
+}
+
+// OpenJobs reads at most limit jobs of a kind that have not ended, those that
+// fall due first.
+func (r *Rows) OpenJobs(ctx context.Context, kind string, limit int) ([]Job, error) {
+	return r.jobsBefore(ctx, math.MaxInt64, limit, []string{kind})
+}
+
+// dueJobs reads what is due, without holding it.
+func (r *Rows) dueJobs(ctx context.Context, limit int, kinds []string) ([]Job, error) {
+	return r.jobsBefore(ctx, engine.Micros(r.engine.Now()), limit, kinds)
+}
+
+func (r *Rows) jobsBefore(ctx context.Context, moment int64, limit int, kinds []string) ([]Job, error) {
+	if limit <= 0 {
+		return nil, nil
+	}
+	from := r.engine.Read(ctx)
+	var due []Job
+	for shard := range shards {
+		of := kinds
+		if len(of) == 0 {
+			var err error
+			if of, err = jobKinds(from, shard); err != nil {
+				return nil, err
+			}
+		}
+		for _, kind := range of {
+			found, err := engine.Collect(from, Scan, dueJobs, shard, kind, moment, limit)
+			if err != nil {
+				return nil, err
+			}
+			due = append(due, found...)
+		}
+	}
+	slices.SortStableFunc(due, func(a, b Job) int { return a.Due.Compare(b.Due) })
+	return due[:min(limit, len(due))], nil
+}
+
+// jobKinds lists the kinds in a shard, each one step in the index.
+func jobKinds(from engine.Source, shard int) (kinds []string, err error) {
+	for kind := ""; ; kinds = append(kinds, kind) {
+		err := from.One(jobKind, shard, kind)(&kind)
+		if errors.Is(err, sql.ErrNoRows) {
+			return kinds, nil
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
+// Save records progress, or returns ErrDeposed.
+func (j *Job) Save(t *engine.Tx, payload string) error {
+	return j.update(t, saveJob, payload, engine.Micros(t.Now))
+}
+
+// End ends a job, which is kept until it is to be forgotten, or returns ErrDeposed.
+// An empty payload leaves the one that was saved last.
+func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
+	return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now))
+}
+
+// CheckHeld returns ErrDeposed unless the job is held by the caller.
+func (j *Job) CheckHeld(t *engine.Tx) error {
+	var token int64
+	err := t.One(heldToken, j.Subscription, j.ID[:], j.Incarnation[:])(&token)
+	if errors.Is(err, sql.ErrNoRows) || err == nil && token != j.Token {
+		return ErrDeposed
+	}
+	return err
+}
+
+// update runs a statement that ends with ifHeld.
+func (j *Job) update(t *engine.Tx, statement string, args ...any) error {
+	n, err := t.Exec(statement, append(args, j.Subscription, j.ID[:], j.Incarnation[:], j.Token)...)
+	if err == nil && n == 0 {
+		return ErrDeposed
+	}
+	return err
+}
+
+// RenewJob gives the holder another lease from now on, or ErrDeposed when the
+// token has moved on. It is to be timed like a claim. It need not be durable: a
+// renewal that is lost lets another take the job earlier.
+func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
+	held := *j
+	until, err := engine.Commit(ctx, r.engine, engine.Unflushed, Locks(held.Subscription, held.Subject), func(u engine.Unit) (time.Time, error) {
+		t := u.Base()
+		until := t.Now.Add(lease)
+		return until, held.update(t, renewJob, engine.Micros(until), engine.Micros(until))
+	})
+	if err == nil {
+		j.Until, j.Due = until, until
+	}
+	return err
+}
+
+// SaveJob records progress, durably, or returns ErrDeposed.
+func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
+	held := *j
+	err := r.write(ctx, engine.Flushed, Locks(held.Subscription, held.Subject), func(t *engine.Tx) error {
+		return held.Save(t, payload)
+	})
+	if err == nil {
+		j.Payload = payload
+	}
+	return err
+}
+
+// DeferJob gives a job back until it is due, with the job's Attempts as the
+// caller leaves them; or it returns ErrDeposed. An empty payload leaves the one
+// that was saved last, also by a call whose outcome the caller did not learn.
+// Where the payload is as it was this need not be durable: the lease then ends
+// by time.
+func (r *Rows) DeferJob(ctx context.Context, j Job, due time.Time, payload string) error {
+	return r.write(ctx, engine.Durability(payload != "" && payload != j.Payload), Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
+		return j.update(t, deferJob, engine.Micros(due), payload, payload, j.Attempts, engine.Micros(t.Now))
+	})
+}
+
+// EndJob ends a job, durably, or returns ErrDeposed. An empty payload is as for
+// DeferJob. The job is kept for a while.
+func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) error {
+	return r.write(ctx, engine.Flushed, Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {
+		return j.End(t, state, payload, t.Now.Add(r.records))
+	})
+}

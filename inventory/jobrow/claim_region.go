@@ -1,0 +1,119 @@
+package jobrow
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+	"time"
+
+	"portico/inventory/engine"
+)
+
+const (
+	nextJobRegion = `SELECT region, due FROM jobs WHERE shard = ? AND kind = ? AND region > ? ORDER BY region, due LIMIT 1`
+	dueInRegion   = `SELECT ` + Columns + ` FROM jobs WHERE shard = ? AND kind = ? AND region = ? AND due <= ? ORDER BY due LIMIT ?`
+)
+
+// claimPage is how many due jobs are read at a time, of a shard or of a region
+// in it.
+const claimPage = 16
+
+// ClaimJobsByRegion is ClaimJobs for one kind, with a limit for each region. It
+// calls room for each due job; room reports whether one more job of the region
+// may be claimed, and counts those that it has let in. more reports that jobs may
+// be due that were not claimed.
+//
+// Jobs of a region without room hide no others, however many they are: where the
+// oldest due jobs find no room, the claim reads region by region, with two
+// statements for each region and shard at most.
+func (r *Rows) ClaimJobsByRegion(ctx context.Context, owner string, lease time.Duration, kind string, room func(region string) bool) (jobs []Job, more bool, err error) {
+	a := &admission{
+		from: r.engine.Read(ctx), kind: kind, now: engine.Micros(r.engine.Now()), room: room,
+		seen: map[[16]byte]bool{}, full: map[string]bool{},
+	}
+	if err := a.admitOldest(); err != nil {
+		return nil, false, err
+	}
+	if len(a.admitted) > 0 {
+		jobs, err = r.claim(ctx, a.admitted, owner, lease)
+	}
+	return jobs, a.more, err
+}
+
+// admission collects the due jobs of a kind for which there is room.
+type admission struct {
+	from engine.Source
+	kind string
+	now  int64
+	room func(region string) bool
+
+	admitted []Job
+	seen     map[[16]byte]bool // admitted already, by incarnation
+	full     map[string]bool   // regions without room
+	more     bool
+}
+
+func (a *admission) admit(due []Job) {
+	for _, j := range due {
+		switch {
+		case a.seen[j.Incarnation]:
+		case a.full[j.Region] || !a.room(j.Region):
+			a.full[j.Region], a.more = true, true
+		default:
+			a.seen[j.Incarnation] = true
+			a.admitted = append(a.admitted, j)
+		}
+	}
+}
+
+// admitOldest admits the jobs that have been due for longest. Only where some of
+// these find no room, and hide others, it looks through the regions.
+func (a *admission) admitOldest() error {
+	var oldest []Job
+	var unread []int // shards with more due jobs than were read
+	for shard := range shards {
+		page, err := engine.Collect(a.from, Scan, dueJobs, shard, a.kind, a.now, claimPage)
+		if err != nil {
+			return err
+		}
+		oldest = append(oldest, page...)
+		if len(page) == claimPage {
+			unread = append(unread, shard)
+		}
+	}
+	slices.SortStableFunc(oldest, func(x, y Job) int { return x.Due.Compare(y.Due) })
+	a.admit(oldest)
+	a.more = a.more || len(unread) > 0
+	if len(a.full) == 0 {
+		return nil
+	}
+	for _, shard := range unread {
+		if err := a.admitByRegion(shard); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// admitByRegion admits what is due in a shard, region by region; the first is the
+// one without a name.
+func (a *admission) admitByRegion(shard int) error {
+	region, due := "", int64(0)
+	for {
+		if due <= a.now && !a.full[region] {
+			page, err := engine.Collect(a.from, Scan, dueInRegion, shard, a.kind, region, a.now, claimPage)
+			if err != nil {
+				return err
+			}
+			a.admit(page)
+		}
+		err := a.from.One(nextJobRegion, shard, a.kind, region)(&region, &due)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+}

@@ -1,0 +1,80 @@
+package jobrow
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/inventory/engine"
+)
+
+// unit keeps nothing beside a transaction.
+type unit struct{ *engine.Tx }
+
+func (unit) Lookups([]*engine.Write) []engine.Lookup { return nil }
+func (unit) Forget()                                 {}
+func (unit) Complete() error                         { return nil }
+func (unit) Ended()                                  {}
+
+func openRows(t *testing.T) *Rows {
+	t.Helper()
+	e, err := engine.Open(t.Context(), engine.Options{
+		DSN: filepath.Join(t.TempDir(), "test.db"), Migrations: os.DirFS("../migrations"),
+		NewUnit: func(t *engine.Tx) engine.Unit { return unit{t} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return New(e, time.Hour)
+}
+
+// What was due when it was read may have been claimed since, even for a lease
+// that is over again: then it is not what was read.
+func TestAClaimIsOfWhatWasRead(t *testing.T) {
+	r := openRows(t)
+	if _, err := r.AddJob(t.Context(), Job{Kind: "k", Subject: "x", Payload: "{}"}); err != nil {
+		t.Fatal(err)
+	}
+	read, err := r.dueJobs(t.Context(), 10, []string{"k"})
+	if err != nil || len(read) != 1 {
+		t.Fatal(read, err)
+	}
+	if first, err := r.ClaimJobs(t.Context(), "one", 0, 10, "k"); err != nil || len(first) != 1 {
+		t.Fatal(first, err)
+	}
+	if late, err := r.claim(t.Context(), read, "another", time.Minute); err != nil || len(late) != 0 {
+		t.Errorf("claimed by what was read before: %+v, %v", late, err)
+	}
+	if anew, err := r.ClaimJobs(t.Context(), "another", time.Minute, 10, "k"); err != nil || len(anew) != 1 || anew[0].Token != read[0].Token+2 {
+		t.Errorf("claimed anew: %+v, %v", anew, err)
+	}
+}
+
+// A claim reads no more than what it may take, however many jobs are due.
+func TestClaimsUseTheirIndexes(t *testing.T) {
+	r := openRows(t)
+	for statement, index := range map[string]string{dueJobs: "jobs_by_due", dueInRegion: "jobs_by_region", nextJobRegion: "jobs_by_region"} {
+		args := make([]any, strings.Count(statement, "?"))
+		for i := range args {
+			args[i] = 1
+		}
+		plan, err := engine.Collect(r.engine.Read(t.Context()), func(scan engine.Scanner) (detail string, err error) {
+			var id, parent, unused int
+			err = scan(&id, &parent, &unused, &detail)
+			return detail, err
+		}, "EXPLAIN QUERY PLAN "+statement, args...)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(plan) != 1 || !strings.Contains(plan[0], "SEARCH jobs USING") || !strings.Contains(plan[0], index+" ") {
+			t.Errorf("%s: %q", statement, plan)
+		}
+	}
+}

@@ -1,0 +1,191 @@
+package jobrow
+
+import (
+	"context"
+	"time"
+
+	"portico/arm"
+	"portico/inventory/engine"
+)
+
+// Claims look for what is due shard by shard, so that an engine of several
+// machines can spread them. What has ended lies in a shard of its own, due when
+// it is to be forgotten.
+const (
+	shards     = 4
+	endedShard = -1
+)
+
+func shardOf(id [16]byte) int64 { return int64(id[0] % shards) }
+
+const (
+	// Columns are those of a job; see Scan.
+	Columns = `subscription, id, kind, subject, region, incarnation, state, due, owner, token, until, attempts, payload, created, changed`
+
+	// An ended job gives way to a new one of its ID.
+	insertJob = `INSERT INTO jobs (` + Columns + `, shard) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+		ON CONFLICT (subscription, id) DO `
+	addJob = insertJob + replaceJob + ` WHERE jobs.shard < 0`
+	// replaceJob takes the job from its holder.
+	replaceJob = `UPDATE SET kind = excluded.kind, subject = excluded.subject, region = excluded.region, incarnation = excluded.incarnation,
+		state = excluded.state, due = excluded.due, owner = excluded.owner, token = jobs.token + 1, until = excluded.until,
+		attempts = excluded.attempts, payload = excluded.payload, created = excluded.created, changed = excluded.changed,
+		shard = excluded.shard`
+	putJob    = insertJob + replaceJob
+	selectJob = `SELECT ` + Columns + ` FROM jobs WHERE subscription = ? AND id = ?`
+	listJobs  = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
+	// hastenJob leaves alone what somebody works on. Of a job that has ended, due is
+	// when it is forgotten.
+	hastenJob      = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
+	hastenEndedJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
+	deleteJob      = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
+	cancelJob      = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
+		WHERE subscription = ? AND id = ?`
+)
+
+// Scan reads a row of Columns.
+func Scan(scan engine.Scanner) (Job, error) {
+	var (
+		j                            Job
+		id, incarnation              []byte
+		due, until, created, changed int64
+	)
+	err := scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.Region, &incarnation, &j.State, &due, &j.Owner, &j.Token, &until,
+		&j.Attempts, &j.Payload, &created, &changed)
+	copy(j.ID[:], id)
+	copy(j.Incarnation[:], incarnation)
+	j.Due, j.Until, j.Created, j.Changed = engine.Moment(due), engine.Moment(until), engine.Moment(created), engine.Moment(changed)
+	return j, err
+}
+
+// insertion is the arguments of the statements that begin with insertJob, for a
+// job that nobody holds yet.
+func (j Job) insertion(now time.Time) []any {
+	return []any{
+		j.Subscription, j.ID[:], j.Kind, j.Subject, j.Region, j.Incarnation[:], Waiting, engine.Micros(j.Due),
+		"", 0, 0, 0, j.Payload, engine.Micros(now), engine.Micros(now), shardOf(j.ID),
+	}
+}
+
+// Add makes a job, unless there is one of its ID that has not ended.
+func (j Job) Add(t *engine.Tx) (added bool, err error) {
+	n, err := t.Exec(addJob, j.insertion(t.Now)...)
+	return n > 0, err
+}
+
+// Put makes a job, in the place of the one of its ID and of its holder.
+func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t.Now)...) }
+
+// Hasten has a job done at due at the latest, unless somebody holds it.
+func Hasten(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
+	at := engine.Micros(due)
+	return t.Later(hastenJob, at, sub, id[:], at)
+}
+
+// ForgetAt has a job that has ended forgotten at another time.
+func ForgetAt(t *engine.Tx, sub string, id [16]byte, at time.Time) error {
+	return t.Later(hastenEndedJob, engine.Micros(at), sub, id[:], endedShard)
+}
+
+// Delete removes a job.
+func Delete(t *engine.Tx, sub string, id [16]byte) error { return t.Later(deleteJob, sub, id[:]) }
+
+// Load reads one job, or returns engine.ErrNotFound. sub is folded.
+func Load(from engine.Source, sub string, id [16]byte) (Job, error) {
+	return load(from, selectJob, sub, id)
+}
+
+// Lock is Load that locks the job's row.
+func Lock(t *engine.Tx, sub string, id [16]byte) (Job, error) {
+	return load(t, selectJob+engine.ForUpdate, sub, id)
+}
+
+func load(from engine.Source, statement, sub string, id [16]byte) (Job, error) {
+	j, err := Scan(from.One(statement, sub, id[:]))
+	return j, engine.OrNotFound(err)
+}
+
+// Rows are the jobs of a store.
+type Rows struct {
+	engine *engine.Engine
+	// records is how long jobs that have ended are kept.
+	records time.Duration
+}
+
+// New returns the jobs of a database.
+func New(e *engine.Engine, records time.Duration) *Rows { return &Rows{engine: e, records: records} }
+
+func (r *Rows) write(ctx context.Context, d engine.Durability, locks engine.LockSet, run func(*engine.Tx) error) error {
+	return r.engine.Do(ctx, &engine.Write{
+		Locks: locks, Durability: d,
+		Run: func(u engine.Unit) error { return run(u.Base()) },
+	})
+}
+
+// Locks are those of a write that locks a job, in the place of what the job works
+// on, whose group is read from the key.
+func Locks(sub, subject string) engine.LockSet {
+	key := arm.Fold(subject)
+	_, group := arm.GroupOf(key)
+	return engine.LockSet{Partition: arm.Fold(sub), Place: [2]string{group, key}, ChangesOwnOnly: true}
+}
+
+// AddJob makes a job, unless there is one of its ID that has not ended; it
+// reports which, and is durable. A zero ID is replaced by a random one, a zero
+// Due by the present, and so is a zero Incarnation by a new one; State, Owner,
+// Token, Until, Attempts and the times are the store's.
+func (r *Rows) AddJob(ctx context.Context, j Job) (added bool, err error) {
+	j.Subscription = arm.Fold(j.Subscription)
+	if j.ID == [16]byte{} {
+		j.ID = engine.NewID()
+	}
+	if j.Incarnation == [16]byte{} {
+		j.Incarnation = engine.NewID()
+	}
+	return engine.Commit(ctx, r.engine, engine.Flushed, Locks(j.Subscription, j.Subject), func(u engine.Unit) (bool, error) {
+		fresh, t := j, u.Base()
+		if fresh.Due.IsZero() {
+			fresh.Due = t.Now
+		}
+		return fresh.Add(t)
+	})
+}
+
+// Job returns one job, or engine.ErrNotFound.
+func (r *Rows) Job(ctx context.Context, sub string, id [16]byte) (Job, error) {
+	return Load(r.engine.Read(ctx), arm.Fold(sub), id)
+}
+
+// Query selects jobs for operators, in the order of subscription and ID.
+type Query struct {
+	Kind string // empty: every kind
+	// The job before the first one wanted; neither: from the beginning.
+	AfterSubscription string
+	AfterID           [16]byte
+	Limit             int // 0: all
+}
+
+// Jobs lists jobs, those that have ended too.
+func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
+	statement, args := listJobs, []any{arm.Fold(q.AfterSubscription), q.AfterID[:]}
+	if q.Kind != "" {
+		statement, args = statement+` AND kind = ?`, append(args, q.Kind)
+	}
+	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
+}
+
+// CancelJob has a job end early: it becomes Cancelling and due, and whoever
+// works on it is deposed. What that means is for its kind. ErrNotFound when
+// there is no such job, ErrEnded when it is over; cancelling twice is once.
+func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
+	return r.write(ctx, engine.Flushed, engine.LockSet{Partition: arm.Fold(sub), ChangesOwnOnly: true}, func(t *engine.Tx) error {
+		j, err := Lock(t, arm.Fold(sub), id)
+		switch {
+		case err != nil || j.State == Cancelling:
+			return err
+		case j.State.Ended():
+			return ErrEnded
+		}
+		return t.Later(cancelJob, Cancelling, engine.Micros(t.Now), engine.Micros(t.Now), j.Subscription, j.ID[:])
+	})
+}

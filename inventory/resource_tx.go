@@ -1,0 +1,167 @@
+package inventory
+
+import (
+	"slices"
+
+	"portico/inventory/engine"
+	"portico/inventory/index"
+)
+
+// resourceTx is one resource within a writing transaction: what the store has of
+// it, and the way from there to what the rule makes of it.
+type resourceTx struct {
+	subscription, key string
+	row               *Resource // nil: none; never changed in place
+	open              []index.Intent
+	made              *Resource // the row that a create brings
+	accepted          *accepted // the write that begins to be followed
+}
+
+// lockResource loads and locks the open intents of a resource, and then its row.
+// The row comes last so that it shows every intent that was recorded before: an
+// engine that locks rows shows none that came while this waited for others, but
+// those gave the row a new generation, and marked what they oppose.
+func lockResource(t *tx, sub, key string) (*resourceTx, error) {
+	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
+	if open, row, known := t.locked.take(of); known {
+		h.open, h.row = open, row
+		return h, nil
+	}
+	return h, t.LookUp(
+		engine.Lookup{Request: lockIntentsOf(of), Row: func(scan engine.Scanner) error {
+			in, err := scanIntent(scan)
+			h.open = append(h.open, in)
+			return err
+		}},
+		engine.Lookup{Request: lockRowOf(of), Row: func(scan engine.Scanner) error {
+			row, err := scanResource(scan)
+			h.row = &row
+			return err
+		}},
+	)
+}
+
+func (h *resourceTx) state() index.State {
+	return index.State{Row: h.row.ruleRow(), Open: h.open}
+}
+
+// settle applies an event, after ending what has ended by time.
+func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
+	now, ended := index.Settle(h.state(), index.TimePassed{Now: engine.Micros(t.Now)}, engine.NewID())
+	after, did := index.Settle(now, event, engine.NewID())
+	did.Tombstone, did.Orphaned = did.Tombstone || ended.Tombstone, did.Orphaned || ended.Orphaned
+	return after, did
+}
+
+// create gives the row that store will write if the state has one.
+func (h *resourceTx) create(row *Resource) { h.made = row }
+
+// learnt is what an answer told of the resource, beside its standing.
+type learnt func(*Resource)
+
+// store writes what lies between the state that was loaded and the one that it
+// became. An intent that came new is the caller's to insert.
+func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...learnt) error {
+	if err := h.storeIntents(t, after.Open); err != nil {
+		return err
+	}
+	before, intentEnded := jobsFor(h.row.ruleRow()), len(after.Open) < len(h.open)
+	t.dropLocation(h.key)
+	if did.Tombstone {
+		if err := h.writeTombstone(t); err != nil {
+			return err
+		}
+	}
+	if err := h.storeRow(t, after.Row, did, told); err != nil {
+		return err
+	}
+	if err := h.storeJobs(t, before, jobsFor(after.Row), intentEnded); err != nil {
+		return err
+	}
+	if did.Orphaned {
+		return flagBelow(t, h.subscription, h.key)
+	}
+	return nil
+}
+
+func (h *resourceTx) storeIntents(t *tx, open []index.Intent) error {
+	for _, before := range h.open {
+		i := slices.IndexFunc(open, func(in index.Intent) bool { return in.ID == before.ID })
+		var err error
+		switch {
+		case i < 0:
+			err = t.ChangeOne(deleteIntent, h.subscription, h.key, before.ID[:])
+		case open[i].Overlapped != before.Overlapped || open[i].CallEnded != before.CallEnded:
+			err = t.ChangeOne(markIntent, engine.Flag(open[i].Overlapped), engine.Flag(open[i].CallEnded), h.subscription, h.key, before.ID[:])
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, told []learnt) error {
+	switch {
+	case now == nil && h.row == nil:
+		return nil
+	case now == nil:
+		if err := t.ChangeOne(deleteResource, h.subscription, h.key); err != nil {
+			return err
+		}
+		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
+			return err
+		}
+		if err := dropLocksAt(t, h.subscription, h.key); err != nil {
+			return err
+		}
+		return lowerUsage(t, usage{h.row.Subscription, h.row.Group, h.row.Type})
+	case h.row == nil:
+		row := *h.made
+		row.apply(now)
+		return row.insert(t)
+	case now.Generation == h.row.Generation:
+		return nil
+	}
+	row := *h.row
+	if did.Learn {
+		for _, tell := range told {
+			tell(&row)
+		}
+	}
+	row.apply(now)
+	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
+		return err
+	}
+	h.row = &row
+	return row.update(t)
+}
+
+// ruleRow is what the rule knows of a row, nil for none.
+func (r *Resource) ruleRow() *index.Row {
+	if r == nil {
+		return nil
+	}
+	return &index.Row{
+		Phase: r.Phase, Verify: r.Verify, FollowPut: r.FollowPut, FollowDelete: r.FollowDelete, Generation: r.Generation,
+	}
+}
+
+// apply takes over what the rule has made of the row.
+func (r *Resource) apply(now *index.Row) {
+	r.Phase, r.Verify, r.Generation = now.Phase, now.Verify, now.Generation
+	r.FollowPut, r.FollowDelete = now.FollowPut, now.FollowDelete
+}
+
+const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)
+	ON CONFLICT (subscription, key) DO UPDATE SET region = excluded.region, at = excluded.at`
+
+// writeTombstone remembers that the resource went, so that a list which was begun before
+// does not bring it back.
+func (h *resourceTx) writeTombstone(t *tx) error {
+	region := ""
+	if h.row != nil {
+		region = h.row.Region
+	}
+	return t.Later(putTombstone, h.subscription, h.key, region, engine.Micros(t.Now))
+}

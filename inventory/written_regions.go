@@ -1,0 +1,33 @@
+package inventory
+
+import (
+	"context"
+
+	"portico/inventory/engine"
+)
+
+// Touch is a place that an incarnation of a group sent a write to.
+type Touch struct {
+	Type   string // folded full type
+	Region string
+}
+
+const selectWrittenRegions = `SELECT type, region FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?
+	ORDER BY type, region`
+
+func scanWrittenRegion(scan engine.Scanner) (touch Touch, err error) {
+	err = scan(&touch.Type, &touch.Region)
+	return touch, err
+}
+
+// Touched lists, once each, where an incarnation of a group sent a write to; see
+// [Closing].Last.
+func (s *Store) Touched(ctx context.Context, g Group) ([]Touch, error) {
+	return writtenRegions(s.read(ctx), g)
+}
+
+// writtenRegions lists, once each, where this incarnation of the group sent a write
+// to: also the places where nothing came of it.
+func writtenRegions(from engine.Source, g Group) ([]Touch, error) {
+	return engine.Collect(from, scanWrittenRegion, selectWrittenRegions, g.Subscription, g.Key, g.Incarnation[:])
+}

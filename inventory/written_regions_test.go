@@ -1,0 +1,50 @@
+package inventory
+
+import (
+	"portico/inventory/index"
+	"testing"
+)
+
+// Where an incarnation of a group sent writes to is known with the first
+// intent, also where nothing came of it, and goes with the group.
+func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
+	s := openTest(t, testOptions(t))
+	touched := func(want int) {
+		t.Helper()
+		g, err := s.Group(t.Context(), "s", "rg")
+		if err != nil {
+			t.Fatal(err)
+		}
+		var ours, all int
+		from := s.read(t.Context())
+		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ?`,
+			"s", "rg", g.Incarnation[:])(&ours); err != nil {
+			t.Fatal(err)
+		}
+		if err := from.One(`SELECT COUNT(*) FROM touched WHERE subscription = ?`, "s")(&all); err != nil {
+			t.Fatal(err)
+		}
+		if ours != want || all != want {
+			t.Errorf("%d places, %d of them this incarnation's; want %d", all, ours, want)
+		}
+	}
+	makeGroup(t, s, "rg")
+	touched(0)
+	for _, region := range []string{"westus", "eastus", "westus"} {
+		w := vmWrite("rg", "in-"+region)
+		w.Region = region
+		ticket, err := s.Begin(t.Context(), w)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.NotSent}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	touched(2)
+	if err := s.DeleteGroup(t.Context(), "s", "rg", Closing{}); err != nil {
+		t.Fatal(err)
+	}
+	makeGroup(t, s, "rg")
+	touched(0)
+}

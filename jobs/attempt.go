@@ -1,0 +1,136 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/failpoint"
+	"portico/inventory"
+)
+
+// RecordTime bounds the recording of what an attempt came to, which the end of the
+// runner does not prevent.
+const RecordTime = 5 * time.Second
+
+// The outcomes of attempts, as the metrics name them.
+const (
+	outcomeDone       = "done"
+	outcomeAgain      = "again"      // it goes on
+	outcomeUnfinished = "unfinished" // it came to nothing yet
+	outcomeFailed     = "failed"
+	outcomePanicked   = "panicked"
+	outcomeDeposed    = "deposed"  // the job was no longer the runner's
+	outcomeReleased   = "released" // given back at the end of the runner
+)
+
+var errPanicked = errors.New("the attempt panicked")
+
+// attempt makes one attempt at a job whose lease counts since a time, and records
+// what it came to.
+func (w *worker) attempt(ctx context.Context, job inventory.Job, since time.Time) {
+	name, metrics := w.name, w.metrics
+	metrics.running.WithLabelValues(name).Inc()
+	defer metrics.running.WithLabelValues(name).Dec()
+	work, stop := context.WithCancelCause(ctx)
+	claim := &Claim{Job: job, store: w.Store}
+	held := &lease{store: w.Store, length: w.Lease, job: job, since: since}
+	var renewing sync.WaitGroup
+	renewing.Go(func() { held.keep(work, stop) })
+	begun := time.Now()
+	result, err := w.guarded(work, (*w.kinds.Load())[name], claim)
+	lost := errors.Is(context.Cause(work), errLeaseLost)
+	stop(nil)
+	renewing.Wait()
+	if lost {
+		err = errLeaseLost
+	}
+	outcome := w.conclude(ctx, claim, result, err)
+	metrics.attempts.WithLabelValues(name, outcome).Inc()
+	switch {
+	case outcome == outcomeDone && result.Recorded:
+		metrics.ended.WithLabelValues(name, inventory.JobDone.String()).Inc()
+	case (outcome == outcomeDone || outcome == outcomeFailed) && result.End.Ended():
+		metrics.ended.WithLabelValues(name, result.End.String()).Inc()
+	}
+	metrics.seconds.WithLabelValues(name).Observe(time.Since(begun).Seconds())
+}
+
+// guarded keeps a panic within its attempt. It does not see those of goroutines that
+// an attempt starts: these have to catch their own, or they end the process, and
+// then the next one that claims the job.
+func (w *worker) guarded(ctx context.Context, kind Kind, claim *Claim) (result Result, err error) {
+	defer func() {
+		if failure := recover(); failure != nil {
+			result, err = Result{}, errPanicked
+			w.Log.Error("panic", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind),
+				zap.String("failure", fmt.Sprint(failure)), zap.ByteString("stack", debug.Stack()))
+		}
+	}()
+	return w.shares.run(ctx, kind, claim)
+}
+
+// conclude records what an attempt came to, and returns its outcome. Where that
+// fails the job falls due at the end of its lease.
+func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err error) string {
+	ending := ctx.Err() != nil
+	bounded, cancel := context.WithTimeout(context.WithoutCancel(ctx), RecordTime)
+	defer cancel()
+	outcome, record := r.decide(claim, result, err, ending)
+	if record == nil {
+		return outcome
+	}
+	failpoint.Pass(failpoint.JobConcludeBefore)
+	switch failure := record(bounded); {
+	case errors.Is(failure, inventory.ErrDeposed):
+		return outcomeDeposed
+	case failure != nil:
+		r.Log.Warn("what an attempt came to was not recorded", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Error(failure))
+	}
+	failpoint.Pass(failpoint.JobConcludeAfter)
+	return outcome
+}
+
+// decide names what an attempt came to, and returns what records that; nil where
+// nothing is to be recorded.
+func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (outcome string, record func(context.Context) error) {
+	job, payload := claim.Job, result.Payload
+	later := func(pause time.Duration) func(context.Context) error {
+		due := r.Store.Time().Add(pause)
+		return func(ctx context.Context) error { return r.Store.DeferJob(ctx, job, due, payload) }
+	}
+	switch {
+	case errors.Is(err, inventory.ErrDeposed), errors.Is(err, errLeaseLost):
+		return outcomeDeposed, nil
+	case err == nil && result.Recorded:
+		return outcomeDone, nil
+	case result.End.Ended():
+		if outcome = outcomeDone; err != nil {
+			outcome = r.failed(claim, err)
+		}
+		return outcome, func(ctx context.Context) error { return r.Store.EndJob(ctx, job, result.End, payload) }
+	case err == nil && result.Again > 0:
+		job.Attempts = 0
+		return outcomeAgain, later(result.Again)
+	case err != nil && result.Again > 0:
+		return r.failed(claim, err), later(result.Again)
+	case ending:
+		return outcomeReleased, later(0)
+	case errors.Is(err, errPanicked):
+		return outcomePanicked, later(r.pauseAfter(job.Attempts))
+	case err != nil:
+		return r.failed(claim, err), later(r.pauseAfter(job.Attempts))
+	}
+	return outcomeUnfinished, later(r.pauseAfter(job.Attempts))
+}
+
+func (r *Runner) failed(claim *Claim, err error) string {
+	r.Log.Info("an attempt failed", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Int64("attempts", claim.Job.Attempts),
+		zap.String("correlationId", claim.Correlation()), zap.Error(err))
+	return outcomeFailed
+}

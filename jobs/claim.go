@@ -1,0 +1,39 @@
+package jobs
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/inventory"
+	"portico/tracing"
+)
+
+// Claim is a job that an attempt is made at.
+type Claim struct {
+	Job inventory.Job
+
+	store *inventory.Store
+}
+
+// Save records progress durably. After inventory.ErrDeposed another holds the job,
+// and the attempt has to end.
+func (c *Claim) Save(ctx context.Context, payload string) error {
+	return c.store.SaveJob(ctx, &c.Job, payload)
+}
+
+// Correlation is the id by which the calls of a job are found in every log.
+func (c *Claim) Correlation() string { return uuid.UUID(c.Job.Incarnation).String() }
+
+// Header returns the ids of a call of the job.
+func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(), region) }
+
+// Header returns the ids of a call that belongs to a correlation.
+func Header(correlation, region string) http.Header {
+	header := http.Header{tracing.CorrelationHeader: {correlation}}
+	id, _ := tracing.Identify(header, region, time.Now()) // no client, so nothing to refuse
+	id.Stamp(header)
+	return header
+}

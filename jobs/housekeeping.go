@@ -1,0 +1,89 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"portico/inventory"
+)
+
+const (
+	roundTime     = 10 * time.Second // for one round of housekeeping
+	recordsAtOnce = 1000             // ended or removed
+	measureEvery  = 10               // rounds
+	overdueAfter  = 3                // leases
+)
+
+// keepHouse expires what is due, forgets what is old, and counts the jobs, until ctx
+// ends. Replicas may do so at the same time.
+func (r *Runner) keepHouse(ctx context.Context) {
+	warning := throttledWarning{log: r.Log, what: "the inventory could not be tidied"}
+	damage := throttledWarning{log: r.Log, what: "what the inventory has of some resources cannot be read"}
+	timer := time.NewTimer(r.pace())
+	defer timer.Stop()
+	for round := 0; ; round++ {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		more, unreadable, err := r.tidy(ctx)
+		damage.after(ctx, unreadable)
+		if round%measureEvery == 0 && err == nil {
+			err = r.measure(ctx)
+		}
+		if pause := warning.after(ctx, err); err != nil || !more {
+			timer.Reset(r.pace() + pause)
+		} else {
+			timer.Reset(0)
+		}
+	}
+}
+
+// tidy makes one bounded round. It reports whether there may be more to do, and which
+// records could not be read.
+func (r *Runner) tidy(ctx context.Context) (more bool, unreadable, err error) {
+	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	for _, part := range []func(context.Context, int) (int, error){
+		r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetTurns,
+	} {
+		n, failure := part(ctx, recordsAtOnce)
+		if skipped := new(inventory.SkippedError); errors.As(failure, &skipped) {
+			unreadable, failure = skipped, nil
+		}
+		more, err = more || n >= recordsAtOnce, errors.Join(err, failure)
+	}
+	return more, unreadable, err
+}
+
+// measure counts the jobs and the open writes, and calls the kinds that are Measured
+// or Scheduled.
+func (r *Runner) measure(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	intents, failures := r.Store.Intents(ctx)
+	if failures == nil {
+		r.index.intents.Set(float64(intents))
+	}
+	for name, kind := range *r.kinds.Load() {
+		counts, err := r.Store.CountJobs(ctx, name, overdueAfter*r.Lease, 0)
+		if err != nil {
+			failures = errors.Join(failures, err)
+			continue
+		}
+		r.metrics.stored.WithLabelValues(name).Set(float64(counts.All))
+		r.metrics.due.WithLabelValues(name).Set(float64(counts.Due))
+		r.metrics.overdue.WithLabelValues(name).Set(float64(counts.Overdue))
+		r.metrics.oldest.WithLabelValues(name).Set(counts.Oldest.Seconds())
+		r.metrics.putOff.WithLabelValues(name).Set(float64(counts.PutOff))
+		if m, ok := kind.(Measured); ok {
+			failures = errors.Join(failures, m.Measure(ctx))
+		}
+		if s, ok := kind.(Scheduled); ok {
+			failures = errors.Join(failures, s.Schedule(ctx))
+		}
+	}
+	return failures
+}

@@ -1,0 +1,76 @@
+package jobs_test
+
+import (
+	"database/sql"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
+	"go.uber.org/zap/zaptest/observer"
+
+	"portico/inventory"
+	"portico/jobs"
+	"portico/jobs/jobstest"
+)
+
+// openFile opens a store's file behind its back.
+func openFile(b *jobstest.Provider) *sql.DB {
+	b.T.Helper()
+	db, err := sql.Open("sqlite", b.Path+"?_pragma=busy_timeout(5000)")
+	if err != nil {
+		b.T.Fatal(err)
+	}
+	b.T.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			b.T.Error(err)
+		}
+	})
+	return db
+}
+
+// The turn of a gateway that died is removed, whether or not another one waits.
+func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
+	b := jobstest.NewProvider(t)
+	for key, hold := range map[string]time.Duration{jobstest.Machine: time.Millisecond, "/other": time.Hour} {
+		if _, taken, err := b.Store.TakeTurn(t.Context(), jobstest.Subscription, key, hold); err != nil || !taken {
+			t.Fatal(taken, err)
+		}
+	}
+	db := openFile(b)
+	b.Run(b.Store, nil)
+	b.Within("the end of one turn", func() bool {
+		n := 0
+		if err := db.QueryRowContext(t.Context(), "SELECT COUNT(*) FROM turns").Scan(&n); err != nil {
+			t.Fatal(err)
+		}
+		return n == 1
+	})
+}
+
+// A resource that cannot be read is logged, and housekeeping goes on with the rest.
+func TestHousekeepingGoesOnBesideUnreadableRows(t *testing.T) {
+	b := jobstest.NewProvider(t)
+	b.Write(inventory.Put, inventory.Answer{})
+	if _, err := openFile(b).ExecContext(t.Context(), "UPDATE resources SET details = '{'"); err != nil {
+		t.Fatal(err)
+	}
+	core, logged := observer.New(zapcore.WarnLevel)
+	r := b.Run(b.Store, nil, func(o *jobs.Options) { o.Log = zap.New(core) })
+	b.Within("a line in the log", func() bool {
+		for _, line := range logged.FilterMessageSnippet("cannot be read").All() {
+			if text, _ := line.ContextMap()["error"].(string); strings.Contains(text, strings.ToLower(jobstest.Machine)) {
+				return true
+			}
+		}
+		return false
+	})
+	if _, err := b.Store.Begin(t.Context(), inventory.Write{
+		Kind: inventory.Put, Subscription: jobstest.Subscription, Group: "g", Key: jobstest.Machine + "2", ID: jobstest.Machine + "2", Type: jobstest.Machines, TypeName: jobstest.Machines,
+		Region: "westus", Location: "westus", APIVersion: "2024-01-01", LateWriteWindow: time.Hour,
+	}); err != nil {
+		t.Fatal(err)
+	}
+	b.Within("a count of what came later", func() bool { return r.Metric(t, "portico_index_intents") == 2 })
+}

@@ -1,0 +1,79 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/inventory"
+)
+
+// The rows of the index are counted a part at a time, for a fiftieth of one
+// connection's time, however many they are: ten million take some twenty minutes.
+const (
+	censusRows  = 2000
+	censusShare = 50
+	censusPause = 100 * time.Millisecond // at least, between two parts
+	censusEvery = 30 * time.Second       // at least, between two censuses
+	censusTime  = 5 * time.Second        // for one part
+)
+
+// indexMetrics are labelled by phases.
+type indexMetrics struct {
+	rows             *prometheus.GaugeVec
+	flagged, intents prometheus.Gauge
+}
+
+func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
+	m := &indexMetrics{
+		rows: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_index_resources", Help: "Resources in the index, by phase: Pending, of which only the write is known; Live; Deleting. Counted again and again, a part at a time.",
+		}, []string{"phase"}),
+		flagged: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_index_flagged_resources", Help: "Resources in the index about which something ambiguous happened, so that their providers will be asked.",
+		}),
+		intents: prometheus.NewGauge(prometheus.GaugeOpts{
+			Name: "portico_index_intents", Help: "Writes that are open: under way, or without an answer, so that they may still take effect.",
+		}),
+	}
+	registry.MustRegister(m.rows, m.flagged, m.intents)
+	return m
+}
+
+// countIndex counts the rows of the index, again and again, until ctx ends.
+func (r *Runner) countIndex(ctx context.Context) {
+	timer := time.NewTimer(r.pace())
+	defer timer.Stop()
+	var census inventory.Census
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		begun := time.Now()
+		done, err := r.countPart(ctx, &census)
+		pause := max(censusPause, censusShare*time.Since(begun))
+		if done {
+			r.index.show(census)
+		}
+		if done || err != nil { // keepHouse warns of a store that is down
+			census, pause = inventory.Census{}, max(pause, censusEvery)
+		}
+		timer.Reset(pause)
+	}
+}
+
+func (r *Runner) countPart(ctx context.Context, census *inventory.Census) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, censusTime)
+	defer cancel()
+	return r.Store.Count(ctx, census, censusRows)
+}
+
+func (m *indexMetrics) show(c inventory.Census) {
+	for phase, n := range c.Rows {
+		m.rows.WithLabelValues(inventory.Phase(phase).String()).Set(float64(n))
+	}
+	m.flagged.Set(float64(c.Flagged))
+}

@@ -1,0 +1,122 @@
+package jobs
+
+import (
+	"context"
+	"crypto/rand"
+	"encoding/hex"
+	mathrand "math/rand/v2"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/inventory"
+	"portico/timing"
+)
+
+// Options say what a runner works on, and how.
+type Options struct {
+	Store       *inventory.Store
+	Kinds       map[string]Kind // by the names of their jobs
+	Owner       string          // see NewOwner
+	Lease       time.Duration   // how long a job is held without a sign of life
+	Floor       time.Duration   // the least pause after an attempt that failed
+	CallerShare float64         // the part of the jobs of a Commissioned kind that one caller may have; 0: all
+	Log         *zap.Logger
+	Metrics     prometheus.Registerer
+}
+
+// NewOwner makes a name for one replica's run: its host's, and a suffix that
+// differs from its predecessors'.
+func NewOwner() string {
+	host, err := os.Hostname()
+	if err != nil {
+		host = "unknown"
+	}
+	var suffix [4]byte
+	rand.Read(suffix[:]) // never fails
+	return host + "-" + hex.EncodeToString(suffix[:])
+}
+
+// Bounds of the pause between two claims.
+const (
+	shortestPace = 20 * time.Millisecond
+	longestPace  = time.Second
+)
+
+// Runner works on the jobs of the inventory, beside the runners of other replicas.
+type Runner struct {
+	Options
+	metrics *runnerMetrics
+	kinds   atomic.Pointer[map[string]Kind]
+	workers map[string]*worker
+	index   *indexMetrics
+	storeUp prometheus.Gauge
+}
+
+// NewRunner returns a runner, and registers its metrics and those of its kinds.
+func NewRunner(o Options) *Runner {
+	r := &Runner{
+		Options: o, metrics: newRunnerMetrics(o.Metrics), workers: map[string]*worker{},
+		index: newIndexMetrics(o.Metrics), storeUp: newStoreGauge(o.Metrics),
+	}
+	for name, kind := range o.Kinds {
+		if lasting, ok := kind.(Lasting); ok {
+			lasting.Start(o.Metrics)
+		}
+		r.workers[name] = newWorker(r, name, kind)
+	}
+	r.kinds.Store(&o.Kinds)
+	return r
+}
+
+// Replace has these kinds make every attempt that begins from now on. Their names
+// are the same as before.
+func (r *Runner) Replace(kinds map[string]Kind) {
+	for name, before := range *r.kinds.Load() {
+		if lasting, ok := kinds[name].(Lasting); ok {
+			lasting.Succeed(before)
+		}
+	}
+	r.kinds.Store(&kinds)
+}
+
+// Nudge has this runner claim jobs of a kind at once: somebody waits for a job that
+// was just made.
+func (r *Runner) Nudge(kind string) {
+	if w := r.workers[kind]; w != nil {
+		select {
+		case w.nudges <- struct{}{}:
+		default: // it will look anyhow
+		}
+	}
+}
+
+// Run works until ctx ends, then gives back what it holds. It returns when
+// nothing of it is left; it must not be called twice at a time.
+func (r *Runner) Run(ctx context.Context) {
+	var parts sync.WaitGroup
+	defer parts.Wait()
+	for _, w := range r.workers {
+		parts.Go(func() { w.run(ctx) })
+	}
+	parts.Go(func() { r.keepHouse(ctx) })
+	parts.Go(func() { r.countIndex(ctx) })
+	parts.Go(func() { r.watchStore(ctx) })
+}
+
+// pace is the pause between two claims; with jitter, so that replicas do not claim
+// at the same time.
+func (r *Runner) pace() time.Duration {
+	pace := max(shortestPace, min(r.Floor, longestPace))
+	return pace*3/4 + mathrand.N(pace/2)
+}
+
+// pauseAfter is how long to wait after a number of attempts that came to nothing.
+func (r *Runner) pauseAfter(attempts int64) time.Duration {
+	longest := min(60*r.Floor, max(r.Floor, time.Minute))
+	return max(r.Floor, timing.Jitter(timing.Backoff(2*r.Floor, longest, int(attempts))))
+}

@@ -1,0 +1,47 @@
+package jobs
+
+import (
+	"context"
+	"time"
+
+	"portico/limits"
+)
+
+// shareRecheck is the least pause before a job comes again that found its caller's
+// share taken.
+const shareRecheck = time.Second
+
+// shares bound the jobs of a Commissioned kind that are worked on for one caller on
+// one replica. A job beyond them gives its slot back and comes again.
+type shares struct {
+	all     int // jobs at a time, of all callers
+	callers *limits.Concurrency
+	recheck time.Duration
+}
+
+// newShares gives one caller as many jobs as a replica works on of other kinds; for
+// all callers that is the given part of the whole.
+func newShares(part float64, recheck time.Duration) *shares {
+	all := slots
+	if part > 0 {
+		all = int(slots / part)
+	}
+	return &shares{all, limits.NewConcurrency(all, slots, nil), recheck}
+}
+
+// run makes an attempt if the job's caller has a share left.
+func (s *shares) run(ctx context.Context, kind Kind, claim *Claim) (Result, error) {
+	commissioned, ok := kind.(Commissioned)
+	if s == nil || !ok {
+		return kind.Run(ctx, claim)
+	}
+	caller, err := commissioned.Caller(ctx, claim.Job)
+	if err != nil {
+		return kind.Run(ctx, claim)
+	}
+	if !s.callers.TryAcquire(caller) {
+		return Result{Again: s.recheck}, nil
+	}
+	defer s.callers.Release(caller)
+	return kind.Run(ctx, claim)
+}

@@ -1,0 +1,76 @@
+package jobs
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"portico/inventory"
+)
+
+// worker works on the jobs of one kind.
+type worker struct {
+	*Runner
+	name   string
+	nudges chan struct{}
+	shares *shares // nil unless the kind is Commissioned
+	slots  *regionSlots
+}
+
+func newWorker(r *Runner, name string, kind Kind) *worker {
+	w := &worker{Runner: r, name: name, nudges: make(chan struct{}, 1), slots: newRegionSlots(slots)}
+	if _, ok := kind.(Commissioned); ok {
+		w.shares = newShares(r.CallerShare, max(r.Floor, shareRecheck))
+		w.slots = newRegionSlots(w.shares.all)
+	}
+	return w
+}
+
+func (w *worker) run(ctx context.Context) {
+	var attempts sync.WaitGroup
+	defer attempts.Wait()
+	warning := throttledWarning{log: w.Log, what: "jobs could not be claimed"}
+	more := false // more may be due than could be claimed
+	timer := time.NewTimer(w.pace())
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-w.slots.freed:
+			if !more {
+				continue
+			}
+		case <-w.nudges:
+		case <-timer.C:
+		}
+		due, err := w.claim(ctx)
+		more = due.more
+		for _, job := range due.jobs {
+			w.slots.take(job.Region)
+			attempts.Go(func() {
+				defer w.slots.release(job.Region)
+				w.attempt(ctx, job, due.since)
+			})
+		}
+		timer.Reset(w.pace() + warning.after(ctx, err))
+	}
+}
+
+// claimed are the jobs that a claim brought. Their leases count since before it
+// was sent.
+type claimed struct {
+	jobs  []inventory.Job
+	more  bool // jobs may be due that found no slot
+	since time.Time
+}
+
+// claim takes the jobs that are due and find a slot. It is bounded by the lease:
+// what it claims later would be lost already.
+func (w *worker) claim(ctx context.Context) (c claimed, err error) {
+	ctx, cancel := context.WithTimeout(ctx, w.Lease)
+	defer cancel()
+	c.since = time.Now()
+	c.jobs, c.more, err = w.Store.ClaimJobsByRegion(ctx, w.Owner, w.Lease, w.name, w.slots.room())
+	return c, err
+}

@@ -1,0 +1,252 @@
+package groupdelete
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/locate"
+	"portico/operations/async"
+	"portico/operations/failure"
+	"portico/operations/groupdelete/plan"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// callRow deletes the resource of a row, once.
+func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
+	store := w.Prober.Store
+	row, err := store.Resource(ctx, w.claim.Job.Subscription, key)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return answer{result: plan.Result{Outcome: plan.OutcomeGone}}
+	case err != nil:
+		return unsent(err)
+	case followed(row):
+		return answer{result: plan.Result{Outcome: plan.OutcomeAccepted}}
+	}
+	q, endpoint, err := w.Prober.Target(row)
+	if err != nil {
+		return unconfigured(err)
+	}
+	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
+	if err := slots.Acquire(ctx, caller); err != nil {
+		return unsent(err)
+	}
+	defer slots.Release(caller)
+	header := w.header()
+	if q.Type.Capabilities.ETags {
+		a, decided := w.condition(ctx, row, q, endpoint, header)
+		if decided {
+			return a
+		}
+	}
+	begun := time.Now()
+	if err := ctx.Err(); err != nil {
+		return unsent(err)
+	}
+	failpoint.Pass(failpoint.GroupBeginBefore)
+	ticket, err := store.Begin(calling, inventory.Write{
+		Kind: inventory.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
+		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
+		Generation: row.Generation, LateWriteWindow: q.Type.LateWriteWindow,
+	})
+	if err != nil {
+		return unsent(err)
+	}
+	failpoint.Pass(failpoint.GroupBeginAfter)
+	e := w.exchange(calling, q, endpoint, header, begun)
+	failpoint.Pass(failpoint.GroupSettleBefore)
+	settled, err := store.Settle(context.WithoutCancel(calling), ticket, e.settled)
+	failpoint.Pass(failpoint.GroupSettleAfter)
+	switch {
+	case err != nil: // the intent ends by time; the row says that it is there
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+	case e.answer.result.Outcome == plan.OutcomeGone && settled.Row != nil: // another write may overturn it
+		return w.unproven(context.WithoutCancel(calling), *settled.Row)
+	}
+	return e.answer
+}
+
+// callStray deletes a stray at the region where it was seen, once.
+func (w *attempt) callStray(ctx, calling context.Context, stray inventory.Stray) answer {
+	q, endpoint, err := w.Prober.Target(stray.Row())
+	if err != nil {
+		return unconfigured(err)
+	}
+	slots, caller := w.slots.At(endpoint.Region, endpoint.String()), w.payload.Caller.Caller()
+	if err := slots.Acquire(ctx, caller); err != nil {
+		return unsent(err)
+	}
+	defer slots.Release(caller)
+	begun := time.Now()
+	ticket, err := w.Prober.Store.BeginStray(calling, stray, inventory.Write{
+		APIVersion: q.Type.APIVersions[0], Sender: w.Sender, Incarnation: w.group.Incarnation, LateWriteWindow: q.Type.LateWriteWindow,
+	})
+	if err != nil {
+		return unsent(err)
+	}
+	e := w.exchange(calling, q, endpoint, w.header(), begun)
+	if err := w.Prober.Store.SettleStray(context.WithoutCancel(calling), stray, ticket, e.settled); err != nil {
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+	}
+	return e.answer
+}
+
+// nameOf names an endpoint.
+func nameOf(e *regions.Endpoint) string { return e.Region + " " + e.String() }
+
+// unsent is a call that was not made. What the inventory refused has changed.
+func unsent(err error) answer {
+	var state *inventory.GroupStateError
+	return answer{
+		result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: errors.Is(err, inventory.ErrChanged),
+		lost: errors.As(err, &state) || errors.Is(err, inventory.ErrGroupNotFound),
+	}
+}
+
+// unconfigured is a member without an endpoint to call. Where the map lacks its region
+// it waits: the region comes back, or is retired.
+func unconfigured(err error) answer {
+	a := answer{result: plan.Result{Outcome: plan.OutcomeRefused}, text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}
+	if missing := (locate.MissingEndpointError{}); errors.As(err, &missing) {
+		a.result.Outcome, a.text = plan.OutcomeUnreachable, failure.Text(arm.NoRegisteredProviderFound, err.Error()+". "+locate.MissingRegionRemedy(missing.Region))
+	}
+	return a
+}
+
+// condition reads a resource's entity tag, so that its delete can hit nothing but what
+// is there now. decided reports that no delete is to be sent.
+func (w *attempt) condition(ctx context.Context, row inventory.Resource, q *routing.Request, endpoint *regions.Endpoint, header http.Header) (a answer, decided bool) {
+	header.Set("Referer", fanout.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	got, err := w.Prober.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header})
+	if err != nil {
+		return w.unanswered(err, q), true
+	}
+	switch {
+	case got.Status == http.StatusOK:
+		if etag := got.Header.Get("ETag"); etag != "" {
+			header.Set("If-Match", etag)
+		}
+		return answer{}, false
+	case got.Status == http.StatusNotFound && arm.SaysAbsent(got.Body, row.ID):
+		return w.absent(ctx, row), true
+	}
+	if r := outcomeOf(got.Status, false); r == plan.OutcomeTransient || r == plan.OutcomeUnreachable {
+		return answer{result: plan.Result{Outcome: r, After: async.RetryAfter(got.Header), Why: whyStatus(got.Status)}, text: failure.OfAnswer(got.Status, got.Body)}, true
+	}
+	return answer{}, false
+}
+
+// absent records that a GET found nothing of a row. Where that does not settle the row,
+// as a write of unknown fate may still create the resource, the row may go with the
+// group; where a create is followed, the deletion waits for its end.
+func (w *attempt) absent(ctx context.Context, row inventory.Resource) answer {
+	settled, generation, err := w.Prober.Store.Observe(ctx, row.Subscription, row.Key, row.Generation, inventory.Observation{})
+	return absence(row, locate.ProbeResult{Settled: settled, Generation: generation}, err)
+}
+
+// absence is what a probe that found nothing means for a member.
+func absence(row inventory.Resource, probed locate.ProbeResult, err error) answer {
+	switch {
+	case err == nil && probed.Settled:
+		return answer{result: plan.Result{Outcome: plan.OutcomeGone}}
+	case err != nil || probed.Found || probed.Generation == [16]byte{}:
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+	case row.FollowPut:
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnproven}}
+	}
+	return answer{result: plan.Result{Outcome: plan.OutcomeGone}, absent: probed.Generation}
+}
+
+// unproven asks for a resource whose DELETE found nothing, while another write may
+// overturn that.
+func (w *attempt) unproven(ctx context.Context, row inventory.Resource) answer {
+	probed, err := w.Prober.Probe(ctx, w.header(), row)
+	return absence(row, probed, err)
+}
+
+// exchanged is what came of a DELETE, for the inventory and for the plan.
+type exchanged struct {
+	settled inventory.Answer
+	answer  answer
+}
+
+// exchange sends a DELETE. Once sent it is seen to its end.
+func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, begun time.Time) exchanged {
+	header.Set("Referer", fanout.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
+	response, err := w.Prober.Upstream.Do(ctx, upstream.Call{
+		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
+		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallLimit, Job: w.claim.Job.Name(),
+	})
+	if err != nil {
+		e := exchanged{answer: w.unanswered(err, q)}
+		var fault *upstream.Fault
+		if errors.As(err, &fault) && !fault.Sent {
+			e.settled.Outcome = inventory.NotSent
+		}
+		return e
+	}
+	defer response.Body.Close()
+	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	status := response.StatusCode
+	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, q.ID())
+	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status, absent), Status: status}}
+	e.answer.result.Outcome = outcomeOf(status, absent)
+	e.answer.result.After, e.answer.result.Why = async.RetryAfter(response.Header), whyStatus(status)
+	switch {
+	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
+		e.settled.Outcome = inventory.Ambiguous
+		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
+	case e.answer.result.Outcome == plan.OutcomeAccepted:
+		e.settled.Poll = async.OfAnswer(response, w.Prober.Public, endpoint, w.payload.Caller)
+	case e.answer.result.Outcome != plan.OutcomeGone:
+		e.answer.text = failure.OfAnswer(status, body)
+	}
+	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
+		e.answer.result.Outcome = plan.OutcomeUnsent // it has changed since it was asked for
+	}
+	return e
+}
+
+// outcomeOf reads the status of the answer to a DELETE.
+func outcomeOf(status int, absent bool) plan.Outcome {
+	switch {
+	case status == http.StatusAccepted:
+		return plan.OutcomeAccepted
+	case status >= 200 && status < 300, status == http.StatusNotFound && absent:
+		return plan.OutcomeGone
+	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout:
+		return plan.OutcomeUnreachable
+	case status == http.StatusNotFound: // the answer is not about the resource
+		return plan.OutcomeTransient
+	case status == http.StatusTooManyRequests, status == http.StatusRequestTimeout, status >= 500, status < 200:
+		return plan.OutcomeTransient
+	}
+	return plan.OutcomeRefused
+}
+
+// unanswered is a call that brought no answer: its region is unreachable, unless the
+// call came too late to be made.
+func (w *attempt) unanswered(err error, q *routing.Request) answer {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		fault = &upstream.Fault{Sent: true, Err: err}
+	}
+	if fault.TooLate() || errors.Is(err, context.Canceled) {
+		return answer{result: plan.Result{Outcome: plan.OutcomeUnsent}}
+	}
+	return answer{result: plan.Result{Outcome: plan.OutcomeUnreachable, Why: "Its provider gave no answer."}, text: string(fault.ARM(q.Type.Provider.Namespace).Body())}
+}
+
+// whyStatus says in a sentence what a provider answered.
+func whyStatus(status int) string { return "Its provider answered " + strconv.Itoa(status) + "." }

@@ -1,0 +1,360 @@
+package groupdelete
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/limits"
+	"portico/locate"
+	"portico/operations/groupdelete/plan"
+	"portico/timing"
+)
+
+// EmptinessCheck asks a group's providers whether anything is left in it; see
+// [inventory.Closing].Last.
+type EmptinessCheck interface {
+	// Judge allows the group to go if every place was looked at. It runs in the
+	// closing transaction.
+	Judge(inventory.Group, []inventory.Touch) error
+	// Look looks at the places that a refusal of Judge names, and adopts what is
+	// there. It reports whether the refusal was Judge's. An error means that a
+	// provider did not say.
+	Look(ctx context.Context, refusal error) (bool, error)
+}
+
+// Deleter deletes groups (arm.ResourceGroupDeletionBlocked and its kin say how a
+// deletion can end).
+//
+// Each attempt makes a plan from what the inventory holds and drives it until there
+// is nothing to do but wait. Rows, strays and intents say what is left; the job and
+// its members only keep what has failed.
+type Deleter struct {
+	Prober         locate.Prober
+	EmptinessCheck func(Payload) EmptinessCheck
+	Sender         string // which replica sends
+	Region         string // of the front door, for the ids of its calls
+	PerEndpoint    int    // calls under way per endpoint, of one caller's deletions on this replica
+	AtEndpoint     int    // and of all callers'; at least PerEndpoint
+	PerJob         int    // calls under way of one deletion
+	Budget         time.Duration
+	Limit          time.Duration // of a deletion as a whole
+	// SendWithin and CallLimit are the times after its intent in which a call may
+	// begin, and may send at all.
+	SendWithin, CallLimit time.Duration
+
+	Floor time.Duration // the least time between two calls for the same member
+	Log   *zap.Logger
+
+	metrics *metrics
+	slots   *limits.Endpoints
+}
+
+// Start implements [jobs.Lasting].
+func (d *Deleter) Start(registry prometheus.Registerer) {
+	d.metrics, d.slots = newMetrics(registry), limits.NewEndpoints(d.AtEndpoint, d.PerEndpoint)
+}
+
+// Succeed implements [jobs.Lasting].
+func (d *Deleter) Succeed(before jobs.Kind) {
+	b := before.(*Deleter)
+	d.metrics, d.slots = b.metrics, b.slots
+	if d.PerEndpoint != b.PerEndpoint || d.AtEndpoint != b.AtEndpoint {
+		d.slots = limits.NewEndpoints(d.AtEndpoint, d.PerEndpoint)
+	}
+}
+
+// Caller implements [jobs.Commissioned].
+func (d *Deleter) Caller(_ context.Context, job inventory.Job) (string, error) {
+	p, err := ReadPayload(job)
+	return p.Caller.Caller(), err
+}
+
+// longestWait bounds the pause before a member is tried again, if nobody asked for one.
+const longestWait = 15 * time.Second
+
+func (d *Deleter) limits() plan.Limits {
+	return plan.Limits{PerEndpoint: d.PerEndpoint, PerJob: d.PerJob, Budget: d.Budget, Pause: d.Floor, Longest: longestWait}
+}
+
+// Progress is how far a deletion has come.
+type Progress = plan.Progress
+
+// Wait is one thing that a deletion waits for.
+type Wait = plan.Wait
+
+// Payload is what the job of a group's deletion keeps.
+type Payload struct {
+	Group       string           `json:"group"` // as it was written
+	Incarnation [16]byte         `json:"incarnation"`
+	Correlation string           `json:"correlation"` // of all its calls
+	Caller      access.Principal `json:"caller"`      // who began it
+	Progress    plan.Progress    `json:"progress"`
+	Waits       []plan.Wait      `json:"waits,omitempty"`
+	// Saved is when Progress was recorded: it does not count what came later.
+	Saved time.Time `json:"saved,omitzero"`
+	Ended time.Time `json:"ended,omitzero"`
+	// Fault is the error that the deletion ended with, as clients get it.
+	Fault json.RawMessage `json:"fault,omitempty"`
+}
+
+// String is the payload as it is stored.
+func (p Payload) String() string { return inventory.PayloadOf(p) }
+
+// ReadPayload reads the payload of a deletion's job.
+func ReadPayload(j inventory.Job) (p Payload, err error) {
+	err = j.Read(&p)
+	return p, err
+}
+
+// Run works on the deletion until there is nothing to do but wait.
+func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	p, err := ReadPayload(claim.Job)
+	if err != nil {
+		return jobs.Result{End: inventory.JobFailed}, err
+	}
+	group, err := d.Prober.Store.Group(ctx, claim.Job.Subscription, claim.Job.Subject)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && group.Generation != claim.Job.ID:
+		p.Ended = d.Prober.Store.Time()
+		return jobs.Result{End: inventory.JobDone, Payload: p.String()}, nil
+	case err != nil:
+		return jobs.Result{}, err
+	}
+	w := &attempt{Deleter: d, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}}
+	defer d.metrics.forget(claim.Job.ID)
+	if claim.Job.State == inventory.JobCancelling {
+		return w.cancel(ctx)
+	}
+	if err := w.load(ctx); err != nil {
+		return jobs.Result{}, err
+	}
+	return w.run(ctx)
+}
+
+// attempt is one attempt at a deletion.
+type attempt struct {
+	*Deleter
+	claim   *jobs.Claim
+	payload *Payload
+	group   inventory.Group
+	plan    *plan.Plan
+	strays  map[string]inventory.Stray // by member
+	errors  map[string]string          // of members, not recorded yet
+	// gone are the generations of rows without a resource, and asked those that were
+	// asked for once more, both by key.
+	gone, asked map[string][16]byte
+	open        []plan.Wait // writes that hold the group back
+	came        int         // how many members are younger than what is recorded
+	answers     chan answer
+	calls       sync.WaitGroup
+	saved       time.Time
+	stale       bool // the plan has to be refreshed from the inventory
+	checks      int  // for members that came back
+	lost        bool // the group is not this job's any more
+}
+
+// answer is what came of one member's call.
+type answer struct {
+	key    string
+	result plan.Result
+	text   string // of a failure
+	stale  bool   // the inventory has changed meanwhile
+	lost   bool
+	// absent is the row's generation where nothing is there, and the row stays until
+	// the group goes.
+	absent [16]byte
+}
+
+// run makes calls and takes their answers until all that is left is to wait, or the
+// end.
+func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
+	w.answers = make(chan answer, w.PerJob)
+	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer w.calls.Wait()
+	defer cut()
+	tick := time.NewTicker(w.watch())
+	defer tick.Stop()
+	for {
+		over := w.over()
+		if !over && !w.lost {
+			w.send(ctx, calling)
+		}
+		w.measure()
+		if w.plan.In(plan.InFlight) == 0 {
+			if result, ended, err := w.onIdle(ctx, calling, over); ended || err != nil {
+				return result, err
+			}
+			continue
+		}
+		select {
+		case a := <-w.answers:
+			w.onAnswer(a)
+		case <-tick.C:
+			if err := w.watchOver(ctx); err != nil {
+				w.finish(cut)
+				return jobs.Result{}, err
+			}
+		case <-ctx.Done():
+			w.finish(cut)
+			return jobs.Result{}, context.Cause(ctx)
+		}
+	}
+}
+
+func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
+
+// over reports whether the deletion as a whole has taken too long.
+func (w *attempt) over() bool { return w.now().Sub(w.claim.Job.Created) > w.Limit }
+
+// watch is how often the inventory is read for what other jobs find out.
+func (w *attempt) watch() time.Duration { return max(w.Floor, 10*time.Millisecond) }
+
+// send makes the calls that can be made now. None begins once ctx has ended;
+// those that have begun go on with calling.
+func (w *attempt) send(ctx, calling context.Context) (sent bool) {
+	orders := w.plan.Next(w.now())
+	for _, m := range orders {
+		w.launch(ctx, calling, m)
+	}
+	return len(orders) > 0
+}
+
+func (w *attempt) launch(ctx, calling context.Context, m *plan.Member) {
+	key := m.Key
+	stray, isStray := w.strays[key]
+	w.calls.Go(func() {
+		var a answer
+		p := limits.CatchPanic(func() {
+			if isStray {
+				a = w.callStray(ctx, calling, stray)
+			} else {
+				a = w.callRow(ctx, calling, key)
+			}
+		})
+		if p != nil { // run waits for an answer all the same
+			w.Log.Error("panic", zap.String("job", w.claim.Job.Name()), zap.String("member", key), zap.Error(p))
+			a = answer{result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: true}
+		}
+		a.key = key
+		w.answers <- a
+	})
+}
+
+func (w *attempt) onAnswer(a answer) {
+	w.metrics.calls.WithLabelValues(a.result.Outcome.String()).Inc()
+	w.stale, w.lost = w.stale || a.stale, w.lost || a.lost
+	if a.text != "" {
+		w.errors[a.key] = a.text
+	}
+	w.noteAbsent(a)
+	if a.result.Outcome == plan.OutcomeRefused {
+		a.result.Blockers, a.result.Named = w.blockers(a.key, a.text)
+		if a.result.After > 0 && !a.result.Named {
+			a.result.Outcome = plan.OutcomeTransient // it is to be sent again, and waits for nothing else
+		}
+	}
+	w.plan.OnResult(a.key, a.result, w.now())
+}
+
+// noteAbsent notes a row that may go with the group.
+func (w *attempt) noteAbsent(a answer) {
+	if a.absent != [16]byte{} {
+		w.gone[a.key] = a.absent
+	}
+}
+
+// finish waits for the calls that are under way, for a while: cutting one off
+// would leave its outcome open, and the group waiting for that.
+func (w *attempt) finish(cut context.CancelFunc) {
+	patience := time.AfterFunc(jobs.RecordTime, cut)
+	defer patience.Stop()
+	for w.plan.In(plan.InFlight) > 0 {
+		w.onAnswer(<-w.answers)
+	}
+}
+
+// watchOver reads what other jobs found out and records progress, now and then.
+func (w *attempt) watchOver(ctx context.Context) error {
+	if w.plan.In(plan.Accepted) > 0 || w.stale {
+		if err := w.refresh(ctx); err != nil {
+			return err
+		}
+	}
+	if time.Since(w.saved) < saveEvery {
+		return nil
+	}
+	return w.save(ctx)
+}
+
+// onIdle decides what to do when no call is under way: end, go on, or wait.
+func (w *attempt) onIdle(ctx, calling context.Context, over bool) (result jobs.Result, ended bool, err error) {
+	if w.lost { // see Run
+		return jobs.Result{Again: w.Floor}, true, nil
+	}
+	if err := w.refresh(ctx); err != nil {
+		return jobs.Result{}, true, err
+	}
+	end := w.plan.End()
+	switch {
+	case end == plan.EndEmpty:
+		result, err = w.close(ctx, over)
+		return result, true, err
+	case over:
+		result, err = w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
+		return result, true, err
+	case end == plan.EndBlocked:
+		came, undecided, err := w.lookAround(ctx)
+		switch {
+		case came, err != nil:
+			return jobs.Result{}, false, err
+		case undecided:
+			result, err = w.again(ctx, w.watch())
+			return result, true, err
+		}
+		result, err = w.fail(ctx, arm.ResourceGroupDeletionBlocked, ",")
+		return result, true, err
+	case w.send(ctx, calling):
+		return jobs.Result{}, false, nil
+	}
+	if w.setWaits(w.waiting()) {
+		if err := w.save(ctx); err != nil {
+			return jobs.Result{}, true, err
+		}
+	}
+	pause := w.pause()
+	if pause <= longestStay && w.plan.In(plan.Accepted) == 0 {
+		return jobs.Result{}, false, timing.Sleep(ctx, pause)
+	}
+	result, err = w.again(ctx, pause)
+	return result, true, err
+}
+
+// longestStay is the longest pause for which an attempt goes on: it would have to read
+// everything again, but its slot is worth something too.
+const longestStay = time.Second
+
+// saveEvery is the least time between two records of progress.
+const saveEvery = time.Second
+
+// pause is how long there is nothing to do.
+func (w *attempt) pause() time.Duration {
+	pause := longestWait
+	if at, waits := w.plan.Wake(); waits {
+		pause = max(w.watch(), min(pause, at.Sub(w.now())))
+	}
+	if w.plan.In(plan.Accepted) > 0 {
+		pause = w.watch()
+	}
+	left := w.claim.Job.Created.Add(w.Limit).Sub(w.now())
+	return max(min(pause, left), time.Millisecond)
+}

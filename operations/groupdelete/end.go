@@ -1,0 +1,233 @@
+package groupdelete
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/operations/failure"
+	"portico/operations/groupdelete/plan"
+)
+
+// closingRounds is how often one attempt tries to close a group: each look at its
+// places may bring new ones.
+const closingRounds = 4
+
+// longestClosing bounds the pause before a group that is empty is tried again.
+const longestClosing = 5 * time.Second
+
+// close removes the group, if the check of its emptiness finds nothing.
+func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
+	if err := w.learn(ctx); err != nil {
+		return jobs.Result{}, err
+	}
+	check := w.EmptinessCheck(*w.payload)
+	done := *w.payload
+	done.Progress, done.Ended = w.plan.Progress(), w.now()
+	done.Progress.WaitingFor, done.Waits = nil, nil
+	for range closingRounds {
+		failpoint.Pass(failpoint.GroupCloseBefore)
+		err := w.Prober.Store.DeleteGroupBy(ctx, w.claim.Job, inventory.Closing{Last: check.Judge, Absent: w.gone}, done.String())
+		var left *inventory.GroupNotEmptyError
+		switch {
+		case err == nil:
+			failpoint.Pass(failpoint.GroupCloseAfter)
+			w.metrics.ends.WithLabelValues("Succeeded").Inc()
+			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
+			return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
+			return w.again(ctx, w.watch())
+		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
+			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
+		case errors.As(err, &left): // a call may still be running
+			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
+			if err != nil {
+				return jobs.Result{}, err
+			}
+			return w.again(ctx, w.waitFor(calls, func(o inventory.OpenWrite) time.Time { return o.NotAfter }, "that began before may still be under way."))
+		case errors.Is(err, inventory.ErrNotFound):
+			return w.again(ctx, w.watch()) // see Run
+		}
+		looked, inconclusive := check.Look(ctx, err)
+		if inconclusive != nil {
+			return w.waitForRegions(ctx, inconclusive)
+		}
+		if !looked {
+			return jobs.Result{}, err
+		}
+	}
+	return w.again(ctx, w.watch())
+}
+
+// waitFor adds the writes that hold the group back to what the status shows, and
+// returns the pause until they end, or less.
+func (w *attempt) waitFor(open []inventory.OpenWrite, until func(inventory.OpenWrite) time.Time, reason string) time.Duration {
+	pause := w.watch()
+	for _, o := range open {
+		ends := until(o)
+		w.open = append(w.open, plan.Wait{ID: o.Key, Region: o.Region, Until: ends, Reason: "A " + o.Kind.String() + " " + reason})
+		pause = max(pause, min(ends.Sub(w.now()), longestClosing))
+	}
+	return pause
+}
+
+// limit is when the deletion as a whole ends.
+func (w *attempt) limit() time.Time { return w.claim.Job.Created.Add(w.Limit) }
+
+// waiting lists what the deletion waits for.
+func (w *attempt) waiting() []plan.Wait {
+	all := append(w.plan.Waits(w.limit()), w.open...)
+	for i := range all {
+		if stray, is := w.strays[all[i].ID]; is {
+			all[i].ID = stray.ID
+		}
+	}
+	return all
+}
+
+// setWaits puts what the deletion waits for into its status, and reports whether that
+// has changed.
+func (w *attempt) setWaits(now []plan.Wait) (changed bool) {
+	if slices.Equal(now, w.payload.Waits) {
+		return false
+	}
+	w.payload.Waits = now
+	return true
+}
+
+// lookAround looks for members that came back after their delete, before the rest is
+// given up. came reports whether there are any; undecided, that a call for something
+// that is there is still open. A region that does not say keeps nothing from ending.
+func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err error) {
+	if w.checks++; w.checks > closingRounds {
+		return false, false, nil
+	}
+	touched, err := w.Prober.Store.Touched(ctx, w.group)
+	if err != nil {
+		return false, false, err
+	}
+	check := w.EmptinessCheck(*w.payload)
+	if refusal := check.Judge(w.group, touched); refusal != nil {
+		_, inconclusive := check.Look(ctx, refusal)
+		if inconclusive != nil && ctx.Err() != nil {
+			return false, false, context.Cause(ctx)
+		}
+		undecided = inconclusive == nil && check.Judge(w.group, touched) != nil
+	}
+	known := w.plan.Total
+	err = w.refresh(ctx)
+	return w.plan.Total > known, undecided, err
+}
+
+// again goes on after a pause.
+func (w *attempt) again(ctx context.Context, pause time.Duration) (jobs.Result, error) {
+	if err := w.save(ctx); err != nil {
+		return jobs.Result{}, err
+	}
+	return jobs.Result{Again: pause, Payload: w.payload.String()}, nil
+}
+
+// waitForRegions waits for regions that did not say whether they hold anything.
+func (w *attempt) waitForRegions(ctx context.Context, inconclusive error) (jobs.Result, error) {
+	if err := w.save(ctx); err != nil {
+		return jobs.Result{}, err
+	}
+	var fault *arm.Error
+	if errors.As(inconclusive, &fault) {
+		for _, detail := range fault.Details {
+			w.payload.Waits = append(w.payload.Waits, plan.Wait{Region: detail.Target, Reason: detail.Message, Until: w.limit()})
+			w.payload.Progress.WaitingFor = append(w.payload.Progress.WaitingFor, detail.Target)
+		}
+		slices.Sort(w.payload.Progress.WaitingFor)
+		w.payload.Progress.WaitingFor = slices.Compact(w.payload.Progress.WaitingFor)
+	}
+	return jobs.Result{Payload: w.payload.String()}, inconclusive
+}
+
+// fail gives the group back, with what is left in it and why.
+func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jobs.Result, error) {
+	if err := w.save(ctx); err != nil {
+		return jobs.Result{}, err
+	}
+	left, err := w.leftovers(ctx)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	fault := arm.NewError(code, w.payload.Group, strings.Join(shortNames(left), separator), w.payload.Correlation)
+	return w.reopen(ctx, inventory.JobFailed, "Failed", fault, left)
+}
+
+// cancel gives the group back, as an operator has asked.
+func (w *attempt) cancel(ctx context.Context) (jobs.Result, error) {
+	return w.reopen(ctx, inventory.JobCancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
+}
+
+func (w *attempt) reopen(ctx context.Context, state inventory.JobState, outcome string, fault *arm.Error, left []failure.Detail) (jobs.Result, error) {
+	ended := *w.payload
+	ended.Ended, ended.Fault = w.now(), failure.Body(fault, left)
+	err := w.Prober.Store.ReopenGroup(ctx, w.claim.Job, state, ended.String())
+	var open *inventory.GroupNotEmptyError
+	switch {
+	case errors.As(err, &open): // a call may still land
+		writes, err := w.Prober.Store.GroupWrites(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
+		if err != nil {
+			return jobs.Result{}, err
+		}
+		pause := w.waitFor(writes, func(o inventory.OpenWrite) time.Time { return o.Ends }, "without an answer may still take effect, and keeps the group from being given back.")
+		w.setWaits(w.open)
+		return jobs.Result{Again: pause, Payload: w.payload.String()}, nil
+	case err != nil:
+		return jobs.Result{}, err
+	}
+	w.metrics.ends.WithLabelValues(string(fault.Code)).Inc()
+	w.note("group delete ended", zap.String("outcome", outcome), zap.String("code", string(fault.Code)), zap.Int("left", len(left)))
+	return jobs.Result{End: state, Recorded: true}, nil
+}
+
+// leftovers are the members that are left, by key.
+func (w *attempt) leftovers(ctx context.Context) ([]failure.Detail, error) {
+	keys := make([]string, 0, len(w.plan.Members))
+	for key := range w.plan.Members {
+		keys = append(keys, key)
+	}
+	slices.Sort(keys)
+	left := make([]failure.Detail, 0, len(keys))
+	for _, key := range keys {
+		var id string
+		if stray, is := w.strays[key]; is {
+			id = stray.ID
+		} else if row, err := w.Prober.Store.Resource(ctx, w.claim.Job.Subscription, key); err == nil {
+			id = row.ID
+		} else if errors.Is(err, inventory.ErrNotFound) {
+			continue
+		} else {
+			return nil, err
+		}
+		text, err := w.Prober.Store.DeletionError(ctx, w.claim.Job, key)
+		if err != nil {
+			return nil, err
+		}
+		if text == "" {
+			text = failure.Text("ResourceNotDeleted", "The resource still exists.")
+		}
+		left = append(left, failure.NewDetail(id, text, failure.DetailBytes/len(keys)))
+	}
+	return left, nil
+}
+
+// shortNames are the leftovers as messages name them.
+func shortNames(left []failure.Detail) []string {
+	names := make([]string, len(left))
+	for i, l := range left {
+		names[i] = failure.ShortName(l.Target)
+	}
+	return names
+}

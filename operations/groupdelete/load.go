@@ -1,0 +1,345 @@
+package groupdelete
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/operations/groupdelete/plan"
+	"portico/regions"
+	"portico/routing"
+)
+
+// membersAtOnce is how many members are read and recorded at a time.
+const membersAtOnce = 500
+
+// record is what the inventory keeps of a member.
+type record struct {
+	State     plan.State `json:"state,omitempty"`
+	Silent    bool       `json:"silent,omitempty"`
+	Due       time.Time  `json:"due,omitzero"`
+	Since     time.Time  `json:"since,omitzero"`
+	Tries     int        `json:"tries,omitempty"`
+	Why       string     `json:"why,omitempty"`
+	Tried     int        `json:"tried,omitempty"`
+	Blind     bool       `json:"blind,omitempty"`
+	RefusedAt int        `json:"refusedAt,omitempty"`
+	Blockers  []string   `json:"blockers,omitempty"`
+}
+
+func recordOf(m *plan.Member) record {
+	return record{m.State, m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried, m.Blind, m.RefusedAt, m.Blockers}
+}
+
+// restore gives a member what was recorded of it. What was accepted is in the row; of
+// a stray it is recorded here alone.
+func restore(m *plan.Member, r record) {
+	m.Unreachable, m.Due, m.Since, m.Tries, m.Why, m.Tried = r.Silent, r.Due, r.Since, r.Tries, r.Why, r.Tried
+	m.Blind, m.RefusedAt = r.Blind, r.RefusedAt
+	switch {
+	case r.State == plan.Parked:
+		m.State, m.Blockers = plan.Parked, r.Blockers
+	case r.State == plan.Accepted && inventory.IsStrayKey(m.Key):
+		m.State = plan.Accepted
+	}
+}
+
+// load makes the plan from what the inventory holds.
+func (w *attempt) load(ctx context.Context) error {
+	orders, err := w.Prober.Store.TypeOrders(ctx, w.claim.Job.Subscription)
+	if err != nil {
+		return err
+	}
+	known := make([]plan.TypeOrder, len(orders))
+	for i, o := range orders {
+		known[i] = plan.TypeOrder{Before: o.Before, After: o.After}
+	}
+	w.plan, w.errors, w.came = plan.New(w.limits(), known), map[string]string{}, 0
+	w.gone, w.asked = map[string][16]byte{}, map[string][16]byte{}
+	recorded := map[string]record{}
+	for after := ""; ; {
+		page, err := w.Prober.Store.DeletionMembers(ctx, w.claim.Job, after, membersAtOnce)
+		if err != nil {
+			return err
+		}
+		for _, r := range page {
+			var m record
+			if after = r.Key; json.Unmarshal([]byte(r.Payload), &m) == nil { // some have an error alone
+				recorded[r.Key] = m
+			}
+		}
+		if len(page) < membersAtOnce {
+			break
+		}
+	}
+	if err := w.find(ctx, recorded, func(string) {}); err != nil {
+		return err
+	}
+	was := w.payload.Progress
+	w.plan.Resume(was.Total, was.Deleted, w.came, was.Pass)
+	if len(recorded) == 0 && w.payload.Progress.Total == 0 {
+		w.note("group delete begins", zap.Int("resources", len(w.plan.Members)))
+	}
+	return nil
+}
+
+// find reads what the group holds, adds to the plan what is new, and compares the rest
+// with it.
+func (w *attempt) find(ctx context.Context, recorded map[string]record, found func(key string)) error {
+	var fresh []inventory.Resource
+	for after := ""; ; {
+		page, err := w.Prober.Store.Resources(ctx, inventory.ResourceQuery{
+			Subscription: w.claim.Job.Subscription, Group: w.claim.Job.Subject, After: after, Limit: membersAtOnce,
+		})
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			after = row.Key
+			found(row.Key)
+			if generation, is := w.gone[row.Key]; is && generation == row.Generation {
+				continue // nothing is there; the row goes with the group
+			}
+			if w.plan.Members[row.Key] == nil {
+				w.addRow(row, recorded)
+				fresh = append(fresh, inventory.Resource{Key: row.Key, Parent: row.Parent, Verify: row.Verify})
+			} else if err := w.compare(ctx, row); err != nil {
+				return err
+			}
+		}
+		if len(page) < membersAtOnce {
+			break
+		}
+	}
+	for _, row := range fresh { // its parent has gone, so it is being verified
+		if m := w.plan.Members[row.Key]; row.Verify && row.Parent != "" && w.plan.Members[row.Parent] == nil && m.State == plan.Waiting {
+			w.plan.AwaitProof(m)
+		}
+	}
+	strays, err := w.Prober.Store.Strays(ctx, w.claim.Job.Subscription, w.claim.Job.Subject)
+	if err != nil {
+		return err
+	}
+	for _, stray := range strays {
+		key := stray.MemberKey()
+		found(key)
+		w.strays[key] = stray
+		if w.plan.Members[key] == nil {
+			w.addStray(stray, recorded)
+		}
+	}
+	return nil
+}
+
+// followed reports whether another job finds out what becomes of a row.
+func followed(row inventory.Resource) bool {
+	return row.FollowDelete || row.Phase == inventory.Deleting
+}
+
+func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
+	m := &plan.Member{Key: row.Key, Type: row.Type, Region: row.Region, Parent: row.Parent, Manager: arm.Fold(row.Details.ManagedBy)}
+	if q, endpoint, err := w.Prober.Target(row); err == nil {
+		m.Endpoint, m.Refuses = nameOf(endpoint), q.Type.DeletionPolicy == regions.Refuse
+	}
+	if r, known := recorded[row.Key]; known {
+		restore(m, r)
+		if r.State == plan.Accepted && row.FollowPut { // its DELETE found nothing yet
+			m.State, m.Orphan = plan.Accepted, true
+		}
+	}
+	if followed(row) {
+		m.State, m.Blockers = plan.Accepted, nil
+	}
+	w.add(m, row.Created)
+}
+
+// add adds a member to the plan that has been there since a time.
+func (w *attempt) add(m *plan.Member, since time.Time) {
+	if since.After(w.payload.Saved) {
+		w.came++
+	}
+	w.plan.Add(m)
+}
+
+func (w *attempt) addStray(stray inventory.Stray, recorded map[string]record) {
+	m := &plan.Member{Key: stray.MemberKey(), Type: stray.Type, Region: stray.Region}
+	if _, endpoint, err := w.Prober.Target(stray.Row()); err == nil {
+		m.Endpoint = nameOf(endpoint)
+	}
+	if r, known := recorded[m.Key]; known {
+		restore(m, r)
+	}
+	w.add(m, stray.Seen)
+}
+
+// compare compares a member with its row.
+func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
+	m := w.plan.Members[row.Key]
+	state := plan.RowState{
+		Accepted: followed(row) || m.State == plan.Accepted && !m.Orphan && row.Verify,
+		Doubted:  row.Verify || row.FollowPut, Failure: plan.Result{Outcome: plan.OutcomeRefused},
+	}
+	if m.State == plan.Accepted && seenAbsent(row) {
+		return w.confirmAbsent(ctx, row)
+	}
+	if m.State == plan.Accepted && !state.Accepted && !m.Orphan {
+		text, err := w.Prober.Store.DeletionError(ctx, w.claim.Job, row.Key)
+		if err != nil {
+			return err
+		}
+		state.Failure.Blockers, state.Failure.Named = w.blockers(row.Key, text)
+	}
+	w.plan.Observe(row.Key, state)
+	return nil
+}
+
+// seenAbsent reports whether a GET found nothing of a row's resource, while a write of
+// unknown fate keeps that from being proof.
+func seenAbsent(row inventory.Resource) bool {
+	return row.Phase == inventory.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
+}
+
+// confirmAbsent asks once more for what a verification did not find, once for each
+// generation of its row.
+func (w *attempt) confirmAbsent(ctx context.Context, row inventory.Resource) error {
+	if w.asked[row.Key] == row.Generation {
+		return nil
+	}
+	w.asked[row.Key] = row.Generation
+	probed, err := w.Prober.Probe(ctx, w.header(), row)
+	if ctx.Err() != nil {
+		return context.Cause(ctx)
+	}
+	if a := absence(row, probed, err); a.result.Outcome == plan.OutcomeGone {
+		a.key = row.Key
+		w.noteAbsent(a)
+		w.plan.Drop(row.Key)
+	}
+	return nil
+}
+
+// refresh brings the plan up to what the inventory holds now.
+func (w *attempt) refresh(ctx context.Context) error {
+	w.stale = false
+	if err := w.askStrays(ctx); err != nil {
+		return err
+	}
+	found := make(map[string]bool, len(w.plan.Members))
+	if err := w.find(ctx, nil, func(key string) { found[key] = true }); err != nil {
+		return err
+	}
+	for key := range w.plan.Members {
+		if !found[key] {
+			w.plan.Drop(key)
+		}
+	}
+	return nil
+}
+
+// askStrays asks for the strays whose delete was accepted: nobody else does.
+func (w *attempt) askStrays(ctx context.Context) error {
+	for key, stray := range w.strays {
+		m := w.plan.Members[key]
+		if m == nil || m.State != plan.Accepted {
+			continue
+		}
+		answer, err := w.Prober.Get(ctx, w.header(), stray.Row())
+		switch {
+		case err != nil:
+		case answer.Status == http.StatusNotFound:
+			if _, err := w.Prober.Store.ForgetStray(ctx, stray); err != nil {
+				return err
+			}
+			w.plan.Drop(key)
+		case inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+			w.plan.Observe(key, plan.RowState{Failure: plan.Result{Outcome: plan.OutcomeRefused}})
+		}
+	}
+	return nil
+}
+
+// blockers are the members that a refusal names.
+func (w *attempt) blockers(self, text string) ([]string, bool) {
+	scope := arm.Fold(routing.GroupID(w.claim.Job.Subscription, w.claim.Job.Subject)) + "/"
+	return plan.BlockersIn(text, scope, self, func(key string) bool { return w.plan.Members[key] != nil })
+}
+
+// header carries the ids of a call, and on whose behalf it is made.
+func (w *attempt) header() http.Header {
+	header := jobs.Header(w.payload.Correlation, w.Region)
+	w.payload.Caller.Stamp(header)
+	return header
+}
+
+// learn records the order of types that the deletion has learnt, for later ones.
+func (w *attempt) learn(ctx context.Context) error {
+	if w.plan.End() != plan.EndNone {
+		w.plan.Conclude()
+	}
+	if len(w.plan.Learnt) == 0 {
+		return nil
+	}
+	learnt := make([]inventory.TypeOrder, len(w.plan.Learnt))
+	for i, o := range w.plan.Learnt {
+		learnt[i] = inventory.TypeOrder{Before: o.Before, After: o.After}
+	}
+	err := w.Prober.Store.LearnTypeOrders(ctx, w.claim.Job.Subscription, learnt)
+	if err == nil {
+		w.plan.Learnt = nil
+	}
+	return err
+}
+
+// save records how far the deletion has come.
+func (w *attempt) save(ctx context.Context) error {
+	w.saved = time.Now()
+	w.payload.Progress, w.payload.Saved = w.plan.Progress(), w.now()
+	w.setWaits(w.waiting())
+	if err := w.learn(ctx); err != nil {
+		return err
+	}
+	payload := w.payload.String()
+	for first := true; ; first = false {
+		page := w.changed()
+		if len(page) == 0 && !first {
+			return nil
+		}
+		if err := w.Prober.Store.SaveDeletion(ctx, &w.claim.Job, payload, page); err != nil {
+			return err
+		}
+		payload = ""
+	}
+}
+
+// changed are members of which something else is to be recorded than was, at
+// most a page of them. Those in flight will have an answer.
+func (w *attempt) changed() (page []inventory.DeletionMember) {
+	for key, m := range w.plan.Members {
+		if !m.Changed || m.State == plan.InFlight {
+			continue
+		}
+		if len(page) == membersAtOnce {
+			break
+		}
+		text, err := json.Marshal(recordOf(m))
+		if err != nil { // all of it has a JSON form
+			continue
+		}
+		m.Changed = false
+		page = append(page, inventory.DeletionMember{Key: key, Payload: string(text), Error: w.errors[key]})
+		delete(w.errors, key)
+	}
+	return page
+}
+
+func (w *attempt) note(what string, fields ...zap.Field) {
+	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.payload.Group, "\uFFFD")),
+		zap.String("subscription", w.claim.Job.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)
+}

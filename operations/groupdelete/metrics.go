@@ -1,0 +1,106 @@
+package groupdelete
+
+import (
+	"context"
+	"sync"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/inventory"
+	"portico/operations/groupdelete/plan"
+)
+
+// metrics are labelled by the names of states, outcomes, ends and regions.
+type metrics struct {
+	calls, ends      *prometheus.CounterVec
+	members, waiting *prometheus.GaugeVec
+
+	mu    sync.Mutex
+	seen  map[[16]byte]plan.Progress // of the deletions that this replica works on
+	shown map[string]int             // the regions that deletions wait for
+}
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := &metrics{
+		seen: map[[16]byte]plan.Progress{},
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_group_delete_calls_total", Help: "Calls for members of groups that are being deleted, by what they came to: gone, accepted, refused, transient (to be tried again), silent (no answer), unsent, unproven (nothing is there, and a create goes on).",
+		}, []string{"result"}),
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_group_deletes_total", Help: "Deletions of groups with resources that have ended, by how: Succeeded, or the code of the error.",
+		}, []string{"end"}),
+		members: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_group_delete_resources", Help: "Resources of the groups that this replica is deleting at the moment: inFlight, waiting, parked (until what refused them has gone).",
+		}, []string{"state"}),
+		waiting: prometheus.NewGaugeVec(prometheus.GaugeOpts{
+			Name: "portico_group_deletes_waiting", Help: "Deletions of groups, of all replicas, that wait for a region which does not answer.",
+		}, []string{"region"}),
+	}
+	registry.MustRegister(m.calls, m.ends, m.members, m.waiting)
+	return m
+}
+
+// countedDeletions bounds how many deletions are looked at for the metric.
+const countedDeletions = 1000
+
+// Measure counts the deletions that wait for regions.
+func (d *Deleter) Measure(ctx context.Context) error {
+	open, err := d.Prober.Store.OpenJobs(ctx, inventory.GroupDeleteJob, countedDeletions)
+	if err != nil {
+		return err
+	}
+	waiting := map[string]int{}
+	for _, job := range open {
+		p, err := ReadPayload(job)
+		if err != nil {
+			continue // its attempts say so
+		}
+		for _, region := range p.Progress.WaitingFor {
+			waiting[region]++
+		}
+	}
+	d.metrics.wait(waiting)
+	return nil
+}
+
+// wait shows how many deletions wait for which regions. A region that is waited
+// for all along is shown all along.
+func (m *metrics) wait(regions map[string]int) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for region, n := range regions {
+		m.waiting.WithLabelValues(region).Set(float64(n))
+	}
+	for region := range m.shown {
+		if regions[region] == 0 {
+			m.waiting.DeleteLabelValues(region)
+		}
+	}
+	m.shown = regions
+}
+
+func (w *attempt) measure() { w.metrics.show(w.claim.Job.ID, w.plan.Counted()) }
+
+func (m *metrics) show(id [16]byte, p plan.Progress) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.seen[id] = p
+	m.sum()
+}
+
+func (m *metrics) forget(id [16]byte) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	delete(m.seen, id)
+	m.sum()
+}
+
+func (m *metrics) sum() {
+	var all plan.Progress
+	for _, p := range m.seen {
+		all.InFlight, all.Waiting, all.Parked = all.InFlight+p.InFlight, all.Waiting+p.Waiting, all.Parked+p.Parked
+	}
+	m.members.WithLabelValues("inFlight").Set(float64(all.InFlight))
+	m.members.WithLabelValues("waiting").Set(float64(all.Waiting))
+	m.members.WithLabelValues("parked").Set(float64(all.Parked))
+}

@@ -1,0 +1,95 @@
+package plan
+
+import "time"
+
+// Next returns the members to call for now. They count as in flight until OnResult has
+// the result of each.
+func (p *Plan) Next(now time.Time) []*Member {
+	if p.counts[Parked] > 0 && p.counts[Parked] == len(p.Members) {
+		p.nextPass(now)
+	}
+	if p.counts[Waiting] == 0 || p.counts[InFlight] >= p.limits.PerJob {
+		return nil
+	}
+	var orders, held []*Member
+	delayed := false
+	for _, m := range p.all {
+		switch {
+		case m.State != Waiting || p.Members[m.Key] != m:
+		case m.Due.After(now):
+			delayed = delayed || !m.Unreachable
+		case p.held(m):
+			held = append(held, m)
+		default:
+			orders = p.send(orders, m)
+		}
+	}
+	if len(orders) == 0 && p.counts[InFlight] == 0 && p.counts[Accepted] == 0 && !delayed {
+		// They hold each other back. No hint may do so for ever.
+		for _, m := range held {
+			orders = p.send(orders, m)
+		}
+	}
+	return orders
+}
+
+// nextPass gives everything that is parked another try, if anything has gone
+// since it had its last.
+func (p *Plan) nextPass(now time.Time) {
+	if !p.canPass() {
+		return
+	}
+	p.pass++
+	for _, m := range p.all {
+		if p.Members[m.Key] == m && m.State == Parked && m.Tried < len(p.went) {
+			m.Blockers, m.Due = nil, now.Add(p.limits.Pause)
+			p.become(m, Waiting, false)
+		}
+	}
+}
+
+// send adds a member to the orders, within the limits.
+func (p *Plan) send(orders []*Member, m *Member) []*Member {
+	if p.counts[InFlight] >= p.limits.PerJob || p.atEndpoint[m.Endpoint] >= p.limits.PerEndpoint {
+		return orders
+	}
+	m.Tried, m.among = len(p.went), p.tally.typesPresent()
+	p.become(m, InFlight, false)
+	return append(orders, m)
+}
+
+// held reports whether something else is to go before a member, and is about to: its
+// parent, where that takes it along; its children, where it would be refused otherwise;
+// what manages it; and the types that are known to go before its own.
+func (p *Plan) held(m *Member) bool {
+	if parent := p.Members[m.Parent]; parent != nil && !parent.Refuses && parent.active() {
+		return true
+	}
+	if m.Refuses {
+		for _, child := range p.below[m.Key] {
+			if p.Members[child.Key] == child && child.active() {
+				return true
+			}
+		}
+	}
+	if manager := p.Members[m.Manager]; manager != nil && manager != m && manager.active() {
+		return true
+	}
+	for typ := range p.before[m.Type] {
+		if p.activeOf[typ] > 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// Wake is when the first of the members that wait for their time may be called
+// for; false when none does.
+func (p *Plan) Wake() (first time.Time, waits bool) {
+	for _, m := range p.Members {
+		if m.State == Waiting && (!waits || m.Due.Before(first)) {
+			first, waits = m.Due, true
+		}
+	}
+	return first, waits
+}

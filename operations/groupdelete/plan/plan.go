@@ -1,0 +1,406 @@
+// Package plan decides which resources of a group to delete next, and what an answer
+// means for the others. It is pure: it neither calls nor reads a clock, and a plan may
+// be made anew from what the inventory holds at any time.
+package plan
+
+import (
+	"maps"
+	"slices"
+	"time"
+
+	"portico/timing"
+)
+
+// State is how far the deletion of one resource has come. The numbers are stored.
+type State uint8
+
+// The states.
+const (
+	Waiting  State = iota // to be sent when it is due and nothing holds it back
+	InFlight              // its call is under way
+	Accepted              // another job follows its operation, or asks for it
+	Parked                // refused: it waits until something has gone
+)
+
+// Member is one resource that has to go.
+type Member struct {
+	Key      string // names it within the deletion
+	Type     string // folded full type
+	Region   string
+	Endpoint string // what is called for it
+	Parent   string // key of the tracked resource that it lies below, or ""
+	Manager  string // key of the resource that manages it, or ""
+	// Refuses: it cannot be deleted while it has children, which otherwise go
+	// with it.
+	Refuses bool
+
+	State State
+	// Orphan: another job asks for it, as its parent has gone or a create of it is
+	// followed.
+	Orphan      bool
+	Unreachable bool      // its region does not answer
+	Due         time.Time // not to be sent before
+	Since       time.Time // of the first of the failures that count against its budget
+	Tries       int       // failures in a row
+	Why         string    // the last of them, as a sentence
+	// Tried is how much had gone when it was sent last.
+	Tried    int
+	among    []string // the types that stood then
+	Blockers []string // keys of the members that have to go before it, as its refusal said
+	// Blind: it was refused without a reason, when so much had gone as RefusedAt.
+	Blind     bool
+	RefusedAt int
+	Changed   bool // since it was recorded
+}
+
+// active reports whether a member makes progress by itself. One that waits for its
+// region does not.
+func (m *Member) active() bool {
+	return m.State == InFlight || m.State == Accepted || m.State == Waiting && !m.Unreachable
+}
+
+// Limits bound a deletion.
+type Limits struct {
+	PerEndpoint, PerJob int           // calls under way
+	Budget              time.Duration // for one member's passing failures
+	Pause, Longest      time.Duration // before a member is tried again
+}
+
+// Plan is the plan of one group's deletion.
+//
+// A member is called for when nothing holds it back. What is refused is parked. It is
+// called for again when all that its refusal named have gone; or, when nothing else can
+// be done, if anything has gone since it was tried: that is a further pass. When not
+// even that is left, the deletion cannot go on.
+type Plan struct {
+	limits  Limits
+	Members map[string]*Member
+	all     []*Member // in the order in which they came; may hold some that have gone
+	below   map[string][]*Member
+	waiters map[string][]*Member // by what they wait for
+	before  map[string]map[string]bool
+	Learnt  []TypeOrder // not recorded yet
+	tally   tally
+
+	counts     [Parked + 1]int // by state
+	activeOf   map[string]int  // by type
+	atEndpoint map[string]int  // calls under way
+	went       []string        // types of what has gone, in order
+	Total      int
+	pass       int
+}
+
+// New makes a plan without members. known is the order of types that earlier deletions
+// have learnt.
+func New(limits Limits, known []TypeOrder) *Plan {
+	p := &Plan{
+		limits: limits, Members: map[string]*Member{}, below: map[string][]*Member{}, waiters: map[string][]*Member{},
+		before: map[string]map[string]bool{}, tally: newTally(), activeOf: map[string]int{}, atEndpoint: map[string]int{}, pass: 1,
+	}
+	for _, o := range known {
+		p.orderTypes(o)
+	}
+	return p
+}
+
+// Add adds a member in the state that it has.
+func (p *Plan) Add(m *Member) {
+	p.Members[m.Key] = m
+	p.all = append(p.all, m)
+	if m.Parent != "" {
+		p.below[m.Parent] = append(p.below[m.Parent], m)
+	}
+	p.Total++
+	p.count(m, 1)
+	p.tally.count(m.Type, 1)
+	for _, key := range m.Blockers {
+		p.waiters[key] = append(p.waiters[key], m)
+	}
+}
+
+// Resume goes on, once the members are added, from where an earlier plan left off, of
+// which total and deleted were recorded. What has gone since then counts as well; came
+// is how many of the members have come since.
+func (p *Plan) Resume(total, deleted, came, pass int) {
+	for _, m := range p.Members {
+		p.forgetGone(m)
+	}
+	p.pass = max(pass, p.pass)
+	gone := deleted + max(0, total-deleted-(len(p.Members)-came))
+	if gone > 0 {
+		p.Total, p.went = gone+len(p.Members), make([]string, gone) // of types that nobody remembers
+	}
+}
+
+// forgetGone has a restored member wait no longer for those that have gone since.
+func (p *Plan) forgetGone(m *Member) {
+	if m.State != Parked || len(m.Blockers) == 0 {
+		return
+	}
+	m.Blockers = slices.DeleteFunc(m.Blockers, func(key string) bool { return p.Members[key] == nil })
+	if len(m.Blockers) == 0 {
+		p.become(m, Waiting, false)
+	}
+}
+
+// Progress is how far a deletion has come.
+type Progress struct {
+	Total      int      `json:"total"` // of the resources that it found so far
+	Deleted    int      `json:"deleted"`
+	InFlight   int      `json:"inFlight"` // their deletion is under way
+	Waiting    int      `json:"waiting"`
+	Parked     int      `json:"parked"` // refused
+	Pass       int      `json:"pass"`
+	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
+}
+
+// Progress is how far the deletion has come.
+func (p *Plan) Progress() Progress {
+	progress := p.Counted()
+	progress.WaitingFor = p.unreachableRegions()
+	return progress
+}
+
+// Counted is Progress without the regions.
+func (p *Plan) Counted() Progress {
+	return Progress{
+		Total: p.Total, Deleted: p.Total - len(p.Members), InFlight: p.counts[InFlight] + p.counts[Accepted],
+		Waiting: p.counts[Waiting], Parked: p.counts[Parked], Pass: p.pass,
+	}
+}
+
+// become moves a member to a state.
+func (p *Plan) become(m *Member, state State, unreachable bool) {
+	p.count(m, -1)
+	m.State, m.Unreachable, m.Changed = state, unreachable, true
+	p.count(m, 1)
+}
+
+func (p *Plan) count(m *Member, by int) {
+	p.counts[m.State] += by
+	if m.active() {
+		p.activeOf[m.Type] += by
+	}
+	if m.State == InFlight {
+		p.atEndpoint[m.Endpoint] += by
+	}
+}
+
+// remove removes a member, and lets those that waited for it go on.
+func (p *Plan) remove(m *Member) {
+	p.learnFromSuccess(m)
+	p.count(m, -1)
+	p.tally.count(m.Type, -1)
+	delete(p.Members, m.Key)
+	p.went = append(p.went, m.Type)
+	if len(p.all) > 64 && len(p.all) > 2*len(p.Members) {
+		p.all = slices.DeleteFunc(p.all, func(m *Member) bool { return p.Members[m.Key] != m })
+	}
+	for _, child := range p.below[m.Key] {
+		if p.Members[child.Key] == child && (child.State == Waiting || child.State == Parked) {
+			p.AwaitProof(child)
+		}
+	}
+	delete(p.below, m.Key)
+	waiters := p.waiters[m.Key]
+	delete(p.waiters, m.Key)
+	for _, w := range waiters {
+		if p.Members[w.Key] != w || w.State != Parked || !slices.Contains(w.Blockers, m.Key) {
+			continue
+		}
+		w.Blockers = slices.DeleteFunc(w.Blockers, func(key string) bool { return key == m.Key })
+		if w.Changed = true; len(w.Blockers) == 0 {
+			p.become(w, Waiting, false)
+		}
+	}
+}
+
+// await leaves it to another job to find out what becomes of a member.
+func (p *Plan) await(m *Member) {
+	m.Since, m.Tries, m.Due, m.Blockers, m.Orphan = time.Time{}, 0, time.Time{}, nil, false
+	p.become(m, Accepted, false)
+}
+
+// AwaitProof leaves it to another job to find out whether a member is still there.
+func (p *Plan) AwaitProof(m *Member) {
+	p.await(m)
+	m.Orphan = true
+}
+
+// In is how many members are in a state.
+func (p *Plan) In(s State) int { return p.counts[s] }
+
+// Outcome is what an answer to a member's DELETE means for it.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeGone        Outcome = iota
+	OutcomeAccepted            // the provider works on it
+	OutcomeRefused             // as things stand
+	OutcomeTransient           // not now; counts against the budget
+	OutcomeUnreachable         // its region does not answer
+	OutcomeUnsent              // nothing was asked
+	OutcomeUnproven            // nothing is there, and a create is followed
+)
+
+var outcomes = [...]string{"gone", "accepted", "refused", "transient", "silent", "unsent", "unproven"}
+
+func (o Outcome) String() string { return outcomes[o] }
+
+// Result is what a member's call came to.
+type Result struct {
+	Outcome Outcome
+	After   time.Duration // the pause that the answer asked for
+	Why     string        // of a failure, as a sentence
+	// Blockers are the keys of members that a refusal names; named: it names any of
+	// the group's resources at all.
+	Blockers []string
+	Named    bool
+}
+
+// OnResult takes what the call of a member came to.
+func (p *Plan) OnResult(key string, s Result, now time.Time) {
+	m := p.Members[key]
+	if m == nil || m.State != InFlight {
+		return
+	}
+	if s.Outcome == OutcomeGone || s.Outcome == OutcomeAccepted || s.Outcome == OutcomeRefused && !s.Named {
+		p.tally.note(m.Type, m.among, s.Outcome != OutcomeRefused)
+	}
+	switch s.Outcome {
+	case OutcomeGone:
+		p.remove(m)
+	case OutcomeAccepted:
+		p.await(m)
+	case OutcomeUnproven: // it may have to be deleted after that
+		p.AwaitProof(m)
+	case OutcomeRefused:
+		p.park(m, s)
+	case OutcomeTransient:
+		p.retry(m, s, now)
+	case OutcomeUnreachable, OutcomeUnsent:
+		m.Tries++
+		m.Why = s.Why
+		m.Due = now.Add(p.pauseOf(m, s.After))
+		p.become(m, Waiting, s.Outcome == OutcomeUnreachable)
+	}
+}
+
+// retry has a member tried again later, as long as its budget lasts.
+func (p *Plan) retry(m *Member, s Result, now time.Time) {
+	if m.Since.IsZero() {
+		m.Since = now
+	}
+	m.Tries++
+	m.Why = s.Why
+	m.Due = now.Add(p.pauseOf(m, s.After))
+	if m.Due.Before(m.Since.Add(p.limits.Budget)) {
+		p.become(m, Waiting, false)
+		return
+	}
+	p.setAside(m, nil) // its budget stays spent: each further pass tries it once
+}
+
+func (p *Plan) pauseOf(m *Member, asked time.Duration) time.Duration {
+	return max(asked, timing.Backoff(p.limits.Pause, max(p.limits.Longest, p.limits.Pause), m.Tries))
+}
+
+// park sets a refused member aside, until what it waits for has gone.
+func (p *Plan) park(m *Member, s Result) {
+	m.Since, m.Tries = time.Time{}, 0
+	var blockers []string
+	for _, key := range s.Blockers {
+		if b := p.Members[key]; b != nil && b != m && !slices.Contains(blockers, key) {
+			blockers = append(blockers, key)
+			p.learn(TypeOrder{Before: b.Type, After: m.Type})
+		}
+	}
+	m.Blind, m.RefusedAt = !s.Named, m.Tried
+	p.setAside(m, blockers)
+	if s.Named && len(blockers) == 0 && m.Tried < len(p.went) {
+		p.become(m, Waiting, false) // what it named has gone meanwhile
+	}
+}
+
+func (p *Plan) setAside(m *Member, blockers []string) {
+	m.Blockers, m.Due = blockers, time.Time{}
+	for _, key := range blockers {
+		p.waiters[key] = append(p.waiters[key], m)
+	}
+	p.become(m, Parked, false)
+}
+
+// RowState is what the inventory has of a member at a time.
+type RowState struct {
+	Accepted bool   // its deletion is being followed
+	Doubted  bool   // it is being asked for
+	Failure  Result // of one whose followed deletion has failed
+}
+
+// Observe compares a member with what the inventory has of it. That of one in flight
+// comes with its answer.
+func (p *Plan) Observe(key string, s RowState) {
+	m := p.Members[key]
+	switch {
+	case m == nil || m.State == InFlight:
+	case m.State != Accepted && s.Accepted:
+		p.await(m)
+	case m.State != Accepted || s.Accepted || m.Orphan && s.Doubted:
+	case m.Orphan: // it outlived what it lay below
+		m.Orphan = false
+		p.become(m, Waiting, false)
+	default: // its deletion was accepted, and yet it stands
+		p.park(m, s.Failure)
+	}
+}
+
+// Drop removes a member that is there no more.
+func (p *Plan) Drop(key string) {
+	if m := p.Members[key]; m != nil && m.State != InFlight {
+		p.remove(m)
+	}
+}
+
+// End is what a deletion can come to.
+type End uint8
+
+// The ends.
+const (
+	EndNone    End = iota // it goes on
+	EndEmpty              // all have gone
+	EndBlocked            // a whole pass made no progress
+)
+
+// End is what the deletion has come to.
+func (p *Plan) End() End {
+	switch {
+	case len(p.Members) == 0:
+		return EndEmpty
+	case p.counts[Parked] == len(p.Members) && !p.canPass():
+		return EndBlocked
+	}
+	return EndNone
+}
+
+// canPass reports whether a further pass over what is parked could bring anything:
+// something has gone since one of them was tried.
+func (p *Plan) canPass() bool {
+	for _, m := range p.Members {
+		if m.State == Parked && m.Tried < len(p.went) {
+			return true
+		}
+	}
+	return false
+}
+
+// unreachableRegions are those that members wait for.
+func (p *Plan) unreachableRegions() []string {
+	regions := map[string]bool{}
+	for _, m := range p.Members {
+		if m.State == Waiting && m.Unreachable {
+			regions[m.Region] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(regions))
+}

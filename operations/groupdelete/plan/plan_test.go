@@ -1,0 +1,187 @@
+package plan
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+)
+
+var testLimits = Limits{PerEndpoint: 4, PerJob: 8, Budget: 15 * time.Minute, Pause: 100 * time.Millisecond, Longest: time.Minute}
+
+// drawThings draws resources with dependencies of any form, circles too, and
+// with faults of any kind.
+func drawThings(t *rapid.T) []*thing {
+	n := rapid.IntRange(1, 14).Draw(t, "n")
+	things := make([]*thing, n)
+	for i := range things {
+		th := &thing{
+			key:      fmt.Sprintf("r%02d", i),
+			Type:     rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "type"),
+			endpoint: rapid.SampledFrom([]string{"east", "west"}).Draw(t, "endpoint"),
+			never:    rapid.IntRange(0, 9).Draw(t, "never") == 0,
+			refuses:  rapid.Bool().Draw(t, "refuses"),
+			back:     rapid.IntRange(0, 9).Draw(t, "back") == 0,
+		}
+		switch rapid.IntRange(0, 5).Draw(t, "fault") {
+		case 0:
+			th.async = time.Duration(rapid.IntRange(1, 3000).Draw(t, "async")) * time.Millisecond
+		case 1:
+			th.transient = rapid.IntRange(1, 3).Draw(t, "transient")
+		case 2:
+			th.unreachable = rapid.IntRange(1, 5).Draw(t, "silent")
+		}
+		if i > 0 && rapid.IntRange(0, 3).Draw(t, "nested") == 0 {
+			th.parent = things[rapid.IntRange(0, i-1).Draw(t, "parent")].key
+			th.back = false
+		}
+		things[i] = th
+	}
+	for i, th := range things {
+		for range rapid.IntRange(0, 2).Draw(t, "edges") {
+			if need := rapid.IntRange(0, n-1).Draw(t, "need"); need != i {
+				th.needs = append(th.needs, need)
+			}
+		}
+	}
+	for _, th := range things { // what comes back comes alone
+		for _, other := range things {
+			th.back = th.back && other.parent != th.key
+		}
+	}
+	return things
+}
+
+// Whatever the dependencies and faults, and whenever its runner is killed, a
+// deletion ends, and it ends right: with nothing left, or with exactly what
+// cannot be deleted.
+func TestDeletionEndsRight(t *testing.T) {
+	for range 10 { // that many times the package's usual number of draws
+		rapid.Check(t, endsRight)
+	}
+}
+
+func endsRight(t *rapid.T) {
+	things := drawThings(t)
+	w := newWorld(rapid.Uint64().Draw(t, "seed"), naming(rapid.IntRange(0, 2).Draw(t, "naming")), things)
+	want := w.mustStay()
+	var order []TypeOrder
+	for range rapid.IntRange(0, 3).Draw(t, "hints") {
+		order = append(order, TypeOrder{
+			rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "before"), rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "after"),
+		})
+	}
+	kill := rapid.SampledFrom([]int{0, 3, 10, 40}).Draw(t, "kill")
+	came, err := w.run(testLimits, order, kill)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var there []string
+	for _, th := range things {
+		if th.there && (!th.came || came.end == EndEmpty) {
+			there = append(there, th.key)
+		}
+		if th.there && !th.came && w.rows[th.key] == nil {
+			t.Fatalf("%s was forgotten", th.key)
+		}
+	}
+	if !slices.Equal(there, want) {
+		t.Fatalf("left %v, want %v", there, want)
+	}
+	if (came.end == EndEmpty) != (len(want) == 0) {
+		t.Fatalf("it ended as %d with %v left", came.end, there)
+	}
+}
+
+// An accepted delete that fails is no success: the resource is tried again in
+// the next pass, and named when there is none.
+func TestDeletionParksWhatFailed(t *testing.T) {
+	things := []*thing{
+		{key: "failing", Type: "a", endpoint: "e", async: time.Second, fails: 1},
+		{key: "slow", Type: "a", endpoint: "e", async: 3 * time.Second},
+	}
+	w := newWorld(1, namesNone, things)
+	came, err := w.run(testLimits, nil, 0)
+	if err != nil || came.end != EndEmpty || came.plan.pass != 2 || came.calls != 3 {
+		t.Errorf("%+v %v", came, err)
+	}
+	w = newWorld(1, namesNone, []*thing{{key: "failing", Type: "a", endpoint: "e", async: time.Second, fails: 1}})
+	came, err = w.run(testLimits, nil, 0)
+	if err != nil || came.end != EndBlocked || came.calls != 1 {
+		t.Errorf("%+v %v", came, err)
+	}
+}
+
+// While a resource waits for its region, lack of progress ends nothing; what
+// fails for too long by its provider's own word is parked.
+func TestDeletionWaitsForRegionsAlone(t *testing.T) {
+	w := newWorld(1, namesNone, []*thing{
+		{key: "a", Type: "a", endpoint: "dead", unreachable: 60},
+		{key: "b", Type: "b", endpoint: "e", never: true},
+	})
+	came, err := w.run(testLimits, nil, 0)
+	if err != nil || came.end != EndBlocked || len(came.plan.Members) != 1 || came.took < 30*time.Minute || came.calls != 60+1+1+1 {
+		t.Errorf("%+v %v", came, err)
+	}
+	w = newWorld(1, namesNone, []*thing{{key: "a", Type: "a", endpoint: "e", transient: 1 << 20}})
+	came, err = w.run(testLimits, nil, 0)
+	if err != nil || came.end != EndBlocked || came.took > 16*time.Minute || came.took < 13*time.Minute {
+		t.Errorf("%+v %v", came, err)
+	}
+}
+
+// A pause that an answer asks for is kept, if the budget allows for it.
+func TestDeletionKeepsPauses(t *testing.T) {
+	d := New(testLimits, nil)
+	d.Add(&Member{Key: "a", Type: "a", Endpoint: "e"})
+	now := time.Unix(0, 0)
+	d.Next(now)
+	d.OnResult("a", Result{Outcome: OutcomeTransient, After: 5 * time.Minute}, now)
+	if len(d.Next(now.Add(4*time.Minute))) != 0 || len(d.Next(now.Add(5*time.Minute))) != 1 {
+		t.Error("the pause was not kept")
+	}
+	d.OnResult("a", Result{Outcome: OutcomeTransient, After: time.Hour}, now.Add(5*time.Minute))
+	if d.End() != EndBlocked {
+		t.Errorf("%+v", d.Members["a"])
+	}
+}
+
+// What went is remembered beside what came while nobody worked on the deletion:
+// each further step has what was refused tried anew.
+func TestDeletionGoesOnBesideWhatCame(t *testing.T) {
+	for name, c := range map[string]struct {
+		total, deleted int      // recorded
+		came           int      // of the members
+		members        []string // beside the refused one
+		now            bool     // it is tried at once: something has gone since it was refused
+	}{
+		"one came back":              {total: 2, deleted: 1, came: 1, members: []string{"x"}},
+		"one came back in secret":    {total: 2, deleted: 1, members: []string{"x"}},
+		"one went, another came":     {total: 3, deleted: 1, came: 1, members: []string{"x"}, now: true},
+		"nothing came, one went":     {total: 3, deleted: 1, now: true},
+		"nothing came, nothing went": {total: 3, deleted: 1, members: []string{"x"}},
+	} {
+		d := New(testLimits, nil)
+		d.Add(&Member{Key: "refused", Type: "a", Endpoint: "e", State: Parked, Tried: c.deleted})
+		for _, key := range c.members {
+			d.Add(&Member{Key: key, Type: "b", Endpoint: "e"})
+		}
+		d.Resume(c.total, c.deleted, c.came, 1)
+		if got := d.Progress(); got.Total-got.Deleted != len(d.Members) || got.Deleted < c.deleted {
+			t.Errorf("%s: %+v", name, got)
+		}
+		if d.canPass() != c.now {
+			t.Errorf("%s: a further pass: %t", name, !c.now)
+		}
+		now := time.Unix(0, 0)
+		for _, key := range c.members {
+			d.Next(now)
+			d.OnResult(key, Result{Outcome: OutcomeGone}, now)
+		}
+		if len(c.members) > 0 && (d.End() != EndNone || !d.canPass()) {
+			t.Errorf("%s: given up after a step", name)
+		}
+	}
+}

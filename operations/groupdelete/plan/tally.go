@@ -1,0 +1,100 @@
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+)
+
+// score counts calls that were answered, and those of them that succeeded.
+type score struct{ calls, successes int }
+
+// tally counts how calls for one type fared, beside which other types. Where
+// refusals name no reason it is all that there is to learn from: if calls mostly
+// fail while resources of another type stand, and hardly ever without them, that
+// type goes first.
+type tally struct {
+	all    map[string]score
+	beside map[[2]string]score // type, and one that stood
+
+	present map[string]int // members by type
+	among   []string       // the types of which there are any; nil: to be made anew
+}
+
+// leastRefusals is how many refusals make a rule and no accident.
+const leastRefusals = 3
+
+func newTally() tally {
+	return tally{all: map[string]score{}, beside: map[[2]string]score{}, present: map[string]int{}}
+}
+
+func (t *tally) count(typ string, by int) {
+	before := t.present[typ]
+	t.present[typ] += by
+	if before == 0 || t.present[typ] == 0 {
+		t.among = nil
+	}
+}
+
+// typesPresent are the types of which there are members. The slice is not changed.
+func (t *tally) typesPresent() []string {
+	if t.among == nil {
+		t.among = []string{}
+		for typ, n := range t.present {
+			if n > 0 {
+				t.among = append(t.among, typ)
+			}
+		}
+	}
+	return t.among
+}
+
+// note takes the answer to a call for a type that was made while others stood.
+func (t *tally) note(typ string, others []string, success bool) {
+	add := func(s score) score {
+		s.calls++
+		if success {
+			s.successes++
+		}
+		return s
+	}
+	t.all[typ] = add(t.all[typ])
+	for _, other := range others {
+		if other != typ {
+			t.beside[[2]string{typ, other}] = add(t.beside[[2]string{typ, other}])
+		}
+	}
+}
+
+// orders are what the tally shows, the plainest first.
+func (t *tally) orders() []TypeOrder {
+	type finding struct {
+		TypeOrder
+		refusals int
+	}
+	var found []finding
+	for pair, with := range t.beside {
+		all := t.all[pair[0]]
+		without := score{all.calls - with.calls, all.successes - with.successes}
+		refusals := with.calls - with.successes
+		if refusals >= leastRefusals && 2*with.successes <= with.calls && without.calls > 0 && 10*without.successes >= 9*without.calls {
+			found = append(found, finding{TypeOrder{Before: pair[1], After: pair[0]}, refusals})
+		}
+	}
+	slices.SortFunc(found, func(a, b finding) int {
+		return cmp.Or(cmp.Compare(b.refusals, a.refusals), cmp.Compare(a.Before, b.Before), cmp.Compare(a.After, b.After))
+	})
+	orders := make([]TypeOrder, len(found))
+	for i, f := range found {
+		orders[i] = f.TypeOrder
+	}
+	return orders
+}
+
+// Conclude learns, when the deletion is over, from how it went.
+func (p *Plan) Conclude() {
+	for _, o := range p.tally.orders() {
+		p.learn(o)
+	}
+	maps.DeleteFunc(p.tally.beside, func([2]string, score) bool { return true })
+}

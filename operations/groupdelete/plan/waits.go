@@ -1,0 +1,63 @@
+package plan
+
+import "time"
+
+// MostWaits bounds how much the status shows of what a deletion waits for.
+const MostWaits = 20
+
+// Wait is one thing that the deletion of a group waits for.
+type Wait struct {
+	ID     string `json:"id,omitempty"` // of a resource
+	Region string `json:"region,omitempty"`
+	Reason string `json:"reason"`
+	// Until is when that ends at the latest, whatever comes of it.
+	Until time.Time `json:"until"`
+}
+
+// Waits lists what a deletion waits for that is over by limit, up to MostWaits. A first
+// call without an answer yet is no wait.
+func (p *Plan) Waits(limit time.Time) []Wait {
+	var all []Wait
+	for _, m := range p.all {
+		if len(all) == MostWaits {
+			break
+		}
+		if p.Members[m.Key] != m {
+			continue
+		}
+		if reason := m.waitsFor(); reason != "" {
+			all = append(all, Wait{ID: m.Key, Region: m.Region, Reason: reason, Until: m.until(limit, p.limits.Budget)})
+		}
+	}
+	return all
+}
+
+// waitsFor says why a member is still there, or nothing.
+func (m *Member) waitsFor() string {
+	switch {
+	case m.State == Accepted && m.Orphan:
+		return "Whether it exists is not known yet; its provider is being asked."
+	case m.State == Accepted:
+		return "Its provider has accepted the deletion and works on it."
+	case m.State == Parked && len(m.Blockers) > 0:
+		return "Its provider refused the deletion; it is tried again when what the refusal names has gone."
+	case m.State == Parked:
+		return "Its provider refused the deletion; it is tried again when another resource has gone."
+	case m.Tries > 0 && m.Unreachable:
+		return m.Why + " The deletion is tried again until the region answers."
+	case m.Tries > 0 && m.Why != "":
+		return m.Why + " The deletion is tried again."
+	case m.Tries > 0:
+		return "The deletion could not be sent; it is tried again."
+	}
+	return ""
+}
+
+// until is when the wait for a member ends at the latest: with its budget for passing
+// failures, or with the deletion.
+func (m *Member) until(limit time.Time, budget time.Duration) time.Time {
+	if spent := m.Since.Add(budget); !m.Since.IsZero() && m.State != Parked && spent.Before(limit) {
+		return spent
+	}
+	return limit
+}

@@ -1,0 +1,389 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/limits"
+	"portico/locate"
+	"portico/operations/async"
+	"portico/operations/failure"
+	"portico/operations/move/plan"
+	"portico/regions"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// asksAtOnce bounds the questions about the members of one call.
+const asksAtOnce = 8
+
+// update takes what came of a task into the plan.
+type update func(now time.Time)
+
+// carryOut does all tasks at the same time, and records what came of them. None begins
+// once ctx has ended; those that have begun go on for a while.
+func (w *attempt) carryOut(ctx context.Context, tasks []plan.Task) error {
+	calling, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
+	stop := context.AfterFunc(ctx, func() { time.AfterFunc(jobs.RecordTime, cut) })
+	defer stop()
+	var (
+		at      sync.WaitGroup
+		mu      sync.Mutex
+		updates []update
+		panics  error // guarded by mu, like updates
+		failed  error
+	)
+	do := func(work func() update) {
+		at.Go(func() {
+			var made update
+			p := limits.CatchPanic(func() { made = work() })
+			mu.Lock()
+			defer mu.Unlock()
+			if p != nil { // the call is as after a crash
+				panics = errors.Join(panics, p)
+				return
+			}
+			updates = append(updates, made)
+		})
+	}
+	for _, task := range tasks {
+		if failed != nil || ctx.Err() != nil {
+			break
+		}
+		c := task.Call
+		switch task.Step {
+		case plan.StepSend:
+			var send func() update
+			if send, failed = w.begin(ctx, calling, c); send != nil {
+				do(send)
+			}
+		case plan.StepPoll:
+			do(func() update { return w.poll(calling, c) })
+		case plan.StepAsk:
+			do(func() update { return w.ask(calling, c) })
+		}
+	}
+	at.Wait()
+	failed = errors.Join(failed, panics)
+	for _, made := range updates {
+		made(w.now())
+	}
+	recording, cancel := context.WithTimeout(context.WithoutCancel(ctx), jobs.RecordTime)
+	defer cancel()
+	if err := w.settle(recording); err != nil {
+		return errors.Join(failed, err)
+	}
+	if err := w.save(recording); err != nil {
+		return errors.Join(failed, err)
+	}
+	if failed == nil && ctx.Err() != nil {
+		failed = context.Cause(ctx)
+	}
+	return failed
+}
+
+// begin records that a call is about to be made, and returns what makes it; nil
+// where it is not to be made after all.
+func (w *attempt) begin(ctx, calling context.Context, c *plan.Call) (func() update, error) {
+	q, endpoint, err := w.target(c)
+	if err != nil {
+		w.plan.OnResult(c, plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}, w.now())
+		return nil, nil //nolint:nilerr // the map lacks the region, for now
+	}
+	before, begun, now := *c, time.Now(), w.now()
+	c.Sent(now.Add(w.SendWithin + w.CallTimeout + w.CallMargin + w.window(c)))
+	var ids []string
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target, APIVersion: c.Version, Sender: w.Sender}
+	for _, m := range c.Open() {
+		ids = append(ids, m.ID)
+		order.Members = append(order.Members, c.InventoryMember(m))
+	}
+	failpoint.Pass(failpoint.MoveBeginBefore)
+	err = w.Prober.Store.BeginMoveCall(ctx, &w.claim.Job, order, w.render())
+	switch {
+	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTaken):
+		*c = before
+		return nil, w.revise(ctx, c)
+	case errors.Is(err, inventory.ErrSubscriptionNotFound):
+		*c = before
+		w.plan.Stop(failure.Text(arm.SubscriptionNotFound, "The subscription of the source or of the target was deleted before the provider was told of the move."))
+		return nil, nil
+	case err != nil:
+		*c = before
+		return nil, err
+	}
+	failpoint.Pass(failpoint.MoveBeginAfter)
+	return func() update {
+		result := w.exchange(calling, c, q, endpoint, contentOf(w.to, ids), begun)
+		return func(now time.Time) {
+			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
+			w.noteCall(c, result)
+			w.plan.OnResult(c, result, now)
+		}
+	}, nil
+}
+
+// revise finds the members of a call that cannot move any more.
+func (w *attempt) revise(ctx context.Context, c *plan.Call) error {
+	for _, m := range c.Open() {
+		review := w.reviewRow
+		if m.Stray {
+			review = w.reviewStray
+		}
+		var err error
+		if m.Decided, m.Error, err = review(ctx, c, m); err != nil {
+			return err
+		}
+	}
+	c.Due = w.now().Add(w.Floor)
+	return nil
+}
+
+// reviewRow decides whether a row can still move and, if not, what becomes of it and
+// why.
+func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (plan.Fate, string, error) {
+	row, err := w.Prober.Store.Resource(ctx, w.from.Subscription, m.Key)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return plan.FateGone, absentText(m.ID), nil
+	case err != nil:
+		return plan.FateOpen, "", err
+	case row.Phase != inventory.Live || row.FollowDelete || row.Region != c.Region:
+		return plan.FateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
+	}
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	taken, err := w.taken(ctx, order.MovedRow(row, w.to).Key)
+	if err != nil || !taken {
+		return plan.FateOpen, "", err
+	}
+	return plan.FateStayed, failure.Text("RequestConflict", "The target resource group has a resource of this ID."), nil
+}
+
+// reviewStray is reviewRow for a stray: its region may have been seen not to hold
+// it any more.
+func (w *attempt) reviewStray(ctx context.Context, c *plan.Call, m *plan.Member) (plan.Fate, string, error) {
+	strays, err := w.Prober.Store.Strays(ctx, w.from.Subscription, w.from.Key)
+	if err != nil || slices.ContainsFunc(strays, func(s inventory.Stray) bool { return s.Key == m.Key && s.Region == c.Region }) {
+		return plan.FateOpen, "", err
+	}
+	return plan.FateGone, absentText(m.ID), nil
+}
+
+// taken reports whether the target has a resource of a key, or one below it.
+func (w *attempt) taken(ctx context.Context, key string) (bool, error) {
+	_, err := w.Prober.Store.Resource(ctx, w.to.Subscription, key)
+	if !errors.Is(err, inventory.ErrNotFound) {
+		return err == nil, err
+	}
+	next, err := w.Prober.Store.Resources(ctx, inventory.ResourceQuery{Subscription: w.to.Subscription, Group: w.to.Key, After: key + "/", Limit: 1})
+	return len(next) > 0 && strings.HasPrefix(next[0].Key, key+"/"), err
+}
+
+// target is the request of a call, and its endpoint.
+func (w *attempt) target(c *plan.Call) (*routing.Request, *regions.Endpoint, error) {
+	return w.targetOf(c, w.from, "moveResources")
+}
+
+// targetOf builds the request of an action: its path names the source group.
+func (k *Mover) targetOf(c *plan.Call, from inventory.Group, action string) (*routing.Request, *regions.Endpoint, error) {
+	_, endpoint, err := k.Prober.Target(c.Row(c.Members[0], from.Subscription))
+	if err != nil {
+		return nil, nil, err
+	}
+	q, fault := routing.ClassifyID(k.Prober.Map, http.MethodPost, routing.GroupID(from.Subscription, from.Name)+"/"+action)
+	if fault != nil {
+		return nil, nil, fault
+	}
+	q.Query.Raw = "api-version=" + c.Version
+	return q, endpoint, nil
+}
+
+// window is how long a call without an answer may still take effect.
+func (w *attempt) window(c *plan.Call) (longest time.Duration) {
+	for _, m := range c.Members {
+		window := w.LateWriteWindow
+		if q, _, err := w.Prober.Target(c.Row(m, w.from.Subscription)); err == nil && q.Type.LateWriteWindow > 0 {
+			window = q.Type.LateWriteWindow
+		}
+		longest = max(longest, window)
+	}
+	return longest
+}
+
+func contentOf(to inventory.Group, ids []string) []byte {
+	text, err := json.Marshal(struct {
+		Target    string   `json:"targetResourceGroup"`
+		Resources []string `json:"resources"`
+	}{routing.GroupID(to.Subscription, to.Name), ids})
+	if err != nil { // strings always have a JSON form
+		return nil
+	}
+	return text
+}
+
+// header carries the ids of a call, and on whose behalf it is made.
+func (k *Mover) header(p *Payload) http.Header {
+	header := jobs.Header(p.Correlation, k.Region)
+	p.Caller.Stamp(header)
+	header.Set("Referer", fanout.PublicLink(k.Prober.Public, p.Path, p.Query))
+	return header
+}
+
+// exchange sends a call. Once sent it is seen to its end.
+func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request, to *regions.Endpoint, content []byte, begun time.Time) plan.Result {
+	header := w.header(w.payload)
+	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Begun)) // the same for every resource of a move
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	response, err := w.Prober.Upstream.Do(ctx, upstream.Call{
+		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
+		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.claim.Job.Name(),
+	})
+	if err != nil {
+		return unanswered(err, c)
+	}
+	defer response.Body.Close()
+	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	result := plan.Result{After: async.RetryAfter(response.Header), Outcome: outcomeOf(response.StatusCode)}
+	switch {
+	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
+		result.Outcome = plan.OutcomeAmbiguous
+	case result.Outcome == plan.OutcomeAccepted:
+		if poll := async.OfAnswer(response, w.Prober.Public, to, w.payload.Caller); poll != nil {
+			result.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
+		}
+	case result.Outcome != plan.OutcomeMoved:
+		result.Text = failure.OfAnswer(response.StatusCode, body)
+	}
+	return result
+}
+
+// outcomeOf reads the status of the answer to a move. It is definite as for any write
+// (see package inventory, rule R4).
+func outcomeOf(status int) plan.Outcome {
+	switch {
+	case status == http.StatusAccepted:
+		return plan.OutcomeAccepted
+	case status == http.StatusTooManyRequests:
+		return plan.OutcomeThrottled
+	case status == http.StatusRequestTimeout, status >= 500, status < 200:
+		return plan.OutcomeAmbiguous
+	case status < 300:
+		return plan.OutcomeMoved
+	}
+	return plan.OutcomeRefused
+}
+
+// unanswered is a call that brought no answer.
+func unanswered(err error, c *plan.Call) plan.Result {
+	var fault *upstream.Fault
+	if !errors.As(err, &fault) {
+		fault = &upstream.Fault{Sent: true, Region: c.Region, Err: err}
+	}
+	result := plan.Result{Outcome: plan.OutcomeAmbiguous, Unreachable: !fault.TooLate(), Text: string(fault.ARM(c.Namespace).Body())}
+	if !fault.Sent {
+		result.Outcome = plan.OutcomeNotSent
+	}
+	return result
+}
+
+// poll polls the operation of a call.
+func (w *attempt) poll(ctx context.Context, c *plan.Call) update {
+	result := plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
+	if _, endpoint, err := w.target(c); err == nil {
+		result = w.pollCall(ctx, c, endpoint, w.payload)
+	}
+	return func(now time.Time) {
+		if result.Outcome != plan.OutcomeAccepted && result.Outcome != plan.OutcomeNotSent {
+			w.metrics.calls.WithLabelValues(result.Outcome.String()).Inc()
+			w.noteCall(c, result)
+		}
+		w.plan.OnResult(c, result, now)
+	}
+}
+
+// pollCall polls the operation of a call.
+func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.Endpoint, p *Payload) plan.Result {
+	answer, err := k.Prober.Read(ctx, k.header(p), endpoint, c.Poll.Path, c.Poll.Query)
+	if err != nil {
+		return plan.Result{Outcome: plan.OutcomeNotSent, Unreachable: true}
+	}
+	result := plan.Result{Outcome: plan.OutcomeAccepted, After: async.RetryAfter(answer.Header)}
+	switch progress := async.Read(c.Poll.Status, answer.Status, answer.Body); {
+	case progress == async.Missing:
+		result.Outcome = plan.OutcomeLost
+	case progress == async.Finished, progress == async.Refused:
+		result.Outcome, result.Text = plan.OutcomeOver, async.Failure(c.Poll.Status, answer)
+	case answer.Status == http.StatusAccepted:
+		if next, own := async.Target(answer.Header.Get("Location"), k.Prober.Public, endpoint); own && !c.Poll.Status {
+			result.Poll = &plan.Poll{Path: next.EscapedPath(), Query: next.RawQuery}
+		}
+	case answer.Status != http.StatusOK:
+		result.Outcome = plan.OutcomeNotSent
+	}
+	return result
+}
+
+// ask asks for all open members of a call where they were and where they are to be.
+func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
+	asked, members := w.now(), c.Open()
+	seen := make([]plan.Presence, len(members))
+	twins := make([]*inventory.Sighting, len(members))
+	limits.ForEach(asksAtOnce, len(members), func(i int) {
+		seen[i], twins[i] = w.find(ctx, c, members[i], asked)
+	})
+	return func(now time.Time) {
+		answered := false
+		for i, m := range members {
+			answered = answered || seen[i].Known
+			m.Twin = twins[i]
+			c.Observe(m, seen[i], asked)
+		}
+		w.plan.Conclude(c, answered, now)
+	}
+}
+
+// find asks for one member under both of its IDs.
+func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked time.Time) (s plan.Presence, twin *inventory.Sighting) {
+	row := c.Row(m, w.from.Subscription)
+	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
+	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
+		q, endpoint, err := w.Prober.Target(at)
+		if err != nil {
+			return plan.Presence{}, nil
+		}
+		answer, err := w.Prober.Read(ctx, w.header(w.payload), endpoint, q.Path.Escaped(), q.Query.Raw)
+		if err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+			return plan.Presence{}, nil
+		}
+		there := answer.Status == http.StatusOK
+		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
+			return plan.Presence{}, nil
+		}
+		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
+			s.Working = true
+		}
+		if i == 0 {
+			s.Old = there
+			continue
+		}
+		if s.New = there; there && s.Old {
+			seen := locate.NewDiscovery(w.Prober.Map, q, endpoint.Region, c.Version, answer.Body, asked)
+			twin = &seen
+		}
+	}
+	s.Known = true
+	return s, twin
+}

@@ -1,0 +1,132 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/operations/failure"
+	"portico/operations/move/plan"
+)
+
+// rowsAtOnce is how many resources move in one transaction.
+const rowsAtOnce = 100
+
+// settle records the fates that are known, in the index and in the payload at once.
+func (w *attempt) settle(ctx context.Context) error {
+	for _, c := range w.plan.Calls {
+		for {
+			page := c.Unrecorded(rowsAtOnce)
+			if len(page) == 0 {
+				break
+			}
+			result := inventory.MoveResult{
+				MoveCall: inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}, LockETag: w.LockETag,
+			}
+			for _, m := range page {
+				into := map[plan.Fate]*[]inventory.MoveMember{plan.FateMoved: &result.Moved, plan.FateStayed: &result.Stayed, plan.FateGone: &result.Gone}[m.Decided]
+				*into = append(*into, c.InventoryMember(m))
+				m.Fate = m.Decided
+			}
+			failpoint.Pass(failpoint.MoveSettleBefore)
+			if err := w.Prober.Store.SettleMove(ctx, &w.claim.Job, result, w.render()); err != nil {
+				for _, m := range page {
+					m.Fate = plan.FateOpen
+				}
+				return err
+			}
+			failpoint.Pass(failpoint.MoveSettleAfter)
+			for _, m := range page {
+				w.metrics.ends.WithLabelValues(m.Fate.String()).Inc()
+				w.adopt(ctx, m)
+			}
+		}
+	}
+	return nil
+}
+
+// adopt adopts what a provider has in both places: nothing else would find the new one
+// before the next sweep.
+func (w *attempt) adopt(ctx context.Context, m *plan.Member) {
+	if m.Fate != plan.FateStayed || m.Twin == nil || m.Stray {
+		return
+	}
+	if _, err := w.Prober.Store.Adopt(ctx, *m.Twin); err != nil {
+		w.note("a resource that a provider has twice was not adopted", zap.Error(err))
+	}
+}
+
+// closePause is the pause before the groups are tried again that a last call holds.
+const closePause = time.Second
+
+// close gives both groups back, when the fate of all is recorded.
+func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
+	ended := *w.payload
+	ended.Progress, ended.Ended = w.plan.Progress(), w.now()
+	state, outcome := inventory.JobDone, "Succeeded"
+	if fault := w.fault(); fault != nil {
+		state, outcome = inventory.JobFailed, string(fault.Code)
+		if w.claim.Job.State == inventory.JobCancelling {
+			state = inventory.JobCancelled
+		}
+		ended.Fault = failure.Body(fault, w.leftovers())
+	}
+	failpoint.Pass(failpoint.MoveEndBefore)
+	err := w.Prober.Store.EndMove(ctx, w.claim.Job, w.payload.Source, w.payload.Target, state, ended.String())
+	switch {
+	case errors.As(err, new(*inventory.GroupNotEmptyError)):
+		return jobs.Result{Again: max(closePause, w.Floor)}, nil
+	case err != nil:
+		return jobs.Result{}, err
+	}
+	failpoint.Pass(failpoint.MoveEndAfter)
+	w.note("move ended", zap.String("outcome", outcome), zap.Int("moved", ended.Progress.Moved), zap.Int("failed", ended.Progress.Failed))
+	return jobs.Result{End: state, Recorded: true}, nil
+}
+
+// fault is the error that a move ends with, nil where all has moved.
+func (w *attempt) fault() *arm.Error {
+	p := w.plan.Progress()
+	switch {
+	case p.Failed == 0:
+		return nil
+	case w.claim.Job.State == inventory.JobCancelling:
+		return arm.NewError(arm.OperationCanceled, "").Saying(
+			"The move to the resource group '%s' was canceled. %d of %d resources had moved, and stay where they are now.", w.to.Name, p.Moved, p.Total)
+	}
+	return arm.NewError(arm.ResourceMoveFailed, p.Failed, p.Total, w.to.Name, w.payload.Correlation)
+}
+
+// leftovers are the resources that have not moved, each with its provider's answer.
+func (w *attempt) leftovers() (left []failure.Detail) {
+	failed := max(1, w.plan.Progress().Failed)
+	for _, c := range w.plan.Calls {
+		for _, m := range c.Members {
+			if m.Fate == plan.FateMoved {
+				continue
+			}
+			text := m.Error
+			switch {
+			case text == "" && c.Error != "":
+				text = c.Error
+			case text == "" && m.Fate == plan.FateGone:
+				text = absentText(m.ID)
+			case text == "":
+				text = failure.Text("ResourceNotMoved", "The provider did not move the resource.")
+			}
+			left = append(left, failure.Detail{Target: m.ID, Message: failure.Cut(text, failure.DetailBytes/failed)})
+		}
+	}
+	return left
+}
+
+// noteCall logs what a call came to.
+func (w *attempt) noteCall(c *plan.Call, result plan.Result) {
+	w.note("move call", zap.String("provider", c.Namespace), zap.String("region", c.Region), zap.Int("resources", len(c.Open())), zap.Stringer("result", result.Outcome))
+}

@@ -1,0 +1,304 @@
+package move
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/access"
+	"portico/arm"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/locate"
+	"portico/operations/failure"
+	"portico/operations/move/plan"
+	"portico/timing"
+)
+
+// Mover moves resources from a group to another; neither takes a write meanwhile. It
+// waits for the writes before it, calls each provider once per region, and changes the
+// index by what the provider, or a GET on both IDs, has said. The job's payload holds
+// the plan.
+type Mover struct {
+	Prober locate.Prober
+	Sender string // which replica sends
+	Region string // of the front door, for the ids of its calls
+	Budget time.Duration
+	Limit  time.Duration // after it nothing is sent any more
+	// How long a call may take, and may still take effect without an answer; see
+	// package inventory, rule R4.
+	SendWithin, CallTimeout, CallMargin, LateWriteWindow time.Duration
+	Floor                                                time.Duration // the least time between two calls for the same thing
+	LockETag                                             func(inventory.Lock) string
+	Log                                                  *zap.Logger
+
+	metrics *metrics
+}
+
+// Start implements [jobs.Lasting].
+func (k *Mover) Start(registry prometheus.Registerer) { k.metrics = newMetrics(registry) }
+
+// Succeed implements [jobs.Lasting].
+func (k *Mover) Succeed(before jobs.Kind) { k.metrics = before.(*Mover).metrics }
+
+// Caller implements [jobs.Commissioned].
+func (k *Mover) Caller(_ context.Context, job inventory.Job) (string, error) {
+	p, err := ReadPayload(job)
+	return p.Caller.Caller(), err
+}
+
+// Progress is how far a move has come.
+type Progress = plan.Progress
+
+// Payload is what the job of a move keeps, and that of its validation.
+type Payload struct {
+	Source      inventory.GroupName `json:"source"` // as it is written
+	Target      inventory.GroupName `json:"target"`
+	Resources   []string            `json:"resources"`       // the IDs that the caller named
+	Path        string              `json:"path"`            // of the caller's request, as in a request target
+	Query       string              `json:"query,omitempty"` // likewise
+	Correlation string              `json:"correlation"`     // of all its calls
+	Caller      access.Principal    `json:"caller"`          // who began it
+	Begun       time.Time           `json:"begun"`           // when the resources are modified, for all of them
+	Planned     bool                `json:"planned,omitempty"`
+	Calls       []*plan.Call        `json:"calls,omitempty"`
+	Progress    plan.Progress       `json:"progress"`
+	Ended       time.Time           `json:"ended,omitzero"`
+	// Fault is the error that it ended with, as clients get it.
+	Fault json.RawMessage `json:"fault,omitempty"`
+}
+
+// String is the payload as it is stored.
+func (p Payload) String() string { return inventory.PayloadOf(p) }
+
+// ReadPayload reads the payload of a move's job, or of its validation's.
+func ReadPayload(j inventory.Job) (p Payload, err error) {
+	err = j.Read(&p)
+	return p, err
+}
+
+// Moved returns a row with the key and the ID that it has since the move, and reports
+// whether it has moved.
+func (p Payload) Moved(row inventory.Resource) (moved inventory.Resource, done bool) {
+	for _, c := range p.Calls {
+		for _, m := range c.Members {
+			if m.Fate == plan.FateMoved && !m.Stray && (row.Key == m.Key || strings.HasPrefix(row.Key, m.Key+"/")) {
+				done = true
+			}
+		}
+	}
+	order := inventory.MoveCall{Source: p.Source, Target: p.Target}
+	return order.MovedRow(row, inventory.Group{Subscription: arm.Fold(p.Target.Subscription), Key: arm.Fold(p.Target.Name), Name: p.Target.Name}), done
+}
+
+func (k *Mover) limits() plan.Limits {
+	return plan.Limits{Budget: k.Budget, Pause: k.Floor, Longest: longestAsk, Window: k.LateWriteWindow}
+}
+
+// longestWait bounds the pause of an attempt that has nothing to do, and longestStay that
+// for which it goes on.
+const (
+	longestWait = 15 * time.Second
+	longestStay = time.Second
+)
+
+// longestAsk bounds the pause between two questions about the same resource.
+const longestAsk = 15 * time.Second
+
+// Run works on the move until there is nothing to do but wait.
+func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	p, err := ReadPayload(claim.Job)
+	if err != nil {
+		return jobs.Result{End: inventory.JobFailed}, err
+	}
+	from, to, err := k.Prober.Store.MovingGroups(ctx, claim.Job, p.Source, p.Target)
+	switch {
+	case errors.Is(err, inventory.ErrDeposed):
+		return k.vanished(p)
+	case err != nil:
+		return jobs.Result{}, err
+	}
+	w := &attempt{Mover: k, claim: claim, payload: &p, from: from, to: to, plan: &plan.Plan{Limits: k.limits(), Calls: p.Calls}}
+	switch reason := w.stopped(); {
+	case p.Planned:
+	case reason != "":
+		w.forgo(reason)
+	default:
+		until, drained, err := k.Prober.Store.Drained(ctx, p.Source, p.Target)
+		if err != nil {
+			return jobs.Result{}, err
+		}
+		if !drained {
+			return jobs.Result{Again: max(k.Floor, min(until.Sub(w.now()), longestStay))}, nil
+		}
+		if err := w.arrange(ctx); err != nil {
+			return jobs.Result{}, err
+		}
+	}
+	return w.run(ctx)
+}
+
+// vanished ends a move whose groups are not its any more. Neither their delete nor the
+// erasure of a subscription takes them from it; should they be gone all the same, there
+// is nothing left to wait for.
+func (k *Mover) vanished(p Payload) (jobs.Result, error) {
+	p.Ended = k.Prober.Store.Time()
+	p.Fault = failure.Body(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
+	return jobs.Result{End: inventory.JobFailed, Payload: p.String()}, nil
+}
+
+// attempt is one attempt at a move.
+type attempt struct {
+	*Mover
+	claim    *jobs.Claim
+	payload  *Payload
+	from, to inventory.Group
+	plan     *plan.Plan
+}
+
+func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
+
+// stopped is why nothing more is to be sent; "" as long as calls may be.
+func (w *attempt) stopped() string {
+	switch {
+	case w.claim.Job.State == inventory.JobCancelling:
+		return failure.Text(arm.OperationCanceled, "The move was canceled before the provider was told of it.")
+	case w.now().Sub(w.claim.Job.Created) > w.Limit:
+		return failure.Text("ResourceMoveTimeout", "The move did not come to this resource within the allowed time.")
+	}
+	return ""
+}
+
+// forgo leaves everything where it is, for a reason.
+func (w *attempt) forgo(reason string) {
+	var all []plan.Candidate
+	for _, id := range w.payload.Resources {
+		all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: arm.Fold(id)}, Refusal: reason})
+	}
+	w.take(all)
+}
+
+func (w *attempt) take(all []plan.Candidate) {
+	w.plan.Calls = plan.CallsFor(all)
+	w.payload.Calls, w.payload.Planned = w.plan.Calls, true
+}
+
+// arrange makes the plan from the index, once no write is on its way any more.
+func (w *attempt) arrange(ctx context.Context) error {
+	all, err := w.candidates(ctx, w.payload)
+	if err != nil {
+		return err
+	}
+	w.take(all)
+	w.note("move begins", zap.Int("resources", len(all)), zap.Int("calls", len(w.plan.Calls)))
+	return w.save(ctx)
+}
+
+// candidates finds the resources that a payload names, and the strays of their IDs.
+func (k *Mover) candidates(ctx context.Context, p *Payload) (all []plan.Candidate, err error) {
+	strays, err := k.Prober.Store.Strays(ctx, p.Source.Subscription, p.Source.Name)
+	if err != nil {
+		return nil, err
+	}
+	for _, id := range p.Resources {
+		key := arm.Fold(id)
+		row, err := k.Prober.Store.Resource(ctx, p.Source.Subscription, key)
+		switch {
+		case errors.Is(err, inventory.ErrNotFound), err == nil && row.Phase == inventory.Pending:
+			all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: key}, Refusal: absentText(id)})
+			continue
+		case err != nil:
+			return nil, err
+		}
+		all = append(all, k.placed(plan.Member{ID: row.ID, Key: key, Type: row.TypeName}, row))
+		for _, stray := range strays {
+			if stray.Key == key {
+				all = append(all, k.placed(plan.Member{ID: stray.ID, Key: key, Type: row.TypeName, Stray: true}, stray.Row()))
+			}
+		}
+	}
+	return all, nil
+}
+
+func (k *Mover) placed(m plan.Member, row inventory.Resource) plan.Candidate {
+	r := plan.Candidate{Member: m, Region: row.Region}
+	q, endpoint, err := k.Prober.Target(row)
+	switch {
+	case err != nil:
+		r.Refusal = failure.Text(arm.NoRegisteredProviderFound, err.Error())
+	case row.Phase == inventory.Deleting || row.FollowDelete:
+		r.Refusal = failure.Text(arm.RequestConflict, "The resource is being deleted.")
+	default:
+		r.Namespace, r.Server, r.Versions = q.Type.Provider.Namespace, endpoint.String(), q.Type.APIVersions
+	}
+	return r
+}
+
+func absentText(id string) string {
+	return failure.Text(arm.ResourceNotFound, "The resource '"+failure.ShortName(id)+"' was not found.")
+}
+
+// run carries out the plan until all that is left is to wait, or the end.
+func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
+	for {
+		if reason := w.stopped(); reason != "" {
+			w.plan.Stop(reason)
+		}
+		if err := w.settle(ctx); err != nil {
+			return jobs.Result{}, err
+		}
+		if w.plan.Ended() {
+			return w.close(ctx)
+		}
+		if tasks := w.plan.Next(w.now()); len(tasks) > 0 {
+			if err := w.carryOut(ctx, tasks); err != nil {
+				return jobs.Result{}, err
+			}
+			continue
+		}
+		pause := min(longestWait, w.plan.Wake().Sub(w.now()))
+		if left := w.claim.Job.Created.Add(w.Limit).Sub(w.now()); left > 0 {
+			pause = min(pause, left)
+		}
+		if pause = max(pause, time.Millisecond); pause > longestStay {
+			return jobs.Result{Again: pause, Payload: w.render()}, nil
+		}
+		if err := timing.Sleep(ctx, pause); err != nil {
+			return jobs.Result{}, err
+		}
+	}
+}
+
+// render is the payload as it is now.
+func (w *attempt) render() string {
+	w.payload.Progress = w.plan.Progress()
+	return w.payload.String()
+}
+
+func (w *attempt) save(ctx context.Context) error { return w.claim.Save(ctx, w.render()) }
+
+func (w *attempt) note(what string, fields ...zap.Field) {
+	w.Log.Info(what, append(fields, zap.String("group", strings.ToValidUTF8(w.from.Name, "\uFFFD")), zap.String("target", strings.ToValidUTF8(w.to.Name, "\uFFFD")),
+		zap.String("subscription", w.from.Subscription), zap.String("job", w.claim.Job.Name()), zap.String("correlationId", w.payload.Correlation))...)
+}
+
+// metrics are labelled by the names of results and ends.
+type metrics struct{ calls, ends *prometheus.CounterVec }
+
+func newMetrics(registry prometheus.Registerer) *metrics {
+	m := &metrics{
+		calls: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_move_calls_total", Help: "Calls by which providers were told to move resources, by what they came to.",
+		}, []string{"result"}),
+		ends: prometheus.NewCounterVec(prometheus.CounterOpts{
+			Name: "portico_moved_resources_total", Help: "Resources that were to move, by what became of them: moved, stayed, gone.",
+		}, []string{"fate"}),
+	}
+	registry.MustRegister(m.calls, m.ends)
+	return m
+}

@@ -1,0 +1,433 @@
+// Package plan decides what becomes of resources that move: what an answer means, what
+// is to be asked under which ID, and when a call may be sent again. It is pure: it
+// neither calls nor reads a clock.
+package plan
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"time"
+
+	"portico/inventory"
+	"portico/timing"
+)
+
+// phase is how far a call has come. The numbers are stored.
+type phase uint8
+
+const (
+	phaseUnsent  phase = iota // to be sent when it is due; nothing of it can be on its way
+	phaseOpen                 // it was sent, and its outcome is asked for
+	phaseRunning              // it was accepted, and its operation is followed
+)
+
+// Fate is what became of a resource that was to move. The numbers are stored.
+type Fate uint8
+
+// The fates.
+const (
+	FateOpen Fate = iota
+	FateMoved
+	FateStayed
+	FateGone
+)
+
+func (f Fate) String() string { return [...]string{"open", "moved", "stayed", "gone"}[f] }
+
+// Member is a resource that is to move.
+type Member struct {
+	ID    string `json:"id"`
+	Key   string `json:"key"`
+	Type  string `json:"type"` // as declared
+	Stray bool   `json:"stray,omitempty"`
+	Fate  Fate   `json:"fate,omitempty"`  // as the inventory has it
+	Error string `json:"error,omitempty"` // why it stays, if its call does not say
+
+	Decided Fate                `json:"-"` // the fate that is to be recorded
+	stands  bool                // it was just seen where it was
+	Twin    *inventory.Sighting `json:"-"` // it was just seen at its new place as well
+}
+
+// Call has one provider move all that it holds in one region.
+type Call struct {
+	Namespace string    `json:"namespace"`
+	Region    string    `json:"region"`
+	Version   string    `json:"version"` // api-version
+	Members   []*Member `json:"members"`
+	Phase     phase     `json:"phase,omitempty"`
+	Due       time.Time `json:"due,omitzero"` // nothing is to be done before
+	// Ends is from when on nothing that was sent can take effect any more.
+	Ends  time.Time `json:"ends,omitzero"`
+	Since time.Time `json:"since,omitzero"` // of the first of the failures that count against its budget
+	Tries int       `json:"tries,omitempty"`
+	Final bool      `json:"final,omitempty"` // it is not sent again
+	Poll  *Poll     `json:"poll,omitempty"`
+	Error string    `json:"error,omitempty"` // the provider's latest words
+
+	unreachable bool // its region does not answer
+}
+
+// Poll is where the operation of a call is followed.
+type Poll struct {
+	Path   string `json:"path"`
+	Query  string `json:"query,omitempty"`
+	Status bool   `json:"status,omitempty"` // as in inventory.Poll
+}
+
+// Open are the members whose fate is not known.
+func (c *Call) Open() (members []*Member) {
+	for _, m := range c.Members {
+		if m.Fate == FateOpen && m.Decided == FateOpen {
+			members = append(members, m)
+		}
+	}
+	return members
+}
+
+// Row is what is needed to ask for a member where it was.
+func (c *Call) Row(m *Member, sub string) inventory.Resource {
+	return inventory.Resource{Subscription: sub, Key: m.Key, ID: m.ID, TypeName: m.Type, Region: c.Region, APIVersion: c.Version}
+}
+
+// Unrecorded are members whose fate is known and not recorded.
+func (c *Call) Unrecorded(limit int) (page []*Member) {
+	for _, m := range c.Members {
+		if m.Fate == FateOpen && m.Decided != FateOpen && len(page) < limit {
+			page = append(page, m)
+		}
+	}
+	return page
+}
+
+// Types are those of the members of a call, each once.
+func (c *Call) Types() (names []string) {
+	for _, m := range c.Members {
+		if !slices.Contains(names, m.Type) {
+			names = append(names, m.Type)
+		}
+	}
+	return names
+}
+
+// Limits bound a move.
+type Limits struct {
+	Budget, Pause, Longest time.Duration // for a call's passing failures; before it is tried again
+	Window                 time.Duration // in which what was accepted without a URL, or lost, may take effect
+}
+
+// Plan is the plan of one move. It goes on from what was recorded of it at any time.
+//
+// Each call is sent once. What its answer, or the lack of one, leaves open is asked for
+// under both IDs of each resource. A resource that is seen at its new place alone has
+// moved; one that is seen at its old place alone has stayed, once the call cannot take
+// effect any more; only then may it be sent again, for what has stayed.
+type Plan struct {
+	Limits Limits
+	Calls  []*Call
+}
+
+// Step is what is to be done next for a call.
+type Step uint8
+
+// The steps.
+const (
+	StepSend Step = iota
+	StepPoll
+	StepAsk
+)
+
+// Task is a step of a call.
+type Task struct {
+	Call *Call
+	Step Step
+}
+
+// Next lists what is to be done now.
+func (p *Plan) Next(now time.Time) (tasks []Task) {
+	for _, c := range p.Calls {
+		if c.Due.After(now) || len(c.Open()) == 0 {
+			continue
+		}
+		step := StepSend
+		switch c.Phase {
+		case phaseOpen:
+			step = StepAsk
+		case phaseRunning:
+			step = StepPoll
+		case phaseUnsent:
+		}
+		tasks = append(tasks, Task{c, step})
+	}
+	return tasks
+}
+
+// Sent marks a call as about to be sent; it cannot take effect after ends.
+func (c *Call) Sent(ends time.Time) {
+	c.Phase, c.Ends, c.Poll, c.Error, c.Due, c.unreachable = phaseOpen, ends, nil, "", time.Time{}, false
+}
+
+// Outcome is what a call, or a poll of its operation, came to.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OutcomeMoved     Outcome = iota // all has moved
+	OutcomeAccepted                 // the provider works on it, also still
+	OutcomeOver                     // its operation has ended; what it did is to be seen
+	OutcomeRefused                  // nothing more will come of it; what it did is to be seen
+	OutcomeThrottled                // not now
+	OutcomeAmbiguous                // nobody knows
+	OutcomeNotSent                  // no byte of it has left, or the poll said nothing
+	OutcomeLost                     // its operation is not known any more
+)
+
+var outcomes = [...]string{"moved", "accepted", "over", "refused", "throttled", "ambiguous", "unsent", "lost"}
+
+func (o Outcome) String() string { return outcomes[o] }
+
+// Result is what a call, or a poll, came to, with what its answer says beside.
+type Result struct {
+	Outcome     Outcome
+	After       time.Duration // the pause that the answer asked for
+	Poll        *Poll         // of an acceptance, nil for none or the same
+	Text        string        // of a failure
+	Unreachable bool          // its region does not answer
+}
+
+// OnResult takes what a call, or a poll, came to.
+func (p *Plan) OnResult(c *Call, s Result, now time.Time) {
+	polled := c.Phase == phaseRunning
+	c.unreachable = s.Unreachable
+	if s.Text != "" {
+		c.Error = s.Text
+	}
+	switch s.Outcome {
+	case OutcomeMoved:
+		for _, m := range c.Open() {
+			m.Decided = FateMoved
+		}
+	case OutcomeAccepted:
+		p.accept(c, s, now, polled)
+	case OutcomeOver, OutcomeRefused:
+		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
+	case OutcomeLost:
+		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now.Add(p.Limits.Window), now
+	case OutcomeThrottled:
+		if p.fails(c, s.After, now) {
+			c.Phase = phaseUnsent
+			return
+		}
+		c.Phase, c.Final, c.Ends, c.Due = phaseOpen, true, now, now
+	case OutcomeAmbiguous:
+		p.fails(c, s.After, now)
+		c.Phase, c.Due = phaseOpen, now
+	case OutcomeNotSent:
+		c.Tries++
+		c.Due = now.Add(p.pauseOf(c, s.After))
+		if !polled {
+			c.Phase = phaseUnsent
+		}
+	}
+}
+
+func (p *Plan) accept(c *Call, s Result, now time.Time, polled bool) {
+	if s.Poll != nil {
+		c.Poll = s.Poll
+	}
+	c.Tries = 0
+	c.Due = now.Add(max(s.After, p.Limits.Pause))
+	if c.Phase = phaseRunning; c.Poll == nil && !polled {
+		c.Phase, c.Ends = phaseOpen, now.Add(p.Limits.Window)
+	}
+}
+
+// fails counts a failure and has the call wait. It reports whether the budget lasts.
+func (p *Plan) fails(c *Call, after time.Duration, now time.Time) bool {
+	if c.Since.IsZero() {
+		c.Since = now
+	}
+	c.Tries++
+	c.Due = now.Add(p.pauseOf(c, after))
+	return p.lasts(c, c.Due)
+}
+
+func (p *Plan) lasts(c *Call, at time.Time) bool {
+	return c.Since.IsZero() || at.Before(c.Since.Add(p.Limits.Budget))
+}
+
+func (p *Plan) pauseOf(c *Call, asked time.Duration) time.Duration {
+	return max(asked, timing.Backoff(p.Limits.Pause, max(p.Limits.Longest, p.Limits.Pause), c.Tries))
+}
+
+// Presence is where a member was seen.
+type Presence struct {
+	Known    bool // both places have said whether they hold it
+	Old, New bool
+	Working  bool // something is still being done to it
+}
+
+// Observe takes where a member of an open call was seen, by questions that began at a
+// time.
+func (c *Call) Observe(m *Member, s Presence, asked time.Time) {
+	over := !asked.Before(c.Ends)
+	switch {
+	case !s.Known || m.Decided != FateOpen:
+	case s.New && !s.Old:
+		m.Decided = FateMoved
+	case !over || s.Working:
+	case s.Old:
+		m.stands = true
+	default:
+		m.Decided = FateGone
+	}
+}
+
+// Conclude decides what comes after all open members of a call were asked for. answered:
+// their region gave an answer.
+func (p *Plan) Conclude(c *Call, answered bool, now time.Time) {
+	c.unreachable = !answered
+	open := c.Open()
+	stand := 0
+	for _, m := range open {
+		if m.stands {
+			stand++
+		}
+		m.stands = false
+	}
+	switch {
+	case stand < len(open) || stand == 0: // they are asked for again
+		c.Tries++
+		c.Due = now.Add(p.pauseOf(c, 0))
+		if now.Before(c.Ends) && c.Ends.Before(c.Due) {
+			c.Due = c.Ends
+		}
+	case !c.Final && p.lasts(c, now):
+		c.Phase, c.Due = phaseUnsent, now.Add(p.Limits.Pause)
+	default:
+		for _, m := range open {
+			m.Decided = FateStayed
+		}
+	}
+}
+
+// Stop ends the sending of calls. What was not sent stays, for the reason given.
+func (p *Plan) Stop(reason string) {
+	for _, c := range p.Calls {
+		c.Final = true
+		if c.Phase != phaseUnsent {
+			continue
+		}
+		for _, m := range c.Open() {
+			m.Decided = FateStayed
+			if c.Error == "" {
+				m.Error = reason
+			}
+		}
+	}
+}
+
+// Ended reports whether the fate of everything is recorded.
+func (p *Plan) Ended() bool {
+	for _, c := range p.Calls {
+		for _, m := range c.Members {
+			if m.Fate == FateOpen {
+				return false
+			}
+		}
+	}
+	return true
+}
+
+// Wake is when there is something to do next.
+func (p *Plan) Wake() (first time.Time) {
+	for _, c := range p.Calls {
+		if len(c.Open()) > 0 && (first.IsZero() || c.Due.Before(first)) {
+			first = c.Due
+		}
+	}
+	return first
+}
+
+// Progress is how far a move has come.
+type Progress struct {
+	Total      int      `json:"total"`
+	Moved      int      `json:"moved"`
+	InFlight   int      `json:"inFlight"`
+	Waiting    int      `json:"waiting"`
+	Failed     int      `json:"failed"`
+	WaitingFor []string `json:"waitingFor,omitempty"` // regions that do not answer
+}
+
+// Progress is how far the move has come.
+func (p *Plan) Progress() (all Progress) {
+	unreachable := map[string]bool{}
+	for _, c := range p.Calls {
+		for _, m := range c.Members {
+			all.Total++
+			switch {
+			case m.Fate == FateMoved:
+				all.Moved++
+			case m.Fate != FateOpen:
+				all.Failed++
+			case c.Phase == phaseUnsent:
+				all.Waiting++
+			default:
+				all.InFlight++
+			}
+			if m.Fate == FateOpen && c.unreachable {
+				unreachable[c.Region] = true
+			}
+		}
+	}
+	all.WaitingFor = slices.Sorted(maps.Keys(unreachable))
+	return all
+}
+
+// Candidate is a resource that is to move.
+type Candidate struct {
+	Member                    Member
+	Namespace, Region, Server string   // server: the endpoint, within its region
+	Versions                  []string // api-versions, newest first
+	Refusal                   string   // why it cannot move
+}
+
+// CallsFor puts together what goes to one endpoint in one call.
+func CallsFor(all []Candidate) (calls []*Call) {
+	type place struct{ namespace, region, server string }
+	at, versions := map[place]*Call{}, map[*Call][]string{}
+	refused := &Call{}
+	for _, r := range all {
+		member := r.Member
+		if r.Refusal != "" {
+			member.Fate, member.Error = FateStayed, r.Refusal
+			refused.Members = append(refused.Members, &member)
+			continue
+		}
+		to := place{r.Namespace, r.Region, r.Server}
+		c := at[to]
+		if c == nil {
+			c = &Call{Namespace: r.Namespace, Region: r.Region}
+			at[to], versions[c] = c, r.Versions
+			calls = append(calls, c)
+		}
+		c.Members = append(c.Members, &member)
+		// The newest that all of them know, else that of the first.
+		versions[c] = slices.DeleteFunc(slices.Clone(versions[c]), func(v string) bool { return !slices.Contains(r.Versions, v) })
+		if len(versions[c]) > 0 {
+			c.Version = versions[c][0]
+		}
+	}
+	slices.SortStableFunc(calls, func(a, b *Call) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Region, b.Region))
+	})
+	if len(refused.Members) > 0 {
+		calls = append(calls, refused)
+	}
+	return calls
+}
+
+// InventoryMember is a member as the inventory knows it.
+func (c *Call) InventoryMember(m *Member) inventory.MoveMember {
+	return inventory.MoveMember{Key: m.Key, Region: c.Region, Stray: m.Stray}
+}

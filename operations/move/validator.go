@@ -1,0 +1,170 @@
+package move
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/operations/async"
+	"portico/operations/failure"
+	"portico/operations/move/plan"
+	"portico/timing"
+	"portico/upstream"
+)
+
+// Validator asks providers whether they would move resources, which changes nothing. The
+// contract knows no such call: a provider without one has no objection.
+type Validator struct{ Mover *Mover }
+
+// longestAsked bounds the pause that a provider can ask for.
+const longestAsked = time.Hour
+
+// Caller implements [jobs.Commissioned].
+func (k Validator) Caller(ctx context.Context, job inventory.Job) (string, error) {
+	return k.Mover.Caller(ctx, job)
+}
+
+// Run asks all providers, one after the other.
+func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	p, err := ReadPayload(claim.Job)
+	if err != nil {
+		return jobs.Result{End: inventory.JobFailed}, err
+	}
+	if claim.Job.State == inventory.JobCancelling {
+		return k.end(p, inventory.JobCancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
+	}
+	all, err := k.Mover.candidates(ctx, &p)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	var groups [2]inventory.Group
+	for i, name := range [...]inventory.GroupName{p.Source, p.Target} {
+		groups[i], err = k.Mover.Prober.Store.Group(ctx, name.Subscription, name.Name)
+		switch {
+		case errors.Is(err, inventory.ErrNotFound):
+			return k.end(p, inventory.JobFailed, arm.NewError(arm.ResourceGroupNotFound, name.Name), nil)
+		case err != nil:
+			return jobs.Result{}, err
+		}
+	}
+	var refused []failure.Detail
+	for _, c := range plan.CallsFor(all) {
+		if c.Namespace == "" {
+			for _, m := range c.Members {
+				refused = append(refused, failure.Detail{Target: m.ID, Message: m.Error})
+			}
+			continue
+		}
+		result, err := k.validate(ctx, &p, c, groups[0], groups[1], claim.Job.Created.Add(k.Mover.Limit))
+		if err != nil {
+			return jobs.Result{}, err
+		}
+		switch result.Outcome {
+		case plan.OutcomeMoved:
+			continue
+		case plan.OutcomeRefused:
+		default: // it said nothing: again, as long as there is patience
+			if k.Mover.Prober.Store.Time().Sub(claim.Job.Created) < k.Mover.Budget {
+				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestAsked))}, nil
+			}
+		}
+		for _, typ := range c.Types() {
+			refused = append(refused, failure.Detail{Target: typ, Message: result.Text})
+		}
+	}
+	if len(refused) == 0 {
+		p.Progress = plan.Progress{Total: len(all)}
+		return k.end(p, inventory.JobDone, nil, nil)
+	}
+	p.Progress = plan.Progress{Total: len(all), Failed: len(refused)}
+	at := k.Mover.Prober.Store.Time().UTC().Format("20060102T150405Z")
+	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(claim.Job.ID).String(), p.Correlation)
+	return k.end(p, inventory.JobFailed, fault, refused)
+}
+
+func (k Validator) end(p Payload, state inventory.JobState, fault *arm.Error, refused []failure.Detail) (jobs.Result, error) {
+	p.Ended = k.Mover.Prober.Store.Time()
+	if fault != nil {
+		p.Fault = failure.Body(fault, refused)
+	}
+	return jobs.Result{End: state, Payload: p.String()}, nil
+}
+
+// validate asks one provider in one region, and follows it to the end, or until
+// a time.
+func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from, to inventory.Group, until time.Time) (plan.Result, error) {
+	q, endpoint, err := k.Mover.targetOf(c, from, "validateMoveResources")
+	if err != nil {
+		return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text(arm.NoRegisteredProviderFound, err.Error())}, nil
+	}
+	var ids []string
+	for _, m := range c.Members {
+		ids = append(ids, m.ID)
+	}
+	header := k.Mover.header(p)
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	response, err := k.Mover.Prober.Upstream.Do(ctx, upstream.Call{
+		Endpoint: endpoint, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: contentOf(to, ids),
+	})
+	if err != nil {
+		return unanswered(err, c), ctx.Err()
+	}
+	defer response.Body.Close()
+	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	if err != nil {
+		return unanswered(err, c), ctx.Err()
+	}
+	after, _ := upstream.RetryAfter(response.Header, time.Now())
+	result := plan.Result{Outcome: outcomeOf(response.StatusCode), After: after, Text: failure.OfAnswer(response.StatusCode, body)}
+	switch response.StatusCode {
+	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
+		result.Outcome = plan.OutcomeMoved // it has no such call
+	case http.StatusAccepted:
+		return k.follow(ctx, p, c, async.OfAnswer(response, k.Mover.Prober.Public, endpoint, p.Caller), until)
+	}
+	return result, nil
+}
+
+// follow polls a validation that was accepted. Without an end by a time it counts as
+// refused.
+func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *inventory.Poll, until time.Time) (plan.Result, error) {
+	if poll == nil { // nobody can tell what it thinks
+		return plan.Result{Outcome: plan.OutcomeMoved}, nil
+	}
+	c.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
+	_, endpoint, err := k.Mover.Prober.Target(c.Row(c.Members[0], p.Source.Subscription))
+	if err != nil {
+		return plan.Result{}, err
+	}
+	for pause := poll.RetryAfter; ; {
+		left := until.Sub(k.Mover.Prober.Store.Time())
+		if left <= 0 {
+			return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
+		}
+		if err := timing.Sleep(ctx, min(left, max(k.Mover.Floor, min(pause, longestWait)))); err != nil {
+			return plan.Result{}, err
+		}
+		result := k.Mover.pollCall(ctx, c, endpoint, p)
+		switch result.Outcome {
+		case plan.OutcomeAccepted, plan.OutcomeNotSent:
+			if result.Poll != nil {
+				c.Poll = result.Poll
+			}
+			pause = result.After
+		case plan.OutcomeOver:
+			result.Outcome = plan.OutcomeMoved
+			if result.Text != "" {
+				result.Outcome = plan.OutcomeRefused
+			}
+			return result, nil
+		default: // it was lost
+			return plan.Result{Outcome: plan.OutcomeNotSent, Text: failure.Text("OperationNotFound", "The provider lost its validation.")}, nil
+		}
+	}
+}

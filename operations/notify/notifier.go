@@ -1,0 +1,260 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/failpoint"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/limits"
+	"portico/operations/async"
+	"portico/regions"
+	"portico/timing"
+	"portico/upstream"
+)
+
+// SubscriptionNotifier tells the endpoints of providers what has become of a
+// subscription (subscription lifecycle, Creating or Updating a Subscription). There
+// is one job for each endpoint that does not know the newest version.
+//
+// The newest version is what an endpoint learns last, whichever process dies on the
+// way. The version is read before each attempt, and the job ends only if there is no
+// newer one when the endpoint has confirmed it. Each attempt is recorded before its
+// first byte, and can leave only for a short time after that. So one that was
+// recorded and not answered can reach the endpoint up to a known time: after it the
+// endpoint is notified once more, and until then the job goes on.
+type SubscriptionNotifier struct {
+	Map      *regions.Map
+	Store    *inventory.Store
+	Upstream *upstream.Client
+	Public   *url.URL // under which providers know the front door
+	Region   string   // of the front door, for the ids of its calls
+	// SendWithin, CallLimit and LateWriteWindow are the times in which an attempt has
+	// to leave, is answered, and may take effect.
+	SendWithin, CallLimit, LateWriteWindow time.Duration
+	// Absence is for how long the job waits for an endpoint that the map lacks: the
+	// map of another replica may have it.
+	Absence time.Duration
+	Floor   time.Duration // the least pause before the next attempt
+
+	slots *limits.Endpoints
+	scan  jobs.SubscriptionScan // which endpoints that joined the map are notified of
+}
+
+// Start implements [jobs.Lasting].
+func (k *SubscriptionNotifier) Start(prometheus.Registerer) {
+	k.slots = limits.NewEndpoints(noticesPerEndpoint, noticesPerEndpoint)
+}
+
+// Succeed implements [jobs.Lasting].
+func (k *SubscriptionNotifier) Succeed(before jobs.Kind) {
+	k.slots = before.(*SubscriptionNotifier).slots
+}
+
+const (
+	// noticesPerEndpoint is how many notices one replica sends to an endpoint at
+	// a time: fewer than it works on, for an endpoint that hangs must not hold them all.
+	noticesPerEndpoint = 4
+	// versionsPerAttempt is how many versions one attempt sends.
+	versionsPerAttempt = 8
+	// returnedAtOnce is of how many subscriptions endpoints that are back are notified
+	// in one go.
+	returnedAtOnce = 500
+	// longestPause bounds the pause before an endpoint is notified again, if it did not
+	// ask for one.
+	longestPause = 5 * time.Minute
+)
+
+// apiVersion is that of all notices.
+const apiVersion = "2.0"
+
+// Targets are the endpoints of providers, which have to know of subscriptions.
+func Targets(providers ...*regions.Provider) (all []inventory.Addressee) {
+	for _, p := range providers {
+		for _, e := range p.Endpoints() {
+			all = append(all, inventory.Addressee{
+				Namespace: p.Key, Region: e.Region, Address: e.String(), Required: p.Registration == regions.Required,
+			})
+		}
+	}
+	return all
+}
+
+// Run notifies the endpoint, until it knows the newest version.
+func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	n, err := inventory.ReadNotice(claim.Job)
+	if err != nil {
+		return jobs.Result{End: inventory.JobFailed}, err
+	}
+	provider, endpoint := k.target(n)
+	if endpoint == nil {
+		return k.gone(ctx, claim, n)
+	}
+	slots := k.slots.At(endpoint.Region, endpoint.String())
+	if !slots.TryAcquire("") {
+		return jobs.Result{Again: timing.Jitter(8 * k.Floor)}, nil
+	}
+	defer slots.Release("")
+	for range versionsPerAttempt {
+		again, err := k.notify(ctx, claim, &n, provider, endpoint)
+		switch {
+		case errors.Is(err, inventory.ErrChanged):
+			continue // there is a newer version
+		case err != nil:
+			return jobs.Result{}, err
+		case again > 0:
+			return jobs.Result{Again: again, Payload: n.String()}, nil
+		}
+		return jobs.Result{Recorded: true}, nil
+	}
+	return jobs.Result{Again: k.Floor, Payload: n.String()}, nil
+}
+
+func (k *SubscriptionNotifier) target(n inventory.Notice) (*regions.Provider, *regions.Endpoint) {
+	provider := k.Map.Provider(n.Namespace)
+	if provider == nil {
+		return nil, nil
+	}
+	for _, e := range provider.Endpoints() {
+		if e.Region == n.Region && e.String() == n.Address {
+			return provider, e
+		}
+	}
+	return provider, nil
+}
+
+func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n inventory.Notice) (jobs.Result, error) {
+	n.Progress.Answer = "the region map has no such endpoint"
+	if k.Store.Time().Sub(claim.Job.Created) < k.Absence {
+		return jobs.Result{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
+	}
+	if err := k.Store.DropNotice(ctx, claim.Job, n); err != nil {
+		return jobs.Result{}, err
+	}
+	return jobs.Result{Recorded: true}, nil
+}
+
+// notify makes one attempt. Without an error and a pause the job has ended.
+func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n *inventory.Notice, p *regions.Provider, to *regions.Endpoint) (again time.Duration, err error) {
+	snapshot, err := k.Store.Announcement(ctx, claim.Job.Subscription, n.Namespace)
+	if err != nil {
+		return 0, err
+	}
+	// An attempt that was not answered may arrive until its time is over, and hide this
+	// one.
+	begun, now, earlierEnds := time.Now(), k.Store.Time(), n.Ends
+	if !earlierEnds.After(now) {
+		earlierEnds = time.Time{}
+	}
+	n.Progress.State = noticeState(snapshot, p.Registration == regions.Required)
+	n.Ends = now.Add(k.SendWithin + k.CallLimit + k.LateWriteWindow)
+	failpoint.Pass(failpoint.NoticeBeginBefore)
+	if err := claim.Save(ctx, n.String()); err != nil {
+		return 0, err
+	}
+	failpoint.Pass(failpoint.NoticeBeginAfter)
+	answer := k.send(ctx, claim, snapshot, n.Progress.State, p, to, begun)
+	n.Progress.Answer = answer.text
+	if answer.over {
+		n.Ends = earlierEnds
+	}
+	if !answer.confirmed {
+		n.Progress.Tries++
+		return k.pause(answer, n.Progress.Tries), nil
+	}
+	n.Progress.Tries = 0
+	if !earlierEnds.IsZero() {
+		return max(0, earlierEnds.Sub(k.Store.Time())) + k.Floor, nil // and then once more
+	}
+	failpoint.Pass(failpoint.NoticeEndBefore)
+	err = k.Store.EndNotice(ctx, claim.Job, snapshot.Subscription.Version, n.String())
+	failpoint.Pass(failpoint.NoticeEndAfter)
+	return 0, err
+}
+
+func (k *SubscriptionNotifier) pause(a attempt, tries int) time.Duration {
+	if a.after > 0 {
+		return max(k.Floor, a.after)
+	}
+	return timing.Jitter(timing.Backoff(2*k.Floor, longestPause, tries))
+}
+
+// attempt is what one came to.
+type attempt struct {
+	confirmed bool          // the endpoint has taken it
+	over      bool          // it cannot take effect any more
+	after     time.Duration // the pause that the endpoint asked for; 0: none
+	text      string        // for operators
+}
+
+// send makes one call. After a 202 the endpoint is not done: its Location is not
+// followed, the endpoint is notified again (subscription lifecycle, Response).
+func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.Announcement, state string, p *regions.Provider, to *regions.Endpoint, begun time.Time) attempt {
+	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
+	header := claim.Header(k.Region)
+	header.Set("Referer", fanout.PublicLink(k.Public, path, query))
+	header.Set("Content-Type", "application/json; charset=utf-8")
+	header.Set("Accept", "application/json")
+	content := noticeBody(snapshot, state, p.Namespace)
+	response, err := k.Upstream.Do(ctx, upstream.Call{
+		Endpoint: to, Method: http.MethodPut, Path: path, Query: query, Header: header, Content: content,
+		Since: begun, SendWithin: k.SendWithin, EndWithin: k.CallLimit, Job: claim.Job.Name(),
+	})
+	if err != nil {
+		var fault *upstream.Fault
+		unsent := errors.As(err, &fault) && !fault.Sent
+		return attempt{over: unsent, text: "no answer"}
+	}
+	defer response.Body.Close()
+	_, broken := upstream.ReadAll(response.Header, response.Body, 1<<20)
+	a := attempt{after: async.RetryAfter(response.Header), text: strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode)}
+	switch status := response.StatusCode; {
+	case status == http.StatusAccepted:
+		a.over = true
+	case status >= 200 && status < 300:
+		a.over = broken == nil || errors.Is(broken, upstream.ErrTooLarge)
+		a.confirmed = a.over
+	case status == http.StatusRequestTimeout, status >= 500:
+	default:
+		a.over = true
+	}
+	return a
+}
+
+// Schedule adds the jobs for endpoints that have come back to the region map; and,
+// once under each configuration, those for endpoints that have joined it.
+func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
+	all := Targets(k.Map.Providers()...)
+	_, err := k.Store.TellReturned(ctx, all, returnedAtOnce)
+	if k.scan.Ended() {
+		return err
+	}
+	return errors.Join(err, k.scan.Visit(ctx, k.Store, func(sub inventory.Subscription) error {
+		switch {
+		case sub.Erased:
+			return nil
+		case sub.State == inventory.Deleted:
+			return k.Store.Announce(ctx, sub.ID, optional(all))
+		}
+		return k.Store.Announce(ctx, sub.ID, all)
+	}))
+}
+
+// optional makes registration optional for all endpoints: they are notified whether
+// or not the subscription is registered.
+func optional(all []inventory.Addressee) []inventory.Addressee {
+	all = slices.Clone(all)
+	for i := range all {
+		all[i].Required = false
+	}
+	return all
+}

@@ -1,0 +1,43 @@
+package notify
+
+import (
+	"context"
+	"time"
+
+	"portico/failpoint"
+	"portico/inventory"
+	"portico/jobs"
+)
+
+// SubscriptionErasure erases what is left of a Deleted subscription once all
+// providers have confirmed the deletion. They cascade: no resource of it is deleted
+// by a call (subscription lifecycle, Subscription States).
+type SubscriptionErasure struct {
+	Store *inventory.Store
+	Floor time.Duration // the least time between two attempts
+}
+
+// eraseRecheck is the longest pause between two checks for confirmations: the last
+// confirmation hastens the job.
+const eraseRecheck = 10 * time.Second
+
+// Run goes on until nothing is left, or there is something to wait for.
+func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	for {
+		failpoint.Pass(failpoint.EraseBefore)
+		e, err := k.Store.EraseSubscription(ctx, claim.Job)
+		failpoint.Pass(failpoint.EraseAfter)
+		switch {
+		case err != nil:
+			return jobs.Result{}, err
+		case e.Done, e.Revived:
+			return jobs.Result{Recorded: true}, nil
+		case e.Notices > 0, e.Intents > 0, e.Moves > 0:
+			return jobs.Result{Again: max(k.Floor, eraseRecheck), Payload: progressOf(e)}, nil
+		}
+	}
+}
+
+func progressOf(e inventory.Erasure) string {
+	return inventory.PayloadOf(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents, "movingGroups": e.Moves}})
+}

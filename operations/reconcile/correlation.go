@@ -1,0 +1,30 @@
+package reconcile
+
+import (
+	"context"
+	"net/http"
+
+	"portico/inventory"
+	"portico/jobs"
+	"portico/operations/groupdelete"
+)
+
+// headerFor carries the ids of a job's call about a row. While the row's group is
+// being deleted they are those of the deletion, all of whose calls have one
+// correlation id. Nothing depends on it: where the deletion cannot be read, they are
+// the job's own.
+func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource) http.Header {
+	group, err := store.Group(ctx, row.Subscription, row.Group)
+	if err != nil || group.State != inventory.GroupDeleting {
+		return claim.Header(region)
+	}
+	job, err := store.Job(ctx, row.Subscription, group.Generation)
+	if err != nil {
+		return claim.Header(region)
+	}
+	p, err := groupdelete.ReadPayload(job)
+	if err != nil || p.Correlation == "" {
+		return claim.Header(region)
+	}
+	return jobs.Header(p.Correlation, region)
+}

@@ -1,0 +1,193 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/locate"
+	"portico/upstream"
+)
+
+// FenceWatcher watches the fences on an ID until the last of them has gone: it asks
+// for what may land under them, and deletes that. The inventory makes its job when a
+// group closes over writes of unknown fate.
+type FenceWatcher struct {
+	Prober locate.Prober
+	// Floor is the least time between two questions; Prober.Timeout and Patience are
+	// as in Verifier.
+	Floor, Patience time.Duration
+	// SendWithin is the time in which a DELETE has to begin, and CallLimit that in
+	// which its last byte has to leave.
+	SendWithin, CallLimit time.Duration
+	// After Limit a fence that still stands is reported, and checked every Recheck.
+	Limit, Recheck time.Duration
+	Region         string // of the front door, for the ids of its calls
+	Log            *zap.Logger
+
+	fences, overLimit prometheus.Gauge
+}
+
+// Start implements [jobs.Lasting].
+func (f *FenceWatcher) Start(metrics prometheus.Registerer) {
+	f.fences = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "portico_fences",
+		Help: "Writes of unknown fate that resource groups were closed over, and that may still take effect.",
+	})
+	f.overLimit = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "portico_fences_over_limit",
+		Help: "Resources under fences for longer than index.followLimit: what landed there late cannot be deleted, or its provider does not say.",
+	})
+	metrics.MustRegister(f.fences, f.overLimit)
+}
+
+// Succeed implements [jobs.Lasting].
+func (f *FenceWatcher) Succeed(before jobs.Kind) {
+	b := before.(*FenceWatcher)
+	f.fences, f.overLimit = b.fences, b.overLimit
+}
+
+// Measure counts the fences, and those that stand too long.
+func (f *FenceWatcher) Measure(ctx context.Context) error {
+	n, err := f.Prober.Store.CountFences(ctx)
+	if err != nil {
+		return err
+	}
+	counts, err := f.Prober.Store.CountJobs(ctx, inventory.FenceJob, f.Limit, f.Limit)
+	if err != nil {
+		return err
+	}
+	f.fences.Set(float64(n))
+	f.overLimit.Set(float64(counts.Old))
+	return nil
+}
+
+// Run asks once in each region where something may land.
+func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	sub, key := claim.Job.Subscription, claim.Job.Subject
+	fences, err := f.Prober.Store.Fences(ctx, sub, key)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	absent, failure := inventory.ProvedAbsent{}, error(nil)
+	asked := map[string]bool{}
+	for _, fence := range fences {
+		if fence.Kind != inventory.Put || asked[fence.Region] {
+			continue
+		}
+		asked[fence.Region] = true
+		since := f.Prober.Store.Time()
+		switch landed, err := f.landed(ctx, claim, fence); {
+		case err != nil:
+			failure = err
+		case !landed:
+			absent[fence.Region] = since
+		default:
+			failure = errors.Join(failure, f.remove(ctx, claim, fence))
+		}
+	}
+	left, err := f.Prober.Store.Unfence(ctx, sub, key, absent)
+	switch {
+	case err != nil:
+		return jobs.Result{}, err
+	case len(left) == 0:
+		return jobs.Result{End: inventory.JobDone}, nil
+	case failure != nil:
+		return jobs.Result{}, failure
+	}
+	return jobs.Result{Again: f.pause(claim, left)}, nil
+}
+
+// pause is the pause until the next question. It grows, but not beyond the time of the
+// next fence.
+func (f *FenceWatcher) pause(claim *jobs.Claim, left []inventory.Fence) time.Duration {
+	now := f.Prober.Store.Time()
+	age := now.Sub(claim.Job.Created)
+	if age > f.Limit {
+		return f.Recheck
+	}
+	asks, next := false, time.Duration(0)
+	for _, fence := range left {
+		asks = asks || fence.Kind == inventory.Put
+		if ends := fence.Until.Sub(now); ends > 0 && (next == 0 || ends < next) {
+			next = ends
+		}
+	}
+	if asks || next == 0 {
+		next = min(pace(age, 0, f.Floor), max(next, f.Floor))
+	}
+	return max(next, f.Floor)
+}
+
+// fenced is the resource that a fence stands on.
+func fenced(fence inventory.Fence) inventory.Resource {
+	return inventory.Resource{
+		Subscription: fence.Subscription, Key: fence.Key, ID: fence.ID, Group: fence.Group, Type: fence.Type, TypeName: fence.Type,
+		Region: fence.Region, APIVersion: fence.APIVersion,
+	}
+}
+
+// landed asks whether something has landed under a fence.
+func (f *FenceWatcher) landed(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) (bool, error) {
+	answer, err := patient(f.Prober, claim, f.Patience).Get(ctx, claim.Header(f.Region), fenced(fence))
+	return err == nil && answer.Status == http.StatusOK, err
+}
+
+// remove deletes what has landed under a fence, unless that is under way already.
+// Once sent, the DELETE is seen to its end.
+func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inventory.Fence) error {
+	q, endpoint, err := f.Prober.Target(fenced(fence))
+	if err != nil {
+		return err
+	}
+	begun := time.Now()
+	ticket, err := f.Prober.Store.BeginUnderFence(ctx, fence, q.Type.LateWriteWindow)
+	if errors.Is(err, inventory.ErrChanged) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	f.Log.Info("a write that landed after its resource group was deleted is being deleted", zap.String("job", claim.Job.Name()),
+		zap.String("region", fence.Region), zap.String("correlationId", claim.Correlation()))
+	ctx = context.WithoutCancel(ctx)
+	header := claim.Header(f.Region)
+	header.Set("Referer", fanout.PublicLink(f.Prober.Public, q.Path.Escaped(), q.Query.Raw))
+	outcome, failure := f.send(ctx, upstream.Call{
+		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
+		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
+	}, fence.ID)
+	return errors.Join(failure, f.Prober.Store.SettleUnderFence(ctx, ticket, outcome, q.Type.LateWriteWindow))
+}
+
+// send makes the call of a DELETE and returns what it came to. A refusal is an error,
+// so that the call is tried again.
+func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (inventory.Outcome, error) {
+	answer, err := f.Prober.Upstream.Do(ctx, call)
+	if err != nil {
+		var fault *upstream.Fault
+		if errors.As(err, &fault) && !fault.Sent {
+			return inventory.NotSent, err
+		}
+		return inventory.Ambiguous, err
+	}
+	defer answer.Body.Close()
+	body, err := upstream.ReadAll(answer.Header, answer.Body, 1<<20)
+	if err != nil && !errors.Is(err, upstream.ErrTooLarge) {
+		return inventory.Ambiguous, err
+	}
+	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, id)
+	outcome := inventory.OutcomeOf(inventory.Delete, answer.StatusCode, absent)
+	if outcome == inventory.Refused || outcome == inventory.Ambiguous {
+		return outcome, locate.NewStatusError(answer.StatusCode, answer.Header)
+	}
+	return outcome, nil
+}

@@ -1,0 +1,256 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"portico/access"
+	"portico/failpoint"
+	"portico/inventory"
+	"portico/jobs"
+	"portico/locate"
+	"portico/operations/async"
+	"portico/upstream"
+)
+
+// OperationTracker follows an accepted write to its end, by polling the URL that its
+// answer named, at the provider's own pace, or by asking for the resource where it
+// named none. The inventory makes its job with the acceptance; a newer acceptance
+// takes its place.
+type OperationTracker struct {
+	Prober locate.Prober
+	// Floor is the least time between two polls; Prober.Timeout and Patience are
+	// as in Verifier.
+	Floor, Patience time.Duration
+	// LostAfter is for how long polls have to find no such operation until it counts
+	// as lost.
+	LostAfter time.Duration
+	// After Limit an operation is only polled every Recheck.
+	Limit, Recheck  time.Duration
+	VersionFallback time.Duration // as in Verifier
+	Region          string        // of the front door, for the ids of its calls
+
+	overLimit prometheus.Gauge
+}
+
+// Start implements [jobs.Lasting].
+func (t *OperationTracker) Start(metrics prometheus.Registerer) {
+	t.overLimit = prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "portico_follows_over_limit",
+		Help: "Accepted writes whose operation has been followed for longer than index.followLimit.",
+	})
+	metrics.MustRegister(t.overLimit)
+}
+
+// Succeed implements [jobs.Lasting].
+func (t *OperationTracker) Succeed(before jobs.Kind) {
+	t.overLimit = before.(*OperationTracker).overLimit
+}
+
+// Measure counts the operations that take too long.
+func (t *OperationTracker) Measure(ctx context.Context) error {
+	counts, err := t.Prober.Store.CountJobs(ctx, inventory.FollowJob, t.Limit, t.Limit)
+	if err == nil {
+		t.overLimit.Set(float64(counts.Old))
+	}
+	return err
+}
+
+// Run polls once.
+func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	follow, err := inventory.ReadFollow(claim.Job)
+	if err != nil {
+		return jobs.Result{End: inventory.JobFailed}, err
+	}
+	row, err := t.Prober.Store.Resource(ctx, claim.Job.Subscription, claim.Job.Subject)
+	followed := row.FollowPut
+	if follow.Kind == inventory.Delete {
+		followed = row.FollowDelete
+	}
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && !followed:
+		return jobs.Result{End: inventory.JobDone}, nil
+	case err != nil:
+		return jobs.Result{}, err
+	}
+	var result jobs.Result
+	if follow.Path == "" {
+		result, err = t.probe(ctx, claim, &follow, row)
+		result.Payload = follow.String()
+	} else {
+		result, err = t.poll(ctx, claim, follow, row)
+	}
+	if over := t.age(claim) > t.Limit; over && result.End == inventory.JobWaiting && !errors.Is(err, inventory.ErrDeposed) && ctx.Err() == nil {
+		result.Again = t.Recheck
+		return result, nil
+	}
+	return result, err
+}
+
+// age is how long the operation has been followed.
+func (t *OperationTracker) age(claim *jobs.Claim) time.Duration {
+	return t.Prober.Store.Time().Sub(claim.Job.Created)
+}
+
+func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) (jobs.Result, error) {
+	_, endpoint, err := t.Prober.Target(row)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	header := t.header(ctx, claim, row)
+	access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(header)
+	answer, err := patient(t.Prober, claim, t.Patience).Read(ctx, header, endpoint, follow.Path, follow.Query)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	asked, slowed := upstream.RetryAfter(answer.Header, time.Now())
+	missing := follow.Progress
+	follow.Progress.Missing, follow.Progress.MissingSince = 0, time.Time{}
+	switch progress := async.Read(follow.Status, answer.Status, answer.Body); progress {
+	case async.Finished:
+		t.recordFailure(ctx, follow, answer, row)
+		return t.end(ctx, claim)
+	case async.Missing, async.Refused:
+		t.recordFailure(ctx, follow, answer, row)
+		follow.Progress = missing
+		return t.missing(ctx, claim, follow, row)
+	case async.Unclear, async.Running:
+	}
+	switch {
+	case answer.Status == http.StatusOK:
+		follow.Progress.Status = async.StateWord(answer.Body)
+	case answer.Status == http.StatusAccepted:
+		if next, own := async.Target(answer.Header.Get("Location"), t.Prober.Public, endpoint); own && !follow.Status {
+			follow.Path, follow.Query = next.EscapedPath(), next.RawQuery
+		}
+	case slowed && asked > 0: // the provider knows best
+	default:
+		return jobs.Result{}, locate.NewStatusError(answer.Status, answer.Header)
+	}
+	return jobs.Result{Again: pace(t.age(claim), asked, t.Floor), Payload: follow.String()}, nil
+}
+
+// pollsUntilLost is how many polls in a row have to find no operation until it counts
+// as lost.
+const pollsUntilLost = 3
+
+// missing handles a poll that found no such operation, or was refused, as where a
+// Location is answered as the write itself would have been. A provider's replicas may
+// not know a new operation yet, so that only time makes it lost. Meanwhile the
+// resource itself may show what became of it.
+func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) (jobs.Result, error) {
+	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, row), row)
+	switch {
+	case err == nil && probed.Settled:
+		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	case err == nil && failed(row, probed):
+		return t.end(ctx, claim)
+	}
+	now := t.Prober.Store.Time()
+	p := &follow.Progress
+	if p.Missing++; p.Missing == 1 {
+		p.MissingSince = now
+	}
+	if p.Missing >= pollsUntilLost && now.Sub(p.MissingSince) >= t.LostAfter {
+		return t.lose(ctx, claim, row)
+	}
+	return jobs.Result{Again: max(t.Floor, t.LostAfter/(2*pollsUntilLost)), Payload: follow.String()}, nil
+}
+
+// failed reports whether a resource shows that the tracked operation has failed. A
+// failure that the index knew before says nothing of it.
+func failed(row inventory.Resource, probed locate.ProbeResult) bool {
+	return probed.Found && strings.EqualFold(probed.ProvisioningState, "Failed") &&
+		inventory.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
+}
+
+// Finished polls the operation of a row once, and reports whether it has come to a
+// terminal state. Where there is nothing to poll, or the poll is refused, a resource
+// that was to be deleted may show that. header carries the ids of the call.
+func Finished(ctx context.Context, p locate.Prober, header http.Header, follow inventory.Follow, row inventory.Resource) (bool, error) {
+	if follow.Path != "" {
+		_, endpoint, err := p.Target(row)
+		if err != nil {
+			return false, err
+		}
+		poll := header.Clone()
+		access.Principal{TenantID: follow.TenantID, ObjectID: follow.ObjectID}.Stamp(poll)
+		answer, err := p.Read(ctx, poll, endpoint, follow.Path, follow.Query)
+		if err != nil {
+			return false, err
+		}
+		if progress := async.Read(follow.Status, answer.Status, answer.Body); progress != async.Missing && progress != async.Refused {
+			return progress == async.Finished, nil
+		}
+	}
+	if follow.Kind != inventory.Delete {
+		return false, nil
+	}
+	probed, err := p.Probe(ctx, header, row)
+	return err == nil && failed(row, probed), err
+}
+
+// probe tracks the operation by asking for the resource. A GET that is proof ends the
+// job by itself, and a failure is the end of the operation. An answer that may mean
+// its end, or that shows nothing of it, loses the operation: for a while nothing counts
+// as proof that it could overturn. A create that shows nothing yet goes on until its
+// time is up.
+func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow *inventory.Follow, row inventory.Resource) (jobs.Result, error) {
+	refusals := versionRefusals{follow.Progress.RefusedSince}
+	probed, err := refusals.probe(ctx, patient(t.Prober, claim, t.Patience), t.header(ctx, claim, row), row, t.VersionFallback)
+	follow.Progress.RefusedSince = refusals.Since
+	switch {
+	case err != nil:
+		return later(err, t.Floor)
+	case probed.Settled:
+		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	case failed(row, probed):
+		return t.end(ctx, claim)
+	case probed.Found && probed.ProvisioningState != "" && inventory.Terminal(probed.ProvisioningState),
+		!probed.Found && (row.Phase != inventory.Pending || t.age(claim) > t.Limit):
+		return t.lose(ctx, claim, row)
+	}
+	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
+}
+
+// end has the row verified, unless a newer acceptance has taken the job's place.
+func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	failpoint.Pass(failpoint.FollowEndBefore)
+	if err := t.Prober.Store.EndFollowBy(ctx, claim.Job); err != nil {
+		return jobs.Result{}, err
+	}
+	failpoint.Pass(failpoint.FollowEndAfter)
+	return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+}
+
+// lose has the row verified where nobody can say what became of the operation.
+func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inventory.Resource) (jobs.Result, error) {
+	q, _, err := t.Prober.Target(row)
+	if err != nil {
+		return jobs.Result{}, err
+	}
+	if err := t.Prober.Store.LoseFollowBy(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
+		return jobs.Result{}, err
+	}
+	return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+}
+
+// recordFailure keeps what a provider said of an accepted delete that failed, for the
+// deletion of the group. Nothing depends on it.
+func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) {
+	if follow.Kind != inventory.Delete {
+		return
+	}
+	if text := async.Failure(follow.Status, answer); text != "" {
+		_ = t.Prober.Store.TellDeletion(ctx, row.Subscription, row.Group, row.Key, text)
+	}
+}
+
+func (t *OperationTracker) header(ctx context.Context, claim *jobs.Claim, row inventory.Resource) http.Header {
+	return headerFor(ctx, t.Prober.Store, claim, t.Region, row)
+}

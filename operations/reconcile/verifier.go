@@ -1,0 +1,111 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"portico/inventory"
+	"portico/jobs"
+	"portico/locate"
+	"portico/timing"
+	"portico/upstream"
+)
+
+// Verifier probes a flagged row until a GET has settled it. The inventory makes its
+// job when it flags a row, and removes it when the flag is lifted or the row goes.
+type Verifier struct {
+	Prober locate.Prober
+	// Floor is the least time between two probes. Prober.Timeout is that of the first
+	// probe; later ones have more, up to Patience.
+	Floor, Patience time.Duration
+	// VersionFallback is for how long a provider may refuse a row's own api-version
+	// until the newest of its type takes its place.
+	VersionFallback time.Duration
+	Region          string // of the front door, for the ids of its calls
+}
+
+// Run probes once.
+func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	row, err := v.Prober.Store.Resource(ctx, claim.Job.Subscription, claim.Job.Subject)
+	switch {
+	case errors.Is(err, inventory.ErrNotFound), err == nil && !row.Verify:
+		return jobs.Result{End: inventory.JobDone}, nil
+	case err != nil:
+		return jobs.Result{}, err
+	}
+	var kept inventory.Verify
+	if err := claim.Job.Read(&kept); err != nil {
+		return jobs.Result{}, err
+	}
+	refusals := versionRefusals{kept.Progress.RefusedSince}
+	probed, failure := refusals.probe(ctx, patient(v.Prober, claim, v.Patience), headerFor(ctx, v.Prober.Store, claim, v.Region, row), row, v.VersionFallback)
+	result, err := v.judge(claim, probed, failure)
+	if ctx.Err() == nil && !result.Recorded {
+		kept.Progress = inventory.VerifyProgress{Outcome: outcomeOf(probed, failure), RefusedSince: refusals.Since}
+		result.Payload = inventory.PayloadOf(kept)
+	}
+	return result, err
+}
+
+// judge says what a probe means for the job.
+func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error) (jobs.Result, error) {
+	switch {
+	case err != nil:
+		return later(err, v.Floor)
+	case probed.Settled:
+		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	case probed.Found && !inventory.Terminal(probed.ProvisioningState):
+		return jobs.Result{Again: pace(v.Prober.Store.Time().Sub(claim.Job.Created), probed.RetryAfter, v.Floor)}, nil
+	}
+	return jobs.Result{}, nil // a write that could overturn the answer is open
+}
+
+// outcomeOf says what a probe that settled nothing came to. There are few such texts,
+// as each change is stored.
+func outcomeOf(probed locate.ProbeResult, err error) string {
+	var answered locate.StatusError
+	var fault *upstream.Fault
+	switch {
+	case errors.As(err, &answered):
+		return fmt.Sprintf("The provider answered %d.", answered.Status)
+	case errors.As(err, &fault):
+		return "The provider gave no answer."
+	case err != nil:
+		return "The provider could not be asked, or its answer not be recorded."
+	case probed.Found && !inventory.Terminal(probed.ProvisioningState):
+		return "The provider is still at work on the resource: its provisioning state is not terminal."
+	}
+	return "The answer proved nothing, as a write that could overturn it was open."
+}
+
+// longestAsked bounds the pauses that providers can ask for.
+const longestAsked = time.Hour
+
+// patient gives each attempt twice the time of the one before, within a bound:
+// a region that hangs must not hold up the others, and one that is slow must
+// still be heard.
+func patient(p locate.Prober, claim *jobs.Claim, most time.Duration) locate.Prober {
+	p.Timeout = max(p.Timeout, timing.Backoff(p.Timeout, most, int(claim.Job.Attempts)))
+	return p
+}
+
+// later is what an attempt comes to whose probe failed: the next one waits as long
+// as the answer asked for.
+func later(err error, floor time.Duration) (jobs.Result, error) {
+	var answered locate.StatusError
+	if errors.As(err, &answered) && answered.RetryAfter > 0 {
+		return jobs.Result{Again: max(floor, min(answered.RetryAfter, longestAsked))}, err
+	}
+	return jobs.Result{}, err
+}
+
+// pace is the pause until something is looked at again that its provider works on:
+// what the provider asked for, or a tenth of the time that it has taken so far.
+func pace(age, asked, floor time.Duration) time.Duration {
+	if asked == 0 {
+		asked = min(age/10, time.Minute)
+	}
+	return max(floor, min(asked, longestAsked))
+}

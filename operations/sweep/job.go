@@ -1,0 +1,235 @@
+package sweep
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/inventory"
+	"portico/jobs"
+	"portico/timing"
+)
+
+// scheduledSubject is that of the one job that sweeps everything again and again;
+// the subjects of the others are made of their orders.
+const scheduledSubject = "everything, on schedule"
+
+// saveEvery is how often a sweep records how far it has come, at most.
+const saveEvery = time.Second
+
+// Bounds of the pause before an uncovered region that failed is tried again.
+const (
+	shortestUncovered = time.Second
+	longestUncovered  = 10 * time.Minute
+)
+
+// payload is what a job keeps.
+type payload struct {
+	Order
+	Scheduled bool   `json:"scheduled,omitempty"`
+	Place     place  `json:"place"`
+	Tries     int    `json:"tries,omitempty"` // that left something uncovered
+	Progress  Report `json:"progress"`
+	// Last is the latest sweep that has ended, Succeeded when the latest ended
+	// in which every region answered.
+	Last      *summary  `json:"last,omitempty"`
+	Succeeded time.Time `json:"succeeded"`
+}
+
+// summary is what the metrics show of a sweep.
+type summary struct {
+	Started time.Time      `json:"started"`
+	Ended   time.Time      `json:"ended"`
+	Drift   map[string]int `json:"drift"`
+}
+
+func (p *payload) String() string { return inventory.PayloadOf(p) }
+
+func readPayload(text string) (*payload, error) {
+	p := &payload{}
+	if err := json.Unmarshal([]byte(text), p); err != nil {
+		return nil, fmt.Errorf("the payload of a sweep: %w", err)
+	}
+	return p, nil
+}
+
+// subject names what an order is about: orders of one subject are one job.
+func (o Order) subject() string {
+	subject := o.Subscription
+	if subject == "" {
+		subject = "everything"
+	}
+	switch {
+	case o.Uncovered:
+		subject += ", what is not covered"
+	case o.DryRun:
+		subject += ", dry run"
+	}
+	return subject
+}
+
+// Order adds the job of a sweep, and returns it. Where a sweep of the same order is
+// under way it returns that one's.
+func (s *Sweeper) Order(ctx context.Context, order Order) (inventory.Job, error) {
+	p := payload{Order: order}
+	return s.job(ctx, inventory.Job{Subscription: order.Subscription, Subject: order.subject(), Payload: p.String()})
+}
+
+func (s *Sweeper) job(ctx context.Context, j inventory.Job) (inventory.Job, error) {
+	j.Kind, j.ID = Job, inventory.JobID(Job, j.Subject)
+	if _, err := s.Prober.Store.AddJob(ctx, j); err != nil {
+		return inventory.Job{}, err
+	}
+	return s.Prober.Store.Job(ctx, j.Subscription, j.ID)
+}
+
+// Run sweeps, and goes on from where the last attempt left off.
+func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
+	p, err := readPayload(claim.Job.Payload)
+	if err != nil {
+		return jobs.Result{End: inventory.JobFailed}, err
+	}
+	if claim.Job.State == inventory.JobCancelling {
+		s.Log.Info("sweep cancelled", zap.String("job", claim.Job.Name()), zap.String("correlationId", claim.Correlation()))
+		return jobs.Result{End: inventory.JobCancelled}, nil
+	}
+	if p.Progress.Started.IsZero() || p.Progress.Ended != nil {
+		p.Place = place{}
+		p.Progress = Report{Started: s.Prober.Store.Time(), CorrelationID: claim.Correlation()}
+		s.Log.Info("sweep begins", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject), zap.String("correlationId", claim.Correlation()))
+	}
+	saved := time.Now()
+	err = s.sweep(ctx, p.Order, &p.Progress, p.Place, func(at place) error {
+		p.Place = at
+		if time.Since(saved) < saveEvery {
+			return nil
+		}
+		saved = time.Now()
+		return claim.Save(ctx, p.String())
+	})
+	if err != nil {
+		p.Progress.Ended = nil
+		return jobs.Result{Payload: p.String()}, err // the next attempt goes on from here
+	}
+	return s.conclude(claim, p), nil
+}
+
+// conclude decides what becomes of the job when a sweep has ended.
+func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
+	report := &p.Progress
+	p.Last = &summary{Started: report.Started, Ended: *report.Ended, Drift: report.Drift()}
+	if report.Complete() {
+		p.Succeeded = *report.Ended
+	}
+	s.Log.Info("sweep ended", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject), zap.String("correlationId", claim.Correlation()),
+		zap.Bool("complete", report.Complete()), zap.Duration("took", report.Ended.Sub(report.Started)), zap.Int("failures", report.FailureCount),
+		zap.Any("drift", report.Drift()))
+	for _, f := range report.Failures {
+		s.Log.Warn("a region could not be swept in full", zap.String("subscription", f.Subscription), zap.String("type", f.Type),
+			zap.String("region", f.Region), zap.String("reason", f.Reason), zap.String("correlationId", claim.Correlation()))
+	}
+	switch {
+	case p.Scheduled && s.Interval > 0:
+		return jobs.Result{Again: s.Interval, Payload: p.String()}
+	case p.Uncovered && !report.Complete():
+		p.Tries++
+		pause := timing.Backoff(shortestUncovered, longestUncovered, p.Tries)
+		return jobs.Result{Again: pause, Payload: p.String()}
+	case !report.Complete():
+		return jobs.Result{End: inventory.JobFailed, Payload: p.String()}
+	}
+	return jobs.Result{End: inventory.JobDone, Payload: p.String()}
+}
+
+// Schedule adds the jobs by which everything is swept at each interval and, once under
+// each configuration, what is not covered.
+func (s *Sweeper) Schedule(ctx context.Context) error {
+	return errors.Join(s.scheduleAll(ctx), s.scheduleUncovered(ctx))
+}
+
+func (s *Sweeper) scheduleAll(ctx context.Context) error {
+	if s.Interval <= 0 {
+		return nil
+	}
+	known, err := s.Prober.Store.Job(ctx, "", inventory.JobID(Job, scheduledSubject))
+	if !errors.Is(err, inventory.ErrNotFound) && (err != nil || !known.State.Ended()) {
+		return err
+	}
+	p := payload{Scheduled: true}
+	if last, err := readPayload(known.Payload); err == nil { // of one that was cancelled
+		p.Last, p.Succeeded = last.Last, last.Succeeded
+	}
+	_, err = s.job(ctx, inventory.Job{
+		Subject: scheduledSubject, Due: s.Prober.Store.Time().Add(s.Interval), Payload: p.String(),
+	})
+	return err
+}
+
+func (s *Sweeper) scheduleUncovered(ctx context.Context) error {
+	return s.scan.Visit(ctx, s.Prober.Store, func(sub inventory.Subscription) error {
+		if sub.Covered || sub.State == inventory.Deleted {
+			return nil
+		}
+		return s.OrderUncovered(ctx, sub.ID)
+	})
+}
+
+// OrderUncovered has a subscription swept if absence was not seen everywhere.
+func (s *Sweeper) OrderUncovered(ctx context.Context, sub string) error {
+	for _, t := range tracked(s.Prober.Map) {
+		uncovered, err := s.Prober.Store.Uncovered(ctx, sub, t.Key, t.EffectiveRegions())
+		if err != nil {
+			return err
+		}
+		if len(uncovered) > 0 {
+			_, err := s.Order(ctx, Order{Subscription: sub, Uncovered: true})
+			return err
+		}
+	}
+	return nil
+}
+
+// Measure takes the metrics from the latest sweep of everything, by any replica.
+func (s *Sweeper) Measure(ctx context.Context) error {
+	strays, err := s.Prober.Store.CountStrays(ctx)
+	if err != nil {
+		return err
+	}
+	s.metrics.strays.Set(float64(strays))
+	var last *summary
+	var succeeded time.Time
+	for _, subject := range []string{scheduledSubject, Order{}.subject()} {
+		job, err := s.Prober.Store.Job(ctx, "", inventory.JobID(Job, subject))
+		if errors.Is(err, inventory.ErrNotFound) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		p, err := readPayload(job.Payload)
+		if err != nil {
+			return err
+		}
+		if p.Last != nil && (last == nil || p.Last.Ended.After(last.Ended)) {
+			last = p.Last
+		}
+		if p.Succeeded.After(succeeded) {
+			succeeded = p.Succeeded
+		}
+	}
+	if last == nil {
+		return nil
+	}
+	s.metrics.seconds.Set(last.Ended.Sub(last.Started).Seconds())
+	for kind, n := range last.Drift {
+		s.metrics.drift.WithLabelValues(kind).Set(float64(n))
+	}
+	if !succeeded.IsZero() {
+		s.metrics.success.Set(float64(succeeded.UnixMilli()) / 1000)
+	}
+	return nil
+}

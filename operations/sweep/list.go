@@ -1,0 +1,78 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/jobs"
+	"portico/locate"
+	"portico/routing"
+	"portico/timing"
+	"portico/upstream"
+)
+
+// collection reads every page of a list and calls unknown for what the index does not
+// have in this region. The provider's faults are noted, and end the list.
+func (rs *regionSweep) collection(ctx context.Context, id string, unknown func(*routing.Request) error) error {
+	c := fanout.Collection{
+		Reader: patientReader{rs}, Endpoint: rs.endpoint, Namespace: rs.typ.Provider.Namespace, Public: rs.Prober.Public,
+		Query: "api-version=" + rs.version,
+	}
+	if err := c.Path.Parse(arm.PathOf(id)); err != nil {
+		return rs.fault(ctx, err)
+	}
+	err := c.Each(ctx, func(page fanout.Page) error { return rs.page(ctx, page, unknown) })
+	var fault *arm.Error
+	if errors.As(err, &fault) {
+		return rs.fault(ctx, fmt.Errorf("its list: %w", fault))
+	}
+	return err
+}
+
+// patientReader reads pages as get does.
+type patientReader struct{ *regionSweep }
+
+func (r patientReader) Read(ctx context.Context, call upstream.Call) (upstream.Answer, error) {
+	patient := r.Prober
+	patient.Timeout = max(r.Prober.Timeout, r.Patience)
+	return r.get(ctx, patient, call.Path, call.Query)
+}
+
+func (rs *regionSweep) page(ctx context.Context, page fanout.Page, unknown func(*routing.Request) error) error {
+	rs.mu.Lock()
+	rs.listed += len(page.Elements)
+	rs.mu.Unlock()
+	for _, element := range page.Elements {
+		q, err := rs.named(page.ID(element))
+		if err != nil {
+			err = rs.fault(ctx, err)
+		} else if !rs.noteListed(q.Key(), rs.endpoint.Region) {
+			err = unknown(q)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// get reads from the region, and tries again if the region asks it to wait.
+func (rs *regionSweep) get(ctx context.Context, prober locate.Prober, path, query string) (upstream.Answer, error) {
+	for try := 1; ; try++ {
+		answer, err := prober.Read(ctx, rs.header(), rs.endpoint, path, query)
+		if err != nil || answer.Status != http.StatusTooManyRequests || try == triesAtMost {
+			return answer, err
+		}
+		pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+		if err := timing.Sleep(ctx, min(max(pause, time.Second), longestThrottle)); err != nil {
+			return answer, err
+		}
+	}
+}
+
+func (w *sweep) header() http.Header { return jobs.Header(w.report.CorrelationID, w.Region) }

@@ -1,0 +1,202 @@
+package sweep
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"portico/arm"
+	"portico/inventory"
+	"portico/locate"
+	"portico/regions"
+	"portico/routing"
+)
+
+const (
+	// faultsPerList ends a list: a region that fails so often is down.
+	faultsPerList = 5
+	// triesAtMost bounds the calls of one question to a region that is too busy.
+	triesAtMost     = 5
+	longestThrottle = time.Minute
+)
+
+// regionSweep compares what one region holds of a type.
+type regionSweep struct {
+	*typeSweep
+	endpoint *regions.Endpoint
+	version  string
+	begun    time.Time // by the store
+
+	mu     sync.Mutex
+	listed int
+	faults int
+	// open: there may be something that has no row.
+	open bool
+	// young are resources that could not be adopted yet.
+	young []*routing.Request
+}
+
+var errTooManyFaults = errors.New("too many faults")
+
+// region lists a region, adopts what it shows, and reports whether it was seen in full.
+// An error is the store's.
+func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, err error) {
+	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], begun: ts.store.Time()}
+	if rs.endpoint == nil {
+		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
+		return false, nil
+	}
+	if rs.open, err = rs.parentsUnknown(ctx); err != nil {
+		return false, err
+	}
+	err = rs.lists(ctx)
+	if err == nil {
+		err = rs.adoptYoung(ctx)
+	}
+	ts.listed(ts.typ.FullName, name, rs.listed)
+	if err != nil && !errors.Is(err, errTooManyFaults) {
+		return false, err
+	}
+	if rs.faults > 0 {
+		return false, nil
+	}
+	if ts.order.DryRun {
+		return true, nil
+	}
+	if !rs.open {
+		if err := ts.store.Cover(ctx, ts.sub, ts.typ.Key, name, rs.begun); err != nil {
+			return false, err
+		}
+	}
+	_, err = ts.store.ForgetStrays(ctx, ts.sub, ts.typ.Key, name, rs.begun)
+	return true, err
+}
+
+// parentsUnknown reports whether the region may hold parents of a nested type that the
+// index does not know: what is below them is not listed then. It is called before the
+// parents are read, whose rows precede the coverage.
+func (rs *regionSweep) parentsUnknown(ctx context.Context) (bool, error) {
+	parent := rs.typ.Parent
+	if parent == nil || parent.Kind != regions.Tracked {
+		return parent != nil, nil
+	}
+	unseen, err := rs.store.Uncovered(ctx, rs.sub, parent.Key, []string{rs.endpoint.Region})
+	return len(unseen) > 0, err
+}
+
+// lists reads the collections: that of the subscription or, of a nested type,
+// one below each parent that lies in the region.
+func (rs *regionSweep) lists(ctx context.Context) error {
+	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
+	last := rs.typ.Name
+	if rs.typ.Parent == nil {
+		path := "/subscriptions/" + rs.sub + "/providers/" + rs.typ.Provider.Namespace + "/" + last
+		err := rs.collection(ctx, path, func(q *routing.Request) error {
+			group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.begun) })
+			return group.failure()
+		})
+		return errors.Join(group.wait(ctx), err)
+	}
+	if rs.typ.Parent.Kind != regions.Tracked {
+		return nil
+	}
+	last = last[len(rs.typ.Parent.Name):] // with its slash
+	err := eachRow(ctx, rs.store, rs.sub, rs.typ.Parent.Key, func(parent inventory.Resource) error {
+		if parent.Region != rs.endpoint.Region {
+			return nil
+		}
+		group.do(ctx, slots, func() error {
+			return rs.collection(ctx, parent.ID+last, func(q *routing.Request) error { return rs.adoptListed(ctx, q, rs.begun) })
+		})
+		return group.failure()
+	})
+	return errors.Join(group.wait(ctx), err)
+}
+
+// adoptYoung tries once more to adopt what was too young, and may have been deleted
+// since. What is still not settled is no absence.
+func (rs *regionSweep) adoptYoung(ctx context.Context) error {
+	young := rs.young
+	rs.young = nil
+	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
+	for _, q := range young {
+		group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.store.Time()) })
+	}
+	err := group.wait(ctx)
+	rs.open = rs.open || len(rs.young) > 0
+	return err
+}
+
+// adoptListed adopts a resource that was listed since a time and that the index does
+// not have in this region.
+func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, since time.Time) error {
+	answer, err := rs.get(ctx, rs.Prober, q.Path.Escaped(), "api-version="+rs.version)
+	switch {
+	case err != nil:
+		return rs.fault(ctx, err)
+	case answer.Status == http.StatusNotFound:
+		return nil // it has gone since it was listed
+	case answer.Status != http.StatusOK:
+		return rs.fault(ctx, locate.NewStatusError(answer.Status, answer.Header))
+	}
+	seen := locate.NewDiscovery(rs.Prober.Map, q, rs.endpoint.Region, rs.version, answer.Body, since)
+	result, err := rs.adopt(ctx, seen)
+	if err != nil {
+		return err
+	}
+	switch result {
+	case inventory.Adopted:
+		rs.note(func(r *Report) { r.MissingRows.add(seen.ID) })
+	case inventory.Strayed:
+		rs.note(func(r *Report) { r.Strays.add(seen.ID) })
+	case inventory.NoGroup:
+		rs.note(func(r *Report) { r.UnknownGroups.add(seen.ID) })
+	case inventory.Known, inventory.TooYoung:
+	}
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	switch result {
+	case inventory.NoGroup:
+		rs.open = true
+	case inventory.TooYoung:
+		rs.young = append(rs.young, q)
+	case inventory.Adopted, inventory.Known, inventory.Strayed:
+	}
+	return nil
+}
+
+func (rs *regionSweep) adopt(ctx context.Context, seen inventory.Sighting) (inventory.AdoptResult, error) {
+	if rs.order.DryRun {
+		return rs.wouldAdopt(ctx, seen)
+	}
+	return rs.store.Adopt(ctx, seen)
+}
+
+// fault notes a fault of the provider; too many of them end the list. The end of ctx
+// is none.
+func (rs *regionSweep) fault(ctx context.Context, reason error) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	rs.failed(rs.sub, rs.typ.FullName, rs.endpoint.Region, reason)
+	rs.mu.Lock()
+	defer rs.mu.Unlock()
+	if rs.faults++; rs.faults >= faultsPerList {
+		return errTooManyFaults
+	}
+	return nil
+}
+
+// named returns the request that the id of a list's element names, or why it
+// names none of the type.
+func (rs *regionSweep) named(id string) (*routing.Request, error) {
+	q, fault := routing.ClassifyID(rs.Prober.Map, http.MethodGet, id)
+	if fault != nil || q.Class != routing.Instance || q.Type != rs.typ || q.Path.Hops() != 1 || q.Path.Group() == "" ||
+		!arm.EqualFold(q.Path.Subscription(), rs.sub) {
+		return nil, fmt.Errorf("an element of its list has no id that is one of the type's in the subscription")
+	}
+	return q, nil
+}

@@ -1,0 +1,136 @@
+package sweep
+
+import (
+	"sync"
+	"time"
+
+	"portico/inventory"
+)
+
+// Bounds of a report, which is kept with its job.
+const (
+	idsPerFinding   = 100
+	failuresInFull  = 100
+	countsPerReport = 500
+	longestReason   = 300
+)
+
+// Report says what a sweep has found and done so far. Its size is bounded: counts are
+// whole, of names there are the first hundred.
+type Report struct {
+	Subscription  string     `json:"subscription,omitempty"` // empty: all
+	DryRun        bool       `json:"dryRun,omitempty"`       // nothing was changed
+	CorrelationID string     `json:"correlationId,omitempty"`
+	Started       time.Time  `json:"started,omitzero"`
+	Ended         *time.Time `json:"ended,omitempty"`
+	// Done of Of steps have been made, one for each type in each subscription.
+	Done int `json:"done"`
+	Of   int `json:"of"`
+
+	Counts []Count `json:"counts,omitempty"`
+	// MissingRows are resources that a provider holds and the index did not
+	// have; they were adopted.
+	MissingRows Finding `json:"missingRows"`
+	// MissingResources are rows whose resource is gone; they were removed.
+	MissingResources Finding `json:"missingResources"`
+	// Strays are resources in another region than their row's.
+	Strays Finding `json:"strays"`
+	// UnknownGroups are resources whose group does not exist.
+	UnknownGroups Finding `json:"unknownGroups"`
+	// Usage names groups and types whose use of a quota was miscounted.
+	Usage Finding `json:"usage"`
+
+	FailureCount int       `json:"failureCount"`
+	Failures     []Failure `json:"failures,omitempty"`
+}
+
+// Count is how many resources of a type the lists of a region showed.
+type Count struct {
+	Type   string `json:"type"` // "" sums what the report has no room for
+	Region string `json:"region"`
+	Listed int    `json:"listed"`
+}
+
+// Finding is a kind of disagreement between index and providers.
+type Finding struct {
+	Count int      `json:"count"`
+	IDs   []string `json:"ids,omitempty"` // the first hundred
+}
+
+func (f *Finding) add(id string) {
+	if f.Count++; len(f.IDs) < idsPerFinding {
+		f.IDs = append(f.IDs, id)
+	}
+}
+
+// Failure is a region that could not be listed in full. Nothing was removed there, and
+// no absence is claimed.
+type Failure struct {
+	Subscription string `json:"subscription"`
+	Type         string `json:"type"`
+	Region       string `json:"region"`
+	Reason       string `json:"reason"`
+}
+
+// Complete reports whether every region was listed in full.
+func (r *Report) Complete() bool { return r.Ended != nil && r.FailureCount == 0 && r.Done == r.Of }
+
+// Drift is how many disagreements of each kind there were.
+func (r *Report) Drift() map[string]int {
+	return map[string]int{
+		"missing_row": r.MissingRows.Count, "missing_resource": r.MissingResources.Count, "stray": r.Strays.Count,
+		"unknown_group": r.UnknownGroups.Count, "usage": r.Usage.Count,
+	}
+}
+
+// ledger is a report that several goroutines write to.
+type ledger struct {
+	mu     sync.Mutex
+	report *Report
+}
+
+func (l *ledger) note(change func(*Report)) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	change(l.report)
+}
+
+func (l *ledger) listed(typeName, region string, n int) {
+	l.note(func(r *Report) {
+		full := len(r.Counts) >= countsPerReport
+		for i := range r.Counts {
+			if c := &r.Counts[i]; c.Type == typeName && c.Region == region || full && c.Type == "" {
+				c.Listed += n
+				return
+			}
+		}
+		if len(r.Counts) == countsPerReport-1 {
+			typeName, region = "", "" // the last one takes in all further ones
+		}
+		r.Counts = append(r.Counts, Count{typeName, region, n})
+	})
+}
+
+func (l *ledger) failed(sub, typeName, region string, reason error) {
+	text := reason.Error()
+	if len(text) > longestReason {
+		text = text[:longestReason]
+	}
+	l.note(func(r *Report) {
+		if r.FailureCount++; len(r.Failures) < failuresInFull {
+			r.Failures = append(r.Failures, Failure{sub, typeName, region, text})
+		}
+	})
+}
+
+func (l *ledger) miscounted(sub string, off []inventory.Miscount) {
+	l.note(func(r *Report) {
+		for _, m := range off {
+			name := "/subscriptions/" + sub
+			if m.Group != "" {
+				name += "/resourceGroups/" + m.Group + ": " + m.Type
+			}
+			r.Usage.add(name)
+		}
+	})
+}

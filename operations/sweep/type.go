@@ -1,0 +1,217 @@
+package sweep
+
+import (
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"slices"
+	"sync"
+
+	"portico/inventory"
+	"portico/limits"
+	"portico/regions"
+)
+
+const (
+	rowsAtOnce    = 1000
+	regionsAtOnce = 32
+)
+
+// typeSweep compares one type of a subscription.
+type typeSweep struct {
+	*sweep
+	sub string
+	typ *regions.ResourceType
+
+	mu    sync.Mutex
+	known map[fingerprint]*knownRow
+}
+
+// fingerprint stands for a key: a type may have a million resources.
+type fingerprint [16]byte
+
+func fingerprintOf(key string) (f fingerprint) {
+	sum := sha256.Sum256([]byte(key))
+	copy(f[:], sum[:])
+	return f
+}
+
+// knownRow is a row that was there before the lists began.
+type knownRow struct {
+	region string
+	listed bool // by that region
+}
+
+func newTypeSweep(w *sweep, sub string, t *regions.ResourceType) *typeSweep {
+	return &typeSweep{sweep: w, sub: sub, typ: t, known: map[fingerprint]*knownRow{}}
+}
+
+func (ts *typeSweep) run(ctx context.Context) error {
+	wanted, err := ts.regions(ctx)
+	if err != nil || len(wanted) == 0 {
+		return err
+	}
+	if err := ts.rows(ctx, func(row inventory.Resource) error {
+		ts.known[fingerprintOf(row.Key)] = &knownRow{region: row.Region}
+		return nil
+	}); err != nil {
+		return err
+	}
+	whole := map[string]bool{} // the regions that were listed to the end
+	group := &workGroup{}
+	slots := limits.NewConcurrency(regionsAtOnce, regionsAtOnce, nil)
+	for _, region := range wanted {
+		group.do(ctx, slots, func() error {
+			complete, err := ts.region(ctx, region)
+			ts.mu.Lock()
+			defer ts.mu.Unlock()
+			whole[region] = complete
+			return err
+		})
+	}
+	if err := group.wait(ctx); err != nil {
+		return err
+	}
+	return ts.verify(ctx, whole)
+}
+
+// regions are those that the order asks for, and where rows are.
+func (ts *typeSweep) regions(ctx context.Context) ([]string, error) {
+	if ts.order.Uncovered {
+		return ts.store.Uncovered(ctx, ts.sub, ts.typ.Key, ts.typ.EffectiveRegions())
+	}
+	held, err := ts.store.Regions(ctx, ts.sub, "", ts.typ.Key)
+	if err != nil {
+		return nil, err
+	}
+	wanted := slices.Clone(ts.typ.EffectiveRegions())
+	for _, region := range held {
+		if !slices.Contains(wanted, region) {
+			wanted = append(wanted, region)
+		}
+	}
+	return wanted, nil
+}
+
+// rows visits the rows of the type.
+func (ts *typeSweep) rows(ctx context.Context, visit func(inventory.Resource) error) error {
+	return eachRow(ctx, ts.store, ts.sub, ts.typ.Key, visit)
+}
+
+func eachRow(ctx context.Context, store *inventory.Store, sub, typ string, visit func(inventory.Resource) error) error {
+	for after := ""; ; {
+		page, err := store.Resources(ctx, inventory.ResourceQuery{Subscription: sub, Type: typ, After: after, Limit: rowsAtOnce})
+		if err != nil {
+			return err
+		}
+		for _, row := range page {
+			after = row.Key
+			if err := visit(row); err != nil {
+				return err
+			}
+		}
+		if len(page) < rowsAtOnce {
+			return nil
+		}
+	}
+}
+
+// noteListed notes that a region listed a resource, and reports whether the index has
+// it there.
+func (ts *typeSweep) noteListed(key, region string) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	row := ts.known[fingerprintOf(key)]
+	if row == nil || row.region != region {
+		return false
+	}
+	row.listed = true
+	return true
+}
+
+// unlisted reports whether a row was there before the lists began and was missing from
+// that of its region.
+func (ts *typeSweep) unlisted(row inventory.Resource) bool {
+	ts.mu.Lock()
+	defer ts.mu.Unlock()
+	before := ts.known[fingerprintOf(row.Key)]
+	return before != nil && before.region == row.Region && !before.listed
+}
+
+// verify asks for the rows that the whole list of their region did not show. Those in
+// doubt have jobs that ask for them.
+func (ts *typeSweep) verify(ctx context.Context, whole map[string]bool) error {
+	group := &workGroup{}
+	failure := ts.rows(ctx, func(row inventory.Resource) error {
+		if !whole[row.Region] || row.Doubtful() || !ts.unlisted(row) {
+			return nil
+		}
+		group.do(ctx, ts.slotsAt(ts.typ.Endpoint(row.Region)), func() error { return ts.verifyRow(ctx, row) })
+		return group.failure()
+	})
+	return errors.Join(failure, group.wait(ctx))
+}
+
+// verifyRow asks for a row's resource. Where the provider does not say whether it
+// exists, the row is flagged.
+func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) error {
+	if ts.order.DryRun {
+		return ts.wouldRemove(ctx, row)
+	}
+	probed, err := ts.Prober.Probe(ctx, ts.header(), row)
+	switch {
+	case probed.Removed():
+		ts.note(func(r *Report) { r.MissingResources.add(row.ID) })
+		return nil
+	case err == nil || ctx.Err() != nil:
+		return ctx.Err()
+	case errors.Is(err, inventory.ErrUnavailable):
+		return err
+	}
+	ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
+	return ts.store.Doubt(ctx, row.Subscription, row.Key)
+}
+
+// workGroup does pieces of work side by side, until one fails.
+type workGroup struct {
+	work sync.WaitGroup
+
+	mu  sync.Mutex
+	err error
+}
+
+// do begins a piece of work when a slot is free. After a failure, or when ctx
+// has ended, it does nothing.
+func (g *workGroup) do(ctx context.Context, slots *limits.Concurrency, piece func() error) {
+	if g.failure() != nil || slots.Acquire(ctx, "") != nil {
+		return
+	}
+	g.work.Go(func() {
+		defer slots.Release("")
+		var err error
+		if p := limits.CatchPanic(func() { err = piece() }); p != nil {
+			err = p
+		}
+		if err != nil {
+			g.mu.Lock()
+			defer g.mu.Unlock()
+			g.err = errors.Join(g.err, err)
+		}
+	})
+}
+
+func (g *workGroup) failure() error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.err
+}
+
+// wait returns when all work has ended, with what failed of it.
+func (g *workGroup) wait(ctx context.Context) error {
+	g.work.Wait()
+	if err := g.failure(); err != nil {
+		return err
+	}
+	return ctx.Err()
+}
