@@ -12,7 +12,7 @@ import (
 // actions are what can be done with the front door's own resources.
 type actions struct{}
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g actions) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/providers/{ns}/operations", Handle: g.list}}
 }

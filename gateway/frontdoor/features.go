@@ -22,7 +22,7 @@ type features struct {
 	jobs    Jobs
 }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g features) Routes() []route.Route {
 	const all = "/subscriptions/{s}/providers/microsoft.features"
 	const one = all + "/providers/{ns}/features/{f}"
@@ -83,13 +83,11 @@ func (g features) list(w http.ResponseWriter, _ *http.Request, x *exchange.Excha
 		}
 		providers = []*regions.Provider{p}
 	}
-	l := exchange.List{Value: []any{}}
+	var all []string
 	for _, p := range providers {
-		for _, full := range featuresOf(p, req.Subscription) {
-			l.Value = append(l.Value, featureOf(req.Subscription, full))
-		}
+		all = append(all, featuresOf(p, req.Subscription)...)
 	}
-	return x.Answer(w, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(full string) featureBody { return featureOf(req.Subscription, full) }))
 }
 
 func (g features) provider(x *exchange.Exchange) (*regions.Provider, error) {

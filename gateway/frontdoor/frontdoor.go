@@ -10,7 +10,6 @@ import (
 	"portico/config"
 	"portico/fanout"
 	"portico/gateway/admission"
-	"portico/gateway/batch"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/groups"
 	"portico/gateway/frontdoor/page"
@@ -32,7 +31,7 @@ type Options struct {
 	Admission *admission.Admission
 	Polls     *polling.Operations
 	Lister    *fanout.Lister
-	Batches   *batch.Batches
+	Batches   Resource
 	Jobs      Jobs
 	// Forward sends a request to its provider, as if its client had sent it.
 	Forward tags.Forward
@@ -41,15 +40,15 @@ type Options struct {
 // Jobs are told that there is work of a kind.
 type Jobs interface{ Nudge(kind string) }
 
-// resource is a resource that Portico answers itself.
-type resource interface{ Routes() []route.Route }
+// Resource is a resource that Portico answers itself.
+type Resource interface{ Routes() []route.Route }
 
 // resources are all of them. Where two routes match a request, the first is taken.
-func (o *Options) resources() []resource {
+func (o *Options) resources() []Resource {
 	c, regions := o.Config, o.Config.Map
 	lists := page.Lists{Lister: o.Lister, Public: c.Server.PublicURL}
 	scopes := scope.Finder{Map: regions, Resolver: o.Resolver}
-	return []resource{
+	return []Resource{
 		metadata{c.Metadata, c.Server.PublicURL},
 		tenants{o.Store},
 		subscriptions{o.Store, lists},
@@ -69,7 +68,7 @@ func (o *Options) resources() []resource {
 		tags.Names{Store: o.Store, Lists: lists},
 		resourceNames{},
 		actions{},
-		batches{o.Batches},
+		o.Batches,
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
 		tags.Tags{

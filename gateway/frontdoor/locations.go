@@ -11,7 +11,7 @@ import (
 // locations are the regions of the map.
 type locations struct{ regions *regions.Map }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g locations) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/subscriptions/{s}/locations", Handle: g.list}}
 }
@@ -43,11 +43,9 @@ type pairedRegion struct {
 }
 
 func (g locations) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	l := exchange.List{Value: []any{}}
-	for _, region := range g.regions.Regions() {
-		l.Value = append(l.Value, locationOf(req.Subscription.ID, region))
-	}
-	return x.Answer(w, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.regions.Regions(), func(region regions.Region) locationBody {
+		return locationOf(req.Subscription.ID, region)
+	}))
 }
 
 func locationOf(subscription string, region regions.Region) locationBody {

@@ -1,6 +1,7 @@
 package frontdoor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -36,7 +37,7 @@ type locks struct {
 	patience time.Duration // with which a PUT waits for the calls that the lock forbids
 }
 
-// Routes implements resource. A lock can be changed and removed whatever is locked.
+// Routes implements Resource. A lock can be changed and removed whatever is locked.
 func (g locks) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Matches: locksPath(1), IgnoresLocks: true, Handle: g.list},
@@ -89,8 +90,6 @@ func LockETag(l inventory.Lock) string {
 // lockName is the name of the lock in a request.
 func lockName(x *exchange.Exchange) string { return x.Request.Path.LastHop().Segment(1) }
 
-func noLock(x *exchange.Exchange) *arm.Error { return arm.NewError(arm.LockNotFound, lockName(x)) }
-
 func (g locks) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	on, err := g.scopes.Find(r.Context(), x)
 	if err != nil {
@@ -114,7 +113,7 @@ func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	}
 	l, err := g.store.Lock(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	if errors.Is(err, inventory.ErrNotFound) {
-		return noLock(x)
+		return arm.NewError(arm.LockNotFound, lockName(x))
 	}
 	if err != nil {
 		return err
@@ -162,16 +161,13 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	}
 	next, contentErr := readLock(x, req.Content, on.ID)
 	next.Host = arm.Fold(on.Host)
-	conditions := arm.ParsePreconditions(r.Header)
+	conditions := route.Preconditions(r, x)
 	l, created, err := g.store.EditLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(current *inventory.Lock) (*inventory.Lock, error) {
 		etag := ""
 		if current != nil {
 			etag = current.ETag
 		}
-		if fault := conditions.Write(etag, x.Request.Path.String()); fault != nil {
-			return nil, fault
-		}
-		return &next, contentErr
+		return &next, cmp.Or(conditions(etag), contentErr)
 	})
 	if err == nil {
 		err = g.outlast(r.Context(), x, l)
@@ -185,11 +181,7 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if err != nil {
 		return lockRefusal(x, err)
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return route.AnswerTagged(w, r, x, status, l.ETag, lockOf(l))
+	return route.AnswerTagged(w, r, x, route.StatusOf(created), l.ETag, lockOf(l))
 }
 
 // gone answers the PUT of a lock that has gone with what it stood on, by a
@@ -216,13 +208,8 @@ func (g locks) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if err != nil {
 		return err
 	}
-	conditions := arm.ParsePreconditions(r.Header)
-	err = g.store.DeleteLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(l inventory.Lock) error {
-		if fault := conditions.Write(l.ETag, x.Request.Path.String()); fault != nil {
-			return fault
-		}
-		return nil
-	})
+	conditions := route.Preconditions(r, x)
+	err = g.store.DeleteLock(r.Context(), req.Subscription.ID, x.Request.Path.Group(), on.Key, lockName(x), func(l inventory.Lock) error { return conditions(l.ETag) })
 	if errors.Is(err, inventory.ErrNotFound) {
 		return x.Answer(w, http.StatusNoContent, nil)
 	}

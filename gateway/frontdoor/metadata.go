@@ -16,7 +16,7 @@ type metadata struct {
 	public *url.URL
 }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g metadata) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/metadata/endpoints", Handle: g.get}}
 }

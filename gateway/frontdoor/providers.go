@@ -17,7 +17,7 @@ type providers struct {
 	regions *regions.Map
 }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g providers) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Path: "/providers", Handle: g.list},
@@ -115,11 +115,9 @@ func (g providers) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 			states[registration.Namespace] = registration.State
 		}
 	}
-	l := exchange.List{Value: []any{}}
-	for _, p := range g.regions.Providers() {
-		l.Value = append(l.Value, g.providerOf(p, req.Subscription.ID, stateOf(p, states[p.Key])))
-	}
-	return x.Answer(w, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.regions.Providers(), func(p *regions.Provider) providerBody {
+		return g.providerOf(p, req.Subscription.ID, stateOf(p, states[p.Key]))
+	}))
 }
 
 // stateOf is the state that clients see: providers that need no registration

@@ -23,7 +23,7 @@ type registrations struct {
 	patience  time.Duration // with which a change waits for the endpoints to know
 }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g registrations) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/register", Handle: g.register},
@@ -83,12 +83,9 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	if err != nil {
 		return err
 	}
-	conditions := arm.ParsePreconditions(r.Header)
+	conditions := route.Preconditions(r, x)
 	check := func(current inventory.Registration) error {
-		if fault := conditions.Write(registrationETag(p.Namespace, stateOf(p, current.State)), x.Request.Path.String()); fault != nil {
-			return fault
-		}
-		return nil
+		return conditions(registrationETag(p.Namespace, stateOf(p, current.State)))
 	}
 	if p.Registration == regions.Automatic { // registered everywhere, for good
 		if err := check(inventory.Registration{}); err != nil {

@@ -11,7 +11,7 @@ import (
 // resourceNames are checked before a resource is made.
 type resourceNames struct{}
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g resourceNames) Routes() []route.Route {
 	const check = "/providers/microsoft.resources/checkresourcename"
 	return []route.Route{

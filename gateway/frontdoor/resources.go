@@ -21,7 +21,7 @@ type resources struct {
 	lists page.Lists
 }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g resources) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Handle: g.list},
@@ -105,11 +105,7 @@ func shownState(row inventory.Resource) string {
 // DELETE may have ended meanwhile; and it lacks what no sweep and no request has
 // found yet.
 func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, err := g.lists.Read(x.Request)
-	if err != nil {
-		return err
-	}
-	wanted, err := page.Filter(x.Request.Query)
+	p, wanted, err := g.lists.ReadFiltered(x.Request)
 	if err != nil {
 		return err
 	}

@@ -16,7 +16,7 @@ import (
 // skus are lists of what new resources can be made in.
 type skus struct{ lists page.Lists }
 
-// Routes implements resource. Package routing knows the types from the map.
+// Routes implements Resource. Package routing knows the types from the map.
 func (g skus) Routes() []route.Route {
 	ofTypes := func(q *routing.Request) bool { return len(q.SKUTypes) > 0 }
 	return []route.Route{{Method: http.MethodGet, Matches: ofTypes, Handle: g.list}}
@@ -81,11 +81,7 @@ type offeredSKU struct {
 // list lists what the map offers for the location, the api-version, and the
 // subscription's features and offer.
 func (g skus) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, err := g.lists.Read(x.Request)
-	if err != nil {
-		return err
-	}
-	wanted, err := page.Filter(x.Request.Query, filter.Location, filter.ResourceType, filter.Name)
+	p, wanted, err := g.lists.ReadFiltered(x.Request, filter.Location, filter.ResourceType, filter.Name)
 	if err != nil {
 		return err
 	}

@@ -15,7 +15,7 @@ type subscriptions struct {
 	lists page.Lists
 }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g subscriptions) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Path: "/subscriptions", Handle: g.list},

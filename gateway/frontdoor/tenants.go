@@ -12,7 +12,7 @@ import (
 // tenants are those that the caller may see.
 type tenants struct{ store *inventory.Store }
 
-// Routes implements resource.
+// Routes implements Resource.
 func (g tenants) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Path: "/tenants", Handle: g.list}}
 }

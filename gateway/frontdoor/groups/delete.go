@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/gateway/frontdoor/route"
@@ -43,15 +42,12 @@ const closingRounds = 4
 // providers say so within the time of a question or two; any other is marked,
 // and deleted by a job.
 func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	conditions := arm.ParsePreconditions(r.Header)
+	conditions := route.Preconditions(r, x)
 	check := func(group inventory.Group) error {
-		if fault := conditions.Write(group.ETag, x.Request.Path.String()); fault != nil {
-			return fault
+		if err := conditions(group.ETag); err != nil || group.State != inventory.GroupMoving {
+			return err
 		}
-		if group.State == inventory.GroupMoving {
-			return routing.GroupClosed(group.State, group.Name)
-		}
-		return nil
+		return routing.GroupClosed(group.State, group.Name)
 	}
 	closed, err := g.closeEmpty(r.Context(), x, req, check)
 	switch {

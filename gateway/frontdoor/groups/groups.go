@@ -5,6 +5,7 @@ package groups
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"net/http"
 	"strings"
@@ -156,7 +157,7 @@ func (sent groupContent) checkState(state inventory.GroupState) error {
 // keeps it.
 func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	sent, contentErr := readGroup(x, req.Content, g.TagLimit)
-	conditions := arm.ParsePreconditions(r.Header)
+	conditions := route.Preconditions(r, x)
 	patches := r.Method == http.MethodPatch
 	group, created, err := g.Store.EditGroup(r.Context(), req.Subscription.ID, x.Request.Path.Group(), func(current *inventory.Group) (*inventory.Group, error) {
 		next := inventory.Group{Subscription: req.Subscription.ID}
@@ -165,11 +166,8 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		} else if patches {
 			return nil, inventory.ErrNotFound
 		}
-		if fault := conditions.Write(next.ETag, x.Request.Path.String()); fault != nil {
-			return nil, fault
-		}
-		if contentErr != nil {
-			return nil, contentErr
+		if err := cmp.Or(conditions(next.ETag), contentErr); err != nil {
+			return nil, err
 		}
 		if !patches || sent.Location != "" {
 			next.Location = arm.Location(sent.Location)
@@ -193,11 +191,7 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 	if err != nil {
 		return Refusal(x, err)
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
-	return answer(w, r, x, status, group)
+	return answer(w, r, x, route.StatusOf(created), group)
 }
 
 // check refuses content that does not fit the group, or a group that is closed.
@@ -254,11 +248,7 @@ func (g Groups) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange
 }
 
 func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
-	p, err := g.Lists.Read(x.Request)
-	if err != nil {
-		return err
-	}
-	wanted, err := page.Filter(x.Request.Query, filter.TagName, filter.TagValue, filter.Name, filter.Location)
+	p, wanted, err := g.Lists.ReadFiltered(x.Request, filter.TagName, filter.TagValue, filter.Name, filter.Location)
 	if err != nil {
 		return err
 	}

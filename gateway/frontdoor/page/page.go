@@ -75,14 +75,19 @@ func (l Lists) Answer(w http.ResponseWriter, x *exchange.Exchange, elements []an
 	return x.Answer(w, http.StatusOK, list)
 }
 
-// Filter reads $filter for a list that knows the given fields; none means all.
-func Filter(q routing.Query, fields ...filter.Field) (filter.Filter, error) {
-	text, _ := q.Get("$filter")
+// ReadFiltered reads a page and $filter, for a list that knows the given fields; none
+// means all.
+func (l Lists) ReadFiltered(q *routing.Request, fields ...filter.Field) (Page, filter.Filter, error) {
+	p, err := l.Read(q)
+	if err != nil {
+		return p, filter.Filter{}, err
+	}
+	text, _ := q.Query.Get("$filter")
 	f, err := filter.Parse(text, fields...)
 	if err != nil {
-		return f, arm.NewError(arm.InvalidQueryParameter, "$filter", err.Error()).About("$filter")
+		return p, f, arm.NewError(arm.InvalidQueryParameter, "$filter", err.Error()).About("$filter")
 	}
-	return f, nil
+	return p, f, nil
 }
 
 // Source is an ordered store of elements.

@@ -43,6 +43,26 @@ func AnswerTagged(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, 
 	return x.Answer(w, status, body)
 }
 
+// StatusOf is the status of a write that may have created what it names.
+func StatusOf(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// Preconditions returns what checks an entity tag, "" where there is nothing yet,
+// against the conditions of a write.
+func Preconditions(r *http.Request, x *exchange.Exchange) func(etag string) error {
+	conditions := arm.ParsePreconditions(r.Header)
+	return func(etag string) error {
+		if fault := conditions.Write(etag, x.Request.Path.String()); fault != nil {
+			return fault
+		}
+		return nil
+	}
+}
+
 // busyRetry is when a client may try again what others keep from it.
 const busyRetry = 10 * time.Second
 

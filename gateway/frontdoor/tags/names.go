@@ -21,7 +21,7 @@ type Names struct {
 	Lists page.Lists
 }
 
-// Routes implements the front door's resource.
+// Routes implements frontdoor.Resource.
 func (g Names) Routes() []route.Route {
 	const names = "/subscriptions/{s}/tagnames"
 	const name = names + "/{n}"
@@ -229,10 +229,7 @@ func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
+	status := route.StatusOf(created)
 	if value == "" {
 		return x.Answer(w, status, body)
 	}

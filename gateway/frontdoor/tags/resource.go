@@ -51,21 +51,20 @@ func (m *countedMap) UnmarshalJSON(text []byte) error {
 	return json.Unmarshal(text, (*map[string]string)(m))
 }
 
-// read reads it from a 200; on names the resource where the answer does not.
-func (t *resourceTags) read(answer *exchange.Captured, s scope.Scope) error {
+// readResource reads the answer of a provider that has the resource of a scope.
+func readResource(answer *exchange.Captured, s scope.Scope) (t resourceTags, err error) {
 	var told struct {
 		ID   string     `json:"id"`
 		Tags countedMap `json:"tags"`
 	}
 	if err := json.Unmarshal(answer.Body, &told); err != nil {
-		return arm.NewError(arm.InvalidProviderResponse, s.Resource.Provider.Namespace, "it is no resource: "+err.Error())
+		return t, arm.NewError(arm.InvalidProviderResponse, s.Resource.Provider.Namespace, "it is no resource: "+err.Error())
 	}
-	t.ID, t.Tags = told.ID, told.Tags
+	t = resourceTags{told.ID, told.Tags, answer.Header().Get("ETag")}
 	if !arm.EqualFold(t.ID, s.ID) {
 		t.ID = s.ID
 	}
-	t.etag = answer.Header().Get("ETag")
-	return nil
+	return t, nil
 }
 
 func (g Tags) getResource(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope.Scope) error {
@@ -73,12 +72,18 @@ func (g Tags) getResource(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	if err != nil {
 		return err
 	}
+	return respondWith(w, r, x, s, answer)
+}
+
+// respondWith answers with the tags in a provider's answer, or with that answer where
+// it shows no resource.
+func respondWith(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, s scope.Scope, answer *exchange.Captured) error {
 	if answer.Status != http.StatusOK {
 		answer.SendTo(w)
 		return nil
 	}
-	var now resourceTags
-	if err := now.read(answer, s); err != nil {
+	now, err := readResource(answer, s)
+	if err != nil {
 		return err
 	}
 	return respond(w, r, x, tagsOf(now.ID, now.Tags))
@@ -90,16 +95,8 @@ func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.E
 		if err != nil {
 			return err
 		}
-		if answer.Status == http.StatusOK {
-			var now resourceTags
-			if err := now.read(answer, s); err != nil {
-				return err
-			}
-			return respond(w, r, x, tagsOf(now.ID, now.Tags))
-		}
 		if !overtaken {
-			answer.SendTo(w)
-			return nil
+			return respondWith(w, r, x, s, answer)
 		}
 	}
 	return route.Busy(s.ID)
@@ -122,8 +119,8 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s scope.Scope, e
 	if err != nil || answer.Status != http.StatusOK {
 		return answer, false, err
 	}
-	var now resourceTags
-	if err := now.read(answer, s); err != nil {
+	now, err := readResource(answer, s)
+	if err != nil {
 		return nil, false, err
 	}
 	next, err := e.apply(now.ID, now.Tags)

@@ -4,6 +4,7 @@
 package tags
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"net/http"
@@ -39,7 +40,7 @@ type Tags struct {
 	CallTime, CallMargin time.Duration
 }
 
-// Routes implements the front door's resource.
+// Routes implements frontdoor.Resource.
 func (g Tags) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Matches: tagsPath, Handle: g.get},
@@ -88,17 +89,13 @@ type tagEdit struct {
 	sent       map[string]string
 	kind       inventory.WriteKind // by which locks judge it
 	limit      int
-	conditions arm.Preconditions
-	target     string
+	conditions func(etag string) error
 	fault      error // of the content; the preconditions are judged first
 }
 
 func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]string, error) {
-	if fault := e.conditions.Write(tagsOf(scopeID, current).ETag, e.target); fault != nil {
-		return nil, fault
-	}
-	if e.fault != nil {
-		return nil, e.fault
+	if err := cmp.Or(e.conditions(tagsOf(scopeID, current).ETag), e.fault); err != nil {
+		return nil, err
 	}
 	next := e.operation.Apply(current, e.sent)
 	if fault := arm.CheckTags(next, e.limit); fault != nil {
@@ -111,9 +108,7 @@ func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]st
 // service sets may come back from a GET, and is compared where it names the
 // scope.
 func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
-	e := tagEdit{
-		limit: g.Limit, conditions: arm.ParsePreconditions(r.Header), target: x.Request.Path.String(),
-	}
+	e := tagEdit{limit: g.Limit, conditions: route.Preconditions(r, x)}
 	if r.Method == http.MethodDelete {
 		e.kind = inventory.Delete
 		return e
