@@ -22,7 +22,7 @@ import (
 	"portico/routing"
 )
 
-// Options are what the front door's resources are made of.
+// Options are what the resources need.
 type Options struct {
 	Config    *config.Config
 	Store     *inventory.Store
@@ -37,7 +37,7 @@ type Options struct {
 	Forward tags.Forward
 }
 
-// Jobs are told that there is work of a kind.
+// Jobs wakes the workers of a kind of job.
 type Jobs interface{ Nudge(kind string) }
 
 // Resource is a resource that Portico answers itself.

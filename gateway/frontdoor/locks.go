@@ -30,14 +30,14 @@ const (
 	atScope         = "atScope()"
 )
 
-// locks stand on subscriptions, groups and resources.
+// locks are those on subscriptions, groups and resources.
 type locks struct {
 	store    *inventory.Store
 	scopes   scope.Finder
-	patience time.Duration // with which a PUT waits for the calls that the lock forbids
+	callWait time.Duration // how long a PUT waits for calls that the lock forbids
 }
 
-// Routes implements Resource. A lock can be changed and removed whatever is locked.
+// Routes implements Resource. A lock can be changed and removed whatever else is locked.
 func (g locks) Routes() []route.Route {
 	return []route.Route{
 		{Method: http.MethodGet, Matches: locksPath(1), IgnoresLocks: true, Handle: g.list},
@@ -121,8 +121,8 @@ func (g locks) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	return route.AnswerTagged(w, r, x, http.StatusOK, l.ETag, lockOf(l))
 }
 
-// readLock reads what a client sends for a lock. What only the service sets may
-// come back from a GET, and has to be the same.
+// readLock reads what a client sends for a lock. Members that only the service sets
+// must agree with the URL.
 func readLock(x *exchange.Exchange, content []byte, id string) (l inventory.Lock, err error) {
 	var sent lockBody
 	if fault := exchange.ReadJSON(content, &sent); fault != nil {
@@ -170,13 +170,13 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 		return &next, cmp.Or(conditions(etag), contentErr)
 	})
 	if err == nil {
-		err = g.outlast(r.Context(), x, l)
+		err = g.waitForConflictingCalls(r.Context(), x, l)
 	}
 	if err == nil && on.Host != "" {
 		_, err = g.store.Lock(r.Context(), req.Subscription.ID, on.Key, lockName(x))
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
-		return g.gone(r.Context(), x, on)
+		return g.scopeDeleted(r.Context(), x, on)
 	}
 	if err != nil {
 		return lockRefusal(x, err)
@@ -184,20 +184,20 @@ func (g locks) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange,
 	return route.AnswerTagged(w, r, x, route.StatusOf(created), l.ETag, lockOf(l))
 }
 
-// gone answers the PUT of a lock that has gone with what it stood on, by a
-// DELETE that was on its way before it. That may have been made anew since.
-func (g locks) gone(ctx context.Context, x *exchange.Exchange, s scope.Scope) error {
+// scopeDeleted answers the PUT of a lock whose scope an earlier DELETE removed, with the
+// lock. A scope that was created again since is busy.
+func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s scope.Scope) error {
 	if err := g.scopes.CheckHost(ctx, x, s); err != nil {
 		return err
 	}
 	return route.Busy(s.ID)
 }
 
-// outlast waits, within a bound, for the calls under way that the lock forbids, so
-// that a client rarely sees one end after it has the lock. The lock is in force
-// already: the client has its answer also where a call is still under way then.
-func (g locks) outlast(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
-	ctx, cancel := context.WithTimeout(ctx, g.patience)
+// waitForConflictingCalls waits, within a bound, for the calls under way that the
+// lock forbids, so that a client rarely sees one end after its PUT was answered. The
+// lock is in force already, so a call that goes on delays the answer no further.
+func (g locks) waitForConflictingCalls(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
+	ctx, cancel := context.WithTimeout(ctx, g.callWait)
 	defer cancel()
 	_, err := g.store.Outlast(ctx, x.Request.Path.Group(), l)
 	return err

@@ -30,7 +30,7 @@ type environment struct {
 	Suffixes        suffixes       `json:"suffixes"`
 }
 
-// suffixes end the host names of what lies beside Portico in the same cloud.
+// suffixes end the host names of the cloud's other services.
 type suffixes struct {
 	Storage  string `json:"storage,omitempty"`
 	KeyVault string `json:"keyVaultDns,omitempty"`

@@ -17,10 +17,10 @@ import (
 
 // registrations are those of subscriptions for providers.
 type registrations struct {
-	store     *inventory.Store
-	providers providers
-	jobs      Jobs
-	patience  time.Duration // with which a change waits for the endpoints to know
+	store      *inventory.Store
+	providers  providers
+	jobs       Jobs
+	notifyWait time.Duration // how long a change waits for the endpoints to be notified
 }
 
 // Routes implements Resource.
@@ -32,22 +32,22 @@ func (g registrations) Routes() []route.Route {
 }
 
 // register registers the subscription. The answer says Registering, as clients
-// expect of it; by the next GET it is Registered.
+// expect; the next GET says Registered.
 func (g registrations) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	return g.change(w, r, x, req, g.store.Register)
 }
 
-// unregister is refused while the subscription holds resources of the provider,
-// or may hold some that nobody has seen yet.
+// unregister is refused while the subscription holds resources of the provider, or
+// may hold some that the index does not know.
 func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	return g.change(w, r, x, req, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
 		check := change.Check
-		unseen, err := g.unseen(ctx, req.Subscription, x.Request.Provider)
+		unknown, err := g.mayHoldUnknown(ctx, req.Subscription, x.Request.Provider)
 		if err != nil {
 			return inventory.Registration{}, err
 		}
 		change.Check = func(current inventory.Registration) error {
-			if err := check(current); err != nil || !unseen || !current.State.Permits() {
+			if err := check(current); err != nil || !unknown || !current.State.Permits() {
 				return err
 			}
 			return inventory.ErrNamespaceInUse
@@ -56,9 +56,9 @@ func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exc
 	})
 }
 
-// unseen tells whether a region may hold resources of a provider that the index
-// does not know of.
-func (g registrations) unseen(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
+// mayHoldUnknown reports whether a region may hold resources of a provider that the
+// index does not know.
+func (g registrations) mayHoldUnknown(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
 	if p == nil || sub.Covered {
 		return false, nil
 	}
@@ -74,8 +74,8 @@ func (g registrations) unseen(ctx context.Context, sub inventory.Subscription, p
 	return false, nil
 }
 
-// change changes the state if the request's preconditions hold and
-// nothing else refuses it, and waits a moment for the endpoints to know.
+// change changes the state, unless the request's preconditions fail or the store
+// refuses, and waits a moment until the endpoints are notified.
 func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request,
 	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
 ) error {
@@ -103,25 +103,25 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	if err != nil {
 		return admission.Refusal(x, err)
 	}
-	g.settle(ctx, x, registration)
+	g.complete(ctx, x, registration)
 	return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, stateOf(p, registration.State)))
 }
 
-// noticePace is the pause between two looks whether the endpoints know.
-const noticePace = 10 * time.Millisecond
+// noticeInterval is the pause between two checks whether the endpoints are notified.
+const noticeInterval = 10 * time.Millisecond
 
-// settle gives the endpoints the time of a question to learn of a
-// registration: what a client does next they would otherwise judge by the old
-// one. One that does not answer is told later. A job settles the registration
+// complete waits until the endpoints are notified of a registration, as they would
+// judge the client's next request by the old one, and then completes it. An endpoint
+// that does not answer in time is notified later. A job completes the registration
 // where this fails.
-func (g registrations) settle(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
+func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
 	if r.State != inventory.Registering && r.State != inventory.Unregistering {
 		return
 	}
 	g.jobs.Nudge(inventory.NoticeJob)
-	waiting, cancel := context.WithTimeout(ctx, g.patience)
+	waiting, cancel := context.WithTimeout(ctx, g.notifyWait)
 	defer cancel()
-	ticker := time.NewTicker(noticePace)
+	ticker := time.NewTicker(noticeInterval)
 	defer ticker.Stop()
 	for open := 1; open > 0 && waiting.Err() == nil; {
 		select {

@@ -22,10 +22,9 @@ func (g skus) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodGet, Matches: ofTypes, Handle: g.list}}
 }
 
-// skuBody is a SKU for new resources. It tells what makes it twice: as the
-// member sku of a resource has it, which is how the contract lists SKUs
-// (addendum, Enumerating SKUs for an existing resource), and at its top level,
-// where clients of such lists look for it.
+// skuBody is a SKU for new resources. Its keys appear twice: in the member sku, as the
+// contract lists SKUs (addendum, Enumerating SKUs for an existing resource), and at
+// the top level, where clients look for them.
 type skuBody struct {
 	ResourceType string          `json:"resourceType"`
 	SKU          skuKeys         `json:"sku"`

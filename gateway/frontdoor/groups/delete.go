@@ -34,13 +34,12 @@ func (g Deletions) Routes() []route.Route {
 	return []route.Route{{Method: http.MethodDelete, Path: onePath, Handle: g.delete}}
 }
 
-// closingRounds is how often one request tries to close a group: what it looked
-// at may each time have brought something new to look at.
+// closingRounds is how often one request tries to close a group: each check may bring
+// up something new to check.
 const closingRounds = 4
 
-// delete deletes a group. One in which nothing is left goes at once, if its
-// providers say so within the time of a question or two; any other is marked,
-// and deleted by a job.
+// delete deletes a group: at once if its providers confirm in time that it is empty,
+// otherwise by a job.
 func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	conditions := route.Preconditions(r, x)
 	check := func(group inventory.Group) error {
@@ -77,8 +76,8 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
 }
 
-// closeEmpty closes the group of a request if nothing is left in it. It waits for no
-// provider longer than a client should.
+// closeEmpty closes the group of a request if it is empty. It waits for providers no
+// longer than a client should have to.
 func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req route.Request, check func(inventory.Group) error) (closed bool, err error) {
 	looking, cancel := context.WithTimeout(ctx, 2*g.AskTimeout)
 	defer cancel()

@@ -73,7 +73,7 @@ func (g Moves) begin(validate bool) route.Handler {
 		if fault := m.read(req.Content); fault != nil {
 			return fault
 		}
-		for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.find} {
+		for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.search} {
 			if err := check(r.Context()); err != nil {
 				return err
 			}
@@ -141,7 +141,7 @@ func (m *moveCheck) read(content []byte) *arm.Error {
 	if fault == nil {
 		name = to.Path.Group()
 	}
-	if fault != nil || !groupAlone(to) || !arm.ValidGroupName(name) {
+	if fault != nil || !isGroup(to) || !arm.ValidGroupName(name) {
 		return arm.NewError(arm.LinkedInvalidPropertyID, *sent.Target, "targetResourceGroup").About("targetResourceGroup")
 	}
 	m.target.ID, m.group, m.groupID = arm.Fold(to.Path.Subscription()), name, *sent.Target
@@ -171,16 +171,16 @@ func missingMember(name string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").About(name)
 }
 
-// groupAlone holds for the path of a group in a subscription.
-func groupAlone(q *routing.Request) bool {
+// isGroup reports whether a path is that of a group in a subscription.
+func isGroup(q *routing.Request) bool {
 	_, below := q.Path.Own()
 	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
 }
 
-// checkTarget holds the target to what the contract asks of it: its subscription
-// is there, of the same tenant, takes writes, and lets resources lie where the
-// source's does; it is there itself. A subscription of another tenant is answered
-// as one that does not exist: a move must not find out which there are.
+// checkTarget refuses a target that the contract does not allow: its group must exist
+// and its subscription must be writable, of the same tenant and of the same placement.
+// Another tenant's subscription is answered like one that does not exist, so that a
+// move does not reveal which exist.
 func (m *moveCheck) checkTarget(ctx context.Context) error {
 	target, err := m.Store.Subscription(ctx, m.target.ID)
 	switch {
@@ -217,7 +217,7 @@ func (m *moveCheck) namespaces() (required []string) {
 	return required
 }
 
-// checkResources holds the resources to what can be moved, and how many.
+// checkResources refuses resources that cannot be moved, and too many of them.
 func (m *moveCheck) checkResources(context.Context) error {
 	for i, q := range m.resources {
 		if q.Path.Hops() > 1 || q.Path.LastHop().Len() > 2 {
@@ -245,9 +245,9 @@ func (m *moveCheck) checkResources(context.Context) error {
 	return nil
 }
 
-// find looks for the resources where their subscription may hold what the index
-// has not seen. What it has not seen of the target its providers know.
-func (m *moveCheck) find(ctx context.Context) error {
+// search finds resources that the index does not know yet. What it does not know of
+// the target, providers know.
+func (m *moveCheck) search(ctx context.Context) error {
 	for _, q := range m.resources {
 		if m.source.Subscription.Covered {
 			return nil

@@ -31,20 +31,19 @@ func (g Operations) Routes() []route.Route {
 	}
 }
 
-// job is the job of an operation, whatever it does.
+// job is the job of an operation, with what its payload says.
 type job struct {
 	inventory.Job
 	success int    // the status with which the request would have been answered
 	running string // the operation's state while it is
 	ended   time.Time
 	fault   json.RawMessage
-	// status is the operation with what is told of its kind alone.
+	// status adds what only this kind of operation shows.
 	status func(operationHead) any
 	share  float64 // of the work that is done
 }
 
-// jobOf finds the job of the operation that a request polls, and reads what its kind
-// has stored.
+// jobOf finds the job of the operation that a request polls and reads its payload.
 func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Request) (id string, j job, err error) {
 	if id, j.Job, err = g.Polls.Job(r, x, req.Subscription); err == nil {
 		err = j.read(g.Map)
@@ -77,7 +76,7 @@ func (j *job) read(m *regions.Map) error {
 			status.Properties = &deletionWaits{p.Waits}
 		}
 		if !j.State.Ended() {
-			status.Message = waysOut(m, p.Progress.WaitingFor)
+			status.Message = remedies(m, p.Progress.WaitingFor)
 		}
 		return status
 	}
@@ -91,8 +90,8 @@ func shareOf(done, total int) float64 {
 	return float64(done) / float64(total)
 }
 
-// result answers as the request itself would have been answered, once it is
-// known how.
+// result answers as the request itself would have been answered, once its job has
+// ended.
 func (g Operations) result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	_, j, err := g.jobOf(r, x, req)
 	switch {
@@ -181,9 +180,9 @@ func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.E
 	return x.Answer(w, http.StatusOK, j.status(head))
 }
 
-// waysOut says what can be done about the regions that the map lacks; "" where it
-// has them all.
-func waysOut(m *regions.Map, waiting []string) string {
+// remedies says what operators can do about waiting regions that the map lacks; "" if
+// it has them all.
+func remedies(m *regions.Map, waiting []string) string {
 	var ways []string
 	for _, region := range waiting {
 		if !m.HasRegion(region) {

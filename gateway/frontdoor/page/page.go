@@ -16,7 +16,7 @@ import (
 
 // Bounds of one page.
 const (
-	// Largest is how many elements a page holds at most, and without $top.
+	// Largest is the size of a page at most, and without $top.
 	Largest = 1000
 	// MostExamined bounds the work for one page of a filtered list. A page may
 	// hold few elements, or none, and still link to the next.

@@ -12,7 +12,7 @@ import (
 	"portico/routing"
 )
 
-// Request is what a handler works on beside the exchange.
+// Request is what was resolved and read of a request before its handler is called.
 type Request struct {
 	routing.Decision
 	Content []byte
@@ -22,14 +22,14 @@ type Request struct {
 type Handler func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req Request) error
 
 // Route is a route of one resource. A Path is written folded and names its variable
-// segments in braces. Where the path varies in length, Matches stands in its place.
+// segments in braces. A path of varying length is given by Matches instead.
 type Route struct {
 	Method  string
 	Path    string
 	Matches func(*routing.Request) bool
 	Handle  Handler
-	// IgnoresLocks: locks above the path do not forbid a write, or the store judges
-	// them.
+	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
+	// them, or the store checks them.
 	IgnoresLocks bool
 }
 
@@ -63,10 +63,10 @@ func Preconditions(r *http.Request, x *exchange.Exchange) func(etag string) erro
 	}
 }
 
-// busyRetry is when a client may try again what others keep from it.
+// busyRetry is when a client may try again.
 const busyRetry = 10 * time.Second
 
-// Busy refuses for a while what others are changing.
+// Busy asks a client to try again later, as others are changing the resource.
 func Busy(id string) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(id)
 	fault.RetryAfter = busyRetry

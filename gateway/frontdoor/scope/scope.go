@@ -1,5 +1,5 @@
-// Package scope finds what locks and tags stand on: a subscription, a group or a
-// resource, which the last hop of their path comes behind.
+// Package scope finds what locks and tags apply to: the subscription, group or
+// resource before the last hop of their path.
 package scope
 
 import (
@@ -19,7 +19,7 @@ type Finder struct {
 	Resolver *resolve.Resolver
 }
 
-// Scope is what the last hop of a path stands on.
+// Scope is what comes before the last hop of a path.
 type Scope struct {
 	Key string // the folded id
 	ID  string // literals and types as declared, names as the client wrote them
@@ -60,8 +60,8 @@ func (f Finder) classify(id string) (*routing.Request, *arm.Error) {
 	return routing.ClassifyID(f.Map, http.MethodHead, id)
 }
 
-// hostOf is the nearest tracked resource at or above the one that the last hop of a
-// path stands on.
+// hostOf returns the nearest tracked resource at or above the one before the last hop
+// of a path.
 func (f Finder) hostOf(path *arm.Path) (string, *arm.Error) {
 	n := path.Hop(1).Start()
 	q, fault := f.classify(path.Prefix(n))

@@ -55,7 +55,7 @@ type tagCount struct {
 	Value int    `json:"value"`
 }
 
-// tagUse is how often a tag stands on resources, groups and the subscription.
+// tagUse counts how often resources, groups and the subscription have a tag.
 type tagUse struct {
 	spelling string // that of one of them, "" where there is none
 	total    int
@@ -85,8 +85,8 @@ func (g Names) uses(ctx context.Context, s inventory.Subscription) (*tagUses, er
 	return &tagUses{store: g.Store, subscription: s, groups: groups}, err
 }
 
-// of counts the uses of a tag, by its folded name.
-func (u *tagUses) of(ctx context.Context, name string) (tagUse, error) {
+// count counts the uses of a tag, by its folded name.
+func (u *tagUses) count(ctx context.Context, name string) (tagUse, error) {
 	use := tagUse{values: map[string]int{}}
 	query := inventory.ResourceQuery{Subscription: u.subscription.ID, Tag: name, Visible: true, Limit: page.Largest}
 	for {
@@ -110,7 +110,7 @@ func (u *tagUses) of(ctx context.Context, name string) (tagUse, error) {
 	return use, nil
 }
 
-// next is the folded name, behind after, of the next tag that is defined or in
+// next returns the folded name of the first tag behind after that is defined or in
 // use; "" at the end.
 func (u *tagUses) next(ctx context.Context, after string) (string, error) {
 	next, err := u.store.NextTagName(ctx, u.subscription.ID, after)
@@ -186,11 +186,11 @@ func (g Names) one(ctx context.Context, subscription string, uses *tagUses, name
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return tagNameBody{}, err
 	}
-	use, err := uses.of(ctx, name)
+	use, err := uses.count(ctx, name)
 	return tagNameOf(subscription, defined, use), err
 }
 
-// tagOf is the name, and the value if there is one, that a path names.
+// tagOf returns the name, and the value if any, in a path.
 func tagOf(x *exchange.Exchange) (name, value string, fault *arm.Error) {
 	name = x.Request.Path.Segment(3)
 	if x.Request.Path.Len() > 5 {
@@ -253,7 +253,7 @@ func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	if err != nil {
 		return err
 	}
-	use, err := uses.of(r.Context(), arm.Fold(name))
+	use, err := uses.count(r.Context(), arm.Fold(name))
 	switch {
 	case err != nil:
 		return err

@@ -24,7 +24,7 @@ import (
 const (
 	tagsNamespace = "Microsoft.Resources"
 	tagsType      = tagsNamespace + "/tags"
-	tagsPlace     = "/providers/" + tagsType + "/default"
+	tagsSuffix    = "/providers/" + tagsType + "/default"
 )
 
 // Tags are all tags of one scope.
@@ -50,8 +50,7 @@ func (g Tags) Routes() []route.Route {
 	}
 }
 
-// tagsBody is all tags of a scope as clients see them. Every scope has it, also
-// without any tag.
+// tagsBody is all tags of a scope as clients see them. It exists even without a tag.
 type tagsBody struct {
 	ID         string         `json:"id"`
 	Name       string         `json:"name"`
@@ -68,7 +67,7 @@ func tagsOf(scopeID string, tags map[string]string) tagsBody {
 	if tags == nil {
 		tags = map[string]string{}
 	}
-	body := tagsBody{ID: scopeID + tagsPlace, Name: "default", Type: tagsType, Properties: tagsProperties{tags}}
+	body := tagsBody{ID: scopeID + tagsSuffix, Name: "default", Type: tagsType, Properties: tagsProperties{tags}}
 	body.ETag = arm.WeakETag(body)
 	return body
 }
@@ -82,8 +81,7 @@ func tagsPath(q *routing.Request) bool {
 		arm.EqualFold(hop.Segment(0), "tags") && arm.EqualFold(hop.Segment(1), "default")
 }
 
-// tagEdit is a change of the tags of a scope: a pure function of those that
-// there are.
+// tagEdit is a change of the tags of a scope: a pure function of the current ones.
 type tagEdit struct {
 	operation  arm.TagOperation
 	sent       map[string]string
@@ -104,9 +102,8 @@ func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]st
 	return next, nil
 }
 
-// read reads what a client sends for the tags of a scope. What only the
-// service sets may come back from a GET, and is compared where it names the
-// scope.
+// read reads what a client sends for the tags of a scope. Members that only the
+// service sets must agree with the URL.
 func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
 	e := tagEdit{limit: g.Limit, conditions: route.Preconditions(r, x)}
 	if r.Method == http.MethodDelete {
@@ -127,7 +124,7 @@ func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeI
 		return e
 	}
 	e.sent = sent.Properties.Tags
-	want := route.Names{ID: scopeID + tagsPlace, Name: "default", Type: tagsType}
+	want := route.Names{ID: scopeID + tagsSuffix, Name: "default", Type: tagsType}
 	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(want); fault != nil {
 		e.fault = fault
 		return e

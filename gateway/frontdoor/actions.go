@@ -45,8 +45,8 @@ var (
 	writes = []string{"read", "write", "delete"}
 )
 
-// ownActions returns all that can be done in the namespaces of the front door.
-func ownActions() []actionsOf {
+// frontDoorActions returns all that can be done in the namespaces of the front door.
+func frontDoorActions() []actionsOf {
 	return []actionsOf{
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
 		{"Microsoft.Resources", "providers", "resource provider", reads},
@@ -80,7 +80,7 @@ func (a actionsOf) operation(verb string) operationBody {
 // list lists what can be done in one of Portico's own namespaces.
 func (actions) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 	l := exchange.List{Value: []any{}}
-	for _, a := range ownActions() {
+	for _, a := range frontDoorActions() {
 		if !arm.EqualFold(a.namespace, x.Request.Path.LastHop().Namespace()) {
 			continue
 		}

@@ -20,10 +20,10 @@ func (g resourceNames) Routes() []route.Route {
 	}
 }
 
-// longestTypeName is the longest type of which a name is checked.
+// longestTypeName is the longest type that a name is checked for.
 const longestTypeName = 1024
 
-// check says whether a name is one of the reserved words.
+// check reports whether a name is one of the reserved words.
 func (resourceNames) check(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
 	var asked struct {
 		Name string `json:"name"`
