@@ -65,7 +65,7 @@ test-long: programs ## the longer forms of what has a shorter one in test: an ho
 	test/fuzz.sh 2m
 
 quick: format-check vet ## what one runs while working: a minute and a half with warm caches
-	go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 5m $(UNIT)
+	go test -skip '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -timeout 5m -parallel 4 $(UNIT)
 
 prepare: ## what is needed beside the Go modules: a C compiler, curl, PostgreSQL, Prometheus
 	test/prepare.sh
@@ -98,7 +98,7 @@ golangci: .bin/.tools
 	for m in $(MODULES); do (cd $$m && $(CURDIR)/.bin/golangci-lint run --config $(CURDIR)/.golangci.yml ./...); done
 
 unit: ## the packages' own tests, with the race detector
-	go test $(RACE) -timeout 15m $(UNIT)
+	go test $(RACE) -timeout 15m -parallel 4 $(UNIT)
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
 	go test ./inventory/index -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '

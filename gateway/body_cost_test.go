@@ -42,13 +42,7 @@ func TestReadingABodyCostsLittle(t *testing.T) {
 		{
 			Name: "resource",
 			Read: func(content []byte) error {
-				body, fault := readContent(machine, content)
-				if fault == nil {
-					fault = s.gateway.checkContent(machine, body)
-				}
-				if fault == nil {
-					fault = s.gateway.checkCreatedFor(machine, body)
-				}
+				_, fault := s.gateway.proxy.ReadContent(machine, content)
 				return bodycost.ErrorOf(fault)
 			},
 			Templates: []string{`%`, `{"location":%}`, `{"tags":%}`, `{"tags":{"a":%}}`, `{"properties":%}`, `{"identity":%}`},

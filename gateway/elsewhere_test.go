@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"errors"
 	"net/http"
 	"net/http/httptest"
 	"slices"
@@ -9,7 +8,6 @@ import (
 	"testing"
 
 	"portico/access"
-	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/routing"
@@ -128,63 +126,15 @@ func TestWriteElsewhereAfterACreateThatLandsLate(t *testing.T) {
 	s.ok(204, "HEAD", m+api, "")
 }
 
-// What a GET says that comes too late to be recorded settles nothing: while a
-// DELETE is open, a Live row does not say that the resource stands.
-func TestWriteElsewhereAfterAGetThatCameTooLate(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	m := s.machine("g", "m", "westus")
-	row, _ := s.row(m)
-	q, fault := routing.Classify(s.config.Map, "PUT", m, api[1:])
-	if fault != nil {
-		t.Fatal(fault)
-	}
-	check := func(want arm.Code) {
-		t.Helper()
-		var refused *arm.Error
-		err := s.gateway.stillThere(t.Context(), &exchange.Exchange{Request: q}, proxied{}, row, nil)
-		if !errors.As(err, &refused) || refused.Code != want {
-			t.Errorf("%v, want %v", err, want)
-		}
-	}
-	check(arm.InvalidResourceLocation)
-	s.begin(m, "westus")
-	check(arm.Conflict)
-}
-
-// Nor does it when the resource has moved meanwhile, and be it to the very place
-// where the write wants it.
-func TestWriteElsewhereAfterItMoved(t *testing.T) {
-	s := newSite(t, setup{})
-	s.group("g")
-	m := s.machine("g", "m", "westus")
-	asked, _ := s.row(m)
-	s.ok(200, "DELETE", m+api, "")
-	s.ok(201, "PUT", m+api, eastus)
-	q, fault := routing.Classify(s.config.Map, "PUT", m, api[1:])
-	if fault != nil {
-		t.Fatal(fault)
-	}
-	wanted := proxied{Decision: routing.Decision{Region: "eastus", Location: "eastus"}}
-	var refused *arm.Error
-	if err := s.gateway.stillThere(t.Context(), &exchange.Exchange{Request: q}, wanted, asked, nil); !errors.As(err, &refused) || refused.Code != arm.Conflict {
-		t.Errorf("%v, want %v", err, arm.Conflict)
-	}
-}
-
-// overtaken decides about a write, lets something else happen, and only then
-// carries the write out.
+// overtaken resolves a write, lets something else happen, and only then serves the
+// write.
 func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 	s.t.Helper()
 	q, fault := routing.Classify(s.config.Map, method, path, api[1:])
 	if fault != nil {
 		s.t.Fatal(fault)
 	}
-	content, fault := readContent(q, []byte(body))
-	if fault != nil {
-		s.t.Fatal(fault)
-	}
-	d, err := s.gateway.resolver.Resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, content)
+	d, err := s.gateway.proxy.Resolve(s.t.Context(), &exchange.Exchange{Principal: access.Principal{AnyTenant: true}}, q, []byte(body))
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -193,7 +143,7 @@ func (s *site) overtaken(method, path, body string, meanwhile func()) seen {
 		x := exchange.From(r)
 		x.Principal = access.Principal{AnyTenant: true}
 		x.Request = q
-		if err := s.gateway.serve(w, r, x, proxied{Decision: d, body: content, content: []byte(body)}); err != nil {
+		if err := s.gateway.proxy.Serve(w, r, x, d); err != nil {
 			exchange.Fail(w, r, err)
 		}
 	}), exchange.Begin(s.gateway.exchanges), s.gateway.identify)

@@ -17,8 +17,10 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
+	"portico/gateway/proxy"
 	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/jobs"
@@ -70,6 +72,7 @@ type Gateway struct {
 	prober        locate.Prober
 	admission     *admission.Admission
 	lister        *fanout.Lister
+	proxy         *proxy.Proxy
 	polls         *polling.Operations
 	batches       *batch.Batches
 	exchanges     *exchange.Settings
@@ -129,7 +132,7 @@ func New(o Options) *Gateway {
 		current:       new(atomic.Pointer[access.Authenticator]),
 	}}
 	o.Upstream.Audit(g.audit.Call)
-	lists := listing(g, o.Config, o.Keys)
+	lists := g.listOptions(o.Config, o.Keys)
 	lists.Budget = newMemory(o, budget{"lists.totalMemory", "portico_fanout", "merged lists"}, o.Config.Lists.TotalMemory)
 	g.lister = fanout.NewLister(lists)
 	g.configure(o.Config, o.Authenticator)
@@ -144,10 +147,19 @@ func New(o Options) *Gateway {
 // Succeed returns a gateway that answers by another configuration, beside g and
 // in its place. What cannot change at run time (config.Succeed) has to be as it was.
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
-	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(listing(g, c, keys))}
+	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(g.listOptions(c, keys))}
 	next.configure(c, authenticator)
 	next.frontDoor = next.newFrontDoor()
 	return next
+}
+
+// listOptions are those of merged lists, except for the memory that all lists share.
+func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Options {
+	return fanout.Options{
+		Reader: l.upstream, Keys: keys, Public: c.Server.PublicURL,
+		Memory: c.Lists.Memory, PageSize: c.Limits.AnswerBody,
+		TokenLifetime: c.Lists.TokenLifetime, Timeout: c.Upstream.CallTimeout, Metrics: l.registry,
+	}
 }
 
 // configure makes what depends on the configuration alone.
@@ -163,9 +175,22 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	g.admission = &admission.Admission{Store: g.store, Config: c, Counts: g.counts}
 	g.exchanges = &exchange.Settings{HTTPS: g.public.Scheme == "https", MaxContent: c.Limits.RequestBody, Memory: g.contentMemory, Log: g.log}
 	g.polls = &polling.Operations{Store: g.store, Public: g.public, Settings: &c.Operations}
+	g.proxy = &proxy.Proxy{
+		Config: c, Public: g.public, Store: g.store, Upstream: g.upstream, Resolver: g.resolver,
+		Admission: g.admission, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
+	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.batches = g.newBatches()
+}
+
+// newFrontDoor makes what answers for Portico's own resources. They need the runner, so
+// it comes last.
+func (g *Gateway) newFrontDoor() http.Handler {
+	return frontdoor.New(frontdoor.Options{
+		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Polls: g.polls,
+		Lister: g.lister, Batches: g.batches, Jobs: g.runner, Proxy: g.proxy,
+	})
 }
 
 // index is the inventory as routing asks it: locations by way of the cache.

@@ -9,7 +9,6 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -202,22 +201,5 @@ func TestMetricsAreBounded(t *testing.T) {
 	}
 	if n := series(t, s.gateway.registry, "portico_requests_total"); n != 1 {
 		t.Errorf("%d series", n)
-	}
-}
-
-func TestRetryAfterIsClamped(t *testing.T) {
-	s := newSite(t, setup{})
-	for sent, want := range map[string]string{
-		"": "", "0": "10", "15": "15", "9999": "600", "-1": "10", "junk": "", time.Now().Add(time.Hour).UTC().Format(http.TimeFormat): "600",
-		time.Now().Add(-time.Hour).UTC().Format(http.TimeFormat): "10",
-	} {
-		h := http.Header{}
-		if sent != "" {
-			h.Set("Retry-After", sent)
-		}
-		s.gateway.clampRetryAfter(h, 202)
-		if h.Get("Retry-After") != want {
-			t.Errorf("%q became %q, want %q", sent, h.Get("Retry-After"), want)
-		}
 	}
 }

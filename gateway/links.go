@@ -96,13 +96,9 @@ func fewLines(h http.Header) *arm.Error {
 		lines += len(values)
 	}
 	if lines > maxHeaderLines {
-		return tooManyHeaders("there are too many header lines")
+		return exchange.TooManyHeaders("there are too many header lines")
 	}
 	return nil
-}
-
-func tooManyHeaders(why string) *arm.Error {
-	return arm.NewError(arm.InvalidRequestHeader, "*", why).WithStatus(http.StatusRequestHeaderFieldsTooLarge)
 }
 
 // target returns path and query of the request as they came over the wire:
@@ -192,7 +188,7 @@ func (g *Gateway) authenticate(next http.Handler) http.Handler {
 // request.
 func (g *Gateway) admit(x *exchange.Exchange, r *http.Request, principal access.Principal) {
 	x.Principal = principal
-	x.OnRegionFailure = r.Header[onRegionFailureHeader]
+	x.OnRegionFailure = r.Header[exchange.OnRegionFailureHeader]
 	g.metrics.Spoofed.Add(float64(tracing.Strip(r.Header)))
 }
 
@@ -230,7 +226,7 @@ func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
 		g.frontDoor.ServeHTTP(w, r)
 		return
 	}
-	if err := g.proxy(w, r, x); err != nil {
+	if err := g.proxy.Answer(w, r, x); err != nil {
 		exchange.Fail(w, r, err)
 	}
 }

@@ -1,9 +1,6 @@
 package gateway
 
 import (
-	"bytes"
-	"compress/gzip"
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,9 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/arm"
 	"portico/gateway/exchange"
-	"portico/upstream"
 )
 
 func TestClosedStore(t *testing.T) {
@@ -131,12 +126,6 @@ func TestWriteThatCameTooLate(t *testing.T) {
 	}
 }
 
-func TestCanceledCall(t *testing.T) {
-	if err := providerFault(context.Canceled, &exchange.Exchange{}); !errors.Is(err, context.Canceled) {
-		t.Errorf("%v", err)
-	}
-}
-
 // An answer that was begun cannot be taken back: it must end broken.
 func TestAbortedAnswerStaysAborted(t *testing.T) {
 	s := newSite(t, setup{})
@@ -155,39 +144,5 @@ func TestStrictTransportSecurity(t *testing.T) {
 	got := s.ok(200, "GET", inSubscription+own, "")
 	if got.header.Get("Strict-Transport-Security") != "max-age=31536000; includeSubDomains" {
 		t.Errorf("%v", got.header)
-	}
-}
-
-func TestHold(t *testing.T) {
-	s := newSite(t, setup{})
-	var zipped bytes.Buffer
-	zip := gzip.NewWriter(&zipped)
-	if _, err := zip.Write([]byte("{}")); err != nil {
-		t.Fatal(err)
-	}
-	if err := zip.Close(); err != nil {
-		t.Fatal(err)
-	}
-	answer := &http.Response{Header: http.Header{"Content-Encoding": {"gzip"}, "Content-Length": {"26"}, "X-Mine": {"a"}}, Body: io.NopCloser(&zipped)}
-	text, err := s.gateway.hold(answer, "N", "westus")
-	if err != nil || string(text) != "{}" || len(answer.Header) != 1 || answer.ContentLength != 2 {
-		t.Errorf("%q %v %+v", text, err, answer)
-	}
-	if again, err := io.ReadAll(answer.Body); err != nil || string(again) != "{}" {
-		t.Errorf("put back: %q %v", again, err)
-	}
-}
-
-func TestHoldOfWhatIsNotUnderstood(t *testing.T) {
-	s := newSite(t, setup{})
-	answer := &http.Response{Header: http.Header{"Content-Encoding": {"br"}}, Body: readCloser{bytes.NewReader(nil), http.NoBody}}
-	_, err := s.gateway.hold(answer, "N", "westus")
-	var fault *arm.Error
-	if !errors.As(err, &fault) || fault.Status != 502 {
-		t.Errorf("%v", err)
-	}
-	var cause *upstream.Fault
-	if !errors.As(err, &cause) || !cause.Sent {
-		t.Errorf("%v", err)
 	}
 }

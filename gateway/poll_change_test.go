@@ -7,10 +7,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"time"
-
-	"portico/gateway/exchange"
-	"portico/inventory"
 )
 
 // scripted is a provider that answers what it was told to.
@@ -270,29 +266,6 @@ providers:
 	// What is the provider's own URL tells of no absence either.
 	narrow.want(503, "NoRegisteredProviderFound", "GET", third, "")
 	s.ok(204, "GET", third, "")
-}
-
-// What a poll has changed of a record stays when another one, that read it before,
-// renews it.
-func TestRenewalKeepsWhatChanged(t *testing.T) {
-	s := newSite(t, setup{})
-	o := inventory.Operation{Subscription: subscription, Token: "t", StandsIn: true, Target: "/first", Until: s.clock.now().Add(time.Minute)}
-	if err := s.store.RecordOperation(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	read, err := s.store.Operation(t.Context(), subscription, "t")
-	if err != nil {
-		t.Fatal(err)
-	}
-	o.Target = "/second"
-	if err := s.store.RecordOperation(t.Context(), o); err != nil {
-		t.Fatal(err)
-	}
-	s.gateway.renew(t.Context(), &exchange.Exchange{}, read)
-	now, err := s.store.Operation(t.Context(), subscription, "t")
-	if left := now.Until.Sub(s.clock.now()); err != nil || now.Target != "/second" || left < hour {
-		t.Errorf("%+v, %v left, %v", now, left, err)
-	}
 }
 
 // A record lasts for as long as its URL is polled, by the store's clock.

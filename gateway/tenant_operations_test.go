@@ -70,12 +70,12 @@ func TestOperationsOfTheTenantThatNameNothing(t *testing.T) {
 		t.Errorf("%v", removed.header)
 	}
 	p.ok(202, "GET", result, "")
-	if word, _ := p.status(status); word != stateInProgress {
+	if word, _ := p.status(status); word != "InProgress" {
 		t.Errorf("the status is %s", word)
 	}
 	p.say("GET "+plan+api, 404, "")
 	p.ok(204, "GET", result, "")
-	if word, _ := p.status(status); word != stateSucceeded {
+	if word, _ := p.status(status); word != "Succeeded" {
 		t.Errorf("the status is %s", word)
 	}
 	acted := p.ok(202, "POST", plan+"/renew"+api, "")

@@ -34,6 +34,7 @@ func (d *databases) database(t *testing.T) storetest.Opener {
 }
 
 func TestPostgres(t *testing.T) {
+	t.Parallel()
 	d := &databases{cluster: harness.StartPostgres(t)}
 	storetest.Run(t, d.database)
 	t.Run("Shared", func(t *testing.T) { storetest.RunShared(t, d.database) })

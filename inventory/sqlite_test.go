@@ -25,4 +25,7 @@ func sqliteDatabase(t *testing.T) storetest.Opener {
 	}
 }
 
-func TestSQLite(t *testing.T) { storetest.Run(t, sqliteDatabase) }
+func TestSQLite(t *testing.T) {
+	t.Parallel()
+	storetest.Run(t, sqliteDatabase)
+}

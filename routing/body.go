@@ -31,14 +31,6 @@ type Body struct {
 // longestLocation bounds a location as it is written, far beyond any name of one.
 const longestLocation = 1024
 
-// CheckTagCount refuses more tags than limit.
-func (b Body) CheckTagCount(limit int) *arm.Error {
-	if b.TagCount > limit {
-		return arm.NewError(arm.TagCountExceeded, b.TagCount, limit).About("tags")
-	}
-	return nil
-}
-
 // ReadObject checks that content is one JSON object and reads its location and
 // tags, by a scan of the top-level members. Either of them twice, or in another
 // casing, is refused: the provider might read the other one.
@@ -97,6 +89,14 @@ func ambiguous(key []byte, name string, seen bool) *arm.Error {
 		return badContent("The member '" + name + "' occurs twice. Path '" + name + "'").About(name)
 	case string(key) != name:
 		return badContent("The member '" + string(key) + "' is spelled '" + name + "'. Path '" + string(key) + "'").About(string(key))
+	}
+	return nil
+}
+
+// CheckTagCount returns the fault of more tags than limit.
+func (b Body) CheckTagCount(limit int) *arm.Error {
+	if b.TagCount > limit {
+		return arm.NewError(arm.TagCountExceeded, b.TagCount, limit).About("tags")
 	}
 	return nil
 }

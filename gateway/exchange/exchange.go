@@ -16,6 +16,10 @@ import (
 	"portico/upstream"
 )
 
+// OnRegionFailureHeader is how a client says what it wants of a list where a region
+// fails: "partial" or "fail".
+const OnRegionFailureHeader = "X-Ms-Portico-On-Region-Failure"
+
 // Settings are what all exchanges of one configuration share.
 type Settings struct {
 	HTTPS      bool // the public URL's scheme

@@ -35,3 +35,8 @@ func OneLength(ctx context.Context) *arm.Error {
 	}
 	return arm.NewError(arm.InvalidRequestHeader, "Content-Length", "it stands beside Transfer-Encoding, or goes on in another line").About("Content-Length")
 }
+
+// TooManyHeaders is the error of a request with more headers than can be passed on.
+func TooManyHeaders(why string) *arm.Error {
+	return arm.NewError(arm.InvalidRequestHeader, "*", why).WithStatus(http.StatusRequestHeaderFieldsTooLarge)
+}

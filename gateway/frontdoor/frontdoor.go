@@ -33,8 +33,7 @@ type Options struct {
 	Lister    *fanout.Lister
 	Batches   Resource
 	Jobs      Jobs
-	// Forward sends a request to its provider, as if its client had sent it.
-	Forward tags.Forward
+	Proxy     tags.Sender
 }
 
 // Jobs wakes the workers of a kind of job.
@@ -72,8 +71,8 @@ func (o *Options) resources() []Resource {
 		features{o.Store, regions, o.Jobs},
 		locks{o.Store, scopes, c.Index.AskTimeout},
 		tags.Tags{
-			Store: o.Store, Scopes: scopes, Limit: c.Limits.TagsPerResource, Forward: o.Forward,
-			AnswerSize: c.Limits.AnswerBody, CallTime: c.Upstream.CallTimeout, CallMargin: c.Index.CallMargin,
+			Store: o.Store, Scopes: scopes, Limit: c.Limits.TagsPerResource,
+			Providers: o.Proxy, CallTime: c.Upstream.CallTimeout, CallMargin: c.Index.CallMargin,
 		},
 		skus{lists},
 	}

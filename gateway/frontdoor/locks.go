@@ -190,7 +190,7 @@ func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s scope.S
 	if err := g.scopes.CheckHost(ctx, x, s); err != nil {
 		return err
 	}
-	return route.Busy(s.ID)
+	return admission.Busy(s.ID)
 }
 
 // waitForConflictingCalls waits, within a bound, for the calls under way that the

@@ -5,7 +5,6 @@ package route
 
 import (
 	"net/http"
-	"time"
 
 	"portico/arm"
 	"portico/gateway/exchange"
@@ -61,14 +60,4 @@ func Preconditions(r *http.Request, x *exchange.Exchange) func(etag string) erro
 		}
 		return nil
 	}
-}
-
-// busyRetry is when a client may try again.
-const busyRetry = 10 * time.Second
-
-// Busy asks a client to try again later, as others are changing the resource.
-func Busy(id string) *arm.Error {
-	fault := arm.NewError(arm.Conflict).About(id)
-	fault.RetryAfter = busyRetry
-	return fault
 }

@@ -8,8 +8,8 @@ import (
 	"time"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
-	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
 	"portico/routing"
@@ -21,9 +21,11 @@ import (
 // from what the one before it left. Where the type has entity tags, If-Match protects
 // what others write too.
 
-// Forward sends a request to its provider on behalf of the client of x, checked and
-// recorded like the client's own, and writes the answer to w.
-type Forward func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, content []byte) error
+// Sender sends a call to q on behalf of the request x, the whole way that a client's own
+// call would take, and returns the answer.
+type Sender interface {
+	Send(call *http.Request, x *exchange.Exchange, q *routing.Request, content []byte) (*exchange.Captured, error)
+}
 
 const (
 	turnPatience = 10 * time.Second
@@ -99,7 +101,7 @@ func (g Tags) editResource(w http.ResponseWriter, r *http.Request, x *exchange.E
 			return respondWith(w, r, x, s, answer)
 		}
 	}
-	return route.Busy(s.ID)
+	return admission.Busy(s.ID)
 }
 
 // retagAlone reads and changes the tags of a resource while no other request does.
@@ -151,7 +153,7 @@ func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (in
 		}
 		select {
 		case <-ctx.Done():
-			return turn, route.Busy(s.ID).Because(ctx.Err())
+			return turn, admission.Busy(s.ID).Because(ctx.Err())
 		case <-time.After(turnPause/2 + rand.N(turnPause)):
 		}
 	}
@@ -163,9 +165,7 @@ func (g Tags) call(r *http.Request, x *exchange.Exchange, s scope.Scope, method 
 	if fault != nil {
 		return nil, fault
 	}
-	inner := *x
-	inner.Request = q
-	sent := r.Clone(exchange.With(r.Context(), &inner))
+	sent := r.Clone(r.Context())
 	sent.Method = method
 	for _, name := range []string{"If-Match", "If-None-Match", "Content-Length", "Content-Type", "Accept-Encoding"} {
 		sent.Header.Del(name)
@@ -176,11 +176,5 @@ func (g Tags) call(r *http.Request, x *exchange.Exchange, s scope.Scope, method 
 	if ifMatch != "" {
 		sent.Header.Set("If-Match", ifMatch)
 	}
-	answer := exchange.Capture(g.AnswerSize)
-	var err error
-	if fault = answer.Hold(s.ID, func() { err = g.Forward(answer, sent, &inner, content) }); err == nil && fault != nil {
-		err = fault
-	}
-	x.Region, x.Cause, x.Failure = inner.Region, inner.Cause, inner.Failure
-	return answer, err
+	return g.Providers.Send(sent, x, q, content)
 }

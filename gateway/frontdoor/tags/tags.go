@@ -34,8 +34,7 @@ type Tags struct {
 	Limit  int // of the tags of one scope
 
 	// The further members are for the tags of resources.
-	Forward    Forward
-	AnswerSize int64 // of a provider, at most
+	Providers Sender
 	// A provider has CallTime to answer; CallMargin later the call has ended for sure.
 	CallTime, CallMargin time.Duration
 }

@@ -1,4 +1,4 @@
-package gateway
+package proxy
 
 import (
 	"net/http"
@@ -12,37 +12,37 @@ func redirects(status int) bool {
 	return status >= http.StatusMultipleChoices && status < http.StatusBadRequest && status != http.StatusNotModified
 }
 
-// checkRedirect refuses an answer that would lead its client away: clients follow a
-// redirect by themselves, and some take their token along.
-func (g *Gateway) checkRedirect(x *exchange.Exchange, p proxied, answer *http.Response) error {
+// checkRedirect refuses a redirect to an unknown host: clients follow it by themselves,
+// and some send their token along.
+func (p *Proxy) checkRedirect(x *exchange.Exchange, d Resolved, answer *http.Response) error {
 	sent := answer.Header["Location"]
 	if len(sent) == 0 || !redirects(answer.StatusCode) {
 		return nil
 	}
-	if _, own := g.publicForm(sent[0], p); own {
+	if _, own := p.publicForm(sent[0], d.Endpoint); own {
 		return nil
 	}
-	if _, known := g.knownRedirect(x, sent[0]); known {
+	if _, known := p.knownRedirect(x, sent[0]); known {
 		return nil
 	}
 	return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a redirect to a host that is not known").About("Location")
 }
 
 // knownRedirect returns the target of a redirect to a host that the map names for the
-// provider, or to a path beside the request's, written so that every client reads the
-// same host in it. It is plain HTTP only where the front door itself is.
-func (g *Gateway) knownRedirect(x *exchange.Exchange, sent string) (target string, known bool) {
+// provider, or to a path on the same host, in a form in which every client sees the
+// same host. Plain HTTP is known only if the front door itself speaks it.
+func (p *Proxy) knownRedirect(x *exchange.Exchange, sent string) (target string, known bool) {
 	to, err := url.Parse(sent)
 	switch {
 	case err != nil || to.Opaque != "":
 		return "", false
 	case to.Scheme == "" && to.Host == "" && to.User == nil:
-		asked, err := url.Parse(g.publicURI(x.Request))
+		base, err := url.Parse(p.publicURI(x.Request))
 		if err != nil {
 			return "", false
 		}
-		return asked.ResolveReference(to).String(), true
-	case to.Scheme != "https" && to.Scheme != g.public.Scheme, !x.Request.Provider.RedirectsTo(to):
+		return base.ResolveReference(to).String(), true
+	case to.Scheme != "https" && to.Scheme != p.Public.Scheme, !x.Request.Provider.RedirectsTo(to):
 		return "", false
 	}
 	return to.String(), true

@@ -1,0 +1,70 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// errCacheOutdated ends a read that went to an outdated cached location. The cache is
+// corrected by then, so the read can be resolved again.
+var errCacheOutdated = errors.New("gateway: the cached location of a resource was out of date")
+
+// fetch sends a request to its endpoint, by method, and confirms an absence that only a
+// cached location vouches for.
+func (p *Proxy) fetch(r *http.Request, x *exchange.Exchange, d Resolved, method string) (*http.Response, error) {
+	answer, err := p.Upstream.Do(r.Context(), p.outbound(r, x, d, method))
+	if err != nil {
+		return nil, providerFault(err, x)
+	}
+	if d.Cached {
+		if err := p.confirmAbsence(r.Context(), x, d, answer); err != nil {
+			_ = answer.Body.Close() // nobody wants the rest
+			return nil, err
+		}
+	}
+	return answer, nil
+}
+
+// confirmAbsence checks an empty answer from a cached location against the store. The
+// resource that determined the location must still lie there; if it is the resource
+// that was read, its generation must not have changed either. Otherwise the error is
+// errCacheOutdated.
+func (p *Proxy) confirmAbsence(ctx context.Context, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+	empty, err := p.isEmpty(x, answer)
+	if err != nil || !empty {
+		return err
+	}
+	key, own := d.CachedKey, d.CachedKey == ""
+	if own {
+		key = x.Request.Key()
+	}
+	located, err := p.Store.Locations().Refresh(ctx, x.Subscription(), key)
+	if err != nil {
+		return err
+	}
+	if !located.Found || located.Region != d.Region || own && located.Generation != d.Generation {
+		return errCacheOutdated
+	}
+	return nil
+}
+
+// isEmpty reports whether an answer is a 404 or a list without elements.
+func (p *Proxy) isEmpty(x *exchange.Exchange, answer *http.Response) (bool, error) {
+	switch {
+	case answer.StatusCode == http.StatusNotFound:
+		return true, nil
+	case !succeeded(answer) || x.Request.Class != routing.Collection && x.Request.Class != routing.Below:
+		return false, nil
+	}
+	text, err := p.buffer(answer, x.Request.Provider.Namespace, x.Region)
+	if err != nil {
+		return false, err
+	}
+	page, err := fanout.ParsePage(text)
+	return err == nil && len(page.Elements) == 0, nil
+}

@@ -1,0 +1,110 @@
+package proxy
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/headers"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// deliver sends a provider's answer to the client. Its size is bounded, and its ids,
+// polling URLs and links to further pages are the front door's.
+func (p *Proxy) deliver(ctx context.Context, w http.ResponseWriter, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+	namespace := x.Request.Provider.Namespace
+	limit := p.Config.Limits.AnswerBody
+	if answer.ContentLength > limit {
+		return exchange.AnswerTooLarge(namespace, limit)
+	}
+	if mayBePage(x.Request, answer) {
+		if err := p.guardPage(ctx, x, d, answer); err != nil {
+			return err
+		}
+	}
+	if err := p.checkRedirect(x, d, answer); err != nil {
+		return err
+	}
+	block, err := readFirstBlock(answer)
+	if err != nil {
+		return p.brokenOff(namespace, d.Region, err)
+	}
+	h := w.Header()
+	p.copyHeaders(h, x, answer)
+	p.guardPollURLs(ctx, h, x, d, answer.StatusCode)
+	w.WriteHeader(answer.StatusCode)
+	if err := block.sendTo(w, answer.Body); err != nil {
+		// The client must see a broken message, not a short one.
+		x.Failure = err
+		panic(http.ErrAbortHandler)
+	}
+	return nil
+}
+
+// brokenOff is the error of an answer whose body could not be read.
+func (p *Proxy) brokenOff(namespace, region string, err error) *arm.Error {
+	if errors.Is(err, upstream.ErrTooLarge) {
+		return exchange.AnswerTooLarge(namespace, p.Config.Limits.AnswerBody)
+	}
+	return (&upstream.Fault{Sent: true, Region: region, Err: err}).ARM(namespace)
+}
+
+// copyHeaders copies the headers of a provider's answer that pass to clients.
+func (p *Proxy) copyHeaders(h http.Header, x *exchange.Exchange, answer *http.Response) {
+	headers.RemoveHopByHop(answer.Header)
+	if n := headers.ToClient(h, answer.Header, x.Request.Provider.PassesAnswer()); n > 0 {
+		p.Log.Warn("an answer has more headers than clients take: some were removed", logFields(x, zap.Int("lines", n))...)
+	}
+	if answer.ContentLength >= 0 && len(h["Content-Length"]) == 0 && answer.StatusCode != http.StatusNoContent && answer.StatusCode != http.StatusNotModified {
+		h.Set("Content-Length", strconv.FormatInt(answer.ContentLength, 10))
+	}
+	if _, typed := h["Content-Type"]; !typed {
+		h["Content-Type"] = nil // else net/http would guess one
+	}
+	x.SetHeaders(h)
+	if answer.StatusCode >= http.StatusBadRequest {
+		x.Cause = exchange.CauseService
+		h[tracing.FailureCauseHeader] = []string{x.Cause}
+	}
+}
+
+// logFields adds to a log line who answered which request.
+func logFields(x *exchange.Exchange, fields ...zap.Field) []zap.Field {
+	return append(fields, zap.String("provider", x.Namespace()), zap.String("region", x.Region), zap.String("correlationId", x.Identity.Correlation))
+}
+
+// buffer reads an answer whole, decompressed, and puts it back as its body.
+func (p *Proxy) buffer(answer *http.Response, namespace, region string) ([]byte, error) {
+	text, err := upstream.ReadAll(answer.Header, answer.Body, p.Config.Limits.AnswerBody)
+	if err != nil {
+		return nil, p.brokenOff(namespace, region, err)
+	}
+	replaceBody(answer, text)
+	return text, nil
+}
+
+func replaceBody(answer *http.Response, text []byte) {
+	answer.Body = readCloser{bytes.NewReader(text), answer.Body}
+	answer.ContentLength = int64(len(text))
+	for _, name := range [...]string{"Content-Encoding", "Content-Length", "Content-Md5"} { // of the encoded body
+		delete(answer.Header, name)
+	}
+}
+
+// readCloser reads from one source and closes another.
+type readCloser struct {
+	io.Reader
+	io.Closer
+}
+
+func succeeded(answer *http.Response) bool {
+	return answer.StatusCode >= http.StatusOK && answer.StatusCode < http.StatusMultipleChoices
+}

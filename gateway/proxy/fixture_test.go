@@ -1,0 +1,158 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/zap"
+
+	"portico/config"
+	"portico/gateway/exchange"
+	"portico/gateway/polling"
+	"portico/inventory"
+	"portico/inventory/storetest"
+	"portico/routing"
+)
+
+const (
+	subscription = "00000000-0000-0000-0000-000000000001"
+	other        = "00000000-0000-0000-0000-0000000000aa"
+
+	inSubscription = "/subscriptions/" + subscription
+	machines       = inSubscription + "/providers/Contoso.Compute/virtualMachines"
+	machine        = inSubscription + "/resourceGroups/g/providers/Contoso.Compute/virtualMachines/m"
+
+	api = "?api-version=2024-01-01"
+
+	// inWestus is the provider's endpoint in westus.
+	inWestus = "http://127.0.0.1:7"
+)
+
+const configuration = `
+server: {publicURL: "http://portico.example", region: westus, listen: "127.0.0.1:8080"}
+auth: {mode: none}
+regions:
+  - {name: westus, displayName: West US}
+  - {name: eastus, displayName: East US}
+providers:
+  - namespace: Contoso.Compute
+    registration: automatic
+    endpoints: {westus: ["` + inWestus + `"], global: ["http://127.0.0.1:9"], eastus: ["http://127.0.0.1:8"]}
+    resourceTypes:
+      - {name: virtualMachines, kind: tracked, apiVersions: ["2024-01-01"]}
+      - {name: virtualMachines/runCommands, kind: proxyOnly, apiVersions: ["2024-01-01"]}
+  - namespace: Contoso.Insight
+    registration: automatic
+    endpoints: {westus: ["` + inWestus + `"], global: ["http://127.0.0.1:9"]}
+    resourceTypes:
+      - {name: workspaces, kind: tracked, apiVersions: ["2024-01-01"]}
+`
+
+// fixture is a proxy over a real store that calls nobody.
+type fixture struct {
+	*Proxy
+	t *testing.T
+}
+
+func newFixture(t *testing.T) fixture {
+	t.Helper()
+	c, err := config.Parse("test.yaml", []byte(configuration))
+	if err != nil {
+		t.Fatal(err)
+	}
+	path := filepath.Join(t.TempDir(), "portico.db")
+	storetest.Lay(t, path)
+	store, err := inventory.Open(t.Context(), inventory.Options{
+		DSN: path, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour,
+		PollFloor: 5 * time.Millisecond, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,
+		Limits: inventory.Limits{ResourcesPerTypeAndGroup: 10, GroupsPerSubscription: 10},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := store.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	f := fixture{t: t, Proxy: &Proxy{
+		Config: c, Public: c.Server.PublicURL, Store: store, Log: zap.NewNop(),
+		Polls: &polling.Operations{Store: store, Public: c.Server.PublicURL, Settings: &c.Operations},
+	}}
+	f.ok(store.SeedSubscriptions(t.Context(), []inventory.Subscription{{ID: subscription, DisplayName: "First", Covered: true}}))
+	_, _, err = store.EditGroup(t.Context(), subscription, "g", func(*inventory.Group) (*inventory.Group, error) {
+		return &inventory.Group{Name: "g", Location: "westus", ETag: "1"}, nil
+	})
+	f.ok(err)
+	return f
+}
+
+func (f fixture) ok(err error) {
+	f.t.Helper()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+}
+
+// put is a PUT of the machine.
+func (f fixture) put() *routing.Request {
+	f.t.Helper()
+	q, fault := routing.Classify(f.Config.Map, http.MethodPut, machine, api[1:])
+	if fault != nil {
+		f.t.Fatal(fault)
+	}
+	return q
+}
+
+// begin records the intent of a write of the machine.
+func (f fixture) begin(kind inventory.WriteKind, region string) inventory.Ticket {
+	f.t.Helper()
+	location := region
+	if kind == inventory.Delete {
+		location = ""
+	}
+	ticket, err := f.Store.Begin(f.t.Context(), inventory.Write{
+		Kind: kind, Subscription: subscription, Group: "g", Key: machine, ID: machine, Name: "m", Type: "Contoso.Compute/virtualMachines",
+		TypeName: "Contoso.Compute/virtualMachines", Region: region, Location: location, APIVersion: "2024-01-01",
+	})
+	f.ok(err)
+	return ticket
+}
+
+// write is a successful write of the machine.
+func (f fixture) write(kind inventory.WriteKind, region string) {
+	f.t.Helper()
+	_, err := f.Store.Settle(f.t.Context(), f.begin(kind, region), inventory.Answer{Outcome: inventory.OutcomeOf(kind, http.StatusOK, false), Status: http.StatusOK, ID: machine})
+	f.ok(err)
+}
+
+// row is the machine's.
+func (f fixture) row() inventory.Resource {
+	f.t.Helper()
+	row, err := f.Store.Resource(f.t.Context(), subscription, machine)
+	f.ok(err)
+	return row
+}
+
+// guarded runs guardPollURLs on the headers of an answer to a PUT of the machine.
+func (f fixture) guarded(status int, h http.Header) http.Header {
+	f.t.Helper()
+	q, d := f.put(), Resolved{}
+	d.Region, d.Endpoint = "westus", q.Type.Endpoint("westus")
+	f.guardPollURLs(context.Background(), h, &exchange.Exchange{Request: q}, d, status)
+	return h
+}
+
+// recorded returns the record of a polling URL.
+func (f fixture) recorded(target string) (inventory.Operation, error) {
+	path, raw, _ := strings.Cut(target, "?")
+	query, fault := routing.ParseQuery(raw)
+	if fault != nil {
+		return inventory.Operation{}, fault
+	}
+	return f.Store.Operation(f.t.Context(), subscription, routing.PollToken(path, query))
+}

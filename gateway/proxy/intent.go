@@ -1,0 +1,143 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"portico/arm"
+	"portico/failpoint"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+)
+
+// intend records the intent of a write. Where the request was resolved by a state that
+// has changed since, it resolves the request once more.
+func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (inventory.Ticket, Resolved, error) {
+	for first := true; ; first = false {
+		failpoint.Pass(failpoint.WriteBeginBefore)
+		ticket, err := p.Store.Begin(ctx, p.intent(x, d))
+		conflict, elsewhere := errors.AsType[*inventory.LocationConflictError](err)
+		switch {
+		case first && (errors.Is(err, inventory.ErrParentMoved) || errors.Is(err, inventory.ErrNotFound)):
+		case !elsewhere:
+			return ticket, d, p.refusal(x, d, err)
+		case first && x.Request.Method != http.MethodPut: // the resource has moved
+		default:
+			if err := p.resolveConflict(ctx, x, d, conflict, first); err != nil {
+				return ticket, d, err
+			}
+		}
+		d.Decision, err = p.Resolver.Resolve(ctx, x, x.Request, d.body)
+		if err != nil || d.Answer == routing.Absent {
+			return ticket, d, err
+		}
+	}
+}
+
+// resolveConflict refuses a write to another location than the row's. If the index is
+// not sure of the row, it probes the resource first: it returns nil if that removed the
+// row and the write can be resolved again, which happens once.
+func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Resolved, conflict *inventory.LocationConflictError, first bool) error {
+	row := conflict.Row
+	if !row.Doubtful() && !conflict.Contested {
+		return locationConflict(x, row, d.Location)
+	}
+	prober, header := p.Resolver.ProberFor(x)
+	result, err := prober.Probe(ctx, header, row)
+	if err == nil && result.Removed() && first {
+		return nil
+	}
+	return p.locationRefusal(ctx, x, d, row, err)
+}
+
+func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
+	q := x.Request
+	intent := inventory.Write{
+		Kind:            inventory.Put,
+		Subscription:    d.Subscription.ID,
+		Group:           d.Group.Key,
+		Key:             q.Key(),
+		ID:              q.ID(),
+		Type:            q.Type.Key,
+		TypeName:        q.Type.FullName,
+		Name:            q.Name(),
+		Parent:          d.Parent,
+		Region:          d.Region,
+		Location:        d.Location,
+		APIVersion:      q.Query.APIVersion,
+		Sender:          p.Sender,
+		Creator:         inventory.Creator{Name: x.Principal.Signature(), Kind: x.Principal.Kind()},
+		Created:         x.Started,
+		Incarnation:     d.Group.Incarnation,
+		LateWriteWindow: q.Type.LateWriteWindow,
+	}
+	if q.Provider.Registration == regions.Required {
+		intent.Namespace = q.Provider.Key
+	}
+	switch q.Method {
+	case http.MethodDelete:
+		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
+	case http.MethodPatch:
+		intent.Kind, intent.Parent, intent.Location = inventory.Patch, "", ""
+	}
+	return intent
+}
+
+// locationRefusal refuses a write to another place than the index names, after a probe:
+// for good if the resource is known to exist there, to be retried while that is open.
+func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d Resolved, probed inventory.Resource, err error) error {
+	row, contested, lookupErr := p.Store.Contested(ctx, probed.Subscription, probed.Key)
+	moved := row.Region != probed.Region || row.Location != probed.Location // perhaps to the wanted location
+	if err == nil && lookupErr == nil && !moved && !row.Doubtful() && !contested {
+		return locationConflict(x, row, d.Location)
+	}
+	return admission.Busy(probed.ID).Because(err)
+}
+
+func locationConflict(x *exchange.Exchange, row inventory.Resource, wanted string) *arm.Error {
+	return arm.NewError(arm.InvalidResourceLocation, x.Request.Name(), row.Location, x.Request.Path.Group(), wanted).About("location")
+}
+
+// refusal turns the inventory's refusal of a write into ARM's; nil stays nil.
+func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
+	if err == nil {
+		return nil
+	}
+	var state *inventory.GroupStateError
+	var quota *inventory.QuotaError
+	var registration *inventory.RegistrationStateError
+	var fence *inventory.FencedError
+	switch {
+	case errors.As(err, &fence):
+		return p.fenced(x, fence)
+	case errors.Is(err, inventory.ErrNotFound):
+		return x.Request.NotFound()
+	case errors.Is(err, inventory.ErrGroupNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, x.Request.Path.Group()).About("resourceGroupName")
+	case errors.Is(err, inventory.ErrParentNotFound), errors.Is(err, inventory.ErrParentMoved):
+		depth := strings.Count(d.Parent, "/") // the parent's ID is a prefix of this one
+		return arm.NewError(arm.ParentResourceNotFound, x.Request.Path.Segment(depth-1)).About(x.Request.Path.Prefix(depth))
+	case errors.As(err, &state):
+		return routing.GroupClosed(state.State, d.Group.Name)
+	case errors.As(err, &registration):
+		return routing.NotRegistered(x.Request.Provider, registration.State)
+	case errors.As(err, &quota):
+		return arm.NewError(arm.ResourceQuotaExceeded, x.Request.Type.FullName, quota.Limit, quota.Current).About(x.Request.Type.FullName)
+	}
+	return admission.Refusal(x, err)
+}
+
+// fenced refuses to create a resource while an unanswered write of the same ID may
+// still take effect.
+func (p *Proxy) fenced(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
+	fault := arm.NewError(arm.Conflict).About(x.Request.Path.String()).Because(fence)
+	fault.RetryAfter = min(max(fence.Until.Sub(p.Store.Time()), admission.ConflictRetry), arm.MaxRetryAfter)
+	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
+		x.Request.Name(), fence.Until.UTC().Format(time.RFC3339))
+}

@@ -1,0 +1,118 @@
+package proxy
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/regions"
+	"portico/routing"
+)
+
+// Headers of merged lists: whether every region that may hold elements has answered
+// so far, and the ids that the providers gave to the requests for this page.
+const (
+	completedHeader     = "X-Ms-Portico-Completed"
+	originalRequestsIDs = "X-Ms-Original-Request-Ids"
+)
+
+// regionFailure reads what the client wants if a region fails; Inherit if it does not
+// say.
+func regionFailure(x *exchange.Exchange) (regions.RegionFailure, error) {
+	wanted := regions.Inherit
+	for _, value := range x.OnRegionFailure {
+		switch strings.TrimSpace(value) {
+		case regions.Partial.String():
+			wanted = regions.Partial
+		case regions.Fail.String():
+			wanted = regions.Fail
+		default:
+			return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(exchange.OnRegionFailureHeader), "it is partial or fail").About(strings.ToLower(exchange.OnRegionFailureHeader))
+		}
+	}
+	if len(x.OnRegionFailure) > 1 {
+		return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(exchange.OnRegionFailureHeader), "it is given twice").About(strings.ToLower(exchange.OnRegionFailureHeader))
+	}
+	return wanted, nil
+}
+
+// conditionalHeaders do not pass to regions: a merged page has no entity tag, and a
+// region's answer to them would be no page.
+var conditionalHeaders = []string{"If-Match", "If-None-Match", "If-Modified-Since", "If-Unmodified-Since"}
+
+// pageRequest builds the request for a page of a merged list.
+func (p *Proxy) pageRequest(r *http.Request, x *exchange.Exchange, d Resolved) (fanout.Request, error) {
+	wanted, err := regionFailure(x)
+	if err != nil {
+		return fanout.Request{}, err
+	}
+	setting := x.Request.Type.OnRegionFailure
+	if setting == regions.Inherit {
+		setting = p.Config.Lists.OnRegionFailure
+	}
+	h := p.outbound(r, x, d, http.MethodGet).Header
+	for _, name := range conditionalHeaders {
+		delete(h, name)
+	}
+	return fanout.Request{
+		Namespace: x.Request.Provider.Namespace, Path: x.Request.Path, Query: x.Request.Query,
+		Header: h, Caller: x.Caller(), ReceivedAt: x.Started,
+		Endpoints: d.Endpoints, Endpoint: x.Request.Type.Endpoint,
+		ClientMode: wanted, ConfigMode: setting,
+	}, nil
+}
+
+// continuesMergedList reports whether a request asks for a further page of a merged
+// list. The walk goes on through the regions that it began with, even if fewer serve
+// or hold any by now.
+func (p *Proxy) continuesMergedList(x *exchange.Exchange) bool {
+	q := x.Request
+	return q.Class == routing.Collection && q.Method == http.MethodGet && q.Type.Fans() && fanout.HasSkipToken(q.Query) &&
+		p.Lister.OwnsToken(fanout.Request{Path: q.Path, Query: q.Query})
+}
+
+// emptyList answers a list that no region can hold elements of.
+func (p *Proxy) emptyList(w http.ResponseWriter, x *exchange.Exchange) error {
+	q := x.Request
+	if _, err := regionFailure(x); err != nil {
+		return err
+	}
+	if q.Type.Fans() && len(q.Type.EffectiveRegions()) > 1 && fanout.HasSkipToken(q.Query) {
+		return arm.NewError(arm.InvalidSkipToken).About("$skipToken")
+	}
+	h := w.Header()
+	h[completedHeader] = []string{"true"}
+	return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
+}
+
+// mergedList answers a page of a list over several regions.
+func (p *Proxy) mergedList(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	request, err := p.pageRequest(r, x, d)
+	if err != nil {
+		return err
+	}
+	x.Merged = true
+	merged, err := p.Lister.Page(r.Context(), request)
+	if err != nil {
+		if fault, ok := errors.AsType[*arm.Error](err); ok && (fault.Status >= http.StatusInternalServerError || fault.Status == http.StatusTooManyRequests) {
+			w.Header()[completedHeader] = []string{"false"}
+		}
+		return err
+	}
+	defer merged.Release()
+	h := w.Header()
+	h[completedHeader] = []string{strconv.FormatBool(merged.Complete)}
+	if len(merged.RequestIDs) > 0 {
+		h[originalRequestsIDs] = []string{strings.Join(merged.RequestIDs, ";")}
+	}
+	x.SendJSON(r.Context(), w, merged.Size(), func(w io.Writer) error {
+		_, err := merged.WriteTo(w)
+		return err
+	})
+	return nil
+}

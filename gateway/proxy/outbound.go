@@ -1,0 +1,100 @@
+package proxy
+
+import (
+	"encoding/json"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/access"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/resolve"
+	"portico/headers"
+	"portico/inventory"
+	"portico/routing"
+	"portico/tracing"
+	"portico/upstream"
+)
+
+// outbound builds the call to a provider: the client's headers that pass to this
+// provider, and the headers that only the front door may set.
+func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, method string) upstream.Call {
+	h := headers.ToProvider(r.Header, x.Request.Provider.PassesRequest())
+	if readsAnswer(x.Request, d, method) {
+		delete(h, "Accept-Encoding")
+	}
+	if x.Request.Class == routing.Collection { // a part of a page cannot be checked
+		delete(h, "Range")
+		delete(h, "If-Range")
+	}
+	caller := resolve.CallerOf(x)
+	caller.Stamp(h, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))
+	if method != http.MethodGet && method != http.MethodHead {
+		h[tracing.SystemDataHeader] = []string{systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started)}
+	}
+	return upstream.Call{
+		Endpoint: d.Endpoint, Method: method,
+		Path: x.Request.Path.Escaped(), Query: x.Request.Query.Raw,
+		Header: h, Content: d.content, Caller: caller.Share,
+	}
+}
+
+// readsAnswer reports whether the front door reads the answer, which then must come
+// uncompressed. It reads the GET of a resource only if that may settle the row.
+func readsAnswer(q *routing.Request, d Resolved, method string) bool {
+	return q.Class != routing.Instance || method != http.MethodGet || d.Doubtful || d.Row != nil
+}
+
+// publicURI is the URI of q on the public host, whatever host the client used:
+// providers build the links in their answers from it.
+func (p *Proxy) publicURI(q *routing.Request) string {
+	return fanout.PublicLink(p.Public, q.Path.Escaped(), q.Query.Raw)
+}
+
+// referer is the public URI as providers get it. They append their own skip token to
+// that of a page (resource reference, Paging Response Body), so referer removes it.
+func (p *Proxy) referer(q *routing.Request, method string) string {
+	if _, further := q.Query.Get("$skipToken"); further && method == http.MethodGet && q.Class != routing.Instance {
+		return fanout.PublicLink(p.Public, q.Path.Escaped(), q.Query.Without("$skipToken"))
+	}
+	return p.publicURI(q)
+}
+
+// systemData is the header that says who writes and when. Creator and creation time
+// come from the row, or from the request if that creates a resource; if they are not
+// known, it has the modification alone.
+func systemData(who access.Principal, q *routing.Request, row *inventory.Resource, now time.Time) string {
+	type stamps struct {
+		CreatedBy          string `json:"createdBy,omitempty"`
+		CreatedByType      string `json:"createdByType,omitempty"`
+		CreatedAt          string `json:"createdAt,omitempty"`
+		LastModifiedBy     string `json:"lastModifiedBy"`
+		LastModifiedByType string `json:"lastModifiedByType"`
+		LastModifiedAt     string `json:"lastModifiedAt"`
+	}
+	// The index keeps microseconds: an update must send the same createdAt.
+	stamp := func(t time.Time) string {
+		return t.UTC().Truncate(time.Microsecond).Format("2006-01-02T15:04:05.0000000Z")
+	}
+	s := stamps{LastModifiedBy: who.Signature(), LastModifiedByType: who.Kind(), LastModifiedAt: stamp(now)}
+	switch {
+	case row != nil && row.Creator.Name != "":
+		s.CreatedBy, s.CreatedByType, s.CreatedAt = row.Creator.Name, row.Creator.Kind, stamp(row.Created)
+	case row == nil && q.Method == http.MethodPut && q.Class == routing.Instance:
+		s.CreatedBy, s.CreatedByType, s.CreatedAt = s.LastModifiedBy, s.LastModifiedByType, s.LastModifiedAt
+	}
+	text, err := json.Marshal(s)
+	if err != nil { // strings always have a JSON form
+		return "{}"
+	}
+	return string(text)
+}
+
+// providerFault turns the failure of a call into the error that the client gets.
+func providerFault(err error, x *exchange.Exchange) error {
+	if fault, ok := errors.AsType[*upstream.Fault](err); ok {
+		return fault.ARM(x.Request.Provider.Namespace)
+	}
+	return err
+}

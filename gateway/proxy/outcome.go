@@ -1,0 +1,103 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/operations/async"
+)
+
+// outcome is what the resource of an operation says about the operation.
+type outcome struct {
+	ended bool
+	state string // terminal, or one of the provider's own
+	fault *arm.Error
+}
+
+func failed(state, format string, args ...any) outcome {
+	fault := &arm.Error{Status: http.StatusConflict, Code: "ResourceOperationFailure"}
+	return outcome{ended: true, state: state, fault: fault.Saying(format, args...)}
+}
+
+// The terminal states of operations (async reference, Azure-AsyncOperation
+// Resource format).
+const (
+	stateSucceeded  = "Succeeded"
+	stateFailed     = "Failed"
+	stateInProgress = "InProgress"
+)
+
+// outcomeOf derives the outcome of a PUT, PATCH or DELETE from its resource (async
+// reference, ProvisioningState property).
+func (p *Proxy) outcomeOf(ctx context.Context, x *exchange.Exchange, o inventory.Operation, answer *http.Response, found bool) (outcome, error) {
+	row, err := inventory.Resource{}, inventory.ErrNotFound
+	if o.Resource != "" {
+		if row, err = p.Store.Resource(ctx, o.Subscription, o.Resource); err != nil && !errors.Is(err, inventory.ErrNotFound) {
+			return outcome{}, err
+		}
+	}
+	known := err == nil
+	if known && !found && answer != nil && p.mayExist(ctx, x, o) {
+		return outcome{state: stateInProgress}, nil // the 404 may hide it from this caller
+	}
+	if !found {
+		return p.outcomeOfAbsence(o, known && row.FollowPut), nil
+	}
+	text, err := p.buffer(answer, o.Namespace, o.Region)
+	if err != nil {
+		return outcome{}, err
+	}
+	state, _ := inventory.ReadDetails(text)
+	deleted := o.Method == http.MethodDelete
+	switch {
+	case deleted && known && (row.Region != o.Region || row.Created.After(o.Created)):
+		return outcome{ended: true, state: stateSucceeded}, nil // it has been recreated
+	case deleted && state == "", state != "" && !async.Terminal(state):
+		return outcome{state: stateInProgress}, nil
+	case deleted:
+		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s': the resource was not deleted.", state), nil
+	case state == "" || strings.EqualFold(state, stateSucceeded):
+		return outcome{ended: true, state: stateSucceeded}, nil
+	case strings.EqualFold(state, stateFailed):
+		return failed(stateFailed, "The resource operation completed with terminal provisioning state '%s'.", state), nil
+	}
+	return failed("Canceled", "The resource operation completed with terminal provisioning state '%s'.", state), nil
+}
+
+// mayExist reports whether the resource of an operation may exist although its caller
+// got a 404.
+func (p *Proxy) mayExist(ctx context.Context, x *exchange.Exchange, o inventory.Operation) bool {
+	prober, header := p.Resolver.ProberFor(x)
+	there, err := prober.VerifyAbsence(ctx, header, o.Subscription, o.Resource)
+	if err != nil {
+		x.Warn("whether the resource of an operation is there was not confirmed", err)
+	}
+	return there || err != nil
+}
+
+// outcomeOfAbsence is outcomeOf without a resource: one that is being created need not
+// show before the operation ends.
+func (p *Proxy) outcomeOfAbsence(o inventory.Operation, followed bool) outcome {
+	switch o.Method {
+	case http.MethodDelete:
+		return outcome{ended: true, state: stateSucceeded}
+	case http.MethodPut:
+		if followed || o.Resource == "" && p.Store.Time().Sub(o.Created) < p.Config.Index.FollowLimit {
+			return outcome{state: stateInProgress}
+		}
+	}
+	return failed(stateFailed, "The resource operation has ended, and the resource '%s' does not exist.", o.Origin)
+}
+
+// unknownOutcome is the answer to a poll of an action whose outcome nobody knows. No
+// terminal state would be true, and clients retry most errors of a poll for ever; but
+// none retries a 501.
+func unknownOutcome(namespace string) *arm.Error {
+	return arm.NewError(arm.InternalServerError).WithStatus(http.StatusNotImplemented).
+		Saying("The outcome of the operation is unknown: there is nothing at the provider '%s' that tells of it.", namespace)
+}

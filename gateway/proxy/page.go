@@ -1,0 +1,109 @@
+package proxy
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/jsonscan"
+	"portico/routing"
+)
+
+// mayBePage reports whether clients may take an answer for a page of a list. That of an
+// action or of a poll may be one.
+func mayBePage(q *routing.Request, answer *http.Response) bool {
+	return succeeded(answer) && q.Method != http.MethodHead && q.Class != routing.Instance
+}
+
+// guardPage makes the nextLink of a page lead to the front door. It refuses a page
+// whose link cannot.
+func (p *Proxy) guardPage(ctx context.Context, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+	namespace := x.Request.Provider.Namespace
+	text, err := p.buffer(answer, namespace, d.Region)
+	if err != nil || len(text) == 0 && answer.StatusCode != http.StatusOK {
+		return err
+	}
+	page, err := fanout.ParseLink(text)
+	if err != nil {
+		if x.Request.Class != routing.Collection && !errors.Is(err, fanout.ErrAmbiguous) {
+			return nil // an action's answer need not be JSON
+		}
+		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error())
+	}
+	if page.NextLink == nil {
+		return nil
+	}
+	next, err := p.nextLink(ctx, x, d, page.NextLink)
+	if err != nil {
+		return arm.NewError(arm.InvalidProviderResponse, namespace, err.Error()).About("nextLink")
+	}
+	link := []byte("null")
+	if next != "" {
+		if link, err = json.Marshal(next); err != nil {
+			return err
+		}
+	}
+	replaceBody(answer, page.WithNextLink(link))
+	return nil
+}
+
+// nextLink returns the link of a page as the client gets it, "" at the end of the list.
+// The pages of an operation's result have the path that its provider names, as the
+// polled path is no list.
+func (p *Proxy) nextLink(ctx context.Context, x *exchange.Exchange, d Resolved, link []byte) (string, error) {
+	links := fanout.NextLinks{Public: p.Public, Endpoint: d.Endpoint, Path: x.Request.Path.String()}
+	path, bare := x.Request.Path.Escaped(), false
+	if text, ok := jsonscan.Text(link); ok && x.Request.Class == routing.Poll {
+		if to, own := p.resultPath(d, text); own {
+			bare = to.String() != links.Path && !strings.Contains(text, "?")
+			links.Path, path = to.String(), to.Escaped()
+		}
+	}
+	var query string
+	if !bare {
+		var err error
+		if query, err = links.Query(link); err != nil || query == "" {
+			return "", err
+		}
+	}
+	if d.Operation != nil && x.Request.Class == routing.Poll {
+		return p.recordResultLink(ctx, x, d, path, query), nil
+	}
+	return fanout.PublicLink(p.Public, path, query), nil
+}
+
+// resultPath is the path of the next page of an operation's result.
+func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
+	if strings.HasPrefix(link, "?") && d.Operation != nil && d.Operation.Target != "" { // relative to the called URL
+		called, _, _ := strings.Cut(d.Operation.Target, "?")
+		return to, to.Parse(called) == nil
+	}
+	target, own := p.publicForm(link, d.Endpoint)
+	return to, own && to.Parse(target.EscapedPath()) == nil
+}
+
+// recordResultLink records the link to the next page of an operation's result under the
+// operation, and returns it. If the front door serves no operation at the link's path,
+// the client gets a substitute.
+func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d Resolved, path, query string) string {
+	next := fanout.PublicLink(p.Public, path, query)
+	link := pollURL{url: next}
+	if target, own := p.publicForm(next, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
+		link.record = p.recordOf(x, d, target)
+	} else {
+		link = p.substitutePollURL(x, d, "Location", strings.TrimPrefix(next, p.Public.Scheme+"://"+p.Public.Host))
+	}
+	if link.record == nil {
+		return next
+	}
+	if err := p.record(ctx, x, d, link); err != nil {
+		x.Warn("the link of a page was not recorded", err)
+		return next
+	}
+	return link.url
+}

@@ -1,0 +1,157 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/operations/async"
+	"portico/operations/reconcile"
+)
+
+// poll forwards a poll of an operation. If the answer shows that the operation may have
+// ended, Portico confirms that and probes the resource before the client gets the
+// answer, so that the index is right for the client's next request. Other callers than
+// the operation's get a 404 (async reference, Operation result rules).
+func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	if o := d.Operation; o != nil {
+		if caller := x.Principal.In(d.Subscription.TenantID); !o.BelongsTo(caller.TenantID, caller.ObjectID) {
+			return x.Request.Unroutable()
+		}
+		if x.Request.Type == nil { // else the path is also that of a resource
+			p.renew(r.Context(), x, *o)
+			p.addIdentity(r.Context(), x, *o)
+		}
+		if o.Replays() {
+			return p.pollTarget(w, r, x, d)
+		}
+		if d.Endpoint == nil {
+			return noEndpointToPoll(o)
+		}
+	}
+	answer, err := p.fetch(r, x, d, http.MethodGet)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return p.answerPoll(w, r, x, d, answer)
+}
+
+// noEndpointToPoll is the error of an operation whose region has left the map. It is a
+// 503, as clients would take a 404 for a failed operation.
+func noEndpointToPoll(o *inventory.Operation) *arm.Error {
+	fault := arm.NewError(arm.NoRegisteredProviderFound, "", "", "", "", "").WithStatus(http.StatusServiceUnavailable)
+	return fault.Saying("No endpoint of the provider '%s' is configured in the location '%s', where the operation runs.", o.Namespace, o.Region).About(o.Region)
+}
+
+// renew extends the record of a URL that is still polled after half of its lifetime:
+// operations may run for longer than records live.
+func (p *Proxy) renew(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	now, kept := p.Store.Time(), p.Config.Operations.Records
+	if o.Until.Sub(now) > kept/2 {
+		return
+	}
+	if err := p.Store.RenewOperation(ctx, o.Subscription, o.Token, now.Add(kept)); err != nil {
+		x.Warn("a polling URL was not renewed", err)
+	}
+}
+
+// addIdentity completes the record of an earlier version, which recorded the spelling of
+// a polling URL alone.
+func (p *Proxy) addIdentity(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	identity := x.Request.OperationIdentity()
+	if o.Identity != "" || identity == "" {
+		return
+	}
+	if err := p.Store.IdentifyOperation(ctx, o.Subscription, o.Token, identity); err != nil {
+		x.Warn("what operation a polling URL is of was not recorded", err)
+	}
+}
+
+// answerPoll delivers a provider's answer to a poll.
+func (p *Proxy) answerPoll(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+	if d.Operation != nil && d.Operation.Resource != "" {
+		ended, err := p.showsEnd(answer, x.Request.Provider.Namespace, d.Region)
+		if err != nil {
+			return err
+		}
+		if ended {
+			p.confirmEnd(r.Context(), x, *d.Operation)
+		}
+	}
+	return p.deliver(r.Context(), w, x, d, answer)
+}
+
+// showsEnd reports whether a poll's answer says that the operation has ended.
+func (p *Proxy) showsEnd(answer *http.Response, namespace, region string) (bool, error) {
+	if answer.StatusCode != http.StatusOK {
+		return async.MayHaveEnded(answer.StatusCode, nil), nil
+	}
+	text, err := p.buffer(answer, namespace, region)
+	return err == nil && async.MayHaveEnded(http.StatusOK, text), err
+}
+
+// confirmEnd confirms an end that a client saw, which proves nothing: Portico polls
+// under its own identity and probes the resource, within the time of one probe. If
+// that does not settle the row, jobs do it later.
+func (p *Proxy) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
+	ctx, cancel := context.WithTimeout(ctx, p.Config.Index.AskTimeout)
+	defer cancel()
+	row, err := p.endFollow(ctx, x, o)
+	if errors.Is(err, inventory.ErrNotFound) && o.Method != http.MethodDelete {
+		if o, err = p.withCurrentNames(ctx, o); err == nil {
+			row, err = p.endFollow(ctx, x, o)
+		}
+	}
+	switch {
+	case errors.Is(err, inventory.ErrNotFound):
+		return
+	case err == nil:
+		prober, header := p.Resolver.ProberFor(x)
+		_, err = prober.Probe(ctx, header, row)
+	}
+	if err != nil {
+		x.Warn("the end of an operation was not confirmed", err)
+	}
+}
+
+// endFollow polls an operation under Portico's own identity. It ends the follow if the
+// operation has ended, else it hastens the follow's next poll. It returns the row of
+// the operation's resource.
+func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
+	row, err := p.Store.Resource(ctx, o.Subscription, o.Resource)
+	kind := inventory.Put
+	switch {
+	case err != nil:
+		return row, err
+	case o.Method == http.MethodDelete:
+		kind = inventory.Delete
+	case o.Method != http.MethodPut:
+		return row, nil
+	}
+	follow, err := p.Store.FollowOf(ctx, o.Subscription, o.Resource, kind, o.Follow)
+	if errors.Is(err, inventory.ErrNotFound) {
+		return row, nil // it has ended
+	}
+	if err != nil {
+		return row, err
+	}
+	prober, header := p.Resolver.ProberFor(x)
+	finished, err := reconcile.Finished(ctx, prober, header, follow, row)
+	if err == nil && finished {
+		return p.Store.EndFollow(ctx, o.Subscription, o.Resource, kind, o.Follow)
+	}
+	if err != nil {
+		x.Warn("an operation that a client saw ended was not polled", err)
+	}
+	// The poll may have used up the time.
+	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Config.Index.AskTimeout)
+	defer cancel()
+	if err := p.Store.HastenFollow(hastening, o.Subscription, o.Resource, kind); err != nil {
+		return row, err
+	}
+	return p.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled
+}

@@ -1,0 +1,183 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/inventory"
+	"portico/operations/async"
+	"portico/regions"
+	"portico/routing"
+)
+
+// pollingHeaders are the headers whose URLs clients follow with their token
+// attached (async reference, 202 Accepted and Location Headers).
+var pollingHeaders = []string{"Location", "Azure-Asyncoperation", "Operation-Location"}
+
+// pollURL is a polling URL as the client gets it.
+type pollURL struct {
+	header, url string
+	record      *inventory.Operation // which says where polls of it go; nil: none is needed
+	learned     bool                 // the request did not begin the operation
+}
+
+// pollURLs are those of one answer. They are found once, as finding them makes new ones
+// with random ids.
+type pollURLs struct {
+	all []pollURL
+	// noneSent: the provider sent none, and perhaps no Retry-After either.
+	noneSent bool
+}
+
+// guardPollURLs makes the polling URLs of an answer lead to the front door, and records
+// where polls of them go. No URL on a foreign host reaches a client, except for the
+// Location of a redirect to a host that the map names.
+func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Exchange, d Resolved, status int) {
+	urls := d.pollURLs
+	if urls == nil {
+		urls = p.findPollURLs(h, x, d, status)
+		p.recordPollURLs(ctx, x, d, urls)
+	}
+	for _, name := range pollingHeaders {
+		delete(h, name)
+	}
+	for _, link := range urls.all {
+		h[link.header] = []string{link.url}
+	}
+	if urls.noneSent && h.Get("Retry-After") == "" {
+		p.Polls.PollAgain(h)
+	}
+	p.clampRetryAfter(h, status)
+}
+
+// findPollURLs finds the polling URLs that the client of an answer gets.
+func (p *Proxy) findPollURLs(h http.Header, x *exchange.Exchange, d Resolved, status int) *pollURLs {
+	urls := &pollURLs{}
+	polled := false
+	for _, name := range pollingHeaders {
+		values, sent := h[name]
+		if !sent {
+			continue
+		}
+		if link, ok := p.pollURLOf(x, d, name, values[0], status); ok {
+			urls.all = append(urls.all, link)
+			polled = polled || async.Named(name, status)
+		} else {
+			p.Log.Warn("a polling URL on a foreign host was removed", logFields(x, zap.String("header", name))...)
+		}
+	}
+	if status == http.StatusAccepted && !polled && needsPollURL(x.Request) {
+		urls.noneSent = true
+		urls.all = append(urls.all, p.substitutePollURL(x, d, "Location", ""), p.substitutePollURL(x, d, "Azure-Asyncoperation", ""))
+	}
+	return urls
+}
+
+// needsPollURL reports whether a client cannot see the end of what was accepted without
+// a URL to poll. After a PUT or PATCH without one, some clients GET the resource, which
+// a create need not show yet, and others take the empty answer for the result.
+func needsPollURL(q *routing.Request) bool {
+	switch q.Method {
+	case http.MethodDelete, http.MethodPost:
+		return true
+	case http.MethodPut, http.MethodPatch:
+		return q.Class == routing.Instance
+	}
+	return false
+}
+
+// pollURLOf turns the URL of one header into the one that the client gets; ok is false
+// if the client gets none.
+func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, status int) (link pollURL, ok bool) {
+	public, own := p.publicForm(sent, d.Endpoint)
+	redirect := redirects(status)
+	polled := async.Named(name, status)
+	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
+	goesOn := polled && d.Operation != nil && x.Request.Class == routing.Poll && (name == "Location") == pollsResult(x.Request, d.Operation)
+	at := notServed
+	if own {
+		at = p.servedAs(x, public)
+	}
+	switch {
+	case redirect && name == "Location" && !own:
+		target, known := p.knownRedirect(x, sent)
+		return pollURL{header: name, url: target}, known
+	case own && (redirect || at != notServed || !begins && !goesOn):
+		link = pollURL{header: name, url: public.String()}
+		if polled && at == servedAsDeclared || (polled || mayContinue(x, d, status)) && at == servedAsOperation {
+			link.record = p.recordOf(x, d, public)
+			if link.learned = d.Operation == nil && x.Request.Reads(); link.learned && x.Subscription() == "" {
+				link.record = nil // it would be any tenant's
+			}
+		}
+		return link, true
+	case begins:
+		p.Log.Info("a polling URL that clients cannot use was replaced", logFields(x, zap.String("header", name))...)
+		return p.substitutePollURL(x, d, name, p.replayable(x, name, sent)), true
+	case goesOn:
+		return p.retarget(x, d, name, p.replayable(x, name, sent)), true
+	}
+	return link, false
+}
+
+// publicForm returns a URL with the public host. own reports whether that is allowed:
+// the URL names the public host, the provider's endpoint, or no host.
+func (p *Proxy) publicForm(link string, endpoint *regions.Endpoint) (public *url.URL, own bool) {
+	return async.Target(link, p.Public, endpoint)
+}
+
+// mayContinue reports whether clients may poll the Location of an answer that begins no
+// operation: some poll that of a finished write, and the end of an operation may name
+// its result.
+func mayContinue(x *exchange.Exchange, d Resolved, status int) bool {
+	if d.Operation != nil {
+		return status >= 200 && status < 400
+	}
+	return status >= 200 && status < 300 && !x.Request.Reads()
+}
+
+// serving is what the front door serves a URL as.
+type serving uint8
+
+const (
+	notServed         serving = iota // a client cannot poll it
+	servedAsResource                 // the resource that the request writes
+	servedAsDeclared                 // a resource of a declared type, unless an operation has that URL
+	servedAsOperation                // an operation
+)
+
+// servedAs decides what the front door serves a URL as. It must be an operation of the
+// same provider and subscription, or the resource that the request writes, unless it
+// deletes that.
+func (p *Proxy) servedAs(x *exchange.Exchange, link *url.URL) serving {
+	q, fault := routing.Classify(p.Config.Map, http.MethodGet, link.EscapedPath(), link.RawQuery)
+	if fault != nil || arm.Fold(q.Path.Subscription()) != x.Subscription() || len(link.RequestURI()) > maxPollURL {
+		return notServed
+	}
+	if q.Class == routing.Instance && q.Key() == x.Request.Key() && x.Request.Class == routing.Instance {
+		if x.Request.Method == http.MethodDelete || q.Check(p.Config.Map, "") != nil {
+			return notServed
+		}
+		return servedAsResource
+	}
+	if !q.Pollable() || q.Provider != x.Request.Provider {
+		return notServed
+	}
+	q.Class = routing.Poll
+	switch {
+	case q.Check(p.Config.Map, "") != nil:
+		return notServed
+	case q.Type != nil:
+		return servedAsDeclared
+	}
+	return servedAsOperation
+}
+
+// maxPollURL is the longest request target that a client gets to poll: the headers of a
+// request may take 16 KiB, and its token needs some of that.
+const maxPollURL = 8 << 10

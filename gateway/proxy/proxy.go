@@ -1,0 +1,185 @@
+package proxy
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"net/url"
+
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/config"
+	"portico/fanout"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/polling"
+	"portico/gateway/resolve"
+	"portico/headers"
+	"portico/inventory"
+	"portico/regions"
+	"portico/routing"
+	"portico/upstream"
+)
+
+// Proxy answers the requests for resource providers by one configuration.
+type Proxy struct {
+	Config    *config.Config
+	Public    *url.URL
+	Store     *inventory.Store
+	Upstream  *upstream.Client
+	Resolver  *resolve.Resolver
+	Admission *admission.Admission
+	Lister    *fanout.Lister
+	Polls     *polling.Operations
+	Sender    string // in whose name intents are recorded
+	Log       *zap.Logger
+}
+
+// Resolved is a request with its content and the decision who serves it.
+type Resolved struct {
+	routing.Decision
+	body    routing.Body
+	content []byte
+	// pollURLs are the polling URLs of the answer, nil until they are found: those of a
+	// write are recorded with its outcome, before the answer is delivered.
+	pollURLs *pollURLs
+}
+
+// Answer answers a request for a resource provider.
+func (p *Proxy) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+	content, err := x.Content(w, r)
+	if err != nil {
+		return err
+	}
+	body, contentFault := p.ReadContent(x.Request, content)
+	if err := p.checkArguments(r.Context(), x, arm.Location(body.Location)); err != nil {
+		return err
+	}
+	if contentFault != nil {
+		return contentFault
+	}
+	d, err := p.resolve(r.Context(), x, x.Request, body, content)
+	if err != nil {
+		return err
+	}
+	x.Region = d.Region
+	return p.Serve(w, r, x, d)
+}
+
+// Send sends a call to q on behalf of the request x, the whole way that a client's own
+// call would take, and returns the answer to it.
+func (p *Proxy) Send(call *http.Request, x *exchange.Exchange, q *routing.Request, content []byte) (*exchange.Captured, error) {
+	d, err := p.Resolve(call.Context(), x, q, content)
+	if err != nil {
+		return nil, err
+	}
+	inner := *x
+	inner.Request, inner.Region = q, d.Region
+	call = call.WithContext(exchange.With(call.Context(), &inner))
+	answer := exchange.Capture(p.Config.Limits.AnswerBody)
+	fault := answer.Hold(q.ID(), func() { err = p.Serve(answer, call, &inner, d) })
+	if err == nil && fault != nil {
+		err = fault
+	}
+	x.Region, x.Cause, x.Failure = inner.Region, inner.Cause, inner.Failure
+	return answer, err
+}
+
+// Resolve decides who serves q for the caller of x.
+func (p *Proxy) Resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, content []byte) (Resolved, error) {
+	body, fault := p.ReadContent(q, content)
+	if fault != nil {
+		return Resolved{}, fault
+	}
+	return p.resolve(ctx, x, q, body, content)
+}
+
+func (p *Proxy) resolve(ctx context.Context, x *exchange.Exchange, q *routing.Request, body routing.Body, content []byte) (Resolved, error) {
+	d := Resolved{body: body, content: content}
+	var err error
+	if d.Decision, err = p.Resolver.Resolve(ctx, x, q, body); err != nil {
+		return d, err
+	}
+	if fault := p.checkCreatedFor(q, body); fault != nil {
+		return d, fault
+	}
+	return d, nil
+}
+
+// Serve answers a resolved request. If a cached location proves outdated, it resolves
+// the read once more and delivers the second answer without another check.
+func (p *Proxy) Serve(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	for {
+		err := p.serveOnce(w, r, x, d)
+		if !errors.Is(err, errCacheOutdated) {
+			return err
+		}
+		if d.Decision, err = p.Resolver.Resolve(r.Context(), x, x.Request, d.body); err != nil {
+			return err
+		}
+		d.Cached = false
+		x.Region = d.Region
+	}
+}
+
+// serveOnce answers a resolved request in the way that its kind needs.
+func (p *Proxy) serveOnce(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	if headers.TooMuchForProvider(r.Header, x.Request.Provider.PassesRequest()) {
+		return exchange.TooManyHeaders("there is more of it than a resource provider takes")
+	}
+	if err := p.checkLocks(r.Context(), x, d); err != nil {
+		return err
+	}
+	switch {
+	case d.Answer == routing.Absent || d.Answer == routing.Present:
+		x.Region = ""
+		return x.Answer(w, http.StatusNoContent, nil)
+	case d.Answer == routing.Merge || p.continuesMergedList(x):
+		return p.mergedList(w, r, x, d)
+	case d.Answer == routing.EmptyList:
+		return p.emptyList(w, x)
+	case x.Request.Class == routing.Poll:
+		return p.poll(w, r, x, d)
+	}
+	if !x.Request.Reads() {
+		if err := p.Admission.CheckOperation(r.Context(), x, d.Subscription); err != nil {
+			return err
+		}
+	}
+	if x.Request.Class == routing.Instance {
+		tracked := x.Request.Type.Kind == regions.Tracked
+		switch {
+		case r.Method == http.MethodHead:
+			return p.head(w, r, x, d)
+		case tracked && r.Method == http.MethodGet:
+			return p.read(w, r, x, d)
+		case tracked:
+			if err := p.Admission.CheckRemoval(r.Context(), d.Subscription); err != nil {
+				return err
+			}
+			return p.write(w, r, x, d)
+		}
+	}
+	return p.relay(w, r, x, d)
+}
+
+// checkLocks refuses what locks forbid. The store checks the locks of a write of a
+// tracked resource in the transaction that records the intent; a write that is
+// answered without a call has no intent.
+func (p *Proxy) checkLocks(ctx context.Context, x *exchange.Exchange, d Resolved) error {
+	if q := x.Request; q.Class == routing.Instance && q.Type.Kind == regions.Tracked && d.Answer == routing.Forward {
+		return nil
+	}
+	return p.Admission.CheckLocks(ctx, x, d.Subscription.ID)
+}
+
+// relay forwards a call that does not concern the index.
+func (p *Proxy) relay(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	answer, err := p.fetch(r, x, d, r.Method)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	return p.deliver(r.Context(), w, x, d, answer)
+}

@@ -1,0 +1,85 @@
+package proxy
+
+import (
+	"context"
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/inventory"
+)
+
+// read forwards a GET of a tracked resource and records what the answer proves. A 404
+// to a client proves no absence, so Portico then asks under its own identity.
+func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	answer, err := p.fetch(r, x, d, http.MethodGet)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && d.Doubtful {
+		if err := p.recordRead(r.Context(), x, d, answer); err != nil {
+			return err
+		}
+	}
+	return p.deliver(r.Context(), w, x, d, answer)
+}
+
+// head answers a HEAD by a GET, the verb that every provider has.
+func (p *Proxy) head(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, d Resolved) error {
+	answer, err := p.fetch(r, x, d, http.MethodGet)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	known := d.Row != nil
+	if known && answer.StatusCode == http.StatusOK {
+		if err := p.recordRead(r.Context(), x, d, answer); err != nil {
+			return err
+		}
+	}
+	there := answer.StatusCode < 300
+	if known && answer.StatusCode == http.StatusNotFound {
+		// The client would not see a body that qualifies the 404.
+		prober, header := p.Resolver.ProberFor(x)
+		if there, err = prober.VerifyAbsence(r.Context(), header, x.Subscription(), x.Request.Key()); err != nil {
+			return arm.NewError(arm.InvalidProviderResponse, x.Request.Provider.Namespace, "a 404 that does not speak of the resource").Because(err)
+		}
+	}
+	switch {
+	case there:
+		return x.Answer(w, http.StatusNoContent, nil)
+	case answer.StatusCode == http.StatusNotFound:
+		return x.Request.NotFound()
+	}
+	if err := p.checkRedirect(x, d, answer); err != nil {
+		return err
+	}
+	p.copyHeaders(w.Header(), x, answer)
+	p.guardPollURLs(r.Context(), w.Header(), x, d, answer.StatusCode)
+	w.WriteHeader(answer.StatusCode)
+	return nil
+}
+
+// recordRead records what a GET of a tracked resource proves, before the client has
+// the answer.
+func (p *Proxy) recordRead(ctx context.Context, x *exchange.Exchange, d Resolved, answer *http.Response) error {
+	switch answer.StatusCode {
+	case http.StatusNotFound:
+		prober, header := p.Resolver.ProberFor(x)
+		if _, err := prober.VerifyAbsence(ctx, header, x.Subscription(), x.Request.Key()); err != nil {
+			x.Warn("a client was told that a resource is not there, and its provider did not confirm that", err)
+		}
+	case http.StatusOK:
+		text, err := p.buffer(answer, x.Request.Provider.Namespace, d.Region)
+		if err != nil {
+			return err
+		}
+		ctx, cancel := context.WithTimeout(ctx, p.Config.Index.AskTimeout)
+		defer cancel()
+		if _, _, err := p.Store.Observe(ctx, x.Subscription(), x.Request.Key(), d.Generation, inventory.ReadObservation(text)); err != nil {
+			x.Warn("what a read said was not recorded", err)
+		}
+	}
+	return nil
+}

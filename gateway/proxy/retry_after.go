@@ -1,0 +1,40 @@
+package proxy
+
+import (
+	"net/http"
+	"strconv"
+	"time"
+
+	"portico/upstream"
+)
+
+// retryAfterMs are headers with a pause in milliseconds: they are not in the contract,
+// but clients prefer them to Retry-After.
+var retryAfterMs = []string{"Retry-After-Ms", "X-Ms-Retry-After-Ms"}
+
+// maxRetryAfter is the longest pause in any answer that is not an operation's: quotas
+// are counted by the hour.
+const maxRetryAfter = time.Hour
+
+// clampRetryAfter makes Retry-After an integer and removes other forms of it. The answer
+// of an operation keeps to the contract's bounds. Absent stays absent; an unreadable
+// value is removed.
+func (p *Proxy) clampRetryAfter(h http.Header, status int) {
+	for _, name := range retryAfterMs {
+		delete(h, name)
+	}
+	if len(h["Retry-After"]) == 0 {
+		return
+	}
+	pause, ok := upstream.RetryAfter(h, time.Now())
+	if !ok {
+		delete(h, "Retry-After")
+		return
+	}
+	least, most := time.Duration(0), maxRetryAfter
+	if status == http.StatusOK || status == http.StatusCreated || status == http.StatusAccepted {
+		least, most = p.Config.Operations.RetryAfterMin, p.Config.Operations.RetryAfterMax
+	}
+	pause = max(least, min(pause, most))
+	h["Retry-After"] = []string{strconv.FormatInt(int64(pause/time.Second), 10)}
+}

@@ -1,0 +1,81 @@
+package proxy
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/google/uuid"
+	"go.uber.org/zap"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/gateway/exchange"
+	"portico/gateway/polling"
+	"portico/inventory"
+	"portico/routing"
+)
+
+// substitutePollURL makes a polling URL of Portico's own for target, with a random id
+// that appears nowhere else (async reference, Operation result rules). It has the form
+// of providers' polling URLs and is routed like them.
+func (p *Proxy) substitutePollURL(x *exchange.Exchange, d Resolved, header, target string) pollURL {
+	kind := polling.Statuses
+	if header == "Location" {
+		kind = polling.Results
+	}
+	path := "/providers/" + x.Request.Provider.Namespace + "/locations/" + d.Region + "/" + kind + "/" + uuid.NewString()
+	if subscription := x.Request.Path.Subscription(); subscription != "" {
+		path = "/subscriptions/" + subscription + path
+	}
+	query := ""
+	if x.Request.Query.APIVersion != "" {
+		query = "api-version=" + x.Request.Query.APIVersion
+	}
+	record := p.newRecord(x, d)
+	record.Token = routing.PollToken(path, routing.Query{})
+	if q, fault := routing.Classify(p.Config.Map, http.MethodGet, path, ""); fault == nil {
+		record.Identity = q.OperationIdentity()
+	}
+	record.StandsIn, record.Target = true, target
+	return pollURL{header: header, url: fanout.PublicLink(p.Public, path, query), record: &record}
+}
+
+// retarget returns the polled URL again, which from now on stands for target.
+func (p *Proxy) retarget(x *exchange.Exchange, d Resolved, header, target string) pollURL {
+	link := pollURL{header: header, url: p.publicURI(x.Request)}
+	if target != "" && target != d.Operation.Target {
+		record := *d.Operation
+		record.Target, record.Until = target, p.Store.Time().Add(p.Config.Operations.Records)
+		link.record = &record
+	}
+	return link
+}
+
+// replayable returns path and query of a polling URL for calls of the provider's
+// endpoint, whatever host the URL names. It logs a URL that cannot be called and returns
+// "". The URL may be as long as the headers of an answer, its path as long as that of a
+// request.
+func (p *Proxy) replayable(x *exchange.Exchange, name, sent string) string {
+	link, err := url.Parse(sent)
+	var path arm.Path
+	if err == nil {
+		err = path.Parse(link.EscapedPath())
+	}
+	if err != nil || link.Opaque != "" || strings.ContainsRune(link.RawQuery, ' ') {
+		p.Log.Warn("a polling URL cannot be asked for", logFields(x, zap.String("header", name), zap.Int("length", len(sent)))...)
+		return ""
+	}
+	if link.RawQuery == "" {
+		return link.EscapedPath()
+	}
+	return link.EscapedPath() + "?" + link.RawQuery
+}
+
+// pollsResult reports whether a poll asks for the result of an operation rather than
+// for its status. The path of a substitute says which; of other URLs, only those of
+// results are retargeted.
+func pollsResult(q *routing.Request, o *inventory.Operation) bool {
+	hop := q.Path.LastHop()
+	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)
+}
