@@ -142,7 +142,7 @@ func TestLocksOutlastWrites(t *testing.T) {
 		s.want(409, "ScopeLocked", "DELETE", m+api, "")
 		s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
 	}
-	if s.open("g") != 1 {
+	if s.openWrites("g") != 1 {
 		t.Error("the DELETE that got no answer is open no more")
 	}
 }

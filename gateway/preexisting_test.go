@@ -199,7 +199,7 @@ func TestSearchWhileADeleteIsOpen(t *testing.T) {
 	s.want(404, "ResourceNotFound", "GET", west+api, "")
 	s.at("westus").do("PUT", west+api, westus, 201)
 	s.want(503, "ServiceUnavailable", "GET", west+api, "")
-	s.lapse()
+	s.expireOpenWrites()
 	s.clock.advance(time.Millisecond)
 	s.ok(200, "GET", west+api, "")
 }
