@@ -107,7 +107,7 @@ func TestAdminDoubts(t *testing.T) {
 		t.Errorf("%+v", others)
 	}
 
-	s.lapse()
+	s.expireOpenWrites()
 	all = s.doubts("")
 	if d, found := all["never"]; found || len(all) != 3 || all["Broken"].Until != nil || len(all["Broken"].Why) != 1 {
 		t.Errorf("%+v, %+v", d, all)

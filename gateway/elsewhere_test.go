@@ -72,12 +72,12 @@ func TestWriteElsewhereAfterALostDelete(t *testing.T) {
 	s.group("g")
 	m := s.machine("g", "m", "westus")
 	s.want(502, "BadGatewayConnection", "DELETE", m+api, "", "x-contoso-fault", "reset-before")
-	if row, there := s.row(m); !there || !row.Verify || s.open("g") != 1 {
-		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.open("g"))
+	if row, there := s.row(m); !there || !row.Verify || s.openWrites("g") != 1 {
+		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.openWrites("g"))
 	}
 	// It stands, and yet the delete may land.
 	s.want(409, "Conflict", "PUT", m+api, eastus)
-	s.lapse()
+	s.expireOpenWrites()
 	s.want(409, "InvalidResourceLocation", "PUT", m+api, eastus)
 	if row, _ := s.row(m); !firm(row) {
 		t.Errorf("the provider's word did not settle the row: %+v", row)
@@ -95,11 +95,11 @@ func TestWriteElsewhereAfterALostCreate(t *testing.T) {
 	s.group("g")
 	m := machinePath("g", "m")
 	s.want(502, "BadGatewayConnection", "PUT", m+api, westus, "x-contoso-fault", "reset-before")
-	if row, there := s.row(m); !there || row.Phase != inventory.Pending || !row.Verify || s.open("g") != 1 {
-		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.open("g"))
+	if row, there := s.row(m); !there || row.Phase != inventory.Pending || !row.Verify || s.openWrites("g") != 1 {
+		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.openWrites("g"))
 	}
 	s.want(409, "Conflict", "PUT", m+api, eastus) // it may land yet
-	s.lapse()
+	s.expireOpenWrites()
 	s.ok(201, "PUT", m+api, eastus)
 	if len(s.at("westus").holds()) != 0 || len(s.at("eastus").holds()) != 1 {
 		t.Error("it lies in the wrong region")

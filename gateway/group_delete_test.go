@@ -393,7 +393,7 @@ func TestGroupDeleteIsCancelled(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.within("a try", func() bool { return s.open("g") > 0 })
+	s.within("a try", func() bool { return s.openWrites("g") > 0 })
 	if err := s.store.CancelJob(t.Context(), subscription, group.Generation); err != nil {
 		t.Fatal(err)
 	}

@@ -48,7 +48,7 @@ func TestGroupHoldsWhatNobodyKnows(t *testing.T) {
 }
 
 func TestEmptinessCheckOfAnEstate(t *testing.T) {
-	s, east, west := estate(t)
+	s, east, west := preexisting(t)
 	g := groupPath("G")
 	h := s.group("h")
 	s.at("westus").requests()

@@ -16,7 +16,7 @@ func TestReadingTakesNoOperation(t *testing.T) {
 	begun, other, plain := status+"begun", status+"other", `{"id":"`+item+`","location":"westus","properties":{"provisioningState":"Updating"}}`
 	p.say("PUT "+item+api, 201, plain, "Azure-Asyncoperation", p.at+begun)
 	p.ok(201, "PUT", item+api, westus, auth(secret)...)
-	before, err := p.recorded(begun)
+	before, err := p.recordedOperation(begun)
 	if err != nil || before.Method != "PUT" || before.ObjectID != callers[secret].ObjectID {
 		t.Fatalf("%+v %v", before, err)
 	}
@@ -26,7 +26,7 @@ func TestReadingTakesNoOperation(t *testing.T) {
 		if p.local(got.header.Get("Azure-Asyncoperation")) != begun {
 			t.Errorf("%v", got.header)
 		}
-		if after, err := p.recorded(begun); err != nil || after != before {
+		if after, err := p.recordedOperation(begun); err != nil || after != before {
 			t.Errorf("%+v %v, was %+v", after, err, before)
 		}
 	}
@@ -36,7 +36,7 @@ func TestReadingTakesNoOperation(t *testing.T) {
 
 	p.say("GET "+item+api, 200, plain, "Azure-Asyncoperation", p.at+other)
 	p.ok(200, "GET", item+api, "", auth(second)...)
-	if known, err := p.recorded(other); err != nil || known.Region != "westus" || known.Method != "GET" || known.TenantID+known.ObjectID != "" {
+	if known, err := p.recordedOperation(other); err != nil || known.Region != "westus" || known.Method != "GET" || known.TenantID+known.ObjectID != "" {
 		t.Errorf("%+v %v", known, err)
 	}
 	p.say("GET "+other, 200, `{"status":"Running"}`)

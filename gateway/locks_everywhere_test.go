@@ -11,7 +11,7 @@ import (
 	"portico/routing"
 )
 
-// lockable are requests of every class that has writes, in an estate: a
+// lockable are requests of every class that has writes, in a group of its own: a
 // subscription {s}, a group {g} in it and a machine {m} there. What no method of a
 // request can do is refused for that anyway.
 var lockable = []struct{ path, api, content string }{
@@ -55,7 +55,7 @@ var lockable = []struct{ path, api, content string }{
 	{"{g}/providers", api, `{}`},
 }
 
-// lockScopes are the scopes in an estate that are locked in turn.
+// lockScopes are the scopes that are locked in turn.
 var lockScopes = []string{
 	"{s}", "{g}", "{m}", "{m}/disks/d", "{m}/runCommands/r", "{m}/providers/Contoso.Insight/diagnosticSettings/e",
 	"{s}/providers/Contoso.Insight/diagnosticSettings/e",
@@ -67,8 +67,8 @@ type lockWorld struct {
 	groups int // made so far
 }
 
-// estate makes a group of its own name with a machine and what lies below that.
-func (w *lockWorld) estate() *strings.Replacer {
+// newNames creates a new group with a machine and its children, and returns their names.
+func (w *lockWorld) newNames() *strings.Replacer {
 	w.t.Helper()
 	group, name := fmt.Sprintf("g%d", w.groups), fmt.Sprintf("m%d", w.groups%10)
 	w.groups++
@@ -95,9 +95,9 @@ func (w *lockWorld) reached() (writes []string) {
 }
 
 // try sends request i, in one of the spellings of its path.
-func (w *lockWorld) try(i int, method string, estate *strings.Replacer, spelling int) seen {
+func (w *lockWorld) try(i int, method string, names *strings.Replacer, spelling int) seen {
 	w.t.Helper()
-	path, content := estate.Replace(lockable[i].path), estate.Replace(lockable[i].content)
+	path, content := names.Replace(lockable[i].path), names.Replace(lockable[i].content)
 	switch spelling {
 	case 1:
 		path = strings.ToUpper(path)
@@ -123,15 +123,15 @@ func (w *lockWorld) effective() map[string]bool {
 	effective := map[string]bool{}
 	for i, request := range lockable {
 		for _, method := range []string{http.MethodPut, http.MethodPatch, http.MethodPost, http.MethodDelete} {
-			estate := w.estate()
+			names := w.newNames()
 			if strings.Contains(request.path, "{m}") {
-				m := estate.Replace("{m}")
+				m := names.Replace("{m}")
 				beside := m[:len(m)-1] // whose name m's begins with
 				w.ok(201, "PUT", beside+api, eastus)
 				w.ok(201, "PUT", beside+lockPlace+"/l"+own, readOnly)
 			}
 			w.reached()
-			got := w.try(i, method, estate, 0)
+			got := w.try(i, method, names, 0)
 			if got.code == "ScopeLocked" {
 				w.t.Errorf("%s %s without a lock above it: %s", method, request.path, got.text)
 			}
@@ -160,17 +160,17 @@ func TestLocksHoldForEveryClassOfRequest(t *testing.T) {
 	effective := w.effective()
 
 	classes := map[routing.Class]bool{}
-	estate := w.estate()
+	names := w.newNames()
 	setting := inSubscription + "/providers/Contoso.Insight/diagnosticSettings/e"
 	w.do("PUT", setting+api, `{}`)
 	for _, scope := range lockScopes {
 		for _, level := range inventory.LockLevels() {
-			at := estate.Replace(scope) + lockPlace + "/l" + own
+			at := names.Replace(scope) + lockPlace + "/l" + own
 			w.ok(201, "PUT", at, fmt.Sprintf(`{"properties":{"level":%q}}`, level))
 			w.reached()
 			for i, request := range lockable {
-				path := estate.Replace(request.path)
-				above := strings.HasPrefix(arm.Fold(path)+"/", arm.Fold(estate.Replace(scope))+"/")
+				path := names.Replace(request.path)
+				above := strings.HasPrefix(arm.Fold(path)+"/", arm.Fold(names.Replace(scope))+"/")
 				if !above {
 					continue
 				}
@@ -180,7 +180,7 @@ func TestLocksHoldForEveryClassOfRequest(t *testing.T) {
 						continue
 					}
 					for spelling := range 3 {
-						got := w.try(i, method, estate, spelling)
+						got := w.try(i, method, names, spelling)
 						name := fmt.Sprintf("%s %s under a %s lock on %s, spelling %d", method, request.path, level, scope, spelling)
 						switch {
 						case reads && (got.code == "ScopeLocked" || got.status >= 500):

@@ -98,7 +98,7 @@ func TestLocksOnExtensions(t *testing.T) {
 
 // What the gateway has not seen yet can be locked as well.
 func TestLocksOnTheEstate(t *testing.T) {
-	s, east, _ := estate(t)
+	s, east, _ := preexisting(t)
 	s.ok(201, "PUT", east+lockPlace+"/l"+own, canNotDelete)
 	s.want(409, "ScopeLocked", "DELETE", east+api, "")
 	s.want(404, "ResourceNotFound", "PUT", machinePath("G", "none")+lockPlace+"/l"+own, canNotDelete)
@@ -142,7 +142,7 @@ func TestLocksOutlastWrites(t *testing.T) {
 		s.want(409, "ScopeLocked", "DELETE", m+api, "")
 		s.ok(200, "DELETE", scope+lockPlace+"/l"+own, "")
 	}
-	if s.open("g") != 1 {
+	if s.openWrites("g") != 1 {
 		t.Error("the DELETE that got no answer is open no more")
 	}
 }

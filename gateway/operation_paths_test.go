@@ -93,7 +93,7 @@ func TestOperationsThatTakeNoPlace(t *testing.T) {
 	if got := p.local(p.ok(202, "PUT", plan+api, `{}`).header.Get("Location")); got != plan+api {
 		t.Errorf("%s became %s", plan, got)
 	}
-	if _, err := p.recorded(plan + api); err == nil {
+	if _, err := p.recordedOperation(plan + api); err == nil {
 		t.Error("a resource was recorded as an operation")
 	}
 }
@@ -121,7 +121,7 @@ func TestOperationOfBeforeIdentities(t *testing.T) {
 	path := inSubscription + "/providers/Contoso.Script/locations/westus/operationResults/o"
 	p.say("POST "+inSubscription+"/providers/Contoso.Script/audit"+api, 202, "", "Location", p.at+path+"?t=1")
 	p.ok(202, "POST", inSubscription+"/providers/Contoso.Script/audit"+api, "", auth(secret)...)
-	record, err := p.recorded(path + "?t=1")
+	record, err := p.recordedOperation(path + "?t=1")
 	if err != nil || record.Identity == "" {
 		t.Fatalf("%+v %v", record, err)
 	}

@@ -243,7 +243,7 @@ func TestPollThatNamesAFurtherURL(t *testing.T) {
 	status := s.local(first.header.Get("Azure-Asyncoperation"))
 	result := strings.Replace(status, "operationStatuses", "operationResults", 1)
 	s.ok(202, "GET", result, "")
-	if _, err := s.recorded(result); err != nil {
+	if _, err := s.recordedOperation(result); err != nil {
 		t.Errorf("the further URL has no record: %v", err)
 	}
 	s.at("westus").clock.advance(2 * hour)

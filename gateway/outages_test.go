@@ -121,7 +121,7 @@ func TestWriteThatCameTooLate(t *testing.T) {
 	if asked := s.at("westus").requests(); len(asked) != 0 {
 		t.Errorf("%v", asked)
 	}
-	if row, there := s.row(m); !there || !firm(row) || s.open("g") != 0 {
+	if row, there := s.row(m); !there || !firm(row) || s.openWrites("g") != 0 {
 		t.Errorf("%v %+v", there, row)
 	}
 }

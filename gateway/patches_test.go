@@ -52,12 +52,12 @@ func TestPatchThatLandsLate(t *testing.T) {
 	upper := machinePath("g", "M")
 	s.want(502, "BadGatewayConnection", "PATCH", upper+api, `{"tags":{"a":"late"}}`, "x-contoso-fault", "late=200ms")
 	s.ok(200, "GET", m+api, "") // as a rule it has not landed yet
-	if row, _ := s.row(m); !firm(row) || s.open("g") != 1 {
+	if row, _ := s.row(m); !firm(row) || s.openWrites("g") != 1 {
 		t.Fatalf("%+v", row)
 	}
 	s.within("the PATCH", func() bool { return slices.Contains(s.at("westus").holds(), upper) })
-	s.lapse()
-	if row, _ := s.row(m); !row.Verify || s.open("g") != 0 {
+	s.expireOpenWrites()
+	if row, _ := s.row(m); !row.Verify || s.openWrites("g") != 0 {
 		t.Errorf("%+v", row)
 	}
 	s.ok(200, "GET", m+api, "")
@@ -72,7 +72,7 @@ func TestRefusedPatchLeavesTheRowFirm(t *testing.T) {
 	m := s.machine("g", "m", "westus")
 	s.want(400, "ContosoFault", "PATCH", m+api, `{"tags":{"a":"b"}}`, "x-contoso-fault", "status=400")
 	s.want(404, "ContosoFault", "PATCH", m+api, `{"tags":{"a":"b"}}`, "x-contoso-fault", "status=404")
-	if row, there := s.row(m); !there || !firm(row) || s.open("g") != 0 {
+	if row, there := s.row(m); !there || !firm(row) || s.openWrites("g") != 0 {
 		t.Errorf("%+v", row)
 	}
 }

@@ -280,7 +280,7 @@ func TestRecordsAreRenewed(t *testing.T) {
 		s.clock.advance(20 * hour)
 		s.ok(200, "GET", poll, "")
 	}
-	record, err := s.recorded(poll)
+	record, err := s.recordedOperation(poll)
 	if left := record.Until.Sub(s.clock.now()); err != nil || left < 24*hour || left > 48*hour {
 		t.Errorf("%v left, %v", left, err)
 	}

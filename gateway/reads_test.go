@@ -44,7 +44,7 @@ func TestHead(t *testing.T) {
 		t.Errorf("%v %q", got.header, got.text)
 	}
 	s.at("westus").do("DELETE", m+api, "", 200)
-	s.lapse()
+	s.expireOpenWrites()
 	s.ok(404, "HEAD", m+api, "")
 	if _, there := s.row(m); there {
 		t.Error("the row stays")
@@ -238,7 +238,7 @@ func TestStaleCacheAndDoubt(t *testing.T) {
 		t.Errorf("%+v", row)
 	}
 	// And where that left the map, it is not called absent.
-	s.lapse()
+	s.expireOpenWrites()
 	s.ok(200, "GET", m+api, "")
 	other.ok(200, "DELETE", m+api, "")
 	if _, err := other.store.Begin(t.Context(), inventory.Write{

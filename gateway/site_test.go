@@ -66,7 +66,7 @@ var callers = map[string]access.Principal{
 
 func bearer(token string) string { return "Bearer " + token }
 
-// setup is what a site may be made differently.
+// setup holds the options of a site.
 type setup struct {
 	tokens      bool          // auth.mode
 	public      string        // server.publicURL, if not http://portico.example
@@ -99,7 +99,7 @@ type site struct {
 	covered   bool
 }
 
-// clock is the time, set forward.
+// clock is a clock that tests set forward.
 type clock struct{ ahead atomic.Int64 }
 
 func (c *clock) now() time.Time            { return time.Now().Add(time.Duration(c.ahead.Load())) }
@@ -249,7 +249,7 @@ func sha(token string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// seen is an answer, read whole.
+// seen is a complete answer.
 type seen struct {
 	status int
 	header http.Header
@@ -263,7 +263,7 @@ func (s *site) do(method, target, body string, header ...string) seen {
 	return exchangeWith(s.t, s.server, method, target, body, append([]string{"Host", "portico.example"}, header...)...)
 }
 
-// read reads an answer whole.
+// read reads a complete answer.
 func read(t testing.TB, answer *http.Response) seen {
 	t.Helper()
 	text, err := io.ReadAll(answer.Body)
@@ -426,7 +426,7 @@ func machinePath(group, name string) string {
 	return groupPath(group) + "/providers/Contoso.Compute/virtualMachines/" + name
 }
 
-// row is what the index has of a resource.
+// row returns the index row of a resource.
 func (s *site) row(id string) (inventory.Resource, bool) {
 	s.t.Helper()
 	row, err := s.store.Resource(context.Background(), subscription, id)
@@ -436,8 +436,8 @@ func (s *site) row(id string) (inventory.Resource, bool) {
 	return row, err == nil
 }
 
-// open counts the writes into a group that may still be applied.
-func (s *site) open(group string) (n int) {
+// openWrites counts the writes into a group that may still be applied.
+func (s *site) openWrites(group string) (n int) {
 	s.t.Helper()
 	page, err := s.store.Unverified(context.Background(), inventory.UnverifiedQuery{Subscription: subscription, Limit: 100})
 	if err != nil || page.Next != "" {
@@ -451,8 +451,8 @@ func (s *site) open(group string) (n int) {
 	return n
 }
 
-// lapse ends all writes that were left open, by time.
-func (s *site) lapse() {
+// expireOpenWrites sets the clock past the end of all open writes.
+func (s *site) expireOpenWrites() {
 	s.t.Helper()
 	s.clock.advance(2 * time.Minute)
 	if _, err := s.store.Expire(context.Background(), 100); err != nil {
@@ -468,8 +468,8 @@ func (s *site) subscribe(id, tenant string, state inventory.SubscriptionState) {
 	}
 }
 
-// recorded is what is remembered of a polling URL.
-func (s *site) recorded(target string) (inventory.Operation, error) {
+// recordedOperation returns the stored operation of a polling URL.
+func (s *site) recordedOperation(target string) (inventory.Operation, error) {
 	path, raw, _ := strings.Cut(target, "?")
 	query, fault := routing.ParseQuery(raw)
 	if fault != nil {

@@ -113,7 +113,7 @@ func TestProviderThatIsDown(t *testing.T) {
 	s.want(502, "BadGatewayConnection", "PATCH", m+api, `{}`)
 	s.want(502, "BadGatewayConnection", "POST", m+"/start"+api, "")
 	s.want(502, "BadGatewayConnection", "DELETE", m+api, "")
-	if row, there := s.row(m); !there || !firm(row) || s.open("g") != 0 {
+	if row, there := s.row(m); !there || !firm(row) || s.openWrites("g") != 0 {
 		t.Errorf("%v %+v", there, row)
 	}
 	s.ok(204, "HEAD", m+api, "") // the index knows

@@ -31,13 +31,13 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 		wait.Go(func() { tickets[i], errs[i] = s.Begin(t.Context(), vmWrite(group, "vm")) })
 	}
 	queued(2)
-	held := cluster.Hold(t, "portico", "SELECT key FROM resource_groups WHERE key = 'rg2' FOR UPDATE")
+	held := cluster.BeginWith(t, "portico", "SELECT key FROM resource_groups WHERE key = 'rg2' FOR UPDATE")
 	go release()
 	cluster.WaitFor(t, "SELECT EXISTS (SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock')")
 
 	makeGroup(t, replica, "rg1")
 	made := createdIn(t, replica, "rg1", "vm")
-	held.Release(t)
+	held.Rollback(t)
 	wait.Wait()
 	row, err := s.Resource(t.Context(), "s", made.Key)
 	if err := errors.Join(err, errs[1]); err != nil {

@@ -48,7 +48,7 @@ func BenchmarkGroupDelete(b *testing.B) {
 		b.Run(c.name, func(b *testing.B) {
 			for b.Loop() {
 				p := newProvider(b, c.named, c.ordered)
-				y := p.newYard(b)
+				y := p.newDeletionWorld(b)
 				first := y.deleteGroup(b, p)
 				again := y.deleteGroup(b, p)
 				least := time.Duration(p.depth()+inGroup/(inRegions*perEndpoint)) * roundTrip
@@ -180,13 +180,13 @@ func (p *provider) plainLoop() (calls int) {
 	return calls
 }
 
-// deletionYard is a gateway at work, in front of a provider.
-type deletionYard struct {
+// deletionWorld is a gateway at work, in front of a provider.
+type deletionWorld struct {
 	handler http.Handler
 	store   *inventory.Store
 }
 
-func (p *provider) newYard(b *testing.B) deletionYard {
+func (p *provider) newDeletionWorld(b *testing.B) deletionWorld {
 	b.Helper()
 	regions := []string{"westus", "eastus", "northus", "southus"}
 	var names, endpoints, types []string
@@ -237,7 +237,7 @@ providers:
 			b.Error(err)
 		}
 	})
-	return deletionYard{g.Public(), store}
+	return deletionWorld{g.Public(), store}
 }
 
 // cost is what a deletion took.
@@ -247,7 +247,7 @@ type cost struct {
 }
 
 // deleteGroup makes the group with all its resources, and deletes it.
-func (y deletionYard) deleteGroup(b *testing.B, p *provider) cost {
+func (y deletionWorld) deleteGroup(b *testing.B, p *provider) cost {
 	b.Helper()
 	ctx := b.Context()
 	if _, _, err := y.store.EditGroup(ctx, subscription, "rg", func(*inventory.Group) (*inventory.Group, error) {
@@ -293,7 +293,7 @@ func (y deletionYard) deleteGroup(b *testing.B, p *provider) cost {
 	return cost{float64(p.calls) / inGroup, time.Since(begun)}
 }
 
-func (y deletionYard) make(ctx context.Context, i int) error {
+func (y deletionWorld) make(ctx context.Context, i int) error {
 	id := resourceID(i)
 	name := fmt.Sprintf("Contoso.Compute/t%d", typeOf(i))
 	region := []string{"westus", "eastus", "northus", "southus"}[i%inRegions]

@@ -12,22 +12,20 @@ import (
 	"portico/test/harness"
 )
 
-// Lengths of batches. A short one is answered at once, and its requests are sent
-// all at a time; a longer one is carried later, by whichever gateway is alive.
+// Lengths of batches. A short one is answered at once, its requests sent
+// concurrently; a longer one is a job that any living gateway carries on.
 const (
 	shortBatch = 4
 	longBatch  = 8
 )
 
 const (
-	// batchBound is for the end of a batch that is carried: each of its requests
-	// has its time, also with a gateway that has died, and gateways and the store
-	// are down meanwhile.
+	// batchBound limits the wait for the end of a long batch: gateways and the store
+	// may be down meanwhile, and a dead gateway's request has its own time.
 	batchBound = 60 * time.Second
 )
 
-// outcomeUnknown is what the parts of a batch are answered with where theirs is
-// not known.
+// outcomeUnknown is the answer of a part whose outcome is not known.
 const outcomeUnknown = "500 outcome unknown"
 
 // part is one request of a batch.
@@ -38,7 +36,7 @@ type part struct {
 	answer  harness.Answer
 }
 
-// batchResponse is the answer to one of them.
+// batchResponse is the answer to one part.
 type batchResponse struct {
 	Name           string
 	HTTPStatusCode int
@@ -46,9 +44,8 @@ type batchResponse struct {
 	Content        json.RawMessage
 }
 
-// batch sends several requests for different resources in one. Each is an
-// operation of its own, which begins with the call of the batch and ends with the
-// answer that has its outcome.
+// batch sends requests for several resources in one call. Each is an operation of
+// its own: it begins with the call and ends with the answer that has its outcome.
 func (c *client) batch(ctx context.Context) {
 	parts := c.parts(2+c.random.IntN(longBatch-1), c.replica())
 	a, err := c.ask(ctx, parts[0].Replica, batchOf(parts))
@@ -62,7 +59,7 @@ func (c *client) batch(ctx context.Context) {
 	c.count.note("batch", http.MethodPost, describe(a))
 	if a.Status == http.StatusAccepted {
 		var ended bool
-		if a, ended = c.carried(ctx, a); !ended {
+		if a, ended = c.awaitBatch(ctx, a); !ended {
 			c.count.note("batch", "end", "not seen")
 			c.unknown(ctx, parts, open, noAnswer)
 			return
@@ -79,7 +76,7 @@ func (c *client) batch(ctx context.Context) {
 	}
 }
 
-// parts makes so many requests for different resources.
+// parts makes n requests for different resources.
 func (c *client) parts(n, replica int) []part {
 	var all []part
 	taken := map[resource]bool{}
@@ -106,7 +103,7 @@ func (c *client) parts(n, replica int) []part {
 		p.Batched = true
 		all = append(all, p)
 	}
-	for i := range all { // they are called together
+	for i := range all { // all begin with the call of the batch
 		all[i].Call = all[0].Call
 	}
 	return all
@@ -134,8 +131,8 @@ func batchOf(parts []part) harness.Request {
 	}
 }
 
-// carried polls a batch that was accepted until it has ended.
-func (c *client) carried(ctx context.Context, accepted harness.Answer) (a harness.Answer, ended bool) {
+// awaitBatch polls an accepted batch until it ends.
+func (c *client) awaitBatch(ctx context.Context, accepted harness.Answer) (a harness.Answer, ended bool) {
 	path := c.pollingPath(accepted.Header.Get("Location"))
 	if path == "" {
 		c.count.surprise("a batch that was accepted without a polling URL")
@@ -194,7 +191,7 @@ func (c *client) take(ctx context.Context, parts []part, a harness.Answer) {
 	}
 }
 
-// of is the answer as the request would have got it by itself.
+// of is the answer that the request would have got alone.
 func (r batchResponse) of(request harness.Request) harness.Answer {
 	a := harness.Answer{Request: request, Status: r.HTTPStatusCode, Header: http.Header{}, Body: r.Content}
 	for name, value := range r.Headers {
@@ -203,14 +200,14 @@ func (r batchResponse) of(request harness.Request) harness.Answer {
 	return a
 }
 
-// orphaned tells the answer to a request that was sent by a gateway which did not
-// live to tell its outcome.
+// orphaned reports whether the gateway that sent the request died before it knew
+// the outcome.
 func orphaned(a harness.Answer) bool {
 	return a.Status == http.StatusInternalServerError && byGateway(a) && strings.Contains(string(a.Body), "The outcome of the request is unknown")
 }
 
-// unknown records parts without an answer of their own. Those of a batch that is
-// carried may still be sent, however late.
+// unknown records parts without an answer of their own. A long batch may still send
+// them at any later time.
 func (c *client) unknown(ctx context.Context, parts []part, is verdict, text string) {
 	at := c.clock()
 	if is == open && len(parts) > shortBatch {

@@ -32,16 +32,16 @@ func TestMain(m *testing.M) { os.Exit(harness.Main(m)) }
 
 const (
 	clients = 12
-	// restBound is how long it may take until everything is at rest: what is
-	// open ends by time, and is then asked for.
-	restBound = 3 * time.Minute
+	// settleBound is how long everything may take to settle: open writes end by
+	// time, and are then looked up.
+	settleBound = 3 * time.Minute
 	// sweepInterval is how often the gateways sweep where the seed is odd.
 	sweepInterval = 5 * time.Second
-	// judgeBound is for the judgement of one resource.
-	judgeBound = 2 * time.Minute
+	// checkBound limits the check of one resource's history.
+	checkBound = 2 * time.Minute
 )
 
-// form is how much is done, in how much time at most.
+// form is the size of a run and its time limit.
 type form struct {
 	writes int64
 	kills  int
@@ -77,14 +77,14 @@ func TestChaos(t *testing.T) {
 	r.work(t, f, chosen)
 	worked := r.clock()
 	r.site.calm(t)
-	quiet := r.site.settle(t, restBound)
-	r.lastRests(t)
-	r.lastReads(t)
+	quiet := r.site.settle(t, settleBound)
+	r.settleSubscriptions(t)
+	r.finalReads(t)
 	r.site.lists(t)
 	begun := r.clock()
-	r.judge(t)
-	if r.tempered == 0 || r.temperedGroup == 0 {
-		t.Errorf("histories long enough to put a stale read into: %d, after a group's delete: %d", r.tempered, r.temperedGroup)
+	r.checkHistories(t)
+	if r.staleReads == 0 || r.staleGroupReads == 0 {
+		t.Errorf("histories long enough to put a stale read into: %d, after a group's delete: %d", r.staleReads, r.staleGroupReads)
 	}
 	text := r.report(chosen, worked, quiet, r.clock()-begun)
 	t.Log("\n" + text)
@@ -102,43 +102,43 @@ func TestChaos(t *testing.T) {
 	}
 }
 
-// work has the clients write while faults strike, until both are done.
+// work runs the clients and the faults until both are done.
 func (r *run) work(t *testing.T, f form, seed uint64) {
 	ctx, cancel := context.WithTimeout(t.Context(), f.bound)
-	var working, making sync.WaitGroup
-	defer func() { // also when a fault could not be undone, which ends the test
+	var working, disturbing sync.WaitGroup
+	defer func() { // a fault that could not be undone ends the test
 		cancel()
 		working.Wait()
-		making.Wait()
+		disturbing.Wait()
 	}()
 	random := func(stream uint64) *rand.Rand { return rand.New(rand.NewPCG(seed, stream)) }
 	for n := range clients {
 		c := &client{run: r, number: n, random: random(uint64(n) + 1)}
 		working.Go(func() { c.work(ctx) })
 	}
-	mischief, peace := context.WithCancel(ctx)
-	making.Go(func() { r.mischief(mischief, t, random(1000)) })
+	faulty, endFaults := context.WithCancel(ctx)
+	disturbing.Go(func() { r.misbehave(faulty, t, random(1000)) })
 	for n, id := range subscriptions {
 		c := &client{run: r, number: clients + 1 + n, random: random(uint64(2000 + n))}
-		k := &clerk{client: c, id: id, answered: map[string]bool{}}
-		r.clerks = append(r.clerks, k)
-		making.Go(func() { k.work(mischief) })
+		s := &subscriptionClient{client: c, id: id, answered: map[string]bool{}}
+		r.subscriptionClients = append(r.subscriptionClients, s)
+		disturbing.Go(func() { s.work(faulty) })
 	}
 	faults := schedule(random(0), f.kills, r.site.shared())
 	last := len(faults) - 1
-	r.strike(ctx, t, faults[:last])
+	r.injectFaults(ctx, t, faults[:last])
 	working.Wait()
-	r.strike(ctx, t, faults[last:])
-	peace()
-	making.Wait()
+	r.injectFaults(ctx, t, faults[last:])
+	endFaults()
+	disturbing.Wait()
 	if sent := r.writes.Load(); sent < f.writes {
 		t.Errorf("%d of %d writes were sent within %v", sent, f.writes, f.bound)
 	}
 }
 
-// lastReads asks each replica for each resource, so that the history tells what
-// became of every write.
-func (r *run) lastReads(t *testing.T) {
+// finalReads reads each resource through each replica, so that the history shows
+// how every write ended.
+func (r *run) finalReads(t *testing.T) {
 	c := &client{run: r, number: clients, random: rand.New(rand.NewPCG(1, 1))}
 	for _, on := range r.resources {
 		for replica := range r.site.gateways {
@@ -152,50 +152,49 @@ func (r *run) lastReads(t *testing.T) {
 	}
 }
 
-// judge tells whether what the clients saw of each resource is linearizable.
-func (r *run) judge(t *testing.T) {
+// checkHistories checks that the history of each resource is linearizable.
+func (r *run) checkHistories(t *testing.T) {
 	for key, operations := range r.history.byResource() {
 		begun := time.Now()
-		verdict := linearizable(operations, judgeBound)
-		r.longest = max(r.longest, time.Since(begun))
+		verdict := linearizable(operations, checkBound)
+		r.longestCheck = max(r.longestCheck, time.Since(begun))
 		switch verdict {
 		case porcupine.Ok:
-			r.temper(t, key, operations)
+			r.insertStaleReads(t, key, operations)
 		case porcupine.Unknown:
-			t.Errorf("%s: not judged within %v", key, judgeBound)
-			r.tell(t, key, operations)
+			t.Errorf("%s: not judged within %v", key, checkBound)
+			r.dumpHistory(t, key, operations)
 		case porcupine.Illegal:
 			t.Errorf("%s: what was seen of it is not linearizable", key)
-			r.tell(t, key, operations)
+			r.dumpHistory(t, key, operations)
 		}
 	}
 }
 
-// temper puts a read by hand into a history that is linearizable, one that shows
-// what was acknowledged once and then seen to be replaced, or to go with its
-// group. The judgement of that must be another one, or the first was worth
-// nothing.
-func (r *run) temper(t *testing.T, key string, operations []operation) {
+// insertStaleReads adds a read to a linearizable history: it shows an acknowledged
+// value that was later replaced, or deleted with its group. The checker must
+// reject the changed history, or its first verdict proves nothing.
+func (r *run) insertStaleReads(t *testing.T, key string, operations []operation) {
 	if stale, ok := staleRead(operations); ok {
-		r.tempered++
+		r.staleReads++
 		r.mustFind(t, key, operations, stale)
 	}
 	if stale, ok := staleAfterGroup(operations); ok {
-		r.temperedGroup++
+		r.staleGroupReads++
 		r.mustFind(t, key, until(operations, stale.Return), stale)
 	}
 }
 
 func (r *run) mustFind(t *testing.T, key string, operations []operation, stale operation) {
 	begun := time.Now()
-	if got := linearizable(append(slices.Clone(operations), stale), judgeBound); got != porcupine.Illegal {
+	if got := linearizable(append(slices.Clone(operations), stale), checkBound); got != porcupine.Illegal {
 		t.Errorf("%s: with the stale read %v, put in by hand, the history is judged %s", key, stale, got)
 	}
-	r.longest = max(r.longest, time.Since(begun))
+	r.longestCheck = max(r.longestCheck, time.Since(begun))
 }
 
-// staleRead makes a read, after all operations, of what a PUT had written when
-// it was answered, but which the last read no longer showed.
+// staleRead returns a read, after all operations, of an acknowledged value that
+// the last read no longer showed.
 func staleRead(operations []operation) (stale operation, ok bool) {
 	var end time.Duration
 	var last operation
@@ -213,9 +212,8 @@ func staleRead(operations []operation) (stale operation, ok bool) {
 	return operation{}, false
 }
 
-// staleAfterGroup makes a read of what a PUT had written when it was answered,
-// just after the last delete of the resource's group that was called later and
-// seen to succeed.
+// staleAfterGroup returns a read of an acknowledged value just after the last
+// successful delete of the group that began after the write.
 func staleAfterGroup(operations []operation) (stale operation, ok bool) {
 	var put operation
 	for _, o := range operations { // in the order of their calls
@@ -229,17 +227,17 @@ func staleAfterGroup(operations []operation) (stale operation, ok bool) {
 	return stale, ok
 }
 
-// readAgain makes a read of what a PUT has written, just after a moment.
+// readAgain returns a read of what a PUT wrote, just after a moment.
 func (o operation) readAgain(after time.Duration) operation {
 	return operation{
 		Resource: o.Resource, Verb: get, Verdict: seen, Seen: content{o.Region, o.Value}, Call: after + 1, Return: after + 2, Answer: "by hand",
 	}
 }
 
-// tell writes down the history of a resource, with a mark where it cannot be
-// explained any more.
-func (r *run) tell(t *testing.T, key string, operations []operation) {
-	at := stuck(operations, judgeBound)
+// dumpHistory logs and keeps the history of a resource, and marks the first
+// operation that cannot be explained.
+func (r *run) dumpHistory(t *testing.T, key string, operations []operation) {
+	at := stuck(operations, checkBound)
 	var all, near strings.Builder
 	for _, o := range operations {
 		line := fmt.Sprintf("%12v %12v  client %d, replica %d  %v\n",
@@ -255,7 +253,7 @@ func (r *run) tell(t *testing.T, key string, operations []operation) {
 	t.Logf("%s: the last seconds before it is stuck at %v:\n%s", key, at, near.String())
 	name := strings.ReplaceAll(strings.Trim(key, "/"), "/", "_")
 	r.keep(t, name+".txt", all.String())
-	_, info := porcupine.CheckOperationsVerbose(resourceModel(), checkable(until(operations, at)), judgeBound)
+	_, info := porcupine.CheckOperationsVerbose(resourceModel(), checkable(until(operations, at)), checkBound)
 	if err := porcupine.VisualizePath(resourceModel(), info, filepath.Join(outFolder(t), name+".html")); err != nil {
 		t.Error(err)
 	}
@@ -271,7 +269,7 @@ func outFolder(t *testing.T) string {
 	return *out
 }
 
-// keep writes a file for whoever wants to understand a failure.
+// keep writes a file that helps to understand a failure.
 func (r *run) keep(t *testing.T, name, text string) {
 	file := filepath.Join(outFolder(t), name)
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {

@@ -19,29 +19,29 @@ import (
 
 const version = "?api-version=" + harness.Version
 
-// patience is the most that a client waits for an answer. It may be less.
+// patience is the longest that a client waits for an answer.
 const patience = 8 * time.Second
 
-// run is what the clients of one run share.
+// run is the state that all clients of a run share.
 type run struct {
-	site      *site
-	clock     func() time.Duration
-	history   history
-	count     counts
-	resources []resource
-	clerks    []*clerk
-	values    atomic.Int64 // the last one given to a PUT
-	writes    atomic.Int64 // sent so far
-	total     int64        // of writes
+	site                *site
+	clock               func() time.Duration
+	history             history
+	count               counts
+	resources           []resource
+	subscriptionClients []*subscriptionClient
+	values              atomic.Int64 // the last one given to a PUT
+	writes              atomic.Int64 // sent so far
+	total               int64        // of writes
 
-	respite    atomic.Int64 // until when no group is deleted
-	dissolving atomic.Int64 // clients that delete a group
-	wanted     atomic.Bool  // that one more does
-	pace       time.Duration
-	tempered   int // histories whose judgement was tried with a stale read
+	noGroupDeleteUntil atomic.Int64 // until when no group is deleted
+	groupDeleters      atomic.Int64 // clients that delete a group
+	groupDeleteWanted  atomic.Bool  // that one more does
+	pace               time.Duration
+	staleReads         int // histories checked again with a stale read
 
-	temperedGroup int           // and with one after the delete of the resource's group
-	longest       time.Duration // that one judgement took
+	staleGroupReads int           // and with one after the delete of the resource's group
+	longestCheck    time.Duration // check of one history
 
 	mu    sync.Mutex
 	hints map[string]string // where a resource was last seen, by key
@@ -59,18 +59,17 @@ func (r *run) remember(of resource, region string) {
 	r.hints[of.key()] = region
 }
 
-// client is one of several that write and read at once. It does one thing at a
-// time.
+// client is one of several concurrent clients. It does one thing at a time.
 type client struct {
 	*run
 	number int
 	random *rand.Rand
 }
 
-// ask makes one call of a replica. The error tells that there was no answer.
+// ask makes one call of a replica. An error means that there was no answer.
 func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harness.Answer, error) {
 	limit := patience
-	if c.random.IntN(20) == 0 { // a client that has no time
+	if c.random.IntN(20) == 0 { // an impatient client
 		limit = 500*time.Millisecond + rand.N(time.Second)
 	}
 	ctx, cancel := context.WithTimeout(ctx, limit)
@@ -82,13 +81,13 @@ func (c *client) ask(ctx context.Context, replica int, r harness.Request) (harne
 	return gateway.Try(ctx, r)
 }
 
-// replica chooses one. Numbers count round.
+// replica chooses a replica at random.
 func (c *client) replica() int { return c.random.IntN(len(c.site.gateways)) }
 
-// noReplica stands for what is not known to be the word of one of them.
+// noReplica marks operations that belong to no single replica.
 const noReplica = -1
 
-// begin fills in what an operation begins with.
+// begin starts an operation now.
 func (c *client) begin(v verb, on resource, replica int) operation {
 	if replica != noReplica {
 		replica %= len(c.site.gateways)
@@ -96,17 +95,16 @@ func (c *client) begin(v verb, on resource, replica int) operation {
 	return operation{Resource: on.key(), Client: c.number, Replica: replica, Verb: v, Call: c.clock()}
 }
 
-// finish records an operation that is over for the client.
+// finish records an operation that ends now for the client.
 func (c *client) finish(ctx context.Context, o operation) operation {
 	o = c.record(o, c.clock())
-	if o.Verdict == nothing { // let what is down come back
+	if o.Verdict == nothing { // let stopped processes come back
 		pause(ctx, 100*time.Millisecond)
 	}
 	return o
 }
 
-// record takes an operation into the history that was over for the client at a
-// moment.
+// record adds an operation to the history that ended for the client at a moment.
 func (c *client) record(o operation, at time.Duration) operation {
 	o.Return = at
 	if o.Verdict == open {
@@ -128,15 +126,14 @@ func (c *client) record(o operation, at time.Duration) operation {
 
 const (
 	noAnswer = "no answer"
-	// noEnd: it may still be carried out for as long as the run takes. Nobody knows
-	// whether the batch that it was in was taken, or has ended; or it was the last
-	// thing that a client asked for.
+	// noEnd: it may be carried out until the end of the run. Its batch may have been
+	// taken or not, or it was one of the client's final writes.
 	noEnd = "no end was seen"
 )
 
 const endless = time.Hour
 
-// unanswered tells what a call without an answer may have done.
+// unanswered classifies a call without an answer.
 func unanswered(err error) (verdict, string) {
 	var dial *net.OpError
 	if errors.As(err, &dial) && dial.Op == "dial" {
@@ -158,8 +155,8 @@ func describe(a harness.Answer) string {
 
 func byGateway(a harness.Answer) bool { return a.Header.Get("X-Ms-Failure-Cause") == "gateway" }
 
-// undone tells what an answer says that is not a success: nothing was done, or
-// that is open.
+// undone classifies an answer that is no success: nothing was done, or that is
+// open.
 func undone(a harness.Answer) verdict {
 	switch {
 	case a.Status == http.StatusServiceUnavailable && byGateway(a):
@@ -170,8 +167,8 @@ func undone(a harness.Answer) verdict {
 	return nothing
 }
 
-// expected are the refusals that a client may meet with here, by status and
-// code. Any other is a fault of whoever gave it.
+// expected are the refusals that a client may get, by status and code. Any other
+// is a bug.
 var expected = map[string]bool{
 	"409 Conflict":                   true, // it is not known whether it still stands elsewhere
 	"409 ResourceBeingDeleted":       true,
@@ -193,8 +190,8 @@ var expected = map[string]bool{
 	"504 GatewayTimeout":             true,
 }
 
-// surprising notes an answer that no client should get.
-// Others than those that are expected of all are named.
+// surprising notes an answer that no client should get. also lists refusals that
+// only this call may get.
 func (c *client) surprising(what string, a harness.Answer, also ...string) {
 	answer := fmt.Sprint(a.Status, " ", a.ErrorCode())
 	if a.Status < 400 || a.Request.Method == http.MethodHead || expected[answer] || lies(a) || slices.Contains(also, answer) {
@@ -203,7 +200,7 @@ func (c *client) surprising(what string, a harness.Answer, also ...string) {
 	c.count.surprise(fmt.Sprintf("%s %s: %s: %s", what, a.Request.Path, describe(a), a.Body))
 }
 
-// contentOf reads what an answer shows of a resource.
+// contentOf reads the resource in an answer.
 func contentOf(a harness.Answer) (content, error) {
 	var body struct {
 		Location   string `json:"location"`
@@ -215,7 +212,7 @@ func contentOf(a harness.Answer) (content, error) {
 	return content{body.Location, body.Properties.Value}, err
 }
 
-// written makes an operation of a write's answer.
+// written completes an operation with the answer of a write.
 func (c *client) written(o operation, on resource, a harness.Answer, err error) operation {
 	if err != nil {
 		o.Verdict, o.Answer = unanswered(err)
@@ -246,7 +243,7 @@ func (c *client) written(o operation, on resource, a harness.Answer, err error) 
 	return o
 }
 
-// read makes an operation of a read's answer.
+// read completes an operation with the answer of a read.
 func (c *client) read(o operation, on resource, a harness.Answer, err error) operation {
 	if err != nil {
 		o.Verdict, o.Answer = unanswered(err)
@@ -265,7 +262,7 @@ func (c *client) read(o operation, on resource, a harness.Answer, err error) ope
 	return o
 }
 
-// shown takes what a body shows of a resource.
+// shown completes an operation with the resource in the body.
 func (c *client) shown(o operation, on resource, a harness.Answer) operation {
 	at, err := contentOf(a)
 	if err != nil {

@@ -12,9 +12,9 @@ import (
 	"portico/test/harness"
 )
 
-// strike does the faults of a schedule, each when its share of the writes has
-// been sent, and undoes them: when it returns, everything runs.
-func (r *run) strike(ctx context.Context, t *testing.T, faults []fault) {
+// injectFaults injects each fault of a schedule once its share of the writes is
+// sent, and undoes it: when injectFaults returns, everything runs.
+func (r *run) injectFaults(ctx context.Context, t *testing.T, faults []fault) {
 	for _, f := range faults {
 		for float64(r.writes.Load()) < f.at*float64(r.total) && ctx.Err() == nil {
 			pause(ctx, 20*time.Millisecond)
@@ -35,15 +35,14 @@ func (r *run) strike(ctx context.Context, t *testing.T, faults []fault) {
 // aimBound is how long a fault waits for a group's deletion.
 const aimBound = 4 * time.Second
 
-// aim has a client delete a group, waits for a gateway that is in the midst of
-// that, and chooses it as the one to be killed. Where none is within a bound, any
-// will do.
+// aim makes a client delete a group and returns the gateway that is deleting it, to
+// be killed. If there is none within aimBound, it returns the fault's own choice.
 func (r *run) aim(ctx context.Context, f fault) (of int) {
 	ctx, cancel := context.WithTimeout(ctx, aimBound)
 	defer cancel()
 	for n := 0; ctx.Err() == nil; n++ {
 		if n%25 == 0 {
-			r.wanted.Store(true)
+			r.groupDeleteWanted.Store(true)
 		}
 		pause(ctx, 20*time.Millisecond)
 		for i, g := range r.site.gateways {
@@ -60,7 +59,7 @@ func (r *run) aim(ctx context.Context, f fault) (of int) {
 	return f.of
 }
 
-// inDeletion are the resources of the groups that a gateway is deleting.
+// inDeletion matches the metric of a gateway that is deleting a group.
 var inDeletion = regexp.MustCompile(`(?m)^portico_group_delete_resources\{[^}]*\} [1-9]`)
 
 func deletes(ctx context.Context, g *harness.Portico) bool {
@@ -115,8 +114,8 @@ func (r *run) do(ctx context.Context, t *testing.T, f fault) {
 	}
 }
 
-// What providers are made to do wrong: refuse a call, carry it out but spoil the
-// answer or give it late, or carry it out late.
+// misbehaviour chooses a fault for a provider: refuse a call, carry it out but spoil
+// or delay the answer, or carry it out late.
 func misbehaviour(random *rand.Rand) (name, argument string) {
 	upTo := func(most time.Duration) string {
 		return time.Duration(random.Int64N(int64(most))).Round(time.Millisecond).String()
@@ -132,9 +131,9 @@ func misbehaviour(random *rand.Rand) (name, argument string) {
 	return chosen[0], chosen[1]
 }
 
-// mischief has providers misbehave until ctx ends. One time in three that is to
-// answer a GET late, so that what it says is overtaken by writes.
-func (r *run) mischief(ctx context.Context, t *testing.T, random *rand.Rand) {
+// misbehave makes providers misbehave until ctx ends. One time in three a provider
+// answers a GET late, so that writes overtake the answer.
+func (r *run) misbehave(ctx context.Context, t *testing.T, random *rand.Rand) {
 	methods := []string{http.MethodPut, http.MethodPut, http.MethodDelete, http.MethodDelete, http.MethodPatch, http.MethodGet, ""}
 	odd := chosenOddities()
 	for ctx.Err() == nil {

@@ -17,7 +17,7 @@ const (
 	lookBound   = 3 * time.Second
 )
 
-// progress is what is known of an operation under way.
+// progress is the known state of an operation.
 type progress uint8
 
 const (
@@ -27,8 +27,8 @@ const (
 	lost
 )
 
-// follow waits for the end of an accepted write, asking any replica, and gives
-// the operation with what was learnt. Where no end is seen, it stays open.
+// follow polls an accepted write through any replica and returns the operation with
+// its outcome. If no end is seen, it stays open.
 func (c *client) follow(ctx context.Context, o operation, on resource, accepted harness.Answer) operation {
 	bound := followBound
 	poll := c.pollOf(accepted)
@@ -65,8 +65,8 @@ func (c *client) follow(ctx context.Context, o operation, on resource, accepted 
 	return o
 }
 
-// pollOf is how to poll the operation of an accepted write, nil where the
-// answer names no URL.
+// pollOf returns a function that polls the operation of an accepted write, nil if
+// the answer names no URL.
 func (c *client) pollOf(accepted harness.Answer) func(context.Context) progress {
 	read := statusOf
 	link := accepted.Header.Get("Azure-AsyncOperation")
@@ -89,7 +89,7 @@ func (c *client) pollOf(accepted harness.Answer) func(context.Context) progress 
 	}
 }
 
-// pollingPath is what to ask any replica for, "" where there is no polling URL.
+// pollingPath is the path of a polling URL for any replica, "" if there is none.
 func (c *client) pollingPath(link string) string {
 	if link == "" {
 		return ""

@@ -11,23 +11,22 @@ import (
 	"portico/test/harness"
 )
 
-// groupBound is for the end of a group's delete: what was sent for it, and what
-// clients had sent, ends by time, and gateways and the store are down meanwhile.
+// groupBound limits the wait for the end of a group's delete: open writes end by
+// time, and gateways and the store may be down meanwhile.
 const groupBound = 45 * time.Second
 
-// group deletes the group that comes and goes with what it holds, makes it anew
-// and puts into it what it held. One time in three it is emptied first; one time
-// in two the next calls by which its resources are deleted get no answer and are
-// carried out late: if the group were let go before, they would hit the next one.
-// So that it shows, nobody deletes that for a while. Two clients at most do this
-// at once: one joins the other's delete then.
+// group deletes the fleeting group with its resources, recreates it and puts the
+// resources back. One time in three it empties the group first. One time in two
+// the DELETEs of its resources get no answer and are carried out late: if the
+// group's delete ended too early, they would hit the next group. To let that show,
+// no client deletes the next group for a while. At most two clients do this at
+// once, and the second joins the first one's delete.
 //
-// The delete names the ETag that it found. So a delete without an answer is over
-// at the latest when the group was written to: either it has ended by then, or
-// the ETag is another and it cannot begin any more.
+// The delete names the group's ETag. So a delete without an answer is over once
+// the group is written again: it has ended, or the changed ETag refuses it.
 func (c *client) group(ctx context.Context) {
-	defer c.dissolving.Add(-1)
-	if c.dissolving.Add(1) > 2 || c.clock() < time.Duration(c.respite.Load()) {
+	defer c.groupDeleters.Add(-1)
+	if c.groupDeleters.Add(1) > 2 || c.clock() < time.Duration(c.noGroupDeleteUntil.Load()) {
 		return
 	}
 	name := groups[fleeting]
@@ -41,14 +40,14 @@ func (c *client) group(ctx context.Context) {
 		if c.random.IntN(2) == 0 {
 			c.delay(ctx, name)
 		}
-		c.dissolve(ctx, name, etag, members)
+		c.deleteGroup(ctx, name, etag, members)
 		pause(ctx, time.Duration(c.random.Int64N(int64(100*time.Millisecond))))
 	}
 	if !c.make(ctx, name) {
 		return
 	}
 	respite := c.clock() + latest
-	c.respite.Store(int64(respite))
+	c.noGroupDeleteUntil.Store(int64(respite))
 	for _, on := range members {
 		region := c.hint(on) // where it was
 		if region == "" {
@@ -62,20 +61,20 @@ func (c *client) group(ctx context.Context) {
 	}
 }
 
-// delay has each region carry out one deletion in a group late.
+// delay makes each region carry out one DELETE in the group late.
 func (c *client) delay(ctx context.Context, name string) {
 	late := latest/2 + time.Duration(c.random.Int64N(int64(latest/2)))
 	for _, region := range c.site.regions {
-		if plant(ctx, region, http.MethodDelete, groupPath(name)+"/", fmt.Sprintf("late=%v", late.Round(time.Millisecond)), 1) {
+		if addFault(ctx, region, http.MethodDelete, groupPath(name)+"/", fmt.Sprintf("late=%v", late.Round(time.Millisecond)), 1) {
 			c.count.fault("provider: late deletion in a group")
 		}
 	}
 }
 
-// find gives a group's ETag, "" where there is no group, or no answer.
+// find returns a group's ETag, "" if there is no group or no answer.
 func (c *client) find(ctx context.Context, name string, members []resource) string {
 	begun := c.clock()
-	a, err := c.beside(ctx, "group", harness.Request{Method: http.MethodGet, Path: groupPath(name) + groupVersion})
+	a, err := c.callUnrecorded(ctx, "group", harness.Request{Method: http.MethodGet, Path: groupPath(name) + groupVersion})
 	if err != nil {
 		return ""
 	}
@@ -85,11 +84,11 @@ func (c *client) find(ctx context.Context, name string, members []resource) stri
 	return a.Header.Get("ETag")
 }
 
-// make writes to a group, after making it if it is not there, until that is
-// acknowledged. While it is being deleted that is refused.
+// make creates or updates a group and retries until that is acknowledged: a group
+// under deletion refuses it.
 func (c *client) make(ctx context.Context, name string) bool {
 	for ctx.Err() == nil {
-		a, err := c.beside(ctx, "group", putGroup(name, c.values.Add(1)))
+		a, err := c.callUnrecorded(ctx, "group", putGroup(name, c.values.Add(1)))
 		if err == nil && (a.Status == http.StatusOK || a.Status == http.StatusCreated) {
 			return true
 		}
@@ -98,16 +97,16 @@ func (c *client) make(ctx context.Context, name string) bool {
 	return false
 }
 
-// dissolve deletes a group, sees to the end of that, and records what it did to
-// the group's resources.
-func (c *client) dissolve(ctx context.Context, name, etag string, members []resource) {
+// deleteGroup deletes a group, waits for the end, and records what that did to the
+// group's resources.
+func (c *client) deleteGroup(ctx context.Context, name, etag string, members []resource) {
 	asking, cancel := ctx, func() {}
 	if c.random.IntN(4) == 0 { // a client that does not wait for the answer
 		asking, cancel = context.WithTimeout(ctx, time.Duration(c.random.Int64N(int64(10*time.Millisecond))))
 	}
 	defer cancel()
 	begun := c.clock()
-	a, err := c.beside(asking, "group", harness.Request{
+	a, err := c.callUnrecorded(asking, "group", harness.Request{
 		Method: http.MethodDelete, Path: groupPath(name) + groupVersion, Header: harness.Header("If-Match", etag),
 	})
 	switch {
@@ -120,15 +119,15 @@ func (c *client) dissolve(ctx context.Context, name, etag string, members []reso
 	c.threat(members, threatened, begun)
 	if err == nil && a.Status == http.StatusAccepted && c.ended(ctx, a) {
 		c.span(members, operation{Verb: remove, Verdict: vanished, Answer: "202", Call: begun, Return: c.clock()})
-		defer c.behind(ctx, members, begun)
+		defer c.checkLeftovers(ctx, members, begun)
 	} else if !c.make(ctx, name) {
 		return // it may go on
 	}
 	c.threat(members, safe, c.clock())
 }
 
-// ended follows the delete of a group that was accepted, and tells whether it was
-// seen to succeed. Nothing here gives it a reason to fail, or to be forgotten.
+// ended polls an accepted delete of a group and reports whether it was seen to
+// succeed. It has no reason to fail or to be forgotten.
 func (c *client) ended(ctx context.Context, accepted harness.Answer) bool {
 	poll := c.pollOf(accepted)
 	if poll == nil {
@@ -148,18 +147,18 @@ func (c *client) ended(ctx context.Context, accepted harness.Answer) bool {
 	return end == succeeded
 }
 
-// gone records that a group, and so each of its resources, was not there at some
-// moment since a call.
+// gone records that a group and its resources were absent at some moment since a
+// call.
 func (c *client) gone(ctx context.Context, members []resource, begun time.Duration, a harness.Answer) {
 	c.span(members, operation{Verb: head, Verdict: absent, Answer: describe(a), Call: begun, Return: c.clock()})
-	c.behind(ctx, members, begun)
+	c.checkLeftovers(ctx, members, begun)
 }
 
 func (c *client) threat(members []resource, is verdict, at time.Duration) {
 	c.span(members, operation{Verb: remove, Verdict: is, Call: at, Return: at})
 }
 
-// span records something of each of a group's resources.
+// span records an operation for each resource of a group.
 func (c *client) span(members []resource, o operation) {
 	o.Client, o.Replica, o.Form = c.number, noReplica, withGroup
 	for _, on := range members {
@@ -168,14 +167,13 @@ func (c *client) span(members []resource, o operation) {
 	}
 }
 
-// withGroup is the form of what comes of calls for the group.
+// withGroup is the form of operations that follow from a call for the group.
 const withGroup = "with its group"
 
-// behind looks at the providers, past the gateways, for what a group that has
-// gone has left behind: a value whose write had ended before the call for which
-// the group was said to be gone. What was written later may be of the next group
-// of that name.
-func (c *client) behind(ctx context.Context, members []resource, begun time.Duration) {
+// checkLeftovers looks at the providers directly for resources that a deleted group
+// left behind: values whose write ended before the group's delete was called.
+// Later values may belong to the next group of that name.
+func (c *client) checkLeftovers(ctx context.Context, members []resource, begun time.Duration) {
 	for _, region := range c.site.regions {
 		a, err := region.Call(ctx, harness.Request{Method: http.MethodGet, Path: "/contoso/resources"})
 		var list struct {

@@ -20,32 +20,30 @@ import (
 // An asynchronous PUT that is answered with 200 or 201 is in effect when it is
 // answered: the resource can be seen, in a state that is not final. One that is
 // accepted with 202 takes effect at some moment between its call and the poll
-// that tells of its end: a new resource appears when the provider is done, an
+// that shows its end: a new resource appears when the provider is done, an
 // update may be seen at once. A DELETE accepted with 202 likewise; the resource
-// can be seen until then. It says nothing of what was there, as another DELETE
-// may have been quicker. If the poll says that it failed or was overtaken by
+// can be seen until then. The 202 proves nothing about what was there: another
+// DELETE may have been quicker. If the poll says that it failed or was overtaken by
 // another write, it may or may not have taken effect by then.
 //
 // A write without a definite answer (none, a broken one, 408, 5xx) stays open,
 // and so does one that was accepted and not seen to end: it took effect at some
 // moment after its call, or never. It is left open for as long as anything may
 // still be done for it, which is bounded: see landBound. That is stricter
-// than leaving it open to the end of the history: what is linearizable with
-// the bound is so without it, and a write that is sent after its time is
-// found out.
+// than leaving it open to the end of the history, and detects a write that is
+// sent after its time.
 //
 // A group's delete removes what the group holds, at any moment between its call
 // and its end, and again if a late write brings it back meanwhile. So it is no
 // write of its own but a span of the history, from threatened to safe, in which
-// what is there may go before any operation. Where it was seen to succeed, the
-// resource was gone at one moment within; nothing that it did can come later.
+// the resource may vanish before any operation. If the delete was seen to succeed,
+// the resource was absent at one moment within; it removes nothing later.
 //
-// The gateway's own 503 says that nothing was sent, and so do its other
-// refusals: they are not part of the history, and if one of them had an effect,
-// that would have no explanation.
+// The gateway's own 503 and its other refusals mean that nothing was sent: they
+// are not part of the history, so an effect of one could not be explained.
 //
-// A PATCH changes only what is not modelled (a tag). Its answer, where it is
-// definite, shows the resource like that of a GET.
+// A PATCH changes only a tag, which is not modelled. Its answer, if definite,
+// shows the resource like that of a GET.
 
 // state is what the model knows of a resource.
 type state struct {
@@ -53,8 +51,8 @@ type state struct {
 	deletions int // of its group, that are under way
 }
 
-// next gives the states that may come of an operation. None: it cannot have met
-// with this one.
+// next returns the states that an operation may lead to; none if it is impossible
+// in this state.
 func (s state) next(o operation) []state {
 	met := []content{s.content}
 	if s.deletions > 0 && s.there() {
@@ -75,7 +73,7 @@ func (s state) next(o operation) []state {
 	return all
 }
 
-// next gives the contents that may be there after an operation that met with c.
+// next returns the contents that an operation may lead to from c.
 func (c content) next(o operation) []content {
 	there := c.there()
 	written := content{o.Region, o.Value}
@@ -117,7 +115,7 @@ func (c content) next(o operation) []content {
 	return []content{after}
 }
 
-// resourceModel is next as the checker wants it.
+// resourceModel wraps next for the checker.
 func resourceModel() porcupine.Model {
 	model := porcupine.NondeterministicModel{
 		Init: func() []any { return []any{state{}} },
@@ -138,7 +136,7 @@ func resourceModel() porcupine.Model {
 	return model.ToModel()
 }
 
-// checkable turns operations into the checker's, less those that say nothing.
+// checkable converts operations for the checker, without those that prove nothing.
 func checkable(operations []operation) []porcupine.Operation {
 	var checked []porcupine.Operation
 	for _, o := range operations {
@@ -152,15 +150,14 @@ func checkable(operations []operation) []porcupine.Operation {
 	return checked
 }
 
-// linearizable judges one resource's operations within a bound of time. An
-// answer of porcupine.Unknown means that the bound has passed.
+// linearizable checks one resource's operations within a time limit. It returns
+// porcupine.Unknown if the limit has passed.
 func linearizable(operations []operation, within time.Duration) porcupine.CheckResult {
 	return porcupine.CheckOperationsTimeout(resourceModel(), checkable(operations), within)
 }
 
-// stuck finds the moment up to which the operations, which are not
-// linearizable, can be explained: the first of their returns at which those
-// that had been called by then no longer can. It is 0 when the bound passes.
+// stuck returns the first return at which the operations called so far are no
+// longer linearizable, 0 if the time limit passes.
 func stuck(operations []operation, within time.Duration) time.Duration {
 	var ends []time.Duration
 	for _, o := range operations {
@@ -182,8 +179,8 @@ func stuck(operations []operation, within time.Duration) time.Duration {
 	return ends[found]
 }
 
-// until is what had been called before a moment; what had not returned by then
-// is open.
+// until returns the operations called before a moment; those that had not returned
+// by then are open.
 func until(operations []operation, end time.Duration) []operation {
 	var some []operation
 	for _, o := range operations {

@@ -11,8 +11,8 @@ import (
 	"portico/test/harness"
 )
 
-// oddity is a freedom that a provider takes, which makes it hard to know what there
-// is. See package contoso for what each fault does.
+// oddity is a freedom of a provider that makes it hard to know which resources
+// exist. Package contoso/fault explains each fault.
 type oddity struct {
 	name   string // for the flag and the report
 	method string // "" is any
@@ -57,7 +57,7 @@ func (r *run) beOdd(ctx context.Context, o oddity, random *rand.Rand) {
 	if o.upTo > 0 {
 		text += "=" + time.Duration(random.Int64N(int64(o.upTo))).Round(time.Millisecond).String()
 	}
-	if plant(ctx, region, o.method, "/providers/", text, 1+random.IntN(o.count)) {
+	if addFault(ctx, region, o.method, "/providers/", text, 1+random.IntN(o.count)) {
 		r.count.fault("oddity: " + o.name)
 	}
 }

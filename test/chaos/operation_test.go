@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// verb is what a client asked of a resource.
+// verb is the method of an operation.
 type verb uint8
 
 const (
@@ -28,9 +28,9 @@ func (v verb) writes() bool { return v <= patch }
 type verdict uint8
 
 const (
-	// nothing: the call changed nothing and tells nothing.
+	// nothing: the call changed nothing and proves nothing.
 	nothing verdict = iota
-	// open: it may have been carried out, may yet be, or never.
+	// open: it may have been carried out, may still be, or never is.
 	open
 	// overtaken: it was accepted and ended without success, as another write
 	// took its place, before or after it took effect.
@@ -55,10 +55,10 @@ const (
 	exists
 	// absent: a read's 404.
 	absent
-	// threatened: from here on a deletion of its group may remove it, as often as
+	// threatened: from here on a delete of its group may remove it, each time that
 	// it comes back.
 	threatened
-	// safe: here one such deletion has ended.
+	// safe: one such delete ends here.
 	safe
 )
 
@@ -133,7 +133,7 @@ func (h *history) add(o operation) {
 	h.operations = append(h.operations, o)
 }
 
-// written tells whether the PUT of a value had come to its end by a moment.
+// written reports whether the PUT of a value had ended by a moment.
 func (h *history) written(value int64, by time.Duration) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +142,7 @@ func (h *history) written(value int64, by time.Duration) bool {
 	})
 }
 
-// byResource gives each resource's operations in the order of their calls.
+// byResource returns each resource's operations in the order of their calls.
 func (h *history) byResource() map[string][]operation {
 	h.mu.Lock()
 	defer h.mu.Unlock()

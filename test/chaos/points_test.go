@@ -66,7 +66,7 @@ func (r *run) awaitPoint(ctx context.Context, on *harness.Portico, at failpoint.
 // to a point.
 func (r *run) comeTo(at failpoint.Point, n int) {
 	if n%25 == 0 && strings.HasPrefix(string(at), "group.") {
-		r.wanted.Store(true)
+		r.groupDeleteWanted.Store(true)
 	}
 }
 

@@ -65,9 +65,9 @@ func (r *run) report(seed uint64, worked, quiet, judged time.Duration) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "seed %d\n", seed)
 	fmt.Fprintf(&b, "%d writes in %v, quiet after %v more, judged in %v, no history in more than %v\n",
-		r.writes.Load(), worked.Round(time.Second), quiet.Round(100*time.Millisecond), judged.Round(100*time.Millisecond), r.longest.Round(time.Millisecond))
+		r.writes.Load(), worked.Round(time.Second), quiet.Round(100*time.Millisecond), judged.Round(100*time.Millisecond), r.longestCheck.Round(time.Millisecond))
 	fmt.Fprintf(&b, "%d resources; a stale read put in by hand was found in each of %d, just after the delete of their group in each of %d\n",
-		len(r.resources), r.tempered, r.temperedGroup)
+		len(r.resources), r.staleReads, r.staleGroupReads)
 	fmt.Fprintf(&b, "the group that comes and goes was, or may have been, under deletion for %v\n", r.threatened().Round(100*time.Millisecond))
 	for _, table := range []struct {
 		title string

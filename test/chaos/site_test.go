@@ -191,7 +191,7 @@ func (r resource) path(name string) string {
 // key is the folded id.
 func (r resource) key() string { return strings.ToLower(r.path(r.name)) }
 
-// is tells whether an id, in whatever casing, is the resource's.
+// is reports whether an id, in whatever casing, is the resource's.
 func (r resource) is(id string) bool { return strings.EqualFold(id, r.path(r.name)) }
 
 // calm takes back what the providers were told to do wrong.

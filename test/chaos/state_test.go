@@ -53,7 +53,7 @@ func (s *site) differences(ctx context.Context, t *testing.T) ([]string, error) 
 			all = append(all, fmt.Sprintf("%s is not at rest: %v, verify %d, following %d", r.id, r.phase, r.verify, r.following))
 		}
 	}
-	for _, look := range []func(context.Context, map[string]row) ([]string, error){s.unfinished, s.miscounted, s.untold} {
+	for _, look := range []func(context.Context, map[string]row) ([]string, error){s.unfinished, s.miscounted, s.dueNotifications} {
 		more, err := look(ctx, rows)
 		if err != nil {
 			return nil, err

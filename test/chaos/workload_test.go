@@ -10,7 +10,7 @@ import (
 	"portico/test/harness"
 )
 
-// Resources are worked on in a window that moves on over all of them, so that
+// Clients choose resources from a window that moves over all of them, so that
 // several clients meet at each.
 const (
 	windowSize = 6
@@ -36,12 +36,12 @@ func (c *client) work(ctx context.Context) {
 		c.act(ctx)
 		pause(ctx, time.Duration(c.random.Int64N(int64(2*c.pace))))
 	}
-	c.farewell(ctx)
+	c.finalWrites(ctx)
 }
 
-// act does one thing that a client does.
+// act does one random thing.
 func (c *client) act(ctx context.Context) {
-	if c.wanted.CompareAndSwap(true, false) {
+	if c.groupDeleteWanted.CompareAndSwap(true, false) {
 		c.group(ctx)
 		return
 	}
@@ -68,7 +68,7 @@ func (c *client) act(ctx context.Context) {
 	}
 }
 
-// choose takes a resource, most often from the window.
+// choose chooses a resource, most often from the window.
 func (c *client) choose() resource { return c.resources[c.oneOf()] }
 
 func (c *client) oneOf() int {
@@ -79,7 +79,7 @@ func (c *client) oneOf() int {
 	return n % len(c.resources)
 }
 
-// region says where to put a resource: most often to where it is.
+// region chooses the region for a PUT, most often the one that has the resource.
 func (c *client) region(on resource) string {
 	if known := c.hint(on); known != "" && c.random.IntN(10) < 7 {
 		return known
@@ -87,7 +87,7 @@ func (c *client) region(on resource) string {
 	return c.elsewhere("")
 }
 
-// elsewhere is any region but one.
+// elsewhere chooses any region but one.
 func (c *client) elsewhere(but string) string {
 	for {
 		if region := harness.RegionNames()[c.random.IntN(len(harness.RegionNames()))]; region != but {
@@ -107,7 +107,7 @@ func (c *client) casing(on resource) string {
 	return on.name
 }
 
-// form chooses how a write is carried out, and gives the headers that say so.
+// form chooses how a write is carried out, and returns the headers for it.
 func (c *client) form(forms []string) (string, http.Header) {
 	form := forms[c.random.IntN(len(forms))]
 	if form == "" {
@@ -119,8 +119,7 @@ func (c *client) form(forms []string) (string, http.Header) {
 		"X-Contoso-Operation-Path", places[c.random.IntN(len(places))])
 }
 
-// putting, removing, patching and reading make an operation of their kind, and
-// the request that asks for it.
+// putting, removing, patching and reading return an operation and its request.
 func (c *client) putting(on resource, replica int, region string) (operation, harness.Request) {
 	c.writes.Add(1)
 	value := c.values.Add(1)
@@ -169,7 +168,7 @@ func (c *client) remove(ctx context.Context, on resource, replica int) operation
 // patch changes a resource's tag. One time in three its answer is lost.
 func (c *client) patch(ctx context.Context, on resource) operation {
 	if c.random.IntN(3) == 0 {
-		c.muffle(ctx, on)
+		c.losePatchAnswer(ctx, on)
 	}
 	o, r := c.patching(on, c.replica())
 	return c.call(ctx, o, on, r)
@@ -185,7 +184,7 @@ func (c *client) head(ctx context.Context, on resource, replica int) operation {
 	return c.call(ctx, o, on, r)
 }
 
-// call asks for an operation and sees to its end.
+// call sends an operation and waits for its end.
 func (c *client) call(ctx context.Context, o operation, on resource, r harness.Request) operation {
 	a, err := c.ask(ctx, o.Replica, r)
 	o = c.answered(o, on, a, err)
@@ -195,7 +194,7 @@ func (c *client) call(ctx context.Context, o operation, on resource, r harness.R
 	return c.finish(ctx, o)
 }
 
-// answered makes an operation of its answer.
+// answered completes an operation with its answer.
 func (c *client) answered(o operation, on resource, a harness.Answer, err error) operation {
 	if !o.Verb.writes() {
 		return c.read(o, on, a, err)
@@ -207,15 +206,14 @@ func (c *client) answered(o operation, on resource, a harness.Answer, err error)
 	return o
 }
 
-// accepted tells an answer whose operation is to be followed.
+// accepted reports whether the answer began an operation to be polled.
 func accepted(o operation, a harness.Answer, err error) bool {
 	return err == nil && a.Status == http.StatusAccepted && o.Verb != patch
 }
 
-// relocate deletes a resource, waits for the end, and creates it in another
-// region at once, through any replica. One time in two another replica has read
-// the resource just before, so that it remembers the old region, and is asked
-// again afterwards.
+// relocate deletes a resource, waits for the end, and creates it in another region
+// at once, through any replica. One time in two another replica reads the resource
+// first, so that it remembers the old region, and reads it again afterwards.
 func (c *client) relocate(ctx context.Context, on resource) {
 	from := c.hint(on)
 	deleter, creator, reader := c.replica(), c.replica(), c.replica()
@@ -234,8 +232,8 @@ func (c *client) relocate(ctx context.Context, on resource) {
 	}
 }
 
-// child writes to a resource below a machine. What becomes of it is not part of
-// the history, as it goes with its parent, but of what is compared in the end.
+// child writes a resource below a machine. It is deleted with its parent, so it is
+// not part of the history, only of the comparison at the end.
 func (c *client) child(ctx context.Context) {
 	n := c.oneOf()
 	on := c.resources[n-n%len(types)] // a machine, the first of types
@@ -244,12 +242,12 @@ func (c *client) child(ctx context.Context) {
 	if c.random.IntN(3) == 0 {
 		r.Method, r.Body = http.MethodDelete, ""
 	}
-	_, _ = c.beside(ctx, "child", r)
+	_, _ = c.callUnrecorded(ctx, "child", r)
 }
 
-// beside makes a call of any replica that is no part of a resource's history. The
-// error tells that there was no answer.
-func (c *client) beside(ctx context.Context, what string, r harness.Request) (harness.Answer, error) {
+// callUnrecorded makes a call of any replica that is not part of a history. An
+// error means that there was no answer.
+func (c *client) callUnrecorded(ctx context.Context, what string, r harness.Request) (harness.Answer, error) {
 	a, err := c.ask(ctx, c.replica(), r)
 	if err != nil {
 		c.count.note(what, r.Method, noAnswer)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"portico/test/contoso/fault"
 	"strings"
 )
 
@@ -28,9 +29,9 @@ func (p *Provider) administer(r *http.Request) (answer, error) {
 	case "POST /faults":
 		return p.addFault(r)
 	case "GET /faults":
-		return jsonAnswer(http.StatusOK, map[string]any{"value": p.faults.all()}), nil
+		return jsonAnswer(http.StatusOK, map[string]any{"value": p.faults.All()}), nil
 	case "DELETE /faults":
-		p.faults.clear()
+		p.faults.Clear()
 		return emptyAnswer(http.StatusNoContent), nil
 	case "GET /requests":
 		return jsonAnswer(http.StatusOK, map[string]any{"value": p.requests.all()}), nil
@@ -54,18 +55,18 @@ func (p *Provider) administer(r *http.Request) (answer, error) {
 }
 
 func (p *Provider) addFault(r *http.Request) (answer, error) {
-	rule := faultRule{Count: 1}
+	rule := fault.Rule{Count: 1}
 	d := json.NewDecoder(io.LimitReader(r.Body, maxBody))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&rule); err != nil {
 		return answer{}, invalidContent("The request content must be an object with method, pathContains, fault and count.")
 	}
-	if _, err := parseFault(rule.Fault); err != nil {
-		return answer{}, err
+	if _, ok := fault.Parse(rule.Fault); !ok {
+		return answer{}, badFault()
 	}
 	if rule.Fault == "" || rule.Count == 0 {
 		return answer{}, invalidContent("A fault must be named, and its count must not be 0; a negative one has no end.")
 	}
-	p.faults.add(rule)
+	p.faults.Add(rule)
 	return jsonAnswer(http.StatusCreated, rule), nil
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// Break is one rule of the contract that a provider can be told to break, so
-// that whoever holds providers to the contract can be seen to notice.
+// Break is one rule of the contract that contoso can be asked to break, to show
+// that a conformance suite notices.
 type Break struct {
 	Name        string // for Options.Breaks and contoso --break
 	Section     string // of the contract, which holds the rule
 	Description string // what the provider then does
 }
 
-// Names of deliberate breaks; breakList tells what each does.
+// Names of deliberate breaks; breakList explains each.
 const (
 	caseSensitiveNames        = "case-sensitive-names"
 	normalisedCasing          = "normalised-casing"

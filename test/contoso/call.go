@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"portico/test/contoso/fault"
 	"strings"
 )
 
@@ -23,7 +24,7 @@ type call struct {
 	host    string     // the header's, by which no link may be built
 	address address
 	body    []byte
-	fault   fault
+	fault   fault.Fault
 	breaks  breaks
 
 	// known is the state of the subscription by which the call is judged, where
@@ -39,7 +40,7 @@ type call struct {
 
 // read takes the request's body in, which a fault may let outlive its
 // connection.
-func (p *Provider) read(r *http.Request, f fault) (*call, error) {
+func (p *Provider) read(r *http.Request, f fault.Fault) (*call, error) {
 	c := &call{method: r.Method, header: r.Header, query: url.Values{}, uri: r.URL.RequestURI(), own: ownBase(r), host: r.Host, fault: f, breaks: p.breaks}
 	body, err := io.ReadAll(io.LimitReader(r.Body, maxBody+1))
 	if err != nil {

@@ -35,6 +35,10 @@ func badHeader(name, allowed string) *failure {
 	return badRequest("InvalidContosoHeader", "The header %s is not understood. Allowed: %s.", name, allowed)
 }
 
+func badFault() *failure {
+	return badHeader("x-contoso-fault", "the faults of the package comment, one, with its argument after =")
+}
+
 func resourceNotFound(a address) *failure {
 	return notFound("ResourceNotFound", "The resource '%s' was not found.", a.id())
 }

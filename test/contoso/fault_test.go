@@ -93,7 +93,7 @@ func TestDelay(t *testing.T) {
 	}
 }
 
-func TestSlowAnswersTellOfThePast(t *testing.T) {
+func TestSlowAnswersShowThePast(t *testing.T) {
 	s := newSite(t, "westus")
 	s.do(201, "PUT", vm+version, westVM)
 	begun := time.Now()
@@ -287,7 +287,7 @@ func TestRequestsAreRecordedAsTheyCame(t *testing.T) {
 	}
 }
 
-func TestLogTellsOfRequestsButNotTheirContent(t *testing.T) {
+func TestLogShowsRequestsWithoutTheirContent(t *testing.T) {
 	core, logs := observer.New(zapcore.InfoLevel)
 	s := newSiteWith(t, Options{Region: "westus", Log: zap.New(core)})
 	s.do(201, "PUT", vm+version+"&q=secret", `{"location":"westus","tags":{"a":"secret"}}`, "x-ms-correlation-request-id: c1", "x-ms-client-request-id: c2", "Authorization: secret")

@@ -5,23 +5,19 @@ import (
 	"cmp"
 	"io"
 	"net/http"
+	"portico/test/contoso/fault"
 	"strings"
 	"time"
 )
 
-// These are freedoms that providers take: what a front door must live with, though
-// it makes it hard to know what there is. The package comment lists them among the
-// misbehaviours.
+// These faults are freedoms that real providers take. A front door must live with
+// them, though they make it hard to know which resources exist.
 
-// ingressPage is the code of not-found by which no provider answers at all.
+// ingressPage is the argument of not-found for a page of an ingress, without a
+// provider's error body.
 const ingressPage = "page"
 
-// isWord holds for what can be an error code.
-func isWord(text string) bool {
-	return text != "" && strings.IndexFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') }) < 0
-}
-
-// absence is a 404 that says nothing of the resource that was asked for.
+// absence is a 404 that proves nothing about the requested resource.
 func absence(code string) answer {
 	if code != ingressPage {
 		return failed(notFound(code, "Something else than the resource was not found, as asked."))
@@ -32,23 +28,19 @@ func absence(code string) answer {
 	return a
 }
 
-// ofClient tells a client's call, which the front door passes on with the caller's
-// identity, from one of its own.
-func ofClient(h http.Header) bool { return h.Get("x-ms-client-object-id") != "" }
-
-// free gives a new operation the freedoms that its call draws.
+// free applies the fault of the call to its new operation.
 func (o *operation) free(c *call, now time.Time) {
-	switch c.fault.name {
-	case pollsLate:
-		o.Unseen = now.Add(c.fault.duration)
-	case pollsStrict:
+	switch c.fault.Name {
+	case fault.PollsLate:
+		o.Unseen = now.Add(c.fault.Duration)
+	case fault.PollsStrict:
 		o.Version = c.version
-	case unshown:
+	case fault.Unshown:
 		o.Unshown = o.Kind == deleteOperation && c.order.mode != modeNoURL // else nothing would tell of it
 	}
 }
 
-// permits judges the api-version of a poll.
+// permits refuses a poll with the wrong api-version.
 func (o *operation) permits(c *call) error {
 	given := strings.Join(c.query["api-version"], ",")
 	if o.Version == "" || same(given, o.Version) {
@@ -57,16 +49,16 @@ func (o *operation) permits(c *call) error {
 	return badRequest("InvalidApiVersionParameter", "The api-version '%s' is invalid. The supported version is '%s'.", given, o.Version)
 }
 
-// overlooked answers a DELETE that does not see what is about to appear.
+// overlooked answers a DELETE that ignores an accepted create.
 func overlooked(c *call) (answer, error) {
-	if c.fault.number == http.StatusNotFound {
+	if c.fault.Number == http.StatusNotFound {
 		return answer{}, resourceNotFound(c.address)
 	}
 	return emptyAnswer(http.StatusNoContent), nil
 }
 
-// endUnshown has deletes that do not show take nothing any more that comes after
-// the end of the resource, or of one above it.
+// endUnshown ends the deletes that are not shown for a resource that is gone, and
+// for those below it: they must not remove a later resource of the same name.
 func (t *tx) endUnshown(key string) {
 	for id, o := range t.running {
 		if !o.Unshown || o.Key != key && !strings.HasPrefix(o.Key, key+"/") {
@@ -78,15 +70,15 @@ func (t *tx) endUnshown(key string) {
 	}
 }
 
-// receiveHalf takes half of the content in and resets the connection.
+// receiveHalf reads half of the content and resets the connection.
 func receiveHalf(w http.ResponseWriter, r *http.Request) {
 	half := cmp.Or(max(0, r.ContentLength), 2) / 2
 	_, _ = io.CopyN(io.Discard, r.Body, half) // the client may have gone
 	reset(w)
 }
 
-// sendHalf sends the head and half of the body, or half of the head where there is
-// no body, and ends the connection.
+// sendHalf sends the head and half of the body, or half of the head if there is no
+// body, and closes the connection.
 func sendHalf(w http.ResponseWriter, a answer) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

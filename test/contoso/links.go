@@ -2,6 +2,7 @@ package contoso
 
 import (
 	"net/url"
+	"portico/test/contoso/fault"
 	"strings"
 )
 
@@ -22,10 +23,10 @@ func (c *call) referer() (*url.URL, error) {
 // pollBase is the scheme and host of polling URLs; locationBase is that of the
 // Location header, the same unless a rule is broken on purpose.
 func (c *call) pollBase() (string, error) {
-	switch c.fault.name {
-	case foreignLocation:
+	switch c.fault.Name {
+	case fault.ForeignLocation:
 		return foreignBase, nil
-	case ownLocation:
+	case fault.OwnLocation:
 		return c.own, nil
 	}
 	u, err := c.referer()
@@ -55,10 +56,10 @@ func (c *call) nextLink(last string) (string, error) {
 	if c.breaks[nextLinkFromHost] {
 		base = "http://" + c.host
 	}
-	switch c.fault.name {
-	case foreignNext:
+	switch c.fault.Name {
+	case fault.ForeignNext:
 		base = foreignBase
-	case ownNext:
+	case fault.OwnNext:
 		base = c.own
 	}
 	query := "$skipToken=" + skipToken(last)

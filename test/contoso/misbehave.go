@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"portico/test/contoso/fault"
 	"strconv"
 	"time"
 )
@@ -17,20 +18,20 @@ func (p *Provider) misbehave(w http.ResponseWriter, r *http.Request, c *call) in
 		a.send(w)
 		return a.status
 	}
-	switch c.fault.name {
-	case resetBefore:
+	switch c.fault.Name {
+	case fault.ResetBefore:
 		reset(w)
 		return 0
-	case late:
+	case fault.Late:
 		c.known = p.stateAtArrival(c)
 		reset(w)
-		if p.wait(c.fault.duration, nil) {
+		if p.wait(c.fault.Duration, nil) {
 			p.answer(c)
 		}
 		return 0
-	case delay:
+	case fault.Delay:
 		// A client that goes away meanwhile does not stop the write.
-		if !p.wait(c.fault.duration, nil) {
+		if !p.wait(c.fault.Duration, nil) {
 			reset(w)
 			return 0
 		}
@@ -50,74 +51,74 @@ func (p *Provider) stateAtArrival(c *call) (state string) {
 
 // refusal answers for the faults that keep the call from being carried out.
 func (p *Provider) refusal(c *call) (answer, bool) {
-	switch f := c.fault; f.name {
-	case statusFault:
-		if !bodyAllowed(f.number) {
-			return emptyAnswer(f.number), true
+	switch f := c.fault; f.Name {
+	case fault.Status:
+		if !bodyAllowed(f.Number) {
+			return emptyAnswer(f.Number), true
 		}
-		return failed(fail(f.number, "ContosoFault", "The request was answered with %d as asked.", f.number)), true
-	case throttle:
+		return failed(fail(f.Number, "ContosoFault", "The request was answered with %d as asked.", f.Number)), true
+	case fault.Throttle:
 		a := failed(fail(http.StatusTooManyRequests, "TooManyRequests", "The request was throttled as asked."))
-		a.header.Set("Retry-After", strconv.Itoa(f.number))
+		a.header.Set("Retry-After", strconv.Itoa(f.Number))
 		return a, true
-	case html:
+	case fault.HTML:
 		a := emptyAnswer(http.StatusOK)
 		a.header.Set("Content-Type", "text/html; charset=utf-8")
 		a.body = []byte("<!DOCTYPE html>\n<html><body><h1>Welcome to Contoso</h1></body></html>\n")
 		return a, true
-	case redirect:
+	case fault.Redirect:
 		a := emptyAnswer(http.StatusTemporaryRedirect)
 		a.header.Set("Location", c.own+c.uri)
 		return a, true
-	case refuseUntil, blockedBy:
+	case fault.RefuseUntil, fault.BlockedBy:
 		return p.refuseWhileHeld(f)
-	case notFoundAs:
-		return absence(f.code), true
-	case hiddenFromClients:
-		return failed(notFound("ResourceNotFound", "The resource '%s' was not found by this caller.", c.address.id())), ofClient(c.header)
+	case fault.NotFound:
+		return absence(f.Code), true
+	case fault.HiddenFromClients:
+		return failed(notFound("ResourceNotFound", "The resource '%s' was not found by this caller.", c.address.id())), fault.FromClient(c.header)
 	}
 	return answer{}, false
 }
 
-func (p *Provider) refuseWhileHeld(f fault) (answer, bool) {
+func (p *Provider) refuseWhileHeld(f fault.Fault) (answer, bool) {
 	held := false
 	_, err := p.transact(func(x *tx) (answer, error) {
-		held = x.resource(fold(f.id)) != nil
+		held = x.resource(fold(f.ID)) != nil
 		return answer{}, nil
 	})
 	if err != nil {
 		return failed(err), true
 	}
-	if f.name == blockedBy {
+	if f.Name == fault.BlockedBy {
 		return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use.")), held
 	}
-	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", f.id)), held
+	return failed(fail(http.StatusConflict, "ResourceInUse", "The resource is in use by the resource '%s'.", f.ID)), held
 }
 
 // spoil sends the answer with the fault laid over it.
-func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault, a answer) int {
-	switch f.name {
-	case resetAfter:
+func (p *Provider) spoil(w http.ResponseWriter, r *http.Request, f fault.Fault, a answer) int {
+	switch f.Name {
+	case fault.ResetAfter:
 		reset(w)
 		return 0
-	case slow:
-		p.wait(f.duration, r.Context().Done())
-	case cutAnswer:
+	case fault.Slow:
+		p.wait(f.Duration, r.Context().Done())
+	case fault.CutAnswer:
 		sendHalf(w, a)
 		return a.status
-	case stall:
+	case fault.Stall:
 		p.stall(w, r, a)
 		return a.status
-	case big, bigChunked:
+	case fault.Big, fault.BigChunked:
 		sendBig(w, f)
 		return http.StatusOK
-	case badJSON:
+	case fault.BadJSON:
 		a.body = []byte(`{"value":[{"id":"/subscr`)
 		a.header.Set("Content-Type", jsonContent)
 		if !bodyAllowed(a.status) {
 			a.status = http.StatusOK
 		}
-	case hopHeaders:
+	case fault.HopHeaders:
 		for k, v := range map[string]string{
 			"Connection": "X-Hop", "X-Hop": "1", "Keep-Alive": "timeout=5", "Alt-Svc": `h3=":443"`, "Server": "Contoso/1.0",
 			"X-Powered-By": "Contoso", "x-ms-correlation-request-id": "00000000-0000-0000-0000-00000000c0de",
@@ -141,23 +142,23 @@ func (p *Provider) stall(w http.ResponseWriter, r *http.Request, a answer) {
 	w.WriteHeader(a.status)
 	_, _ = w.Write(a.body[:len(a.body)/2])
 	_ = http.NewResponseController(w).Flush()
-	p.wait(stallTime, r.Context().Done())
+	p.wait(fault.StallTime, r.Context().Done())
 }
 
 // sendBig sends well-formed JSON of exactly the size that the fault names,
 // without holding it.
-func sendBig(w http.ResponseWriter, f fault) {
+func sendBig(w http.ResponseWriter, f fault.Fault) {
 	const head, tail = `{"value":[],"padding":"`, `"}`
 	w.Header().Set("Content-Type", jsonContent)
-	if f.name == big {
-		w.Header().Set("Content-Length", strconv.Itoa(f.number))
+	if f.Name == fault.Big {
+		w.Header().Set("Content-Length", strconv.Itoa(f.Number))
 	}
 	w.WriteHeader(http.StatusOK)
 	// The client may break it off at any point.
 	_ = http.NewResponseController(w).Flush()
 	_, _ = fmt.Fprint(w, head)
 	filler := bytes.Repeat([]byte("a"), 32<<10)
-	for left := f.number - len(head) - len(tail); left > 0; {
+	for left := f.Number - len(head) - len(tail); left > 0; {
 		n, err := w.Write(filler[:min(left, len(filler))])
 		if err != nil {
 			return

@@ -5,6 +5,7 @@ import (
 	"compress/gzip"
 	"fmt"
 	"net/http"
+	"portico/test/contoso/fault"
 	"strconv"
 	"strings"
 )
@@ -12,17 +13,17 @@ import (
 // misprint gives the answer with the content that the call's fault demands, if
 // it demands any.
 func (c *call) misprint(a answer) answer {
-	switch c.fault.name {
-	case noValue:
+	switch c.fault.Name {
+	case fault.NoValue:
 		return bodyAnswer(http.StatusOK, []byte("{}"))
-	case nextLoop:
+	case fault.NextLoop:
 		return c.emptyPage("/loop")
-	case endlessPages:
+	case fault.EndlessPages:
 		after, _ := skipTokenKey(c.query.Get("$skiptoken"))
 		n, _ := strconv.Atoi(strings.TrimPrefix(after, "/endless/")) // 0 at the beginning
 		return c.emptyPage(fmt.Sprintf("/endless/%d", n+1))
-	case gzipBomb:
-		a := bodyAnswer(http.StatusOK, zippedPage(c.fault.number))
+	case fault.GzipBomb:
+		a := bodyAnswer(http.StatusOK, zippedPage(c.fault.Number))
 		a.header.Set("Content-Encoding", "gzip")
 		return a
 	}

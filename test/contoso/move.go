@@ -4,12 +4,13 @@ import (
 	"bytes"
 	"encoding/json"
 	"net/http"
+	"portico/test/contoso/fault"
 	"slices"
 	"strings"
 )
 
 // Actions on a group that this endpoint serves (resource reference, Move
-// Resource). The second is none of the contract's: it tells whether the first
+// Resource). The second is none of the contract's: it reports whether the first
 // would be refused.
 const (
 	moveAction         = "moveResources"
@@ -97,7 +98,7 @@ func (p *Provider) moveOrder(c *call) (order *moveOrder, on address, err error) 
 	if err != nil || to.group == "" || len(to.segments) != 4 || same(sent.Target, group) {
 		return nil, on, badRequest("InvalidTargetResourceGroup", "The target '%s' is not the id of another resource group.", sent.Target)
 	}
-	order = &moveOrder{Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources, Half: c.fault.name == halfway}
+	order = &moveOrder{Group: group, Target: "/subscriptions/" + to.subscription + "/resourceGroups/" + to.group, IDs: sent.Resources, Half: c.fault.Name == fault.Halfway}
 	if text := c.header.Get("x-ms-arm-resource-system-data"); text != "" {
 		if !json.Valid([]byte(text)) {
 			return nil, on, badRequest("InvalidSystemData", "The header x-ms-arm-resource-system-data must be a JSON object.")

@@ -45,7 +45,7 @@ type operation struct {
 	// polls may ask by.
 	Unseen  time.Time `json:"unseen,omitzero"`
 	Version string    `json:"version,omitempty"`
-	// Unshown: the resource does not tell that it is being deleted.
+	// Unshown: the resource does not show that it is being deleted.
 	Unshown bool `json:"unshown,omitempty"`
 
 	Move     *moveOrder   `json:"move,omitempty"`     // is carried out when it succeeds

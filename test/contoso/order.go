@@ -3,6 +3,7 @@ package contoso
 import (
 	"cmp"
 	"net/http"
+	"portico/test/contoso/fault"
 	"slices"
 	"strings"
 	"time"
@@ -38,7 +39,7 @@ type order struct {
 	place      string
 }
 
-func readOrder(method string, h http.Header, f fault) (order, error) {
+func readOrder(method string, h http.Header, f fault.Fault) (order, error) {
 	o := order{duration: defaultDuration, outcome: stateSucceeded, place: placeLocations, retryAfter: h.Get("x-contoso-retry-after")}
 	modes := []string{modeLocation, modeAzureAsync, modeAzureAsyncOnly, modeNoURL}
 	switch method {
@@ -49,21 +50,21 @@ func readOrder(method string, h http.Header, f fault) (order, error) {
 		return o, nil
 	}
 	fallback := modeSynchronous
-	if f.name == foreignLocation || f.name == ownLocation {
+	if f.Name == fault.ForeignLocation || f.Name == fault.OwnLocation {
 		fallback = modeLocation
 		if method == http.MethodPut {
 			fallback = modeAccepted
 		}
 	}
 	outcome := stateSucceeded
-	if f.name == asyncFailing {
+	if f.Name == fault.AsyncFails {
 		outcome = stateFailed
 	}
-	if f.name == asynchronous || f.name == asyncFailing {
-		if !slices.Contains(modes, f.mode) {
+	if f.Name == fault.Async || f.Name == fault.AsyncFails {
+		if !slices.Contains(modes, f.Mode) {
 			return o, badHeader("x-contoso-fault", "async= with a mode of the method")
 		}
-		fallback, o.retryAfter = f.mode, cmp.Or(o.retryAfter, f.retryAfter)
+		fallback, o.retryAfter = f.Mode, cmp.Or(o.retryAfter, f.RetryAfter)
 	}
 	var err error
 	if o.mode, err = choice(h, "x-contoso-async", fallback, modes...); err != nil {

@@ -3,6 +3,7 @@ package contoso
 import (
 	"errors"
 	"net/http"
+	"portico/test/contoso/fault"
 	"sync"
 	"time"
 
@@ -49,7 +50,7 @@ type Provider struct {
 
 	frontDoor *FrontDoor
 	outward   *http.Client
-	faults    faultTable
+	faults    fault.Table
 	requests  recorder
 
 	// closing, once closed, ends waits that a fault has a request make; active
@@ -165,24 +166,24 @@ func (p *Provider) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers, with the fault that the request drew, and gives the status and
 // the fault for the log.
 func (p *Provider) serve(w http.ResponseWriter, r *http.Request) (int, string) {
-	f, err := p.faults.draw(r)
-	if err != nil {
-		a := failed(err)
+	f, ok := p.faults.Take(r, isNotice(r))
+	if !ok {
+		a := failed(badFault())
 		a.send(w)
 		return a.status, ""
 	}
-	if f.name == cutRequest {
+	if f.Name == fault.CutRequest {
 		receiveHalf(w, r)
-		return 0, f.name
+		return 0, f.Name
 	}
 	c, err := p.read(r, f)
 	if err != nil {
 		a := failed(err)
 		a.send(w)
-		return a.status, f.name
+		return a.status, f.Name
 	}
 	c.requestID = w.Header().Get("x-ms-request-id")
-	return p.misbehave(w, r, c), f.name
+	return p.misbehave(w, r, c), f.Name
 }
 
 // answer is the contract's answer to the call.

@@ -14,12 +14,12 @@ import (
 type subscription struct {
 	State  string          `json:"state"`
 	Notice json.RawMessage `json:"notice"`
-	// Namespaces has the states of which a notice told for one namespace alone.
+	// Namespaces has the states of notifications for a single namespace.
 	// Keys are folded.
 	Namespaces map[string]string `json:"namespaces,omitempty"`
 	// Notices are the latest of each of these namespaces.
 	Notices map[string]json.RawMessage `json:"notices,omitempty"`
-	// Journal has the latest notices of all, in the order of their arrival.
+	// Journal has the latest notifications, in the order of their arrival.
 	Journal []noticed `json:"journal,omitempty"`
 }
 
@@ -74,7 +74,7 @@ func (t *tx) permits(c *call) error {
 	return fail(http.StatusConflict, "InvalidSubscriptionState", "The subscription is %s for the namespace '%s'; this operation is not allowed.", state, c.address.namespace)
 }
 
-// isNotice tells the notices of the front door from what it passes on.
+// isNotice reports whether a request is a notification by the front door.
 func isNotice(r *http.Request) bool {
 	rest, found := strings.CutPrefix(r.URL.Path, "/subscriptions/")
 	return found && r.Method == http.MethodPut && !strings.Contains(rest, "/")
@@ -141,7 +141,7 @@ func namespaceOf(body object) string {
 	return at.Properties.AdditionalProperties.ResourceProviderProperties.ResourceProviderNamespace
 }
 
-// quotaOf is the quotaId that a notice tells, "" where it tells none.
+// quotaOf is the quotaId of a notification, "" if it has none.
 func quotaOf(body object) string {
 	var at struct {
 		Properties struct {
@@ -154,7 +154,7 @@ func quotaOf(body object) string {
 	return at.Properties.QuotaID
 }
 
-// told gives the subscription as a notice leaves it. s may be nil.
+// told returns the subscription after a notification. s may be nil.
 func (s *subscription) told(namespace string, entry noticed, notice json.RawMessage) *subscription {
 	next := &subscription{State: entry.State, Notice: notice}
 	if s != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// A test run may take more than a day, and whoever began it may have lost its
-// polling URLs: the newest run is also told by a proxy-only child of the
+// A test run may take more than a day, and its client may have lost the polling
+// URLs: the newest run is also shown by a proxy-only child of the
 // machine (async reference, Long running operations running more than a day).
 const (
 	testResults = "testResults"
@@ -18,7 +18,7 @@ func runTests(*resource) result {
 	return result{Status: http.StatusOK, Body: encode(map[string]int{"passed": 12, "failed": 0})}
 }
 
-// showRun puts the child that tells of a run which begins.
+// showRun puts the child that shows the new run.
 func (t *tx) showRun(o *operation, c *call, machine *resource) error {
 	on, err := addressOf(machine.ID)
 	if err != nil {
@@ -35,7 +35,7 @@ func (t *tx) showRun(o *operation, c *call, machine *resource) error {
 	return nil
 }
 
-// endRun has the child tell the end of the run, if no newer one has begun.
+// endRun shows the end of the run in the child, if no newer run has begun.
 func (t *tx) endRun(o *operation) error {
 	shown := t.resource(o.Shown)
 	if o.Shown == "" || shown == nil || shown.Operation != o.ID {

@@ -3,6 +3,7 @@ package contoso
 import (
 	"encoding/json"
 	"net/http"
+	"portico/test/contoso/fault"
 )
 
 // put creates or replaces a resource (resource reference, Put Resource).
@@ -95,7 +96,7 @@ func (p *Provider) remove(c *call, t *resourceType) (answer, error) {
 		if current == nil && x.breaks[deleteAbsent404] {
 			return answer{}, resourceNotFound(c.address)
 		}
-		if current == nil && c.fault.name == overlook {
+		if current == nil && c.fault.Name == fault.Overlook {
 			return overlooked(c)
 		}
 		if current == nil {

@@ -28,7 +28,7 @@ const (
 	OtherPassport
 )
 
-// Identity is what the front door tells of a caller.
+// Identity is the identity of a caller in the headers of the front door.
 type Identity struct {
 	TenantID string
 	ObjectID string
@@ -39,13 +39,13 @@ type Identity struct {
 // Adapter maps the suite's calls to requests: at a provider's own endpoints,
 // with the headers that the front door would set, or at a front door.
 type Adapter struct {
-	// Through tells that a front door stands between the suite and the provider.
+	// Through: a front door stands between the suite and the provider.
 	Through bool
 	// Public is the scheme and host that every link in an answer must have.
 	Public string
 	// Regions are the regions that the provider is served in, without "global".
 	Regions []string
-	// HasGlobal tells that the global types are served.
+	// HasGlobal: the global types are served.
 	HasGlobal bool
 	// Subscription is the owner's, Sibling another of the same tenant, for
 	// which no namespace is registered.
@@ -253,7 +253,7 @@ func (a *Adapter) putGroup(ctx context.Context, group, region string) error {
 	return nil
 }
 
-// serves tells whether the provider has an endpoint for the type.
+// serves reports whether the provider has an endpoint for the type.
 func (a *Adapter) serves(t *Type) bool {
 	if t.global() {
 		return a.HasGlobal

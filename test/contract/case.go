@@ -13,7 +13,7 @@ type Case struct {
 	// On chooses the types; nil is for a case that concerns none in
 	// particular, and runs once.
 	On func(*Type) bool
-	// Once has the case run for the first type that On chooses.
+	// Once runs the case only for the first type that On chooses.
 	Once bool
 	// Side leaves the case to one of the two ways; zero for both.
 	Side Side

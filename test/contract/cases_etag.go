@@ -154,7 +154,7 @@ func etagCases() []Case {
 	}
 }
 
-// without tells whether the api-version has no tags.
+// without reports whether the api-version has no tags.
 func (s *Scene) without(version string) bool {
 	for _, old := range s.Type.Contract.WithoutETags {
 		if old == version {

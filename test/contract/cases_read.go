@@ -273,7 +273,7 @@ func (l listing) like(id string) []any {
 	return found
 }
 
-// has tells whether there is an item of exactly this id.
+// has reports whether there is an item of exactly this id.
 func (l listing) has(id string) bool {
 	for _, item := range l.items {
 		if text(item, "id") == id {

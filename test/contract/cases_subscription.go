@@ -6,7 +6,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// subscriptionCases hold what the front door tells providers of subscriptions.
+// subscriptionCases are the rules for notifications about subscriptions.
 func subscriptionCases() []Case {
 	notice := func(s *Scene, subscription, state string) *Answer {
 		body := Object{

@@ -63,7 +63,7 @@ type Type struct {
 // Object is a JSON object.
 type Object = map[string]any
 
-// Exercise tells how a type is put to the test. Bodies carry neither location
+// Exercise says how to test a type. Bodies carry neither location
 // nor tags: the suite adds them.
 type Exercise struct {
 	Body   Object `yaml:"body"`   // a valid body with properties
@@ -114,7 +114,7 @@ type LongRun struct {
 	Status string `yaml:"status"`
 }
 
-// Asynchrony tells how a provider is asked for an asynchronous answer.
+// Asynchrony says how to request an asynchronous answer.
 type Asynchrony struct {
 	// Short and Long are headers for an operation that ends soon, and for one
 	// that does not end while the suite runs.
@@ -276,7 +276,7 @@ func (d *Description) typeAt(path string) *Type {
 	return nil
 }
 
-// cutLast cuts at the last slash; ok tells whether there is one.
+// cutLast cuts at the last slash; ok reports whether there is one.
 func cutLast(path string) (before, last string, ok bool) {
 	i := strings.LastIndexByte(path, '/')
 	if i < 0 {

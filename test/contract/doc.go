@@ -1,8 +1,7 @@
-// Package contract holds resource providers to the contract, from outside. It
-// knows of a provider its addresses and a [Description]: the provider's part of
-// a region map, with valid bodies for each type and the headers by which it is
-// asked for asynchronous answers. Any provider that can be described so can be
-// held to the contract:
+// Package contract checks from outside that resource providers keep the contract.
+// It knows only a provider's addresses and its [Description]: the provider's part
+// of a region map, with valid bodies for each type and the headers that request
+// asynchronous answers. It can check any provider with such a description:
 //
 //	d, err := contract.Load(text)
 //	…
@@ -12,21 +11,25 @@
 //	})
 //
 // A [Case] is one rule: the section of the contract that demands it, the rule in
-// a sentence, the types that it concerns and what to try. [Try] plays every case
+// a sentence, the types that it applies to and what to try. [Try] runs every case
 // on every such type, each in a resource group of its own, many at once, and
-// reports what was expected and what came. The same cases run straight at a
+// reports the expected and the actual answers. The same cases run straight at a
 // provider, as a front door would call it, and through a front door, with a
-// bearer token for each caller; the [Adapter] is the whole difference. Where a
-// front door changes an answer the case says so, and names both.
+// bearer token for each caller; only the [Adapter] differs. If a front door
+// changes an answer, the case names both answers.
 //
-// To add a case, add an entry to the family that it belongs to, in the file
-// cases_….go; a row, where the family has a table. Its Run speaks to the
-// [Scene]: s.id is a resource that nobody else has, s.body a valid body,
-// s.put, s.get and so on make calls, and the methods of [Answer] hold what came
-// to what is expected. Operations that a case must see under way are asked to
-// be long, those that it must see ended to be short; nothing depends on time.
+// To add a case, add an entry to its family in a file cases_….go, or a row if the
+// family has a table. Its Run uses the [Scene]: s.id is a resource of this case
+// alone, s.body a valid body, s.put, s.get and so on make calls, and the methods
+// of [Answer] compare what came with what is expected. A case asks for long
+// operations if it must see them running and for short ones if it must see them
+// end; nothing depends on time.
 //
-// # Rules that no case holds
+// The package is large because each of its cases_….go files is one family of
+// rules, and all are written in the unexported words of Scene and Answer; what
+// runs them is a third of it.
+//
+// # Rules that no case checks
 //
 // Of the resource reference:
 //   - the characters of namespaces and type names, plural lowerCamelCase, words

@@ -26,7 +26,7 @@ type Result struct {
 	Faults  []Fault
 }
 
-// Held tells whether the rule was kept.
+// Held reports whether the provider kept the rule.
 func (r Result) Held() bool { return len(r.Faults) == 0 }
 
 // Reporter takes results in, from any goroutine, each once.

@@ -35,7 +35,7 @@ func (s *site) deleteGroup(t *testing.T) {
 }
 
 // holdJob has the database undo every claim of the jobs that follow an accepted
-// write, of which there is one.
+// write; there is one.
 func (s *site) holdJob(t *testing.T) {
 	t.Helper()
 	s.Portico.Do(t, harness.Request{

@@ -200,7 +200,7 @@ func askPanels(t *testing.T, p *harness.Prometheus, begun time.Time) {
 	t.Logf("%d queries of panels were asked", asked)
 }
 
-// hasData tells whether an expression had a value at some time that is a number.
+// hasData reports whether an expression had a value at some time that is a number.
 func hasData(ctx context.Context, t *testing.T, p *harness.Prometheus, expr string, since time.Time) bool {
 	t.Helper()
 	series, err := p.QueryRange(ctx, expr, since, 2*time.Second)

@@ -90,7 +90,7 @@ func (s *site) load(t *testing.T, further ...[]harness.Request) {
 					return
 				case <-time.After(150 * time.Millisecond):
 				}
-				// What comes back is for the metrics to tell.
+				// The metrics show the answers.
 				_, _ = s.Portico.Try(ctx, lane[i%len(lane)])
 			}
 		})

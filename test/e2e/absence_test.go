@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// Answers of 404 that speak of something else than the resource.
+// 404 answers that prove nothing about the resource.
 var (
 	notThisSubscription = stubError(http.StatusNotFound, "SubscriptionNotFound", "The subscription could not be found.")
 	ingressPage         = stubAnswer{status: http.StatusNotFound, html: true, body: "<html><head><title>404 Not Found</title></head><body>nginx</body></html>"}
@@ -27,13 +27,11 @@ func TestRowOutlivesAGETAnsweredWithAnEmptyNotFound(t *testing.T) {
 	wantRowToOutliveGETs(t, emptyNotFound)
 }
 
-// wantRowToOutliveGETs has every GET of a resource, a client's and Portico's own,
-// answered by a 404 that proves nothing, and then as it should be.
+// wantRowToOutliveGETs answers every GET of a resource, the client's and Portico's,
+// with a 404 that proves nothing, and later properly. The row must stay.
 func wantRowToOutliveGETs(t *testing.T, lie stubAnswer) {
 	t.Helper()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "there")
+	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
 	end := w.stub.script(stubScript{method: http.MethodGet, path: id, answer: lie})
 	for range 3 {
@@ -49,11 +47,9 @@ func wantRowToOutliveGETs(t *testing.T, lie stubAnswer) {
 	w.wantLiveInWestUS(t, id)
 }
 
-func TestRowOutlivesANotFoundThatOnlyTheClientIsTold(t *testing.T) {
+func TestRowOutlivesANotFoundSentOnlyToTheClient(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "there")
+	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
 	end := w.stub.script(stubScript{
 		method: http.MethodGet, path: id, when: func(c stubCall) bool { return c.relayed || c.principal == alice.Name },
@@ -71,11 +67,9 @@ func TestRowOutlivesANotFoundThatOnlyTheClientIsTold(t *testing.T) {
 	w.wantLiveInWestUS(t, id)
 }
 
-func TestRowGoesWhenBothAreToldResourceNotFound(t *testing.T) {
+func TestRowGoesWhenClientAndPorticoGetResourceNotFound(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "gone")
+	w, id := newStubThing(t, stubSettings, "gone")
 	w.put(t, id, "westus").Want(t, 201)
 	w.stub.remove("westus", id)
 	w.send(t, http.MethodGet, id, "").WantError(t, 404, "ResourceNotFound")
@@ -93,12 +87,11 @@ func TestRowOutlivesADELETEAnsweredWithAnIngressPage(t *testing.T) {
 	wantRowToOutliveDELETE(t, ingressPage)
 }
 
-// wantRowToOutliveDELETE has a DELETE answered by a 404 that proves nothing.
+// wantRowToOutliveDELETE answers a DELETE with a 404 that proves nothing. The row
+// must stay.
 func wantRowToOutliveDELETE(t *testing.T, lie stubAnswer) {
 	t.Helper()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "there")
+	w, id := newStubThing(t, stubSettings, "there")
 	w.put(t, id, "westus").Want(t, 201)
 	w.stub.script(stubScript{method: http.MethodDelete, path: id, left: 1, answer: lie})
 	if got := w.send(t, http.MethodDelete, id, "").Want(t, 404); string(got.Body) != lie.body {

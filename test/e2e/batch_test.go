@@ -58,9 +58,9 @@ func polled(t *testing.T, accepted harness.Answer, p *harness.Portico) []batchRe
 	}))
 }
 
-// deposed is how often a gateway, since it was started, has had to leave a job of
-// a kind to another one, or to itself, as it was too slow to keep it.
-func deposed(t *testing.T, p *harness.Portico, kind string) int {
+// lostLeases is how often a gateway, since its start, lost the lease of a job of a
+// kind because it was too slow.
+func lostLeases(t *testing.T, p *harness.Portico, kind string) int {
 	t.Helper()
 	return int(max(0, metric(t, p, "portico_job_attempts_total", fmt.Sprintf(`kind=%q,outcome="deposed"`, kind))))
 }
@@ -116,12 +116,12 @@ func TestBatchOutlivesItsReplicas(t *testing.T) {
 	requests = append(requests, fmt.Sprintf(`{"name":"group","httpMethod":"GET","url":"%s?api-version=2021-04-01"}`, w.GroupPath("rg")))
 	misbehave(t, w, "PUT", "/vm-", "slow=150ms", -1)
 	accepted := sendBatch(t, w.Portico, requests, 202)
-	held := func() int { return len(heldIn(t, w, "rg")) }
+	held := func() int { return len(remainingResources(t, w, "rg")) }
 	handovers := 0 // of the batch, from one gateway to another
 	for round, above := range []int{n / 5, n / 2, n * 3 / 4} {
 		victim, other := w.Replicas[round%2], w.Replicas[(round+1)%2]
 		soon(t, "a part of the batch", func() bool { return held() > above })
-		handovers += 1 + deposed(t, victim, "batch")
+		handovers += 1 + lostLeases(t, victim, "batch")
 		victim.Kill(t)
 		other.Do(t, harness.Request{Path: "/subscriptions?api-version=2020-01-01"}).Want(t, 200)
 		victim.Restart(t)
@@ -153,7 +153,7 @@ func TestBatchOutlivesItsReplicas(t *testing.T) {
 		}
 	}
 	for _, p := range w.Replicas {
-		handovers += deposed(t, p, "batch")
+		handovers += lostLeases(t, p, "batch")
 	}
 	if most := handovers * 4; unknown > most {
 		t.Errorf("%d outcomes are unknown, want %d at most", unknown, most)
@@ -175,8 +175,8 @@ func TestBatchAfterARestart(t *testing.T) {
 	}
 	misbehave(t, w, "PUT", "/vm-", "slow=150ms", -1)
 	accepted := sendBatch(t, w.Portico, requests, 202)
-	soon(t, "a part of the batch", func() bool { return len(heldIn(t, w, "rg")) > n/3 })
-	handovers := 1 + deposed(t, w.Portico, "batch")
+	soon(t, "a part of the batch", func() bool { return len(remainingResources(t, w, "rg")) > n/3 })
+	handovers := 1 + lostLeases(t, w.Portico, "batch")
 	w.Portico.Kill(t)
 	for _, file := range []string{w.Portico.Database, w.Portico.Database + "-wal"} {
 		if content, err := os.ReadFile(file); err != nil || strings.Contains(string(content), "hunter2") {
@@ -193,7 +193,7 @@ func TestBatchAfterARestart(t *testing.T) {
 			t.Errorf("%+v", r)
 		}
 	}
-	handovers += deposed(t, w.Portico, "batch")
+	handovers += lostLeases(t, w.Portico, "batch")
 	if least := n - handovers*4; known < least {
 		t.Errorf("%d of %d outcomes are known, want %d at least", known, n, least)
 	}

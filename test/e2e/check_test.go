@@ -76,8 +76,8 @@ func TestCheckBad(t *testing.T) {
 	}
 }
 
-// All faults are told at once.
-func TestCheckTellsEveryFault(t *testing.T) {
+// All faults are reported at once.
+func TestCheckReportsEveryFault(t *testing.T) {
 	t.Parallel()
 	text := strings.Replace(goodConfig, "127.0.0.1:8100", "user:secret@127.0.0.1:8100", 1)
 	text = strings.Replace(text, "state: Enabled", "state: Sleeping", 1)

@@ -103,7 +103,7 @@ var (
 	showsHead   = regexp.MustCompile(` -[a-zA-Z]*[iIv][a-zA-Z]*( |$)| -D ?-| --(include|head|verbose|dump-header)`)
 )
 
-// kindOf tells what a printed line is there to show.
+// kindOf classifies a printed line by what it shows.
 func kindOf(line string) string {
 	switch {
 	case strings.Contains(strings.ToLower(line), "if-match"):
@@ -178,21 +178,11 @@ func body200(t *testing.T, output string) string {
 	return output
 }
 
-// eventually waits, within a bound, for a condition to hold.
-func eventually[T any](t *testing.T, what string, check func() (T, bool)) T {
+// eventually polls until check succeeds and returns its value.
+func eventually[T any](t *testing.T, what string, check func() (T, bool)) (value T) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(t.Context(), settled)
-	defer cancel()
-	for {
-		if value, ok := check(); ok {
-			return value
-		}
-		select {
-		case <-ctx.Done():
-			t.Fatalf("waited in vain for %s", what)
-		case <-time.After(20 * time.Millisecond):
-		}
-	}
+	harness.Await(t, settled, what, func() (ok bool) { value, ok = check(); return ok })
+	return value
 }
 
 func get(t *testing.T, url string) (status int, err error) {

@@ -78,7 +78,7 @@ func TestDrain(t *testing.T) {
 			if connection(); !connection() {
 				t.Fatal("connections are not kept")
 			}
-			p.Terminate(t)
+			p.SendTerminate(t)
 			soon(t, "it is not ready", func() bool { return p.Admin(t, harness.Request{Path: "/readyz"}).Status == 503 })
 			connection()
 			for range 3 {
@@ -86,7 +86,7 @@ func TestDrain(t *testing.T) {
 					t.Error("a connection goes on after an answer")
 				}
 			}
-			p.Terminate(t)
+			p.SendTerminate(t)
 			if code := p.ExitCode(t); code != -1 {
 				t.Errorf("the second signal: exit code %d", code)
 			}
@@ -121,7 +121,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	p := w.Portico
 	at := w.ResourcePath("rg", machines+"vm") + "?api-version=" + harness.Version
 	answered := slowWrite(t, w, at, "westus")
-	p.Terminate(t)
+	p.SendTerminate(t)
 	if code := p.ExitCode(t); code != 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -139,7 +139,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 		answered <- err
 	}()
 	soon(t, "the read is at the provider", func() bool { return len(w.Contoso("westus").Requests(t)) > 0 })
-	p.Terminate(t)
+	p.SendTerminate(t)
 	if code := p.ExitCode(t); code < 0 {
 		t.Errorf("exit code %d", code)
 	}
@@ -148,7 +148,7 @@ func TestDrainFinishesWhatIsUnderWay(t *testing.T) {
 	}
 }
 
-// Work that a gateway holds is given back when it is told to go, not when its
+// A gateway gives its jobs back when it is asked to stop, not when its
 // lease is over or its provider has answered: here that would be in an hour, and
 // never.
 func TestDrainHandsWorkOver(t *testing.T) {

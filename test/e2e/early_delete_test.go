@@ -23,9 +23,7 @@ func TestDELETEAnswered404BeforeAnAcceptedCreateLands(t *testing.T) {
 // yet of an accepted create, and says so: by 204, or by the answer given.
 func wantCreateToOutliveEarlyDELETE(t *testing.T, answer *stubAnswer) {
 	t.Helper()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "late")
+	w, id := newStubThing(t, stubSettings, "late")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.put(t, id, "westus").Want(t, 202)
 	status := http.StatusNoContent
@@ -49,9 +47,7 @@ func wantCreateToOutliveEarlyDELETE(t *testing.T, answer *stubAnswer) {
 
 func TestGroupDeleteBeforeAnAcceptedCreateLands(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings+"groupDelete: {limit: 2m}\n")
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "late")
+	w, id := newStubThing(t, stubSettings+"groupDelete: {limit: 2m}\n", "late")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.put(t, id, "westus").Want(t, 202)
 	result, _ := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))

@@ -28,10 +28,10 @@ func (o operator) erased(t *testing.T) bool {
 	return strings.Contains(string(o.p.Admin(t, harness.Request{Path: "/admin/subscriptions/" + o.id}).Want(t, 200).Body), `"erased":true`)
 }
 
-// deletions counts how often an endpoint was told that the subscription is Deleted.
+// deletions counts the Deleted notifications of the subscription at an endpoint.
 func (o operator) deletions(t *testing.T, c *harness.Contoso, namespace string) (n int) {
 	t.Helper()
-	for _, told := range c.Told(t)[o.id].Journal {
+	for _, told := range c.Notifications(t)[o.id].Journal {
 		if told.Namespace == namespace && told.State == "Deleted" {
 			n++
 		}
@@ -56,13 +56,13 @@ func TestLateWriteIntoDeletedSubscription(t *testing.T) {
 	}
 	o.put(t, "Deleted").Want(t, 200)
 	eastus := w.Contoso("eastus")
-	soon(t, "the provider has confirmed", func() bool { return eastus.Told(t)[o.id].Namespaces["contoso.compute"] == "Deleted" })
+	soon(t, "the provider has confirmed", func() bool { return eastus.Notifications(t)[o.id].Namespaces["contoso.compute"] == "Deleted" })
 	soon(t, "the write lands", func() bool { return eastus.Holds(t, vm) })
 	if o.erased(t) {
 		t.Error("erased while a write could land")
 	}
 	soon(t, "the subscription is erased", func() bool { return o.erased(t) })
-	for _, region := range everywhere() {
+	for _, region := range allRegionNames() {
 		if held := w.Contoso(region).Resources(t); len(held) > 0 {
 			t.Errorf("%s still holds %v", region, held)
 		}
@@ -106,7 +106,7 @@ func TestReturningRegionLearnsOfDeletion(t *testing.T) {
 	p.Write(t, p.Text(t, w.Config))
 	reload(t, p).Want(t, 200)
 	for _, namespace := range []string{"contoso.compute", "contoso.insight"} {
-		soon(t, namespace+" is told", func() bool { return north.Told(t)[o.id].Namespaces[namespace] == "Deleted" })
+		soon(t, namespace+" is told", func() bool { return north.Notifications(t)[o.id].Namespaces[namespace] == "Deleted" })
 	}
 	if north.Holds(t, vm) {
 		t.Error("the region still holds what it held")

@@ -77,7 +77,7 @@ const pointSettings = moveSettings + `
 batch: {immediate: 2, atOnce: 2}
 `
 
-// withPoints is a world whose gateway has the points.
+// withPoints is a world whose gateway is built with failpoints.
 func withPoints(t *testing.T, extra string) *harness.World {
 	t.Helper()
 	w := movers(t, harness.WorldOptions{Config: harness.Config{Failpoints: true, ComputeRegistration: "required", Extra: extra}})
@@ -205,7 +205,7 @@ func TestPointFails(t *testing.T) {
 		list := w.GroupPath("rg") + "/resources" + ownVersion
 		soon(t, string(c.at)+": the index agrees with the provider", func() bool {
 			listed := slices.ContainsFunc(w.Portico.Do(t, harness.Request{Path: list}).Want(t, 200).Values(t), func(r map[string]any) bool { return r["id"] == vm })
-			return listed == c.held && len(unended(t, w.Portico)) == 0
+			return listed == c.held && len(unfinishedJobs(t, w.Portico)) == 0
 		})
 		if got := w.Contoso("westus").Holds(t, vm); got != c.held {
 			t.Errorf("%s: the provider holds it: %v", c.at, got)

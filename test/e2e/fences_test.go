@@ -104,7 +104,7 @@ func (w stubWorld) wantWaitingFor(t *testing.T, status, what string, fits func(w
 	}
 }
 
-// ofThing fits what is told of a resource.
+// ofThing matches entries about a resource.
 func ofThing(id string) func(waitedFor) bool {
 	return func(told waitedFor) bool { return strings.EqualFold(told.ID, id) }
 }
@@ -135,9 +135,7 @@ func TestGroupDeleteSaysThatItWaitsForAnAcceptedDELETE(t *testing.T) {
 
 func TestGroupDeleteSaysThatItWaitsForAnAcceptedPUT(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "late")
+	w, id := newStubThing(t, stubSettings, "late")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.put(t, id, "westus").Want(t, 202)
 	result, status := ownOperation(t, w.deleteGroup(t, "rg").Want(t, 202))

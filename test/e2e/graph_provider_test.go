@@ -61,7 +61,7 @@ func newGraph(t *testing.T) *graph {
 	g.age.Store(1)
 	for _, region := range graphRegions {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			g.strike(r)
+			g.killAtItsTurn(r)
 			g.serve(w, r, region)
 		}))
 		server.Config.ConnState = func(c net.Conn, state http.ConnState) {
@@ -116,8 +116,8 @@ func (g *graph) find(path string) (int, *node) {
 	return 0, nil
 }
 
-// strike has a gateway die, when its moment has come, before the call goes on.
-func (g *graph) strike(r *http.Request) {
+// killAtItsTurn kills a gateway before the call that is due for it is answered.
+func (g *graph) killAtItsTurn(r *http.Request) {
 	if r.Method != http.MethodDelete && r.Method != http.MethodGet || g.fuse.Add(-1) != 0 {
 		return
 	}
@@ -157,7 +157,7 @@ func (g *graph) serve(w http.ResponseWriter, r *http.Request, region string) {
 		if n.fault == "slow" {
 			time.Sleep(200 * time.Millisecond)
 		}
-		g.strike(r)
+		g.killAtItsTurn(r)
 		answer(w)
 	}
 }
@@ -320,10 +320,10 @@ func (g *graph) relieve() {
 	}
 }
 
-// noteSlow notes what a gateway tells of itself: it must be asked before it dies.
+// noteSlow reads a metric of a gateway, which must be read before the gateway dies.
 func (g *graph) noteSlow(t *testing.T, p *harness.Portico) {
 	t.Helper()
-	slow := deposed(t, p, "group-delete") > 0
+	slow := lostLeases(t, p, "group-delete") > 0
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.slow = g.slow || slow

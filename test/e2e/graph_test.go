@@ -166,9 +166,9 @@ func TestGroupDeleteOfGraphs(t *testing.T) {
 	}
 }
 
-// deathSeed is where the random numbers of the next test begin; how many runs it
+// killSeed is where the random numbers of the next test begin; how many runs it
 // makes is PORTICO_DEATHS, 4 by default.
-func deathSeed(t *testing.T) (first uint64, runs int) {
+func killSeed(t *testing.T) (first uint64, runs int) {
 	t.Helper()
 	first, runs = uint64(time.Now().UnixNano()), 4
 	if text := os.Getenv("PORTICO_DEATH_SEED"); text != "" {
@@ -189,13 +189,13 @@ func deathSeed(t *testing.T) (first uint64, runs int) {
 // graph, with any faults, ends as if nobody had died: nothing is forgotten, the
 // group is not gone before all that it held is, and nothing goes again whose end
 // was settled.
-func TestGroupDeleteAmongDeaths(t *testing.T) {
+func TestGroupDeleteAmongKills(t *testing.T) {
 	t.Parallel()
 	g := newGraph(t)
 	config := g.config()
 	config.Postgres = harness.StartPostgres(t).CreateDatabase(t, "deaths")
 	w := harness.NewWorld(t, harness.WorldOptions{Replicas: 2, Config: config})
-	first, runs := deathSeed(t)
+	first, runs := killSeed(t)
 	whole := t // a process lives as long as the test that it is started by
 	for run := range runs {
 		seed := first + uint64(run)
@@ -213,7 +213,7 @@ func TestGroupDeleteAmongDeaths(t *testing.T) {
 			d := beginDelete(t, w, w.Replicas[random.IntN(2)], group)
 			for range 1 + random.IntN(4) {
 				g.fuse.Store(int64(1 + random.IntN(2*len(nodes))))
-				ended, living := d.untilDeath(t, g, w, random)
+				ended, living := d.untilKill(t, g, w, random)
 				if ended {
 					break
 				}
@@ -230,9 +230,9 @@ func TestGroupDeleteAmongDeaths(t *testing.T) {
 	}
 }
 
-// untilDeath waits for the moment in which a gateway has to die, and kills one;
+// untilKill waits for the moment in which a gateway has to die, and kills one;
 // living is the other. It may end before.
-func (d deletion) untilDeath(t *testing.T, g *graph, w *harness.World, random *rand.Rand) (ended bool, living *harness.Portico) {
+func (d deletion) untilKill(t *testing.T, g *graph, w *harness.World, random *rand.Rand) (ended bool, living *harness.Portico) {
 	t.Helper()
 	bound := time.After(settled)
 	for {

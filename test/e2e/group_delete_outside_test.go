@@ -64,10 +64,10 @@ func TestGroupDeleteSeenFromOutside(t *testing.T) {
 	if now := d.progress(t, p); now.Status != "Canceled" || now.Error.Code != "OperationCanceled" {
 		t.Errorf("%+v", now)
 	}
-	if left := heldIn(t, w, "rg"); len(left) != 2 {
+	if left := remainingResources(t, w, "rg"); len(left) != 2 {
 		t.Errorf("left: %v", left)
 	}
-	// It is counted, and told by the log, once it is recorded.
+	// It is counted and logged once it is recorded.
 	counted := func(end string) {
 		t.Helper()
 		soon(t, "the end is counted", func() bool { return metric(t, p, "portico_group_deletes_total", `end="`+end+`"`) == 1 })

@@ -34,12 +34,12 @@ func TestGroupDeleteOutlivesItsReplicas(t *testing.T) {
 	fill(t, w, "rg", resources)
 	misbehave(t, w, "DELETE", "/vm-", "delay=200ms", -1)
 	d := beginDelete(t, w, w.Portico, "rg")
-	left := func() int { return len(heldIn(t, w, "rg")) }
+	left := func() int { return len(remainingResources(t, w, "rg")) }
 	handovers := 0
 	for round, below := range []int{n * 4 / 5, n / 2, n / 4} {
 		victim, other := w.Replicas[round%2], w.Replicas[(round+1)%2]
 		soon(t, "a part of the work", func() bool { return left() < below })
-		handovers += 1 + deposed(t, victim, "group-delete")
+		handovers += 1 + lostLeases(t, victim, "group-delete")
 		victim.Kill(t)
 		other.Do(t, harness.Request{Path: d.result}).Want(t, 200, 202)
 		victim.Restart(t)
@@ -56,7 +56,7 @@ func TestGroupDeleteOutlivesItsReplicas(t *testing.T) {
 		}
 	}
 	for _, p := range w.Replicas {
-		handovers += deposed(t, p, "group-delete")
+		handovers += lostLeases(t, p, "group-delete")
 	}
 	if most := n + handovers*3*8; deletes > most {
 		t.Errorf("%d calls for %d resources, want %d at most", deletes, n, most)
@@ -81,7 +81,7 @@ func TestGroupDeleteThatWakesTooLate(t *testing.T) {
 		},
 	})
 	late, other := w.Replicas[0], w.Replicas[1]
-	// What has told providers of the subscription has a connection for writes.
+	// The notification job has a connection for writes.
 	soon(t, "the providers know the subscription", func() bool { return openJobs(t, other, "notice") == 0 })
 	late.Stop(t)
 	late.Restart(t)

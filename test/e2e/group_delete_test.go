@@ -163,13 +163,13 @@ func (d deletion) gone(t *testing.T, p *harness.Portico) {
 		t.Fatalf("%d %s", a.Status, a.Body)
 	}
 	p.Do(t, harness.Request{Path: d.w.GroupPath(d.group) + "?api-version=2021-04-01"}).WantError(t, 404, "ResourceGroupNotFound")
-	if left := heldIn(t, d.w, d.group); len(left) != 0 {
+	if left := remainingResources(t, d.w, d.group); len(left) != 0 {
 		t.Errorf("providers hold %v", left)
 	}
 }
 
-// heldIn lists what the providers hold in a group.
-func heldIn(t *testing.T, w *harness.World, group string) (left []string) {
+// remainingResources lists the resources of a group that providers hold.
+func remainingResources(t *testing.T, w *harness.World, group string) (left []string) {
 	t.Helper()
 	prefix := strings.ToLower(w.GroupPath(group)) + "/"
 	for _, region := range append(harness.RegionNames(), "global") {
@@ -209,7 +209,7 @@ func (d deletion) wantBlocked(t *testing.T, p *harness.Portico, ids ...string) {
 	for i := range ids {
 		ids[i] = strings.ToLower(ids[i])
 	}
-	there := heldIn(t, d.w, d.group)
+	there := remainingResources(t, d.w, d.group)
 	slices.Sort(there)
 	if !slices.Equal(there, ids) {
 		t.Errorf("providers hold %v, want %v", there, ids)

@@ -16,7 +16,7 @@ import (
 )
 
 // unhurried is a provider that begins to read the contents of machines, and
-// reads on only when it is told to.
+// reads on only when the test asks for it.
 type unhurried struct {
 	*httptest.Server
 	goOn        chan struct{}

@@ -17,7 +17,7 @@ import (
 // providerStates are clients' states as providers know them.
 var providerStates = map[string]string{"Enabled": "Registered", "PastDue": "Registered", "Warned": "Warned", "Disabled": "Suspended", "Deleted": "Deleted"}
 
-func everywhere() []string { return append(harness.RegionNames(), "global") }
+func allRegionNames() []string { return append(harness.RegionNames(), "global") }
 
 // registrar changes subscriptions through whichever gateway answers.
 type registrar struct {
@@ -47,7 +47,7 @@ func (r *registrar) insist(ctx context.Context, t *testing.T, call harness.Reque
 	t.Errorf("%s %s: %s", call.Method, call.Path, last)
 }
 
-// put changes a subscription; its offer tells one version from the other.
+// put changes a subscription; each version has an offer of its own.
 func (r *registrar) put(ctx context.Context, t *testing.T, id, state string) {
 	r.n++
 	r.insist(ctx, t, harness.Request{
@@ -60,7 +60,7 @@ func subscriptionID(i int) string { return fmt.Sprintf("00000000-0000-0000-0000-
 
 // Whichever gateway dies, or stands still beyond its leases, at whatever step:
 // in the end every endpoint knows the newest state of every subscription.
-func TestEveryProviderKnowsTheNewestState(t *testing.T) {
+func TestEveryProviderIsNotifiedOfTheNewestState(t *testing.T) {
 	t.Parallel()
 	const subscriptions, rounds = 4, 6
 	seed := rand.Uint64()
@@ -143,13 +143,13 @@ func TestEveryProviderKnowsTheNewestState(t *testing.T) {
 	soon(t, "it is erased", func() bool {
 		return strings.Contains(string(w.Portico.Admin(t, harness.Request{Path: "/admin/subscriptions/" + id}).Want(t, 200).Body), `"erased":true`)
 	})
-	for _, region := range everywhere() {
+	for _, region := range allRegionNames() {
 		for _, held := range w.Contoso(region).Resources(t) {
 			if strings.HasPrefix(held, "/subscriptions/"+id) {
 				t.Errorf("%s still holds %s", region, held)
 			}
 		}
-		for namespace, state := range w.Contoso(region).Told(t)[id].Namespaces {
+		for namespace, state := range w.Contoso(region).Notifications(t)[id].Namespaces {
 			if state != "Deleted" {
 				t.Errorf("%s of %s knows the deleted subscription as %s", namespace, region, state)
 			}
@@ -177,8 +177,8 @@ func wantKnown(t *testing.T, w *harness.World, id string) (notices int) {
 	now := w.Portico.Admin(t, harness.Request{Path: "/admin/subscriptions/" + id}).Want(t, 200).JSON(t)
 	state, offer := providerStates[now["state"].(string)], now["offerId"].(string)
 	registration := w.Portico.Do(t, harness.Request{Path: "/subscriptions/" + id + "/providers/Contoso.Compute?api-version=2021-04-01"}).Want(t, 200).JSON(t)["registrationState"]
-	for _, region := range everywhere() {
-		told := w.Contoso(region).Told(t)[id]
+	for _, region := range allRegionNames() {
+		told := w.Contoso(region).Notifications(t)[id]
 		notices += len(told.Journal)
 		if got := told.Notices["contoso.insight"]; got.State != state || got.Properties.QuotaID != offer {
 			t.Errorf("%s: %s knows %+v, want %s %s; it was told %+v", id, region, got, state, offer, told.Journal)

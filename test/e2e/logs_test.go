@@ -199,7 +199,7 @@ func TestLogsOfARealProcess(t *testing.T) {
 	}
 	do("between", 201, "PUT", group+"-2?api-version="+harness.Version, `{"location":"westus"}`)
 	logged(t, func() string { return read(away) }, "audit", "between") // it is written after the answer
-	p.Hangup(t)
+	p.SendHangup(t)
 	for end := time.Now().Add(settled); !strings.Contains(p.Log(), `"why":"SIGHUP"`); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {
 			t.Fatalf("no reload in\n%s", p.Log())

@@ -13,7 +13,7 @@ import (
 	"portico/test/harness"
 )
 
-// moveMisbehaves has the calls that move something at an endpoint misbehave.
+// moveMisbehaves adds a fault for the move calls of an endpoint.
 func moveMisbehaves(t *testing.T, w *harness.World, region, fault string, count int) {
 	t.Helper()
 	w.Contoso(region).Do(t, harness.Request{
@@ -54,7 +54,7 @@ func TestMoveAmongFaults(t *testing.T) {
 	}
 }
 
-// What a provider refuses stays, and is told resource by resource; the rest moves.
+// Resources whose move a provider refuses stay and are reported; the rest moves.
 func TestMoveInPart(t *testing.T) {
 	t.Parallel()
 	w := movers(t, harness.WorldOptions{Config: harness.Config{Extra: patient(moveSettings)}})
@@ -123,11 +123,10 @@ func lose(t *testing.T, w *harness.World, region string) {
 	})
 }
 
-// resting waits until the one job of a kind is between two attempts, with some
-// time until the next, and returns its id. Whoever calls it off while a call is
-// being tried has it wait for the region: nobody knows then that the call was not
-// sent.
-func resting(t *testing.T, p *harness.Portico, kind string) (id string) {
+// waitingJob waits until the only job of a kind is between two attempts, with some
+// time until the next, and returns its id. A job cancelled during an attempt would
+// wait for the region, because its call may have been sent.
+func waitingJob(t *testing.T, p *harness.Portico, kind string) (id string) {
 	t.Helper()
 	soon(t, "the job rests", func() bool {
 		var jobs struct {
@@ -172,7 +171,7 @@ func TestMoveThatWaitsForARegion(t *testing.T) {
 				w.Portico.Do(t, r).WantError(t, 409, "ResourcesBeingMoved")
 			}
 			if name == "cancelled" {
-				w.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/jobs/" + resting(t, w.Portico, "move") + "/cancel"}).Want(t, 202)
+				w.Portico.Admin(t, harness.Request{Method: http.MethodPost, Path: "/admin/jobs/" + waitingJob(t, w.Portico, "move") + "/cancel"}).Want(t, 202)
 			}
 			if ends == "" {
 				w.Contoso("eastus").Restart(t)

@@ -38,9 +38,7 @@ func pollOf(t *testing.T, accepted harness.Answer, header string) *url.URL {
 func TestOperationThatIsNotFoundAtFirst(t *testing.T) {
 	t.Parallel()
 	const early = 4 // more than the three that lose an operation whose time is up
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "replicated")
+	w, id := newStubThing(t, stubSettings, "replicated")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Azure-AsyncOperation")
 	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, left: early, answer: operationNotFound})
 	w.put(t, id, "westus").Want(t, 202)
@@ -56,9 +54,7 @@ func TestOperationThatIsNotFoundAtFirst(t *testing.T) {
 
 func TestFollowOutlivesAClientsPollAnswered400(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "followed")
+	w, id := newStubThing(t, stubSettings, "followed")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	refusal := stubError(http.StatusBadRequest, "InvalidApiVersionParameter", "The operation knows no such api-version.")
 	w.stub.script(stubScript{
@@ -73,9 +69,7 @@ func TestFollowOutlivesAClientsPollAnswered400(t *testing.T) {
 
 func TestFollowOutlivesAClientsPollAnswered404(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, stubSettings)
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "followed")
+	w, id := newStubThing(t, stubSettings, "followed")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, answer: operationNotFound, when: func(c stubCall) bool { return c.relayed }})
 	at := pollOf(t, w.put(t, id, "westus").Want(t, 202), "Location")
@@ -102,9 +96,7 @@ func (w stubWorld) wantFollowToGoOn(t *testing.T, create *stubOperation, clientP
 
 func TestLostCreateThatNeverLands(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, withLoss(lostWindow))
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "lost")
+	w, id := newStubThing(t, withLoss(lostWindow), "lost")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, answer: operationNotFound})
 	w.put(t, id, "westus").Want(t, 202)
@@ -125,9 +117,7 @@ func TestLostCreateThatNeverLands(t *testing.T) {
 
 func TestLostCreateThatLands(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, withLoss(time.Minute))
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "lost")
+	w, id := newStubThing(t, withLoss(time.Minute), "lost")
 	create := w.stub.accept(http.MethodPut, "westus", id, "Location")
 	w.stub.script(stubScript{method: http.MethodGet, path: "/" + create.name, answer: operationNotFound})
 	w.put(t, id, "westus").Want(t, 202)
@@ -142,9 +132,7 @@ func TestLostCreateThatLands(t *testing.T) {
 
 func TestLostDeleteThatLands(t *testing.T) {
 	t.Parallel()
-	w := newStubWorld(t, withLoss(time.Minute))
-	w.PutGroup(t, "rg")
-	id := w.thing("rg", "going")
+	w, id := newStubThing(t, withLoss(time.Minute), "going")
 	w.put(t, id, "westus").Want(t, 201)
 	remove := w.stub.accept(http.MethodDelete, "westus", id, "Location")
 	w.stub.script(stubScript{method: http.MethodGet, path: "/" + remove.name, answer: operationNotFound})

@@ -9,7 +9,7 @@ import (
 
 // A reload for which the store was missing is made when the store is back, by
 // nobody's doing: neither is a change lost, nor is a configuration called bad that
-// is not. The log tells from when to when the store was away.
+// is not. The log shows when the store was away.
 func TestReloadWhileTheStoreIsDown(t *testing.T) {
 	t.Parallel()
 	postgres := harness.StartPostgres(t)
@@ -17,7 +17,7 @@ func TestReloadWhileTheStoreIsDown(t *testing.T) {
 	p := w.Portico
 	says := func(message string) bool { return strings.Contains(p.Log(), `"msg":"`+message+`"`) }
 	postgres.Stop(t)
-	p.Write(t, p.Text(t, named(w.Config, "second")))
+	p.Write(t, p.Text(t, withCloudName(w.Config, "second")))
 	soon(t, "the reload fails", func() bool { return p.Metric(t, success) == 0 })
 	soon(t, "the log tells of the store", func() bool { return says("the store does not answer") })
 	if p.Metric(t, generation) != 1 || says("the store answers again") {

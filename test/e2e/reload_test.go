@@ -48,8 +48,8 @@ func cloud(t *testing.T, p *harness.Portico) string {
 	return environment.Name
 }
 
-// named is a configuration under a name of its own.
-func named(config harness.Config, name string) harness.Config {
+// withCloudName returns the configuration with another cloud name.
+func withCloudName(config harness.Config, name string) harness.Config {
 	config.Name = name
 	return config
 }
@@ -62,7 +62,7 @@ func TestBadConfigurationChangesNothing(t *testing.T) {
 	w.PutGroup(t, "rg")
 	w.PutResource(t, "rg", machines+"vm", body("westus"))
 	p := w.Portico
-	good := p.Text(t, named(w.Config, "second"))
+	good := p.Text(t, withCloudName(w.Config, "second"))
 	eastus := fmt.Sprintf("eastus: [%q]", w.Contoso("eastus").URL)
 	for name, row := range map[string]struct{ old, bad, fault string }{
 		"an unknown key":             {"  region: westus\n", "  region: westus\n  wibble: 1\n", "wibble"},
@@ -112,7 +112,7 @@ func TestReloads(t *testing.T) {
 		t.Helper()
 		soon(t, name, func() bool { return cloud(t, p) == name })
 	}
-	p.Write(t, p.Text(t, named(w.Config, "by a change of the file")))
+	p.Write(t, p.Text(t, withCloudName(w.Config, "by a change of the file")))
 	becomes("by a change of the file")
 
 	// A bad one is not read again and again, but once what is wrong is mended.
@@ -120,14 +120,14 @@ func TestReloads(t *testing.T) {
 	soon(t, "the bad one is seen", func() bool { return p.Metric(t, success) == 0 })
 	config := w.Config
 	config.Server = unwatched
-	p.Write(t, p.Text(t, named(config, "mended")))
+	p.Write(t, p.Text(t, withCloudName(config, "mended")))
 	becomes("mended")
 
 	// From here on nobody looks at the file.
-	p.Write(t, p.Text(t, named(config, "by SIGHUP")))
-	p.Hangup(t)
+	p.Write(t, p.Text(t, withCloudName(config, "by SIGHUP")))
+	p.SendHangup(t)
 	becomes("by SIGHUP")
-	p.Write(t, p.Text(t, named(w.Config, "by the admin listener")))
+	p.Write(t, p.Text(t, withCloudName(w.Config, "by the admin listener")))
 	reload(t, p).Want(t, 200)
 	if got := cloud(t, p); got != "by the admin listener" {
 		t.Errorf("after the answer it is still %q", got)
@@ -139,7 +139,7 @@ func TestReloads(t *testing.T) {
 	mount := func(version, name string) {
 		t.Helper()
 		path := filepath.Join(folder, version, "portico.yaml")
-		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(p.Text(t, named(w.Config, name))), 0o600)); err != nil {
+		if err := errors.Join(os.Mkdir(filepath.Dir(path), 0o700), os.WriteFile(path, []byte(p.Text(t, withCloudName(w.Config, name))), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		link(t, version, filepath.Join(folder, "..data"))
@@ -206,7 +206,7 @@ func TestWhatAReloadChanges(t *testing.T) {
 	p.Do(t, harness.Request{Path: vm}).Want(t, 200)
 	p.Do(t, harness.Request{Path: all}).Want(t, 200)
 
-	text := p.Text(t, named(w.Config, "elsewhere"))
+	text := p.Text(t, withCloudName(w.Config, "elsewhere"))
 	listen := strings.TrimPrefix(p.URL, "http://")
 	p.Write(t, strings.Replace(text, "  listen: "+listen, "  listen: "+harness.FreeAddress(t), 1)+"\njobs: {lease: 11s}\n")
 	answer := reload(t, p).Want(t, 200).JSON(t)
@@ -259,12 +259,12 @@ func TestReloadUnderLoad(t *testing.T) {
 		name := fmt.Sprintf("round %d", i)
 		if i%3 == 2 {
 			before := p.Metric(t, generation)
-			p.Write(t, strings.Replace(p.Text(t, named(w.Config, name)), "region: westus", []string{"region: nowhere", "region: [", "wibble: 1"}[i/3%3], 1))
+			p.Write(t, strings.Replace(p.Text(t, withCloudName(w.Config, name)), "region: westus", []string{"region: nowhere", "region: [", "wibble: 1"}[i/3%3], 1))
 			if i%2 == 0 {
 				reload(t, p).Want(t, 400)
 			} else {
 				seen := p.Metric(t, attempted)
-				p.Hangup(t)
+				p.SendHangup(t)
 				soon(t, "the bad one is seen", func() bool { return p.Metric(t, attempted) > seen })
 			}
 			if p.Metric(t, success) != 0 || p.Metric(t, generation) != before {
@@ -273,11 +273,11 @@ func TestReloadUnderLoad(t *testing.T) {
 			continue
 		}
 		before := p.Metric(t, generation)
-		p.Write(t, p.Text(t, named(other(w.Config, i), name)))
+		p.Write(t, p.Text(t, withCloudName(other(w.Config, i), name)))
 		if i%2 == 0 {
 			reload(t, p).Want(t, 200)
 		} else {
-			p.Hangup(t)
+			p.SendHangup(t)
 		}
 		// The metrics follow the configuration, and the next round looks at them.
 		soon(t, name, func() bool { return cloud(t, p) == name && p.Metric(t, generation) == before+1 })

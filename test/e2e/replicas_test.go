@@ -22,7 +22,7 @@ jobs: {lease: 2s}
 operations: {retryAfterMin: 1s, retryAfterMax: 2s}
 `
 
-// password is the store's, of which no log may tell.
+// password is the store's; no log may show it.
 const password = "s3cr3t-0f-the-st0re"
 
 // Several gateways over one PostgreSQL are one service.
@@ -31,7 +31,7 @@ func TestReplicas(t *testing.T) {
 	postgres := harness.StartPostgres(t)
 	for name, test := range map[string]func(*testing.T, *harness.World, *harness.Postgres){
 		"what one wrote the others know at once":   testReadYourWrites,
-		"made anew in another region":              testMadeAnewElsewhere,
+		"made anew in another region":              testRecreatedElsewhere,
 		"work outlives the gateway that holds it":  testWorkMoves,
 		"a gateway that wakes late sends nothing":  testWakesTooLate,
 		"the store goes and comes back":            testStoreGoesAndComesBack,
@@ -94,7 +94,7 @@ func testReadYourWrites(t *testing.T, w *harness.World, _ *harness.Postgres) {
 
 // A replica that remembers the old region neither reads from there nor writes
 // to it.
-func testMadeAnewElsewhere(t *testing.T, w *harness.World, _ *harness.Postgres) {
+func testRecreatedElsewhere(t *testing.T, w *harness.World, _ *harness.Postgres) {
 	behind, ahead := w.Replicas[0], w.Replicas[1]
 	for i, method := range []string{http.MethodGet, http.MethodHead, http.MethodPut, http.MethodPatch, http.MethodDelete} {
 		id := w.ResourcePath("rg", fmt.Sprintf("Contoso.Compute/virtualMachines/vm%d", i))
@@ -130,7 +130,7 @@ func testWorkMoves(t *testing.T, w *harness.World, _ *harness.Postgres) {
 	first, second := w.Replicas[0], w.Replicas[1]
 	id := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm")
 	at := id + "?api-version=" + harness.Version
-	// The index alone tells, as nothing else asks for the resource.
+	// Only the index is read: nothing else asks for the resource.
 	list := w.GroupPath("rg") + "/resources?api-version=2021-04-01"
 	listed := func(p *harness.Portico) int { return len(p.Do(t, harness.Request{Path: list}).Want(t, 200).Values(t)) }
 
@@ -156,7 +156,7 @@ func testWorkMoves(t *testing.T, w *harness.World, _ *harness.Postgres) {
 	soon(t, "the delete is followed to its end", func() bool { return listed(first) == 0 })
 	second.Restart(t)
 	for _, p := range w.Replicas {
-		soon(t, "no work is left", func() bool { return len(unended(t, p)) == 0 })
+		soon(t, "no work is left", func() bool { return len(unfinishedJobs(t, p)) == 0 })
 	}
 }
 
@@ -169,15 +169,15 @@ func hangOnce(t *testing.T, w *harness.World, word string) {
 	}).Want(t, 201)
 }
 
-// held tells whether somebody works on the one operation there is to follow.
+// held reports whether a gateway works on the only job that follows an operation.
 func held(t *testing.T, p *harness.Portico) bool {
 	t.Helper()
 	jobs := p.Admin(t, harness.Request{Path: "/admin/jobs?kind=follow"}).Want(t, 200).Values(t)
 	return len(jobs) == 1 && jobs[0]["owner"] != nil && jobs[0]["owner"] != ""
 }
 
-// unended lists the jobs about single resources that have not ended.
-func unended(t *testing.T, p *harness.Portico) (jobs []map[string]any) {
+// unfinishedJobs lists the jobs about single resources that have not ended.
+func unfinishedJobs(t *testing.T, p *harness.Portico) (jobs []map[string]any) {
 	t.Helper()
 	for _, kind := range []string{"verify", "follow"} {
 		for _, job := range p.Admin(t, harness.Request{Path: "/admin/jobs?kind=" + kind}).Want(t, 200).Values(t) {
@@ -202,7 +202,7 @@ func testWakesTooLate(t *testing.T, w *harness.World, postgres *harness.Postgres
 	region := w.Contoso("westus")
 	region.ForgetRequests(t)
 
-	hold := postgres.Hold(t, databaseOf(w), "SELECT 1 FROM resource_groups FOR UPDATE")
+	hold := postgres.BeginWith(t, databaseOf(w), "SELECT 1 FROM resource_groups FOR UPDATE")
 	var answering sync.WaitGroup
 	var answer harness.Answer
 	var err error
@@ -212,7 +212,7 @@ func testWakesTooLate(t *testing.T, w *harness.World, postgres *harness.Postgres
 	postgres.WaitFor(t, `SELECT EXISTS (SELECT 1 FROM pg_stat_activity
 		WHERE application_name = 'late' AND wait_event_type = 'Lock' AND query LIKE '%resource_groups%')`) // the write is being recorded
 	late.Pause(t)
-	hold.Release(t)
+	hold.Rollback(t)
 	time.Sleep(2 * time.Second) // twice sendWithin
 	late.Resume(t)
 	answering.Wait()
@@ -329,8 +329,8 @@ func TestRefusesADatabaseOfAnotherCollation(t *testing.T) {
 	}
 }
 
-// soon waits until something has happened by itself.
+// soon waits until something happens.
 func soon(t *testing.T, what string, happened func() bool) {
 	t.Helper()
-	eventually(t, what, func() (struct{}, bool) { return struct{}{}, happened() })
+	harness.Await(t, settled, what, happened)
 }

@@ -71,7 +71,7 @@ func TestRegionIsRetired(t *testing.T) {
 	create(t, p, w.ResourcePath("emptied", machines+"brief"), gone)
 	p.Do(t, harness.Request{Method: http.MethodDelete, Path: w.ResourcePath("emptied", machines+"brief") + "?api-version=" + harness.Version}).Want(t, 200)
 	south.Do(t, harness.Request{Method: http.MethodPut, Path: w.ResourcePath("rg", machines+"west") + "?api-version=" + harness.Version, Body: body(gone)}).Want(t, 201)
-	estate{w, nil}.sweep(t, 0)
+	preexistingWorld{w, nil}.sweep(t, 0)
 	strays := func() int { return int(p.Metric(t, "portico_index_strays")) }
 	soon(t, "there is a stray", func() bool { return strays() == 1 })
 
@@ -125,7 +125,7 @@ func TestRegionIsRetired(t *testing.T) {
 		if a := deletions[group].end(t, p); a.Status != 200 {
 			t.Errorf("%s: %d %s", group, a.Status, a.Body)
 		}
-		if left := heldIn(t, w, group); len(left) > 0 {
+		if left := remainingResources(t, w, group); len(left) > 0 {
 			t.Errorf("left in %s: %v", group, left)
 		}
 	}

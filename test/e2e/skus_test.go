@@ -8,7 +8,7 @@ import (
 	"portico/test/harness"
 )
 
-// shop is a provider whose map tells SKUs; nothing of it is ever called.
+// shop is a provider with SKUs in the region map; it is never called.
 const shop = `  - namespace: Contoso.Shop
     features: [big]
     endpoints: {global: ["http://127.0.0.1:1"], westus: ["http://127.0.0.1:1"], eastus: ["http://127.0.0.1:1"]}

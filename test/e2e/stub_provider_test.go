@@ -112,6 +112,15 @@ func newStubWorld(t *testing.T, settings string) stubWorld {
 }
 
 // thing is the ID of a resource of the stub.
+// newStubThing is newStubWorld with a group "rg" and the id of a resource in it,
+// which is not created yet.
+func newStubThing(t *testing.T, settings, name string) (w stubWorld, id string) {
+	t.Helper()
+	w = newStubWorld(t, settings)
+	w.PutGroup(t, "rg")
+	return w, w.thing("rg", name)
+}
+
 func (w stubWorld) thing(group, name string) string { return w.ResourcePath(group, stubThings+name) }
 
 // send makes a client's call of a resource.

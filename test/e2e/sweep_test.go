@@ -12,8 +12,8 @@ import (
 	"portico/test/harness"
 )
 
-// estate is a world whose providers held resources before there was a Portico.
-type estate struct {
+// preexistingWorld is a world whose providers held resources before Portico.
+type preexistingWorld struct {
 	*harness.World
 	contosos map[string]*harness.Contoso
 }
@@ -23,16 +23,16 @@ const machines = "Contoso.Compute/virtualMachines/"
 // settled is the longest that a test waits for work in the background.
 const settled = 3 * time.Minute
 
-// newEstate fills the regions, and then puts Portico before them.
-func newEstate(t *testing.T, fill map[string][]string) estate {
+// newPreexistingWorld fills the regions and then starts Portico in front of them.
+func newPreexistingWorld(t *testing.T, fill map[string][]string) preexistingWorld {
 	t.Helper()
-	e := estate{&harness.World{SubscriptionID: harness.SubscriptionID}, map[string]*harness.Contoso{}}
+	e := preexistingWorld{&harness.World{SubscriptionID: harness.SubscriptionID}, map[string]*harness.Contoso{}}
 	endpoints := map[string]string{}
 	for _, region := range append(harness.RegionNames(), "global") {
 		e.contosos[region] = harness.StartContoso(t, region, harness.ContosoOptions{})
 		endpoints[region] = e.contosos[region].URL
 		for _, name := range fill[region] {
-			e.make(t, region, name)
+			e.create(t, region, name)
 		}
 	}
 	e.World = harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{
@@ -44,32 +44,32 @@ func newEstate(t *testing.T, fill map[string][]string) estate {
 	return e
 }
 
-// make creates a resource behind Portico's back, unmake deletes it.
-func (e estate) make(t *testing.T, region, name string) {
+// create creates a resource at its provider without Portico, remove deletes it.
+func (e preexistingWorld) create(t *testing.T, region, name string) {
 	t.Helper()
 	content := body(region)
 	if strings.Contains(name, "/disks/") {
 		content = `{"properties":{"sizeGB":1}}`
 	}
-	e.straight(t, region, http.MethodPut, name, content).Want(t, 201)
+	e.callProvider(t, region, http.MethodPut, name, content).Want(t, 201)
 }
 
-func (e estate) unmake(t *testing.T, region, name string) {
+func (e preexistingWorld) remove(t *testing.T, region, name string) {
 	t.Helper()
-	e.straight(t, region, http.MethodDelete, name, "").Want(t, 200)
+	e.callProvider(t, region, http.MethodDelete, name, "").Want(t, 200)
 }
 
-func (e estate) straight(t *testing.T, region, method, name, body string) harness.Answer {
+func (e preexistingWorld) callProvider(t *testing.T, region, method, name, body string) harness.Answer {
 	t.Helper()
 	return e.contosos[region].Do(t, harness.Request{Method: method, Path: e.path(name), Body: body})
 }
 
-func (e estate) path(name string) string {
+func (e preexistingWorld) path(name string) string {
 	return e.ResourcePath("Rg-Estate", name) + "?api-version=" + harness.Version
 }
 
 // index is what Portico shows of all resources, "name@location", sorted.
-func (e estate) index(t *testing.T) (all []string) {
+func (e preexistingWorld) index(t *testing.T) (all []string) {
 	t.Helper()
 	list := e.Portico.Do(t, harness.Request{Path: e.SubscriptionPath() + "/resources?api-version=2021-04-01"}).Want(t, 200)
 	for _, r := range list.Values(t) {
@@ -80,7 +80,7 @@ func (e estate) index(t *testing.T) (all []string) {
 	return all
 }
 
-func (e estate) wantIndex(t *testing.T, want ...string) {
+func (e preexistingWorld) wantIndex(t *testing.T, want ...string) {
 	t.Helper()
 	slices.Sort(want)
 	if got := e.index(t); !slices.Equal(got, want) {
@@ -107,7 +107,7 @@ type finding struct {
 }
 
 // sweep runs the command and returns its report.
-func (e estate) sweep(t *testing.T, exit int, args ...string) (r report) {
+func (e preexistingWorld) sweep(t *testing.T, exit int, args ...string) (r report) {
 	t.Helper()
 	p := e.run(t, exit, append(args, "--json")...)
 	if err := json.Unmarshal([]byte(p.Stdout()), &r); err != nil {
@@ -116,7 +116,7 @@ func (e estate) sweep(t *testing.T, exit int, args ...string) (r report) {
 	return r
 }
 
-func (e estate) run(t *testing.T, exit int, args ...string) *harness.Process {
+func (e preexistingWorld) run(t *testing.T, exit int, args ...string) *harness.Process {
 	t.Helper()
 	args = append([]string{"sweep", "--config", e.Portico.ConfigFile, "--timeout", "60s"}, args...)
 	p := harness.Start(t, "portico sweep", t.TempDir(), harness.Build(t).Portico, args...)
@@ -137,10 +137,10 @@ func (r report) finds(t *testing.T, want ...int) {
 }
 
 // Portico is put before regions that have been in use without it.
-func TestEstate(t *testing.T) {
+func TestSweepOfPreexistingResources(t *testing.T) {
 	t.Parallel()
 	whole := t // what is started in a step must outlive it
-	e := newEstate(t, map[string][]string{
+	e := newPreexistingWorld(t, map[string][]string{
 		"westus":      {machines + "West-1", machines + "west-2"},
 		"eastus":      {machines + "Old-East", machines + "Old-East/disks/Data"},
 		"northeurope": {machines + "north"},
@@ -164,7 +164,7 @@ func TestEstate(t *testing.T) {
 	var all []string
 	step(t, "adopted by a sweep", func(t *testing.T) {
 		e.sweep(t, 0)
-		e.quiet(t)
+		e.waitForStartSweeps(t)
 		all = []string{
 			machines + "Old-East@eastus", machines + "Old-East/disks/Data@eastus", machines + "West-1@westus",
 			machines + "west-2@westus", machines + "north@northeurope",
@@ -173,9 +173,9 @@ func TestEstate(t *testing.T) {
 		e.sweep(t, 0, "--subscription", strings.ToUpper(harness.SubscriptionID)).finds(t, 0, 0, 0, 0, 0)
 	})
 	step(t, "drift is reported, and mended", func(t *testing.T) {
-		e.make(t, "northeurope", machines+"Drift")
-		e.unmake(t, "westus", machines+"west-2")
-		e.make(t, "eastus", machines+"north")
+		e.create(t, "northeurope", machines+"Drift")
+		e.remove(t, "westus", machines+"west-2")
+		e.create(t, "eastus", machines+"north")
 		dry := e.sweep(t, 0, "--dry-run")
 		dry.finds(t, 1, 1, 1, 0, 0)
 		if id := e.ResourcePath("Rg-Estate", machines+"Drift"); !dry.DryRun || dry.MissingRows.IDs[0] != id {
@@ -194,7 +194,7 @@ func TestEstate(t *testing.T) {
 		all = append(slices.DeleteFunc(all, func(s string) bool { return s == machines+"west-2@westus" }), machines+"Drift@northeurope")
 		e.wantIndex(t, all...)
 		e.Portico.Do(t, harness.Request{Path: e.path(machines + "west-2")}).WantError(t, 404, "ResourceNotFound")
-		e.unmake(t, "eastus", machines+"north")
+		e.remove(t, "eastus", machines+"north")
 	})
 	step(t, "told by the metrics", func(t *testing.T) {
 		for end := time.Now().Add(settled); ; time.Sleep(50 * time.Millisecond) {
@@ -218,8 +218,8 @@ func TestEstate(t *testing.T) {
 	})
 	step(t, "without a running service", func(t *testing.T) {
 		e.Portico.Stop(t)
-		e.make(t, "westus", machines+"while-away")
-		e.unmake(t, "northeurope", machines+"Drift")
+		e.create(t, "westus", machines+"while-away")
+		e.remove(t, "northeurope", machines+"Drift")
 		e.sweep(t, 0, "--dry-run").finds(t, 1, 1, 0, 0, 0)
 		e.sweep(t, 0).finds(t, 1, 1, 0, 0, 0)
 		e.run(t, 1, "--subscription", "00000000-0000-0000-0000-00000000dead")
@@ -241,8 +241,8 @@ func step(t *testing.T, name string, run func(*testing.T)) {
 	}
 }
 
-// quiet waits for the end of the sweeps that nobody ordered.
-func (e estate) quiet(t *testing.T) {
+// waitForStartSweeps waits for the end of the sweeps at the start.
+func (e preexistingWorld) waitForStartSweeps(t *testing.T) {
 	t.Helper()
 	for end := time.Now().Add(settled); ; time.Sleep(50 * time.Millisecond) {
 		jobs := e.Portico.Admin(t, harness.Request{Path: "/admin/jobs?kind=sweep"}).Want(t, 200).Values(t)
@@ -255,15 +255,15 @@ func (e estate) quiet(t *testing.T) {
 	}
 }
 
-// What a subscription holds is swept at the start, without anybody's asking, as
-// soon as its groups are known.
-func TestEstateIsSweptAtTheStart(t *testing.T) {
+// A sweep at the start indexes the resources of a subscription, as soon as its
+// groups are known.
+func TestPreexistingResourcesAreSweptAtTheStart(t *testing.T) {
 	t.Parallel()
-	e := newEstate(t, nil)
+	e := newPreexistingWorld(t, nil)
 	e.PutGroup(t, "rg-estate")
 	e.Portico.Stop(t)
-	e.make(t, "eastus", machines+"Old-East")
-	e.make(t, "global", "Contoso.Insight/profiles/P")
+	e.create(t, "eastus", machines+"Old-East")
+	e.create(t, "global", "Contoso.Insight/profiles/P")
 	e.Portico.Restart(t)
 	for end := time.Now().Add(settled); len(e.index(t)) < 2; time.Sleep(50 * time.Millisecond) {
 		if time.Now().After(end) {

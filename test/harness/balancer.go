@@ -71,7 +71,7 @@ func (b *Balancer) Await(t testing.TB, p *Portico) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), startBound)
 	defer cancel()
-	for !b.finds(p) {
+	for !b.isReady(p) {
 		select {
 		case <-ctx.Done():
 			t.Fatal("the balancer has not found Portico ready")
@@ -80,7 +80,7 @@ func (b *Balancer) Await(t testing.TB, p *Portico) {
 	}
 }
 
-func (b *Balancer) finds(p *Portico) bool {
+func (b *Balancer) isReady(p *Portico) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, s := range b.backends {
@@ -124,12 +124,12 @@ func (b *Balancer) accept(ctx context.Context) {
 		if err != nil {
 			return // closed
 		}
-		b.parts.Go(func() { b.carry(ctx, from) })
+		b.parts.Go(func() { b.forward(ctx, from) })
 	}
 }
 
-// carry joins a connection with one to a Portico, until either end closes.
-func (b *Balancer) carry(ctx context.Context, from net.Conn) {
+// forward joins a connection with one to a Portico, until either end closes.
+func (b *Balancer) forward(ctx context.Context, from net.Conn) {
 	defer b.forget(from)
 	if !b.remember(from) {
 		return

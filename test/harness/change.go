@@ -30,11 +30,11 @@ func (p *Portico) Write(t testing.TB, text string) {
 	}
 }
 
-// Hangup sends SIGHUP.
-func (p *Portico) Hangup(t testing.TB) { t.Helper(); p.signal(t, syscall.SIGHUP) }
+// SendHangup sends SIGHUP.
+func (p *Portico) SendHangup(t testing.TB) { t.Helper(); p.signal(t, syscall.SIGHUP) }
 
-// Terminate sends SIGTERM and does not wait; see [Portico.Stop].
-func (p *Portico) Terminate(t testing.TB) { t.Helper(); p.signal(t, syscall.SIGTERM) }
+// SendTerminate sends SIGTERM and does not wait; see [Portico.Stop].
+func (p *Portico) SendTerminate(t testing.TB) { t.Helper(); p.signal(t, syscall.SIGTERM) }
 
 // ExitCode waits for the end of the process; -1: a signal ended it.
 func (p *Portico) ExitCode(t testing.TB) int { t.Helper(); return p.process.ExitCode(t) }

@@ -57,7 +57,7 @@ type Config struct {
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
-	// TLS has the public listener speak TLS with a certificate made for it.
+	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
 	// Listen is the address of the public listener, where a test has to know it
 	// beforehand; a free one by default.

@@ -121,23 +121,23 @@ func (c *Contoso) ForgetRequests(t testing.TB) {
 	c.Do(t, Request{Method: http.MethodDelete, Path: "/contoso/requests"}).Want(t, 200, 204)
 }
 
-// Told is what notices have said of a subscription.
-type Told struct {
-	// Namespaces and Notices have the latest state, and the latest notice, by
-	// namespace in lower case.
+// Notifications are the notifications of one subscription.
+type Notifications struct {
+	// Namespaces and Notices have the latest state and the latest notification of
+	// each namespace, in lower case.
 	Namespaces map[string]string
-	Notices    map[string]Notice
-	Journal    []ToldOnce // in the order of their arrival
+	Notices    map[string]Notification
+	Journal    []NotificationEntry // in the order of their arrival
 }
 
-// ToldOnce is one notice, of which the endpoint keeps the gist.
-type ToldOnce struct {
+// NotificationEntry is one notification in the journal.
+type NotificationEntry struct {
 	Namespace, State, QuotaID string
 	Time                      time.Time
 }
 
-// Notice is one as the provider received it.
-type Notice struct {
+// Notification is the content of a notification.
+type Notification struct {
 	State      string
 	Properties struct {
 		TenantID, QuotaID  string
@@ -145,23 +145,24 @@ type Notice struct {
 	}
 }
 
-// Told are the subscriptions that the endpoint was told of, by id.
-func (c *Contoso) Told(t testing.TB) map[string]Told {
+// Notifications returns the notifications that the endpoint took, by subscription.
+func (c *Contoso) Notifications(t testing.TB) map[string]Notifications {
 	t.Helper()
-	told, err := c.TryTold(t.Context())
+	told, err := c.TryNotifications(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
 	return told
 }
 
-// TryTold is [Contoso.Told] for any goroutine, and for endpoints that may be down.
-func (c *Contoso) TryTold(ctx context.Context) (map[string]Told, error) {
+// TryNotifications is [Contoso.Notifications] for any goroutine, and for endpoints
+// that may be down.
+func (c *Contoso) TryNotifications(ctx context.Context) (map[string]Notifications, error) {
 	a, err := c.Call(ctx, Request{Method: http.MethodGet, Path: "/contoso/subscriptions"})
 	if err != nil {
 		return nil, err
 	}
-	var told struct{ Value map[string]Told }
+	var told struct{ Value map[string]Notifications }
 	err = json.Unmarshal(a.Body, &told)
 	if err == nil && a.Status != http.StatusOK {
 		err = fmt.Errorf("status %d", a.Status)
@@ -192,7 +193,7 @@ func (c *Contoso) Resources(t testing.TB) []string {
 	return ids
 }
 
-// Holds tells whether the endpoint holds the resource of this id.
+// Holds reports whether the endpoint holds the resource of this id.
 func (c *Contoso) Holds(t testing.TB, id string) bool {
 	t.Helper()
 	return slices.Contains(c.Resources(t), strings.ToLower(id))

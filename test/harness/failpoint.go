@@ -75,7 +75,7 @@ func (p *Portico) ClearPoint(t testing.TB, at failpoint.Point) {
 	}
 }
 
-// EndsWithin tells whether Portico ends by itself within a bound.
+// EndsWithin reports whether Portico ends by itself within a bound.
 func (p *Portico) EndsWithin(bound time.Duration) bool { return p.process.waitEnd(bound) }
 
 func (p *Portico) point(ctx context.Context, r Request) (Answer, error) {

@@ -163,7 +163,7 @@ func (p *Postgres) Resume(t testing.TB) {
 // Log is what the server has logged since it was last started.
 func (p *Postgres) Log() string { return p.process.Stderr() }
 
-// Running tells whether the server's process is there.
+// Running reports whether the server is running.
 func (p *Postgres) Running() bool { return p.process != nil && !p.process.Ended() }
 
 func (p *Postgres) end(t testing.TB, sig syscall.Signal) {
@@ -211,23 +211,34 @@ func (p *Postgres) CreateDatabase(t testing.TB, name string, options ...string) 
 // own.
 func (p *Postgres) Exec(t testing.TB, statements ...string) {
 	t.Helper()
-	ctx, cancel := context.WithTimeout(context.Background(), startBound)
-	defer cancel()
-	conn, err := p.connect(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	for _, statement := range statements {
-		if _, err := conn.Exec(ctx, statement); err != nil {
-			t.Fatalf("%s: %v", statement, err)
+	p.use(t, func(ctx context.Context, conn *pgx.Conn) {
+		for _, statement := range statements {
+			if _, err := conn.Exec(ctx, statement); err != nil {
+				t.Fatalf("%s: %v", statement, err)
+			}
 		}
-	}
+	})
 }
 
-// WaitFor returns when a query of a single boolean, in the database postgres,
-// says yes.
+// WaitFor waits until a query of a single boolean, in the database postgres,
+// returns true.
 func (p *Postgres) WaitFor(t testing.TB, query string) {
+	t.Helper()
+	p.use(t, func(ctx context.Context, conn *pgx.Conn) {
+		for ; ; time.Sleep(20 * time.Millisecond) {
+			var yes bool
+			if err := conn.QueryRow(ctx, query).Scan(&yes); err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			if yes {
+				return
+			}
+		}
+	})
+}
+
+// use calls do with a connection to the database postgres.
+func (p *Postgres) use(t testing.TB, do func(context.Context, *pgx.Conn)) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), startBound)
 	defer cancel()
@@ -236,16 +247,7 @@ func (p *Postgres) WaitFor(t testing.TB, query string) {
 		t.Fatal(err)
 	}
 	defer func() { _ = conn.Close(context.WithoutCancel(ctx)) }()
-	for {
-		var yes bool
-		if err := conn.QueryRow(ctx, query).Scan(&yes); err != nil {
-			t.Fatalf("%s: %v", query, err)
-		}
-		if yes {
-			return
-		}
-		time.Sleep(20 * time.Millisecond)
-	}
+	do(ctx, conn)
 }
 
 func (p *Postgres) connect(ctx context.Context) (*pgx.Conn, error) {

@@ -7,12 +7,12 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Held is a transaction of a test's own that stays open.
-type Held struct{ conn *pgx.Conn }
+// OpenTransaction is a transaction that a test keeps open.
+type OpenTransaction struct{ conn *pgx.Conn }
 
-// Hold begins a transaction in a database and runs a statement in it, so that
-// what the statement locks stays locked until [Held.Release] or the test's end.
-func (p *Postgres) Hold(t testing.TB, database, statement string) *Held {
+// BeginWith begins a transaction in a database and runs a statement in it. The
+// locks of the statement stay until [Held.Release] or the test's end.
+func (p *Postgres) BeginWith(t testing.TB, database, statement string) *OpenTransaction {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), p.DSN(database))
 	if err != nil {
@@ -24,11 +24,11 @@ func (p *Postgres) Hold(t testing.TB, database, statement string) *Held {
 			t.Fatalf("%s: %v", text, err)
 		}
 	}
-	return &Held{conn}
+	return &OpenTransaction{conn}
 }
 
-// Release ends the transaction.
-func (h *Held) Release(t testing.TB) {
+// Rollback ends the transaction.
+func (h *OpenTransaction) Rollback(t testing.TB) {
 	t.Helper()
 	if _, err := h.conn.Exec(t.Context(), "ROLLBACK"); err != nil {
 		t.Fatal(err)

@@ -46,8 +46,8 @@ func (p *Postgres) Promote(t testing.TB) {
 	p.WaitFor(t, "SELECT NOT pg_is_in_recovery()")
 }
 
-// Alone has a primary wait for no standby any more, as when that was lost.
-func (p *Postgres) Alone(t testing.TB) { t.Helper(); p.setSynchronous(t, "''") }
+// CommitAlone makes a primary commit without its standby, as after its loss.
+func (p *Postgres) CommitAlone(t testing.TB) { t.Helper(); p.setSynchronous(t, "''") }
 
 func (p *Postgres) setSynchronous(t testing.TB, names string) {
 	t.Helper()

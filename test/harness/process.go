@@ -121,7 +121,7 @@ func (p *Process) Resume(t testing.TB) {
 	}
 }
 
-// Ended tells whether the process has ended.
+// Ended reports whether the process has ended.
 func (p *Process) Ended() bool {
 	select {
 	case <-p.ended:

@@ -49,7 +49,7 @@ func (r *Relay) Restart(t testing.TB) {
 			if err != nil {
 				return
 			}
-			r.wait.Go(func() { r.carry(conn) })
+			r.wait.Go(func() { r.forward(conn) })
 		}
 	})
 }
@@ -76,7 +76,7 @@ func (r *Relay) Accepted() int {
 	return r.accepted
 }
 
-func (r *Relay) carry(front net.Conn) {
+func (r *Relay) forward(front net.Conn) {
 	back, err := net.Dial("tcp", r.target)
 	if err != nil {
 		_ = front.Close()

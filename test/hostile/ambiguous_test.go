@@ -32,8 +32,8 @@ func (w world) open(t *testing.T, secure bool) socket {
 	return w.socket(t, w.Portico.URL, "127.0.0.1")
 }
 
-// told is an answer, as far as it matters here.
-type told struct {
+// shortAnswer is the part of an answer that these tests compare.
+type shortAnswer struct {
 	status int
 	code   string
 	close  bool
@@ -41,7 +41,7 @@ type told struct {
 
 // answers sends a stream and reads answers, until there are as many as are wanted or
 // the connection ends.
-func (s socket) answers(t *testing.T, want int, write func(io.Writer, string) error, stream string) (all []told) {
+func (s socket) answers(t *testing.T, want int, write func(io.Writer, string) error, stream string) (all []shortAnswer) {
 	t.Helper()
 	sent := make(chan error, 1)
 	go func() { sent <- write(s, stream) }()
@@ -54,7 +54,7 @@ func (s socket) answers(t *testing.T, want int, write func(io.Writer, string) er
 		_ = json.NewDecoder(res.Body).Decode(&failure) // not every answer is an error
 		_, _ = io.Copy(io.Discard, res.Body)
 		_ = res.Body.Close()
-		all = append(all, told{res.StatusCode, failure.Error.Code, res.Close})
+		all = append(all, shortAnswer{res.StatusCode, failure.Error.Code, res.Close})
 	}
 	if n := len(all); n > 0 && all[n-1].close {
 		if err := s.closed(); err != nil {
@@ -84,8 +84,8 @@ func TestLengthBesideChunksIsRefused(t *testing.T) {
 	const length, chunked, bare = "Content-Length: %d\r\n", "Transfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\n"
 	body := located("westus")
 	chunks := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
-	bad := told{400, "InvalidRequestHeader", true}
-	fine := told{status: 200}
+	bad := shortAnswer{400, "InvalidRequestHeader", true}
+	fine := shortAnswer{status: 200}
 	for name, secure := range map[string]bool{"plain": false, "TLS": true} {
 		w := newWorld(t, options{TLS: secure})
 		w.group(t, "rg")
@@ -102,30 +102,30 @@ func TestLengthBesideChunksIsRefused(t *testing.T) {
 		ambiguous := put("bad", length, chunked) + chunks
 		for _, c := range []struct {
 			name, stream string
-			want         []told
+			want         []shortAnswer
 		}{
-			{"the length first", ambiguous, []told{bad}},
-			{"the chunks first", put("bad", chunked, length) + chunks, []told{bad}},
-			{"a length of 0", put("bad", chunked, "Content-Length: 0\r\n") + chunks, []told{bad}},
-			{"odd case", put("bad", "cONTENT-lENGTH: %d\r\n", "TRANSFER-ENCODING: Chunked\r\n") + chunks, []told{bad}},
-			{"bare line ends", put("bad", "Content-Length: %d\n", bare) + chunks, []told{bad}},
-			{"no space", put("bad", "Content-Length:%d\r\n", "Transfer-Encoding:chunked\r\n") + chunks, []told{bad}},
-			{"other lines between", put("bad", length, "X-A: b\r\n c\r\nTransfer: x\r\nContent: y\r\n", chunked) + chunks, []told{bad}},
-			{"a long line before", put("bad", "X-A: "+strings.Repeat("x", 5000)+"\r\n", length, chunked) + chunks, []told{bad}},
-			{"two equal lengths", put("bad", length, length, chunked) + chunks, []told{bad}},
-			{"folded chunks", put("bad", length, "Transfer-Encoding:\r\n chunked\r\n") + chunks, []told{bad}},
-			{"a folded length", put("bad", "Content-Length:\r\n %d\r\n") + body, []told{bad}},
-			{"HTTP/1.0", request("HTTP/1.0", "bad", length, chunked) + chunks, []told{bad}},
-			{"behind another", good + ambiguous, []told{fine, bad}},
-			{"behind two others", good + good + ambiguous + good, []told{fine, fine, bad}},
-			{"behind one without content", strings.Join(subscriptionGET(w, alice.Raw), "\r\n") + "\r\n\r\n" + ambiguous, []told{fine, bad}},
-			{"behind one that is refused", put("good", length, "X-Ms-Client-Request-Id: a\r\nX-Ms-Client-Request-Id: b\r\n") + body + ambiguous, []told{{400, "InvalidRequestHeader", false}, bad}},
-			{"behind chunks", put("good", chunked) + chunks + ambiguous, []told{{200, "", true}}},
+			{"the length first", ambiguous, []shortAnswer{bad}},
+			{"the chunks first", put("bad", chunked, length) + chunks, []shortAnswer{bad}},
+			{"a length of 0", put("bad", chunked, "Content-Length: 0\r\n") + chunks, []shortAnswer{bad}},
+			{"odd case", put("bad", "cONTENT-lENGTH: %d\r\n", "TRANSFER-ENCODING: Chunked\r\n") + chunks, []shortAnswer{bad}},
+			{"bare line ends", put("bad", "Content-Length: %d\n", bare) + chunks, []shortAnswer{bad}},
+			{"no space", put("bad", "Content-Length:%d\r\n", "Transfer-Encoding:chunked\r\n") + chunks, []shortAnswer{bad}},
+			{"other lines between", put("bad", length, "X-A: b\r\n c\r\nTransfer: x\r\nContent: y\r\n", chunked) + chunks, []shortAnswer{bad}},
+			{"a long line before", put("bad", "X-A: "+strings.Repeat("x", 5000)+"\r\n", length, chunked) + chunks, []shortAnswer{bad}},
+			{"two equal lengths", put("bad", length, length, chunked) + chunks, []shortAnswer{bad}},
+			{"folded chunks", put("bad", length, "Transfer-Encoding:\r\n chunked\r\n") + chunks, []shortAnswer{bad}},
+			{"a folded length", put("bad", "Content-Length:\r\n %d\r\n") + body, []shortAnswer{bad}},
+			{"HTTP/1.0", request("HTTP/1.0", "bad", length, chunked) + chunks, []shortAnswer{bad}},
+			{"behind another", good + ambiguous, []shortAnswer{fine, bad}},
+			{"behind two others", good + good + ambiguous + good, []shortAnswer{fine, fine, bad}},
+			{"behind one without content", strings.Join(subscriptionGET(w, alice.Raw), "\r\n") + "\r\n\r\n" + ambiguous, []shortAnswer{fine, bad}},
+			{"behind one that is refused", put("good", length, "X-Ms-Client-Request-Id: a\r\nX-Ms-Client-Request-Id: b\r\n") + body + ambiguous, []shortAnswer{{400, "InvalidRequestHeader", false}, bad}},
+			{"behind chunks", put("good", chunked) + chunks + ambiguous, []shortAnswer{{200, "", true}}},
 			{"behind chunks of another protocol", "PRI * HTTP/2.0\r\nHost: portico\r\n" + chunked + "\r\n0\r\n\r\n" + ambiguous, nil},
-			{"a space before the colon", put("bad", length, "Transfer-Encoding : chunked\r\n") + chunks, []told{{400, "", true}}},
-			{"a folded line at first", "PUT / HTTP/1.1\r\n Transfer-Encoding: chunked\r\nHost: portico\r\nContent-Length: 5\r\n\r\n" + chunks, []told{{400, "", true}}},
-			{"lengths alone", good + good, []told{fine, fine}},
-			{"chunks alone", put("good", chunked) + chunks, []told{{200, "", true}}},
+			{"a space before the colon", put("bad", length, "Transfer-Encoding : chunked\r\n") + chunks, []shortAnswer{{400, "", true}}},
+			{"a folded line at first", "PUT / HTTP/1.1\r\n Transfer-Encoding: chunked\r\nHost: portico\r\nContent-Length: 5\r\n\r\n" + chunks, []shortAnswer{{400, "", true}}},
+			{"lengths alone", good + good, []shortAnswer{fine, fine}},
+			{"chunks alone", put("good", chunked) + chunks, []shortAnswer{{200, "", true}}},
 		} {
 			for how, write := range map[string]func(io.Writer, string) error{"at once": atOnce, "byte by byte": byteByByte} {
 				got := w.open(t, secure).answers(t, max(len(c.want), 2), write, c.stream)
@@ -144,7 +144,7 @@ func TestLengthBesideChunksIsRefused(t *testing.T) {
 		}
 		admin := "GET /healthz HTTP/1.1\r\nHost: localhost\r\n"
 		s := w.socket(t, w.Portico.AdminURL, "127.0.0.1")
-		if got := s.answers(t, 3, atOnce, admin+"\r\n"+admin+"Content-Length: 5\r\n"+chunked+"\r\n0\r\n\r\n"+admin+"\r\n"); !slices.Equal(got, []told{fine, bad}) {
+		if got := s.answers(t, 3, atOnce, admin+"\r\n"+admin+"Content-Length: 5\r\n"+chunked+"\r\n0\r\n\r\n"+admin+"\r\n"); !slices.Equal(got, []shortAnswer{fine, bad}) {
 			t.Errorf("the admin listener: %+v", got)
 		}
 	}

@@ -28,8 +28,8 @@ var listedAnswers = map[string]string{
 
 const markedAnswers = "    headers: {response: [X-Evil-Mark]}\n"
 
-// hurtful answers with a status and every header above.
-func hurtful(status int, body string) http.HandlerFunc {
+// hostileAnswer answers with a status and every header above.
+func hostileAnswer(status int, body string) http.HandlerFunc {
 	return func(w http.ResponseWriter, _ *http.Request) {
 		for _, name := range unlistedAnswers {
 			w.Header()[http.CanonicalHeaderKey(name)] = []string{forged}
@@ -61,9 +61,9 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	} {
 		thing := w.thing("rg", fmt.Sprintf("thing%d", i))
 		w.put(t, thing)
-		w.provider.on(c.method, thing+c.below, hurtful(c.status, c.body))
+		w.provider.on(c.method, thing+c.below, hostileAnswer(c.status, c.body))
 		if c.method == "HEAD" {
-			w.provider.on("GET", thing+c.below, hurtful(c.status, c.body))
+			w.provider.on("GET", thing+c.below, hostileAnswer(c.status, c.body))
 		}
 		body := ""
 		if c.method == "PUT" || c.method == "PATCH" {
@@ -74,7 +74,7 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 		if got.Status != c.status {
 			t.Errorf("%s: %d %s", what, got.Status, got.Body)
 		}
-		clean(t, what, got)
+		wantCleanAnswer(t, what, got)
 		for name, want := range listedAnswers {
 			if values := got.Header[name]; len(values) != 1 || values[0] != want {
 				t.Errorf("%s: %s is %q, want %q", what, name, values, want)
@@ -85,10 +85,10 @@ func TestAnswerHeadersPassByList(t *testing.T) {
 	// What is put together of several answers, or stands in another.
 	thing := w.thing("rg", "last")
 	w.put(t, thing)
-	w.provider.on("GET", "/providers/Evil.Test/things?", hurtful(200, `{"value":[]}`))
-	clean(t, "merged list", w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "").Want(t, 200))
-	w.provider.on("", thing, hurtful(409, failed))
-	clean(t, "tags", w.as(t, alice, "GET", thing+"/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", ""))
+	w.provider.on("GET", "/providers/Evil.Test/things?", hostileAnswer(200, `{"value":[]}`))
+	wantCleanAnswer(t, "merged list", w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "").Want(t, 200))
+	w.provider.on("", thing, hostileAnswer(409, failed))
+	wantCleanAnswer(t, "tags", w.as(t, alice, "GET", thing+"/providers/Microsoft.Resources/tags/default?api-version=2021-04-01", ""))
 	answer := w.inBatch(t, "GET", thing+api, nil)
 	if answer.HTTPStatusCode != 409 || strings.Contains(fmt.Sprint(answer.Headers), forged) || answer.Headers["x-ms-version"] != "1" {
 		t.Errorf("in a batch: %d %v", answer.HTTPStatusCode, answer.Headers)
@@ -111,14 +111,14 @@ func TestAnswerHeadersOfPollsPassByList(t *testing.T) {
 			}
 			w.WriteHeader(http.StatusAccepted)
 		})
-		w.provider.on("GET", "operationStatuses/one", hurtful(200, `{"status":"InProgress"}`))
+		w.provider.on("GET", "operationStatuses/one", hostileAnswer(200, `{"status":"InProgress"}`))
 		poll := w.as(t, alice, "DELETE", thing+api, "").Want(t, 202).Header.Get("Azure-AsyncOperation")
 		if !strings.HasPrefix(poll, w.Portico.URL) {
 			t.Fatalf("%s: poll at %q", what, poll)
 		}
 		poll = strings.TrimPrefix(poll, w.Portico.URL)
-		w.provider.on("GET", thing, hurtful(200, `{"properties":{}}`))
-		clean(t, "poll of "+what, w.as(t, alice, "GET", poll, "").Want(t, 200))
+		w.provider.on("GET", thing, hostileAnswer(200, `{"properties":{}}`))
+		wantCleanAnswer(t, "poll of "+what, w.as(t, alice, "GET", poll, "").Want(t, 200))
 		away := func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("Location", "https://evil.example/")
 			w.WriteHeader(http.StatusTemporaryRedirect)
@@ -131,7 +131,7 @@ func TestAnswerHeadersOfPollsPassByList(t *testing.T) {
 	}
 }
 
-func clean(t *testing.T, what string, got harness.Answer) {
+func wantCleanAnswer(t *testing.T, what string, got harness.Answer) {
 	t.Helper()
 	for name, values := range got.Header {
 		if strings.Contains(fmt.Sprint(values), forged) {

@@ -81,7 +81,7 @@ func (w world) resultOf(accepted harness.Answer) string {
 func (w world) end(t *testing.T, who harness.Token, poll string) []batched {
 	t.Helper()
 	var a harness.Answer
-	within(t, "end of a batch", func() bool {
+	eventuallySettled(t, "end of a batch", func() bool {
 		a = w.as(t, who, http.MethodGet, poll, "").Want(t, 200, 202)
 		return a.Status == 200
 	})

@@ -17,24 +17,24 @@ import (
 // patience bounds every wait of these tests; none of them measures time.
 const patience = 60 * time.Second
 
-// eventually waits for what does not have to wait for anything else.
+// eventually waits for an event that nothing delays.
 func eventually(t *testing.T, what string, holds func() bool) {
 	t.Helper()
-	await(t, patience, what, holds)
+	harness.Await(t, patience, what, holds)
 }
 
-// crowd is many requests of one caller that are under way together.
-type crowd struct {
+// concurrentCalls are many concurrent requests of one caller.
+type concurrentCalls struct {
 	ended sync.WaitGroup
 
 	mu      sync.Mutex
 	answers []harness.Answer
 }
 
-// start sends requests that need not be answered before the test ends.
-func (w world) start(t *testing.T, who harness.Token, n int, request func(i int) harness.Request) *crowd {
+// start sends requests that may stay unanswered until the test ends.
+func (w world) start(t *testing.T, who harness.Token, n int, request func(i int) harness.Request) *concurrentCalls {
 	t.Helper()
-	c := &crowd{}
+	c := &concurrentCalls{}
 	ctx, cancel := context.WithCancel(t.Context())
 	t.Cleanup(c.ended.Wait)
 	t.Cleanup(cancel)
@@ -55,14 +55,14 @@ func (w world) start(t *testing.T, who harness.Token, n int, request func(i int)
 }
 
 // answered returns the answers that have come so far.
-func (c *crowd) answered() []harness.Answer {
+func (c *concurrentCalls) answered() []harness.Answer {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return append([]harness.Answer(nil), c.answers...)
 }
 
 // arrived waits until Portico has so many requests of a crowd in hand or behind it.
-func (w world) arrived(t *testing.T, c *crowd, n int) {
+func (w world) arrived(t *testing.T, c *concurrentCalls, n int) {
 	t.Helper()
 	eventually(t, "all requests arrived", func() bool {
 		return len(c.answered())+int(w.Portico.Metric(t, "portico_requests_in_flight")) >= n
@@ -82,8 +82,8 @@ func (w world) bounded(t *testing.T, who harness.Token, r harness.Request) harne
 	return answer
 }
 
-// throttled checks that whoever used up a share of their own was told so.
-func throttled(t *testing.T, answers []harness.Answer) {
+// wantThrottled checks that every answer is the refusal of a used-up share.
+func wantThrottled(t *testing.T, answers []harness.Answer) {
 	t.Helper()
 	for _, a := range answers {
 		if a.Status != http.StatusTooManyRequests || a.ErrorCode() != "TooManyRequests" || a.Header.Get("Retry-After") == "" {
@@ -92,24 +92,24 @@ func throttled(t *testing.T, answers []harness.Answer) {
 	}
 }
 
-// holding is what the provider holds open for a test.
-type holding struct {
+// hangingCalls are the requests that the provider holds open for a test.
+type hangingCalls struct {
 	mu             sync.Mutex
 	reached, ended int
 }
 
-// hang has the provider hold requests open until the test ends.
-func (p *provider) hang(t *testing.T, method, part string) *holding {
+// hang makes the provider hold requests open until the test ends.
+func (p *provider) hang(t *testing.T, method, part string) *hangingCalls {
 	t.Helper()
 	return p.stall(t, method, part, func(http.ResponseWriter) {})
 }
 
 // stall is hang behind what begin has sent.
-func (p *provider) stall(t *testing.T, method, part string, begin func(http.ResponseWriter)) *holding {
+func (p *provider) stall(t *testing.T, method, part string, begin func(http.ResponseWriter)) *hangingCalls {
 	t.Helper()
 	over := make(chan struct{})
 	t.Cleanup(func() { close(over) })
-	h := &holding{}
+	h := &hangingCalls{}
 	p.on(method, part, func(w http.ResponseWriter, r *http.Request) {
 		h.count(&h.reached)
 		begin(w)
@@ -122,14 +122,14 @@ func (p *provider) stall(t *testing.T, method, part string, begin func(http.Resp
 	return h
 }
 
-func (h *holding) count(n *int) {
+func (h *hangingCalls) count(n *int) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	*n++
 }
 
 // wait waits until the provider holds at least so many requests.
-func (h *holding) wait(t *testing.T, n int) {
+func (h *hangingCalls) wait(t *testing.T, n int) {
 	t.Helper()
 	eventually(t, "the provider holds requests", func() bool {
 		h.mu.Lock()
@@ -139,14 +139,14 @@ func (h *holding) wait(t *testing.T, n int) {
 }
 
 // open is how many of the requests have not come to an end.
-func (h *holding) open() int {
+func (h *hangingCalls) open() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.reached - h.ended
 }
 
 // holds checks that none of the requests has come to an end yet.
-func (h *holding) holds(t *testing.T) {
+func (h *hangingCalls) holds(t *testing.T) {
 	t.Helper()
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -155,8 +155,8 @@ func (h *holding) holds(t *testing.T) {
 	}
 }
 
-// plainly has the provider answer some requests at once.
-func (p *provider) plainly(part, body string) {
+// answerPlainly makes the provider answer matching requests at once.
+func (p *provider) answerPlainly(part, body string) {
 	p.on("", part, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
 		_, _ = io.WriteString(w, body)
@@ -182,7 +182,7 @@ func (w world) ourThings(t *testing.T, regions ...string) {
 	}
 }
 
-// usages is what a region tells of a subscription; it is no resource.
+// usages is a path that lists a subscription's usage in a region; it is no resource.
 func usages(subscription, name string) string {
 	return "/subscriptions/" + subscription + "/providers/Evil.Test/locations/westus/" + name + api
 }
@@ -246,8 +246,8 @@ func TestHeldCallsLeaveSlots(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, options{Settings: "upstream: {callsPerEndpoint: 16}\n"})
 			held := w.provider.hang(t, method, ours+"/providers/Evil.Test/locations/westus/held")
-			w.provider.plainly(theirs+"/providers/Evil.Test/locations", `{"value":[]}`)
-			w.provider.plainly(ours+"/providers/Evil.Test/locations/westus/plain", `{"value":[]}`)
+			w.provider.answerPlainly(theirs+"/providers/Evil.Test/locations", `{"value":[]}`)
+			w.provider.answerPlainly(ours+"/providers/Evil.Test/locations/westus/plain", `{"value":[]}`)
 			const calls = 60
 			c := w.start(t, alice, calls, func(i int) harness.Request {
 				return harness.Request{Method: method, Path: usages(ours, fmt.Sprintf("held%d", i))}
@@ -257,7 +257,7 @@ func TestHeldCallsLeaveSlots(t *testing.T) {
 			w.bounded(t, bob, harness.Request{Method: method, Path: usages(theirs, "plain")}).Want(t, 200)
 			w.bounded(t, carol, harness.Request{Method: method, Path: usages(ours, "plain")}).Want(t, 200)
 			held.holds(t)
-			throttled(t, c.answered())
+			wantThrottled(t, c.answered())
 		})
 	}
 }
@@ -281,7 +281,7 @@ func TestHeldListsLeaveReads(t *testing.T) {
 		t.Errorf("%d elements", n)
 	}
 	held.holds(t)
-	throttled(t, c.answered())
+	wantThrottled(t, c.answered())
 }
 
 // small has budgets that a few requests fill.
@@ -299,7 +299,7 @@ func TestPromisedPagesTakeAShare(t *testing.T) {
 		_, _ = io.WriteString(w, `{"value":[`)
 		w.(http.Flusher).Flush()
 	})
-	w.provider.plainly(theirs+"/providers/Evil.Test/things?", `{"value":[],"more":"`+strings.Repeat("x", 500<<10)+`"}`)
+	w.provider.answerPlainly(theirs+"/providers/Evil.Test/things?", `{"value":[],"more":"`+strings.Repeat("x", 500<<10)+`"}`)
 	const lists = 16 // regions take their reads of all
 	c := w.start(t, alice, lists, func(int) harness.Request {
 		return harness.Request{Path: "/subscriptions/" + ours + "/providers/Evil.Test/things" + api}
@@ -310,7 +310,7 @@ func TestPromisedPagesTakeAShare(t *testing.T) {
 	if held.open() == 0 {
 		t.Error("all promises were given up before others were answered")
 	}
-	throttled(t, c.answered())
+	wantThrottled(t, c.answered())
 }
 
 // Batches of one caller that wait for their provider take a share of the memory of
@@ -319,7 +319,7 @@ func TestHeldBatchesTakeAShare(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: small + "batch: {memory: 4MiB, totalMemory: 16MiB}\n"})
 	held := w.provider.hang(t, http.MethodGet, ours+"/providers/Evil.Test/locations/westus/held")
-	w.provider.plainly(theirs+"/providers/Evil.Test/locations", `{"value":[]}`)
+	w.provider.answerPlainly(theirs+"/providers/Evil.Test/locations", `{"value":[]}`)
 	const batches = 10
 	c := w.start(t, alice, batches, func(int) harness.Request {
 		return harness.Request{Method: http.MethodPost, Path: "/batch" + api, Body: batchOf(4, usages(ours, "held"))}
@@ -339,7 +339,7 @@ func TestHeldLongBatchesLeaveRoom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "batch: {immediate: 1, perCaller: 20}\n"})
 	held := w.provider.hang(t, http.MethodGet, ours+"/providers/Evil.Test/locations/westus/held")
-	w.provider.plainly(theirs+"/providers/Evil.Test/locations", `{"value":[]}`)
+	w.provider.answerPlainly(theirs+"/providers/Evil.Test/locations", `{"value":[]}`)
 	for range 20 {
 		w.as(t, alice, http.MethodPost, "/batch"+api, batchOf(2, usages(ours, "held"))).Want(t, 202)
 	}

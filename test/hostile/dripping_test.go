@@ -89,7 +89,7 @@ func TestDrippingAnswersAreNoSuccess(t *testing.T) {
 	all.Wait()
 }
 
-// In a batch such an answer is a failure of its own, beside the others.
+// In a batch such an answer fails alone; the others are not affected.
 func TestDrippingAnswersInBatchesAreNoSuccess(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "upstream: {callTimeout: 2s}\nindex: {sendWithin: 2s, askTimeout: 2s}\n"})

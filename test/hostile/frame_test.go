@@ -7,7 +7,7 @@ import (
 
 // The world is one in which attacks could succeed: what is allowed works, and what
 // belongs to the other tenant does not.
-func TestTenantsAreApart(t *testing.T) {
+func TestTenantsAreIsolated(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 	w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
@@ -18,5 +18,5 @@ func TestTenantsAreApart(t *testing.T) {
 	for _, method := range []string{"GET", "HEAD", "PUT", "PATCH", "DELETE"} {
 		w.as(t, bob, method, thing+api, located("westus")).Want(t, 404)
 	}
-	w.untouched(t)
+	w.wantNothingSent(t)
 }

@@ -119,7 +119,7 @@ func subscriptionHeaders(w world, token string) []byte {
 	return headers(":method", "GET", ":scheme", "https", ":authority", "portico", ":path", "/subscriptions/"+ours+api, "authorization", "Bearer "+token)
 }
 
-// A connection of HTTP/2 is told its bounds and held to them.
+// The gateway announces the limits of an HTTP/2 connection and enforces them.
 func TestHTTP2IsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{TLS: true, Server: "  connections: {idleUnauthenticated: 3s}\n"})

@@ -74,7 +74,7 @@ func TestALockOnASubscriptionHoldsForAllBelow(t *testing.T) {
 }
 
 // A lock on a scope whose name begins another's holds for the first alone.
-func TestALockHoldsForNoneWhoseNameBeginsLikeIts(t *testing.T) {
+func TestALockDoesNotHoldForLongerNames(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.group(t, "rg")

@@ -88,7 +88,7 @@ func TestInvisibleCharactersAreEscaped(t *testing.T) {
 
 // Who used the admin listener stands in its audit lines, of reads as well, and
 // whoever was refused has one too.
-func TestAdminAuditNamesWho(t *testing.T) {
+func TestAdminAuditNamesTheCaller(t *testing.T) {
 	t.Parallel()
 	hash := func(token string) string { sum := sha256.Sum256([]byte(token)); return hex.EncodeToString(sum[:]) }
 	w := newWorld(t, options{Server: fmt.Sprintf("  adminToken: {name: root, sha256: %s}\n  adminTokens:\n    - {name: dora, sha256: %s}\n    - {name: emil, sha256: %s}\n",

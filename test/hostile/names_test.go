@@ -118,7 +118,7 @@ var hidden = []string{
 // A lock on a resource is not walked around by a spelling that its provider takes
 // for the locked one: what is locked is refused, what is no legal name is refused,
 // and anything else reaches the provider in a form that it cannot mistake.
-func TestNoSpellingWalksAroundALock(t *testing.T) {
+func TestNoSpellingBypassesALock(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.group(t, "rg")
@@ -146,7 +146,7 @@ func TestNoSpellingWalksAroundALock(t *testing.T) {
 }
 
 // The same holds for the name of a group.
-func TestNoSpellingWalksAroundALockOnAGroup(t *testing.T) {
+func TestNoSpellingBypassesALockOnAGroup(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.group(t, "disk-%C3%A9")
@@ -162,7 +162,7 @@ func TestNoSpellingWalksAroundALockOnAGroup(t *testing.T) {
 			}
 		}
 	}
-	w.untouched(t)
+	w.wantNothingSent(t)
 }
 
 // However a client writes a name, its provider gets it in one encoding.
@@ -223,7 +223,7 @@ func TestNamesThatServersReadInSeveralWays(t *testing.T) {
 		w.as(t, alice, http.MethodPost, w.SubscriptionPath()+"/providers/Evil.Test/locations/westus/things/"+name+api, `{}`).WantError(t, 400, "InvalidResourceName")
 		w.as(t, alice, http.MethodPut, w.SubscriptionPath()+"/providers/Microsoft.Authorization/locks/"+name+api, `{"properties":{"level":"ReadOnly"}}`).WantError(t, 400, "InvalidResourceName")
 	}
-	w.untouched(t)
+	w.wantNothingSent(t)
 }
 
 // What holds for names in paths holds for those in the bodies that Portico reads.

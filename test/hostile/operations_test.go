@@ -41,9 +41,9 @@ func (w world) begins(t *testing.T, who harness.Token, action, region, poll stri
 	return location
 }
 
-// hidden asserts that a poll is answered with 404, or with 400 where it names what can
-// be no name, and does not reach the provider.
-func (w world) hidden(t *testing.T, who harness.Token, method, target string) {
+// wantHidden checks that a poll does not reach the provider and is answered with
+// 404, or with 400 if it contains an invalid name.
+func (w world) wantHidden(t *testing.T, who harness.Token, method, target string) {
 	t.Helper()
 	w.provider.forget()
 	want := http.StatusNotFound
@@ -58,8 +58,8 @@ func (w world) hidden(t *testing.T, who harness.Token, method, target string) {
 	}
 }
 
-// polled asserts that a poll reaches the provider as it was sent.
-func (w world) polled(t *testing.T, who harness.Token, target string) {
+// wantPolled checks that a poll reaches the provider as it was sent.
+func (w world) wantPolled(t *testing.T, who harness.Token, target string) {
 	t.Helper()
 	w.provider.forget()
 	w.as(t, who, http.MethodGet, target, "").Want(t, 200)
@@ -99,19 +99,19 @@ func TestOperationIsNotPolledByAnother(t *testing.T) {
 	if link := w.begins(t, alice, thing+"/act"+api, "westus", exact); link != exact {
 		t.Fatalf("the client is told to poll %s", link)
 	}
-	w.polled(t, alice, exact)
-	w.hidden(t, carol, http.MethodGet, exact)
+	w.wantPolled(t, alice, exact)
+	w.wantHidden(t, carol, http.MethodGet, exact)
 	for _, other := range append(spellings(scope, exact), thing+"/operationStatuses/o-1"+api) {
-		w.hidden(t, carol, http.MethodGet, other)
-		w.hidden(t, bob, http.MethodGet, other)
+		w.wantHidden(t, carol, http.MethodGet, other)
+		w.wantHidden(t, bob, http.MethodGet, other)
 	}
 	for _, method := range []string{"HEAD", "DELETE", "PUT", "PATCH"} {
-		w.hidden(t, carol, method, scope+"/providers/Evil.Test/locations/westus/operations/o-1"+api)
+		w.wantHidden(t, carol, method, scope+"/providers/Evil.Test/locations/westus/operations/o-1"+api)
 	}
-	w.hidden(t, carol, http.MethodPost, scope+"/providers/Evil.Test/locations/westus/operations/o-1/cancel"+api)
-	w.hidden(t, carol, http.MethodGet, strings.Replace(exact, scope, "", 1))
+	w.wantHidden(t, carol, http.MethodPost, scope+"/providers/Evil.Test/locations/westus/operations/o-1/cancel"+api)
+	w.wantHidden(t, carol, http.MethodGet, strings.Replace(exact, scope, "", 1))
 	for _, mine := range []string{exact, exact + "&x=1", strings.Replace(exact, "Results", "Statuses", 1)} {
-		w.polled(t, alice, mine)
+		w.wantPolled(t, alice, mine)
 	}
 }
 
@@ -124,44 +124,44 @@ func TestTenantOperationIsNotPolledByAnother(t *testing.T) {
 	if link := w.begins(t, alice, "/providers/Evil.Test/act"+api, "global", exact); link != exact {
 		t.Fatalf("the client is told to poll %s", link)
 	}
-	w.polled(t, alice, exact)
+	w.wantPolled(t, alice, exact)
 	for _, who := range []harness.Token{carol, bob} {
-		w.hidden(t, who, http.MethodGet, exact)
+		w.wantHidden(t, who, http.MethodGet, exact)
 		for _, other := range spellings("", exact) {
-			w.hidden(t, who, http.MethodGet, other)
+			w.wantHidden(t, who, http.MethodGet, other)
 		}
 	}
-	w.hidden(t, carol, http.MethodGet, "/subscriptions/"+ours+exact)
-	w.hidden(t, bob, http.MethodGet, "/subscriptions/"+theirs+exact)
+	w.wantHidden(t, carol, http.MethodGet, "/subscriptions/"+ours+exact)
+	w.wantHidden(t, bob, http.MethodGet, "/subscriptions/"+theirs+exact)
 }
 
 // Polls of what Portico has no record of need the right to read in the
 // subscription; at the tenant level there are none.
-func TestUnknownOperationIsOfItsTenant(t *testing.T) {
+func TestUnknownOperationBelongsToItsTenant(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 	w.provider.on(http.MethodGet, "unknown", answer(200, `{"status":"InProgress"}`))
 	tail := "/providers/Evil.Test/locations/westus/operationStatuses/unknown" + api
-	w.polled(t, carol, "/subscriptions/"+ours+tail)
-	w.hidden(t, bob, http.MethodGet, "/subscriptions/"+ours+tail)
+	w.wantPolled(t, carol, "/subscriptions/"+ours+tail)
+	w.wantHidden(t, bob, http.MethodGet, "/subscriptions/"+ours+tail)
 	for _, who := range []harness.Token{alice, bob} {
-		w.hidden(t, who, http.MethodGet, tail)
-		w.hidden(t, who, http.MethodGet, "/providers/Evil.Test/operationResults/unknown")
-		w.hidden(t, who, http.MethodGet, "/providers/Evil.Test/locations/westus/operationResults/unknown/result"+api)
+		w.wantHidden(t, who, http.MethodGet, tail)
+		w.wantHidden(t, who, http.MethodGet, "/providers/Evil.Test/operationResults/unknown")
+		w.wantHidden(t, who, http.MethodGet, "/providers/Evil.Test/locations/westus/operationResults/unknown/result"+api)
 	}
 	// Nor is what a read has named anybody's but the tenant's.
 	learned := "/subscriptions/" + ours + strings.Replace(tail, "unknown", "learned", 1)
 	w.provider.on(http.MethodGet, "learned", answer(200, `{"status":"InProgress"}`))
 	w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", learned)))
 	w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
-	w.polled(t, carol, learned)
-	w.polled(t, alice, learned)
-	w.hidden(t, bob, http.MethodGet, learned)
+	w.wantPolled(t, carol, learned)
+	w.wantPolled(t, alice, learned)
+	w.wantHidden(t, bob, http.MethodGet, learned)
 }
 
 // A read that names an operation of somebody else by another URL gives nobody a
 // right to it.
-func TestReadLearnsNoOperationOfAnother(t *testing.T) {
+func TestReadRecordsNoOperationOfAnother(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 	w.provider.on(http.MethodGet, "o-1", answer(200, `{"status":"InProgress"}`))
@@ -170,8 +170,8 @@ func TestReadLearnsNoOperationOfAnother(t *testing.T) {
 	for i, other := range []string{exact + "&x=1", strings.Replace(exact, "Results", "Statuses", 1)} {
 		w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus","n":%d}`, thing, i), "Azure-AsyncOperation", w.at("westus", other)))
 		w.as(t, carol, http.MethodGet, thing+api, "").Want(t, 200)
-		w.hidden(t, carol, http.MethodGet, other)
-		w.polled(t, alice, other)
+		w.wantHidden(t, carol, http.MethodGet, other)
+		w.wantPolled(t, alice, other)
 	}
 }
 
@@ -184,19 +184,19 @@ func TestOperationsThatDifferInTheirQuery(t *testing.T) {
 	w.provider.on(http.MethodGet, "shared", answer(200, `{"status":"InProgress"}`))
 	w.begins(t, alice, thing+"/act"+api, "westus", poll+"&t=1")
 	w.begins(t, carol, thing+"/act"+api, "westus", poll+"&t=2")
-	w.polled(t, alice, poll+"&t=1")
-	w.polled(t, carol, poll+"&t=2")
+	w.wantPolled(t, alice, poll+"&t=1")
+	w.wantPolled(t, carol, poll+"&t=2")
 	for _, query := range []string{"&t=1", "&t=1&x=1", "&x=1&t=1", "&T=1", ""} {
-		w.hidden(t, carol, http.MethodGet, poll+query)
+		w.wantHidden(t, carol, http.MethodGet, poll+query)
 	}
 	for _, query := range []string{"&t=2", "&t=2&x=1", ""} {
-		w.hidden(t, alice, http.MethodGet, poll+query)
+		w.wantHidden(t, alice, http.MethodGet, poll+query)
 	}
 }
 
 // A provider names operations of its own namespace and of the subscription that it
 // was asked in. What else it names is stood in for, and changes nobody's operation.
-func TestProviderTakesNoOperationOfAnother(t *testing.T) {
+func TestProviderCannotClaimAnOperationOfAnother(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{})
 	w.group(t, "rg")
@@ -219,9 +219,9 @@ func TestProviderTakesNoOperationOfAnother(t *testing.T) {
 		}
 		w.provider.on(http.MethodGet, thing, answer(200, fmt.Sprintf(`{"id":%q,"location":"westus"}`, thing), "Azure-AsyncOperation", w.at("westus", named)))
 		w.as(t, alice, http.MethodGet, thing+api, "").Want(t, 200)
-		w.hidden(t, alice, http.MethodGet, victim)
+		w.wantHidden(t, alice, http.MethodGet, victim)
 	}
-	w.polled(t, carol, victim)
+	w.wantPolled(t, carol, victim)
 }
 
 // An operation of Portico's own, a delete of a group or a batch, exists for who began

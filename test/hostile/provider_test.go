@@ -42,7 +42,7 @@ type script struct {
 	answer       http.HandlerFunc
 }
 
-// notice is what Portico tells providers of subscriptions by itself.
+// notice is a notification about a subscription, which Portico sends on its own.
 var notice = regexp.MustCompile(`^/subscriptions/[0-9a-f-]{36}\?api-version=2\.0$`)
 
 func startProvider(t *testing.T) *provider {

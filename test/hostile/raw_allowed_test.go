@@ -131,7 +131,7 @@ func forbiddenHeaders(h http.Header, public string, say func(string, ...any)) {
 	}
 }
 
-// forbiddenOwner holds the principal that a provider is told to what it may reach.
+// forbiddenOwner checks that the principal sent to a provider may reach the path.
 // Portico's own calls have none.
 func forbiddenOwner(principal, path string, say func(string, ...any)) {
 	if strings.Contains(path, unowned) {

@@ -75,7 +75,7 @@ func (g *grammar) request() rawRequest {
 	return rawRequest{line + end + strings.Join(lines, end) + end + end + content, unfinished || strings.Contains(line, "CONNECT") || strings.HasPrefix(line, "\r\n")}
 }
 
-// caller draws the mark of whoever asks, and the line of its token.
+// caller chooses a caller: its mark and the line of its token.
 func (g *grammar) caller() (mark, line string) {
 	spell := func(token string) string {
 		return pick(g, "Authorization: ", "authorization: ", "AUTHORIZATION:", "Authorization:\t") + pick(g, "Bearer ", "Bearer ", "bearer ", "BEARER ") + token

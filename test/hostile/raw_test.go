@@ -106,7 +106,7 @@ func (f *rawFaults) answered(status int, request string) {
 	}
 }
 
-// report tells of the first few of each kind of fault. The mutex is held.
+// report logs the first few faults of each kind. The caller holds the mutex.
 func (f *rawFaults) report(what, where string) {
 	if f.seen == nil {
 		f.seen = map[string]int{}

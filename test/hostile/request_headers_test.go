@@ -33,8 +33,8 @@ var listed = map[string]string{
 
 const marked = "    headers: {request: [X-Evil-Mark]}\n"
 
-// unforged wants none of the values that no provider may get.
-func unforged(t *testing.T, what string, x received) {
+// wantNoForgedHeaders checks that no forged value reached the provider.
+func wantNoForgedHeaders(t *testing.T, what string, x received) {
 	t.Helper()
 	for name, values := range x.header {
 		if strings.Contains(fmt.Sprint(values), forged) {
@@ -43,10 +43,10 @@ func unforged(t *testing.T, what string, x received) {
 	}
 }
 
-// passed checks a request as it reached the provider.
-func passed(t *testing.T, what string, x received) {
+// wantPassedHeaders checks that the listed headers reached the provider unchanged.
+func wantPassedHeaders(t *testing.T, what string, x received) {
 	t.Helper()
-	unforged(t, what, x)
+	wantNoForgedHeaders(t, what, x)
 	for name, want := range listed {
 		if got := x.header.Values(name); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %s is %q, want %q", what, name, got, want)
@@ -75,13 +75,13 @@ func TestRequestHeadersPassByList(t *testing.T) {
 			t.Errorf("%s %s: nothing reached the provider", c.method, c.path)
 		}
 		for _, x := range seen[:min(len(seen), 1)] { // the gateway's own questions follow
-			passed(t, c.method+" "+c.path, x)
+			wantPassedHeaders(t, c.method+" "+c.path, x)
 		}
 	}
 	w.provider.forget()
 	w.as(t, alice, "GET", w.GroupPath("rg")+"/providers/Evil.Test/things"+api, "", pairs...)
 	for _, x := range w.provider.received() {
-		unforged(t, "list", x)
+		wantNoForgedHeaders(t, "list", x)
 	}
 }
 
@@ -101,12 +101,12 @@ func TestRequestHeadersInBatchesPassByList(t *testing.T) {
 	if len(seen) == 0 {
 		t.Fatal("nothing reached the provider")
 	}
-	passed(t, "in a batch", seen[0])
+	wantPassedHeaders(t, "in a batch", seen[0])
 }
 
 // A header that the gateway has judged cannot be taken off the request behind its
 // back: the write would reach the provider without its condition.
-func TestConnectionRemovesNoJudgedHeader(t *testing.T) {
+func TestConnectionRemovesNoCheckedHeader(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 	w.provider.forget()
@@ -119,7 +119,7 @@ func TestConnectionRemovesNoJudgedHeader(t *testing.T) {
 	if got := w.inBatch(t, "DELETE", thing+api, map[string]string{"If-Match": `"stale"`, "Connection": "close, If-Match"}); got.HTTPStatusCode != 400 {
 		t.Errorf("in a batch: %d %s", got.HTTPStatusCode, got.Content)
 	}
-	w.untouched(t)
+	w.wantNothingSent(t)
 	w.as(t, alice, http.MethodGet, thing+api, "", "Connection", "keep-alive, TE, X-Hop", "TE", "trailers", "X-Hop", "a").Want(t, 200)
 }
 
@@ -164,7 +164,7 @@ func TestOwnCallsCarryNoClientHeaders(t *testing.T) {
 	w.as(t, alice, http.MethodDelete, w.GroupPath("rg")+"?api-version=2021-04-01", "", append(pairs, "X-Evil-Mark", forged, "x-ms-version", forged, "Prefer", forged)...).Want(t, 202)
 	eventually(t, "the group's resource is deleted", func() bool { return !w.provider.holds(thing) })
 	for _, x := range w.provider.received() {
-		unforged(t, x.method+" "+x.target, x)
+		wantNoForgedHeaders(t, x.method+" "+x.target, x)
 	}
 }
 

@@ -34,8 +34,8 @@ func (w world) reload(t *testing.T, text string) {
 	const read = "portico_config_last_reload_timestamp_seconds"
 	before := w.Portico.Metric(t, read)
 	w.Portico.Write(t, text)
-	w.Portico.Hangup(t)
-	within(t, "reading of the configuration", func() bool { return w.Portico.Metric(t, read) > before })
+	w.Portico.SendHangup(t)
+	eventuallySettled(t, "reading of the configuration", func() bool { return w.Portico.Metric(t, read) > before })
 }
 
 // text is the configuration with other tokens.
@@ -105,7 +105,7 @@ func TestABatchOfARemovedTokenIsNotResumed(t *testing.T) {
 			w.Portico.Kill(t)
 			w.Portico.Write(t, w.text(t, carol, bob))
 			w.Portico.Restart(t)
-			within(t, "end of the batch", func() bool {
+			eventuallySettled(t, "end of the batch", func() bool {
 				jobs := string(w.Portico.Admin(t, harness.Request{Path: "/admin/jobs?kind=batch"}).Want(t, 200).Body)
 				return strings.Contains(jobs, `"Done"`)
 			})
@@ -118,7 +118,7 @@ func TestABatchOfARemovedTokenIsNotResumed(t *testing.T) {
 
 // A configuration without a token is refused for something else: that the token
 // goes on is said.
-func TestARefusedConfigurationTellsOfRemovedTokens(t *testing.T) {
+func TestARefusedConfigurationReportsRemovedTokens(t *testing.T) {
 	t.Parallel()
 	const gauge = "portico_config_removed_credentials"
 	w := newWorld(t, options{})
@@ -152,6 +152,6 @@ func TestARefusedConfigurationTellsOfRemovedTokens(t *testing.T) {
 		t.Errorf("%d lines tell of it", len(lines))
 	}
 	w.reload(t, without)
-	within(t, "end of it", func() bool { return w.Portico.Metric(t, gauge) == 0 })
+	eventuallySettled(t, "end of it", func() bool { return w.Portico.Metric(t, gauge) == 0 })
 	w.as(t, alice, http.MethodGet, w.SubscriptionPath()+"?api-version=2020-01-01", "").Want(t, 401)
 }

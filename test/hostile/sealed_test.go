@@ -8,10 +8,10 @@ import (
 	"os"
 	"testing"
 
-	_ "modernc.org/sqlite" // to read what a thief of the database would
+	_ "modernc.org/sqlite" // to read a stolen database
 )
 
-// A thief has the database, as a backup has it. No key in it opens what clients
+// An attacker has the database, for example a backup. No key in it opens what clients
 // and providers said.
 func TestTheDatabaseDoesNotHoldItsKey(t *testing.T) {
 	t.Parallel()

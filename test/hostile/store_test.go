@@ -11,16 +11,16 @@ import (
 	"portico/test/harness"
 )
 
-// settled bounds what happens by itself after a while.
+// settled limits the wait for events that time alone brings, such as expiry.
 const settled = 2 * time.Minute
 
-// within waits for what happens by itself after a while.
-func within(t *testing.T, what string, is func() bool) {
+// eventuallySettled waits for such an event.
+func eventuallySettled(t *testing.T, what string, is func() bool) {
 	t.Helper()
-	await(t, settled, what, is)
+	harness.Await(t, settled, what, is)
 }
 
-// big has the provider answer every GET of things/big with so many bytes.
+// big makes the provider answer every GET of things/big with size bytes.
 func (w world) big(size int) {
 	text := `{"properties":{"text":"` + strings.Repeat("x", size) + `"}}`
 	w.provider.on(http.MethodGet, "/things/big", func(w http.ResponseWriter, _ *http.Request) {
@@ -38,9 +38,9 @@ func (w world) databaseSize(t *testing.T) int64 {
 	return info.Size()
 }
 
-// One caller asks for big answers in batches, again and again. The store keeps so
-// much for her and no more; others have room.
-func TestBatchesFillTheStoreOnlySoFar(t *testing.T) {
+// The store keeps the answers of one caller's batches only up to a limit. Other
+// callers still have room.
+func TestStoreSpaceOfBatchesIsBounded(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "limits: {answerBody: 5MiB}\nbatch: {immediate: 1, atOnce: 1, stored: 12MiB, totalStored: 64MiB}\n"})
 	w.group(t, "rg")
@@ -82,9 +82,8 @@ func TestBatchesFillTheStoreOnlySoFar(t *testing.T) {
 	}
 }
 
-// Batches come for as long as they may, and their answers expire. What they leave
-// is used again: the file does not grow.
-func TestTheStoreReusesWhatBatchesLeave(t *testing.T) {
+// Answers of batches expire, and their space is used again: the file does not grow.
+func TestTheStoreReusesSpaceOfBatches(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, options{Settings: "limits: {answerBody: 5MiB}\nbatch: {immediate: 1, atOnce: 1, stored: 12MiB, totalStored: 64MiB, answersKept: 1s}\n"})
 	w.group(t, "rg")
@@ -95,7 +94,7 @@ func TestTheStoreReusesWhatBatchesLeave(t *testing.T) {
 	for round := range 10 {
 		polls := []string{}
 		for range 2 {
-			within(t, "room for a batch", func() bool {
+			eventuallySettled(t, "room for a batch", func() bool {
 				a := w.as(t, alice, http.MethodPost, batchPath, batchOf(2, thing+api)).Want(t, 202, 429)
 				if a.Status == 202 {
 					polls = append(polls, w.resultOf(a))
@@ -104,7 +103,7 @@ func TestTheStoreReusesWhatBatchesLeave(t *testing.T) {
 			})
 		}
 		for _, poll := range polls {
-			within(t, "expiry of a batch", func() bool {
+			eventuallySettled(t, "expiry of a batch", func() bool {
 				// An answer breaks off whose batch is forgotten while it goes out.
 				a, err := w.Portico.Try(t.Context(), harness.Request{Path: poll, Header: harness.Header("Authorization", "Bearer "+alice.Raw)})
 				return err == nil && a.Want(t, 200, 202, 404).Status == 404

@@ -51,7 +51,7 @@ func versioned(target string) string {
 
 // Whatever is asked about the other tenant's, the answer is that to a question
 // about what does not exist.
-func TestAnotherTenantsIsAsAbsent(t *testing.T) {
+func TestResourcesOfAnotherTenantLookAbsent(t *testing.T) {
 	t.Parallel()
 	w, thing := newThing(t, options{})
 

@@ -7,7 +7,6 @@ import (
 	"os"
 	"strings"
 	"testing"
-	"time"
 
 	"portico/test/harness"
 )
@@ -82,21 +81,11 @@ func newThing(t *testing.T, o options) (w world, thing string) {
 	return w, thing
 }
 
-// untouched wants no request to have reached the provider.
-func (w world) untouched(t *testing.T) {
+// wantNothingSent checks that no request reached the provider.
+func (w world) wantNothingSent(t *testing.T) {
 	t.Helper()
 	if seen := w.provider.received(); len(seen) > 0 {
 		t.Errorf("reached the provider: %+v", seen)
-	}
-}
-
-// await waits until something holds, and ends the test where it does not.
-func await(t *testing.T, bound time.Duration, what string, holds func() bool) {
-	t.Helper()
-	for end := time.Now().Add(bound); !holds(); time.Sleep(20 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not seen within %v: %s", bound, what)
-		}
 	}
 }
 

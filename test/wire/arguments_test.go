@@ -8,7 +8,7 @@ import (
 )
 
 // The common arguments are checked in one order: subscription, group,
-// namespace, type, names, api-version; the first fault is the one that is told.
+// namespace, type, names, api-version; the first fault is reported.
 func testArguments(t *testing.T, w *world) {
 	const q = "?" + V
 	const resourcesLack = "The resource type could not be found in the namespace 'Microsoft.Resources' for api version '2024-01-01'."

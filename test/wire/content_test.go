@@ -125,7 +125,7 @@ func bodySize(t *testing.T, w *world) {
 
 var position = regexp.MustCompile(`line (\d+), position (\d+)`)
 
-// JSON that cannot be read is told by line and position and reaches nobody.
+// Invalid JSON is refused with line and position and reaches no provider.
 func bodySyntax(t *testing.T, w *world) {
 	const q = "?" + V
 	g := w.group(t, "content-syntax")

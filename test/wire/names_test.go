@@ -47,7 +47,7 @@ func groupNames(t *testing.T, w *world) {
 		"91 chars":                  {strings.Repeat("x", 91), tooLong(strings.Repeat("x", 91))},
 		"91 letters of three bytes": {strings.Repeat(url.PathEscape("日"), 91), tooLong(strings.Repeat("日", 91))},
 		"\u212b":                    {"%E2%84%AB", notComposed("\u212b")}, "\u1112\u1161": {"%E1%84%92%E1%85%A1", notComposed("\u1112\u1161")},
-		// It cannot be told from a path that is escaped twice.
+		// It looks like a path that is escaped twice.
 		"a%b": {"a%25b", want{status: 400, code: "InvalidRequestUri", text: "The request URI is invalid: a path is encoded once."}},
 	} {
 		rows = append(rows,

@@ -14,7 +14,7 @@ import (
 // path: any gateway in front of them can answer its further pages.
 const pagesOfRegions = S + "/providers/Contoso.Raw/pages"
 
-// holdPages has the index know of elements in both regions.
+// holdPages puts elements of both regions into the index.
 func (w *world) holdPages(t *testing.T, group string) {
 	t.Helper()
 	g := w.group(t, group)

@@ -10,9 +10,9 @@ import (
 	"portico/test/harness"
 )
 
-// What a group has left behind at a provider is found, and nothing else is taken
-// for it.
-func TestLeftBehind(t *testing.T) {
+// A resource that a deleted group left at a provider is found; one that was written
+// later is not reported.
+func TestLeftoversOfAGroupAreFound(t *testing.T) {
 	r := &run{site: newSite(t, false, 0), clock: since(), count: newCounts(), resources: allResources(), hints: map[string]string{}}
 	c := &client{run: r, random: rand.New(rand.NewPCG(1, 1))}
 	name := groups[fleeting]
@@ -35,15 +35,15 @@ func TestLeftBehind(t *testing.T) {
 		t.Fatal(written)
 	}
 	begun := c.clock()
-	c.dissolve(t.Context(), name, c.find(t.Context(), name, members), members)
+	c.deleteGroup(t.Context(), name, c.find(t.Context(), name, members), members)
 	if r.threatened() <= 0 {
 		t.Error("the group was not under deletion")
 	}
 	surprises(0, "after the group's end")
 	plant(written.Value + 1)
-	c.behind(t.Context(), members, begun)
+	c.checkLeftovers(t.Context(), members, begun)
 	surprises(0, "with what was written later")
 	plant(written.Value)
-	c.behind(t.Context(), members, begun)
+	c.checkLeftovers(t.Context(), members, begun)
 	surprises(1, "with what was written before")
 }

@@ -11,16 +11,16 @@ import (
 	"portico/test/harness"
 )
 
-// doubtSettings have a write without an answer stay open for long enough to be
-// looked at on a busy machine, and not for much longer.
-const doubtSettings = `
+// unverifiedSettings keep a write without an answer open just long enough to be
+// read on a busy machine.
+const unverifiedSettings = `
 index: {sendWithin: 5s, lateWriteWindow: 10s, callMargin: 1s, pollFloor: 50ms, askTimeout: 10s}
 upstream: {callTimeout: 5s}
 jobs: {lease: 2s}
 `
 
-// doubt is a resource that the index is not sure of, as operators see it.
-type doubt struct {
+// unverified is a resource of unverified state, as operators see it.
+type unverified struct {
 	ID, Region, Phase string
 	Flags             []string
 	Why               []reason
@@ -33,12 +33,12 @@ type reason struct {
 	Until                                      *time.Time
 }
 
-// doubts are all that there are, page by page.
-func doubts(t *testing.T, p *harness.Portico) (all []doubt) {
+// unverifiedResources reads all of them, page by page.
+func unverifiedResources(t *testing.T, p *harness.Portico) (all []unverified) {
 	t.Helper()
 	for path := "/admin/doubts?limit=1"; path != ""; {
 		var page struct {
-			Value    []doubt
+			Value    []unverified
 			NextLink string
 		}
 		if err := json.Unmarshal(p.Admin(t, harness.Request{Path: path}).Want(t, 200).Body, &page); err != nil {
@@ -49,11 +49,11 @@ func doubts(t *testing.T, p *harness.Portico) (all []doubt) {
 	return all
 }
 
-// Operators see which resource the index is not sure of, why, and until when; and
-// not any more once it is sure.
-func TestDoubtsAreShown(t *testing.T) {
+// Operators see which resources are unverified, why, and until when. A verified
+// resource is not listed any more.
+func TestUnverifiedResourcesAreShown(t *testing.T) {
 	t.Parallel()
-	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: doubtSettings}})
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{Extra: unverifiedSettings}})
 	w.PutGroup(t, "doubts")
 	create(t, w.Portico, w.ResourcePath("doubts", "Contoso.Compute/virtualMachines/sure"), "eastus")
 	// The provider says that it failed, and nothing of it is there.
@@ -64,8 +64,8 @@ func TestDoubtsAreShown(t *testing.T) {
 		Header: harness.Header("x-contoso-fault", "status=500"),
 	}).Want(t, 500)
 
-	shown := eventually(t, "the provider's being asked", func() ([]doubt, bool) {
-		all := doubts(t, w.Portico)
+	shown := eventually(t, "the provider's being asked", func() ([]unverified, bool) {
+		all := unverifiedResources(t, w.Portico)
 		asked := func(why reason) bool { return why.LastOutcome != "" }
 		return all, len(all) != 1 || slices.ContainsFunc(all[0].Why, asked)
 	})
@@ -95,8 +95,8 @@ func TestDoubtsAreShown(t *testing.T) {
 		t.Errorf("%+v", shown)
 	}
 
-	eventually(t, "the end of the doubt", func() (all []doubt, none bool) {
-		all = doubts(t, w.Portico)
+	eventually(t, "the end of the doubt", func() (all []unverified, none bool) {
+		all = unverifiedResources(t, w.Portico)
 		return all, len(all) == 0
 	})
 	w.Portico.Do(t, harness.Request{Path: unsure + "?api-version=" + harness.Version}).Want(t, 404)

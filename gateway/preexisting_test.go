@@ -11,14 +11,14 @@ import (
 	"portico/arm"
 )
 
-// estate is a site put before providers that hold resources already: a machine
-// with a disk in eastus, written in a casing of its own, and one in westus.
-func estate(t *testing.T) (s *site, east, west string) {
+// preexisting returns a site whose providers held resources before it: a machine
+// with a disk in eastus, in a casing of its own, and a machine in westus.
+func preexisting(t *testing.T) (s *site, east, west string) {
 	t.Helper()
-	return estateOf(t, setup{uncovered: true})
+	return preexistingWith(t, setup{uncovered: true})
 }
 
-func estateOf(t *testing.T, as setup) (s *site, east, west string) {
+func preexistingWith(t *testing.T, as setup) (s *site, east, west string) {
 	t.Helper()
 	s = newSite(t, as)
 	s.group("G")
@@ -43,8 +43,8 @@ func (s *site) gets(path string) map[string]int {
 	return got
 }
 
-func TestEstateIsFound(t *testing.T) {
-	s, east, west := estate(t)
+func TestPreexistingResourceIsFound(t *testing.T) {
+	s, east, west := preexisting(t)
 	s.gets("")
 	if got := s.ok(200, "GET", strings.ToLower(east)+api, ""); !strings.Contains(got.text, `"age":"old"`) {
 		t.Errorf("%s", got.text)
@@ -75,8 +75,8 @@ func TestEstateIsFound(t *testing.T) {
 	s.ok(200, "POST", west+"/start"+api, "")
 }
 
-func TestWritesMeetTheEstate(t *testing.T) {
-	s, east, west := estate(t)
+func TestWritesMeetPreexistingResources(t *testing.T) {
+	s, east, west := preexisting(t)
 	got := s.want(409, "InvalidResourceLocation", "PUT", east+api, westus)
 	if !strings.Contains(got.text, "already exists in location 'eastus'") {
 		t.Errorf("%s", got.text)
@@ -100,7 +100,7 @@ func TestWritesMeetTheEstate(t *testing.T) {
 }
 
 func TestListsOfTheEstate(t *testing.T) {
-	s, _, _ := estate(t)
+	s, _, _ := preexisting(t)
 	for _, scope := range []string{inSubscription, groupPath("G")} {
 		names := strings.Fields(s.names(scope + "/providers/Contoso.Compute/virtualMachines" + api))
 		slices.Sort(names)
@@ -125,7 +125,7 @@ func TestListsOfTheEstate(t *testing.T) {
 // A region that does not say is no region without: nothing is called absent,
 // and nothing is made a second time.
 func TestEstateWithARegionDown(t *testing.T) {
-	s, east, west := estate(t)
+	s, east, west := preexisting(t)
 	s.at("westus").server.Close()
 	for _, c := range []struct{ method, body string }{{"GET", ""}, {"PUT", eastus}, {"PATCH", `{}`}, {"DELETE", ""}} {
 		got := s.want(503, "ServiceUnavailable", c.method, west+api, c.body)
@@ -143,7 +143,7 @@ func TestEstateWithARegionDown(t *testing.T) {
 }
 
 func TestEstateWithARegionThatSaysNeither(t *testing.T) {
-	s, _, west := estateOf(t, setup{uncovered: true, hurried: true})
+	s, _, west := preexistingWith(t, setup{uncovered: true, hurried: true})
 	s.at("westus").fault("GET", west, "status=403")
 	if got := s.want(503, "ServiceUnavailable", "GET", west+api, ""); !strings.Contains(got.text, "status 403") {
 		t.Errorf("%s", got.text)
@@ -157,7 +157,7 @@ func TestEstateWithARegionThatSaysNeither(t *testing.T) {
 
 // One ID in two regions: the first in the map's order gets the row.
 func TestEstateWithAStray(t *testing.T) {
-	s, east, _ := estate(t)
+	s, east, _ := preexisting(t)
 	s.at("westus").do("PUT", east+api, westus, 201)
 	s.ok(200, "GET", east+api, "")
 	if row, _ := s.row(east); row.Region != "westus" {
@@ -171,7 +171,7 @@ func TestEstateWithAStray(t *testing.T) {
 
 // Others may wait for a search whose client has gone.
 func TestSearchOutlivesItsClient(t *testing.T) {
-	s, east, _ := estate(t)
+	s, east, _ := preexisting(t)
 	s.at("eastus").fault("GET", east, "delay=200ms")
 	s.at("eastus").requests()
 	ctx, leave := context.WithCancel(t.Context())
@@ -194,12 +194,12 @@ func TestSearchOutlivesItsClient(t *testing.T) {
 // While a DELETE may still land, what is seen can be neither adopted nor called
 // absent.
 func TestSearchWhileADeleteIsOpen(t *testing.T) {
-	s, _, west := estate(t)
+	s, _, west := preexisting(t)
 	s.want(502, "BadGatewayConnection", "DELETE", west+api, "", "x-contoso-fault", "reset-after")
 	s.want(404, "ResourceNotFound", "GET", west+api, "")
 	s.at("westus").do("PUT", west+api, westus, 201)
 	s.want(503, "ServiceUnavailable", "GET", west+api, "")
-	s.lapse()
+	s.expireOpenWrites()
 	s.clock.advance(time.Millisecond)
 	s.ok(200, "GET", west+api, "")
 }

@@ -10,8 +10,8 @@ import (
 	"portico/test/harness"
 )
 
-func notice(state, offer string, features ...string) harness.Notice {
-	n := harness.Notice{State: state}
+func notice(state, offer string, features ...string) harness.Notification {
+	n := harness.Notification{State: state}
 	n.Properties.QuotaID = offer
 	for _, name := range features {
 		n.Properties.RegisteredFeatures = append(n.Properties.RegisteredFeatures, struct{ Name, State string }{name, "Registered"})
@@ -19,15 +19,17 @@ func notice(state, offer string, features ...string) harness.Notice {
 	return n
 }
 
-func TestMisfits(t *testing.T) {
+func TestNotificationMismatch(t *testing.T) {
 	const big = "Contoso.Compute/bigMachines"
-	enabled := standing{state: inventory.Enabled, offer: "offer-2", features: big}
-	is := func(s standing, r inventory.RegistrationState) standing { s.registration = r; return s }
-	in := func(s inventory.SubscriptionState) standing { return standing{state: s, offer: "offer-2"} }
+	enabled := subscriptionRow{state: inventory.Enabled, offer: "offer-2", features: big}
+	is := func(s subscriptionRow, r inventory.RegistrationState) subscriptionRow { s.registration = r; return s }
+	in := func(s inventory.SubscriptionState) subscriptionRow {
+		return subscriptionRow{state: s, offer: "offer-2"}
+	}
 	for name, c := range map[string]struct {
-		of        standing
+		of        subscriptionRow
 		namespace string
-		told      harness.Notice
+		told      harness.Notification
 		want      string // a part of it; "" for none
 	}{
 		"the newest":                    {enabled, "contoso.compute", notice("Registered", "offer-2", big), ""},
@@ -52,17 +54,17 @@ func TestMisfits(t *testing.T) {
 		"deleted, without registration": {in(inventory.Deleted), registered, notice("", ""), `"", want "Deleted"`},
 		"left registering":              {is(enabled, inventory.Registering), registered, notice("Registered", "offer-2"), "it is left Registering"},
 	} {
-		if got := c.of.misfits(c.namespace, c.told); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
+		if got := c.of.mismatch(c.namespace, c.told); (got == "") != (c.want == "") || !strings.Contains(got, c.want) {
 			t.Errorf("%s: %q, want %q", name, got, c.want)
 		}
 	}
 }
 
-// A notice is stale that came after all knew a newer version, unless it may be of
-// a change that was made later than it was asked for.
-func TestStaleNotice(t *testing.T) {
+// A notification is stale if it arrives after all endpoints knew a newer version,
+// unless its change had no answer and may have been made late.
+func TestStaleNotification(t *testing.T) {
 	now := time.Now()
-	k := &clerk{answered: map[string]bool{"offer-1": true, "offer-3": true, "offer-4": true}, rested: rest{now, "offer-3", 3}}
+	s := &subscriptionClient{answered: map[string]bool{"offer-1": true, "offer-3": true, "offer-4": true}, lastSettled: settledState{now, "offer-3", 3}}
 	for _, c := range []struct {
 		offer string
 		after time.Duration
@@ -75,14 +77,14 @@ func TestStaleNotice(t *testing.T) {
 		{"offer-4", time.Second, false},
 		{"", time.Second, false}, // as the configuration has it
 	} {
-		if got := k.stale(harness.ToldOnce{QuotaID: c.offer, Time: now.Add(c.after)}); got != c.want {
+		if got := s.isStale(harness.NotificationEntry{QuotaID: c.offer, Time: now.Add(c.after)}); got != c.want {
 			t.Errorf("%q after %v: %v", c.offer, c.after, got)
 		}
 	}
 }
 
-// Each part of a batch gets the answer under its own name, whatever their order.
-func TestTake(t *testing.T) {
+// Each part of a batch gets the answer with its name, in whatever order they come.
+func TestEachPartOfABatchGetsItsAnswer(t *testing.T) {
 	r := &run{clock: since(), count: newCounts(), hints: map[string]string{}}
 	c := &client{run: r}
 	all := allResources()

@@ -1,0 +1,240 @@
+// Package fault reads the faults that contoso can be asked to commit, and decides
+// which one a request gets. It only names them: package contoso commits them.
+// It knows requests, but no resources.
+//
+// These refuse the request without applying it:
+//
+//	status=N           answer N with an error body
+//	throttle=N         429 with Retry-After: N
+//	reset-before       reset the connection
+//	html               200 with a page of HTML
+//	redirect           307 to the same path on its own host
+//	refuse-until=ID    409 while the resource ID exists, then the proper answer
+//	blocked-by=ID      the same, without naming the resource
+//	not-found=CODE     404 with an error code about something else, such as
+//	                   SubscriptionNotFound; not-found=page: with an ingress's page of HTML
+//	hidden-from-clients  404 ResourceNotFound to a call with a client's identity
+//	                   (x-ms-client-object-id), the proper answer to any other
+//	cut-request        reset the connection after half of the content
+//
+// These apply the request and spoil the answer:
+//
+//	async=M            carry it out in the mode M of x-contoso-async; async=M,S and
+//	                   async-fails=M,S also send Retry-After: S
+//	async-fails=M      the same, and the operation fails
+//	halfway            a move breaks off after the first half of its resources, with 500
+//	delay=D            wait first
+//	late=D             reset the connection, apply after D, even if the subscription's state
+//	                   has changed
+//	slow=D             apply at once, answer after D
+//	overlook           a DELETE that finds nothing ignores an accepted create that is
+//	                   still hidden: 204 (overlook=404: 404), and the create lands
+//	unshown            the resource does not show an accepted DELETE until it ends and
+//	                   removes later writes too; a DELETE without a polling URL is
+//	                   shown all the same
+//	polls-late=D       polls of its operation are answered 404 for D
+//	polls-strict       polls of its operation are answered 400, except with the
+//	                   api-version of its URL
+//	cut-answer         apply, and end the connection after half of the answer
+//	reset-after        apply, then reset the connection
+//	stall              send half of the body, then hang until the client leaves
+//	bad-json           a body that breaks off
+//	big=N              a body of N bytes, its length declared
+//	big-chunked=N      the same, its length not declared
+//	foreign-location   polling URLs on another host (the write becomes asynchronous)
+//	own-location       polling URLs on its own host (the same)
+//	foreign-next       nextLink on another host
+//	own-next           nextLink on its own host
+//	next-loop          a page whose nextLink is its own URL
+//	endless-pages      an empty page whose nextLink leads to another such page
+//	no-value           an object without a value
+//	gzip-bomb=N        a page of N bytes, compressed to almost nothing
+//	hop-headers        hop-by-hop and server headers, a correlation id of its own
+package fault
+
+import (
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// The names of faults; the package comment says what each does.
+const (
+	Status          = "status"
+	Throttle        = "throttle"
+	ResetBefore     = "reset-before"
+	HTML            = "html"
+	Redirect        = "redirect"
+	RefuseUntil     = "refuse-until"
+	BlockedBy       = "blocked-by"
+	Async           = "async"
+	AsyncFails      = "async-fails"
+	Halfway         = "halfway"
+	Delay           = "delay"
+	Late            = "late"
+	Slow            = "slow"
+	ResetAfter      = "reset-after"
+	Stall           = "stall"
+	BadJSON         = "bad-json"
+	Big             = "big"
+	BigChunked      = "big-chunked"
+	ForeignLocation = "foreign-location"
+	OwnLocation     = "own-location"
+	ForeignNext     = "foreign-next"
+	OwnNext         = "own-next"
+	NextLoop        = "next-loop"
+	EndlessPages    = "endless-pages"
+	NoValue         = "no-value"
+	GzipBomb        = "gzip-bomb"
+	HopHeaders      = "hop-headers"
+
+	Overlook          = "overlook"
+	PollsLate         = "polls-late"
+	PollsStrict       = "polls-strict"
+	HiddenFromClients = "hidden-from-clients"
+	NotFound          = "not-found"
+	Unshown           = "unshown"
+	CutRequest        = "cut-request"
+	CutAnswer         = "cut-answer"
+)
+
+// Bounds of arguments.
+const (
+	maxWait = 10 * time.Minute
+	// StallTime is how long stall hangs at most.
+	StallTime = 2 * time.Minute
+	minBig    = 64
+	maxBig    = 1 << 30
+)
+
+// Fault is one misbehaviour. The zero value is none.
+type Fault struct {
+	Name     string
+	Number   int           // of status, throttle, big, big-chunked, gzip-bomb, overlook
+	Duration time.Duration // of delay, late, slow, polls-late
+	ID       string        // of refuse-until, blocked-by
+	Mode     string        // of async, async-fails
+	Code     string        // of not-found
+	// RetryAfter is the second argument of async and async-fails, "" if absent.
+	RetryAfter string
+}
+
+// Parse reads a fault with its argument. It reports whether the text is one.
+func Parse(text string) (Fault, bool) {
+	name, arg, hasArg := strings.Cut(text, "=")
+	f := Fault{Name: name}
+	ok, err := !hasArg, error(nil)
+	switch name {
+	case "", ResetBefore, HTML, Redirect, ResetAfter, Stall, BadJSON, ForeignLocation, OwnLocation, ForeignNext, OwnNext, NextLoop, EndlessPages, NoValue, HopHeaders, Halfway, PollsStrict, HiddenFromClients, Unshown, CutRequest, CutAnswer:
+	case Overlook:
+		f.Number, ok = http.StatusNoContent, !hasArg || arg == "404"
+		if hasArg {
+			f.Number = http.StatusNotFound
+		}
+	case NotFound:
+		f.Code, ok = arg, isWord(arg)
+	case Status:
+		f.Number, err = strconv.Atoi(arg)
+		ok = f.Number >= 200 && f.Number <= 599
+	case Throttle:
+		f.Number, err = strconv.Atoi(arg)
+		ok = f.Number >= 0
+	case Big, BigChunked, GzipBomb:
+		f.Number, err = strconv.Atoi(arg)
+		ok = f.Number >= minBig && f.Number <= maxBig
+	case Delay, Late, Slow, PollsLate:
+		f.Duration, err = time.ParseDuration(arg)
+		ok = f.Duration >= 0 && f.Duration <= maxWait
+	case Async, AsyncFails:
+		f.Mode, f.RetryAfter, _ = strings.Cut(arg, ",")
+		ok = hasArg
+	case RefuseUntil, BlockedBy:
+		f.ID, ok = arg, strings.HasPrefix(arg, "/")
+	default:
+		ok = false
+	}
+	if !ok || err != nil {
+		return Fault{}, false
+	}
+	return f, true
+}
+
+// isWord reports whether the text can be an error code.
+func isWord(text string) bool {
+	return text != "" && strings.IndexFunc(text, func(c rune) bool { return (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') }) < 0
+}
+
+// FromClient reports whether a call comes from a client: the front door passes on
+// the caller's identity, and sends none with its own calls.
+func FromClient(h http.Header) bool { return h.Get("x-ms-client-object-id") != "" }
+
+// Rule gives its fault to matching requests without a fault header.
+type Rule struct {
+	Method       string `json:"method"`       // "" for any
+	PathContains string `json:"pathContains"` // compared without case; "" for any
+	Fault        string `json:"fault"`
+	Count        int    `json:"count"` // how many more requests; negative: no limit
+}
+
+// matches reports whether the rule applies to a request. The front door sends
+// notifications at any time, so only a rule that names a part of their path
+// applies to them. hidden-from-clients never applies to the front door's own calls.
+func (f Rule) matches(r *http.Request, notification bool) bool {
+	if f.PathContains == "" && notification || f.Fault == HiddenFromClients && !FromClient(r.Header) {
+		return false
+	}
+	path := strings.ToLower(r.URL.EscapedPath())
+	return (f.Method == "" || strings.EqualFold(f.Method, r.Method)) && strings.Contains(path, strings.ToLower(f.PathContains))
+}
+
+// Table holds the rules that are not used up yet.
+type Table struct {
+	mu    sync.Mutex
+	rules []Rule
+}
+
+// Add appends a rule.
+func (t *Table) Add(r Rule) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rules = append(t.rules, r)
+}
+
+// All returns the rules that are not used up, in the order of Add.
+func (t *Table) All() []Rule {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return append([]Rule{}, t.rules...)
+}
+
+// Clear removes all rules.
+func (t *Table) Clear() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	t.rules = nil
+}
+
+// Take returns the fault of the request's header, or else that of the first rule
+// that matches, and counts the rule as used once. It reports whether that text is
+// a fault; no fault at all is the zero value.
+func (t *Table) Take(r *http.Request, notification bool) (Fault, bool) {
+	if v := r.Header.Get("x-contoso-fault"); v != "" {
+		return Parse(v)
+	}
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	i := slices.IndexFunc(t.rules, func(f Rule) bool { return f.matches(r, notification) })
+	if i < 0 {
+		return Fault{}, true
+	}
+	text := t.rules[i].Fault
+	if t.rules[i].Count > 0 {
+		if t.rules[i].Count--; t.rules[i].Count == 0 {
+			t.rules = slices.Delete(t.rules, i, i+1)
+		}
+	}
+	return Parse(text)
+}

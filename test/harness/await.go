@@ -1,0 +1,17 @@
+package harness
+
+import (
+	"testing"
+	"time"
+)
+
+// Await polls until something holds, and fails the test if it does not within the
+// bound.
+func Await(t testing.TB, bound time.Duration, what string, holds func() bool) {
+	t.Helper()
+	for end := time.Now().Add(bound); !holds(); time.Sleep(20 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not seen within %v: %s", bound, what)
+		}
+	}
+}
