@@ -11,9 +11,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// AbsentError refuses to make a subscription anew of which endpoints that the
-// region map lacks were not told that it was deleted: what lies there would
-// appear in the new one, or go with a notice that comes late.
+// UnnotifiedRegionsError refuses to recreate a subscription while endpoints that the
+// region map lacks do not know of its deletion: what they hold would appear in the
+// new one, or a late notification would delete from it.
 type AbsentError struct {
 	Regions []string // sorted
 }
@@ -45,8 +45,8 @@ func scanAbsent(scan engine.Scanner) (a Addressee, err error) {
 	return a, err
 }
 
-// AbsentRegions returns, sorted, the regions with endpoints that the region map
-// lacks and that do not know the newest version of a subscription.
+// UnnotifiedRegions returns, sorted, the regions with endpoints that the region map
+// lacks and that do not know a subscription's newest version.
 func (s *Store) AbsentRegions(ctx context.Context, sub string) ([]string, error) {
 	return absentRegions(s.read(ctx), arm.Fold(sub))
 }
@@ -59,8 +59,8 @@ func absentRegions(from engine.Source, sub string) (regions []string, err error)
 	return slices.Compact(regions), err
 }
 
-// mayReturn refuses to make a deleted subscription anew as long as an endpoint
-// has not confirmed that it was deleted.
+// checkRecreate refuses to recreate a deleted subscription while an endpoint has not
+// confirmed its deletion.
 func (t *tx) mayReturn(sub string) error {
 	if open, err := countNotices(t, sub, everyNamespace); err != nil {
 		return err
@@ -78,8 +78,8 @@ func (t *tx) putAbsent(sub string, a Addressee) error {
 	return t.Later(insertAbsent, sub, a.Namespace, a.Region, a.Address)
 }
 
-// findAbsent records the endpoints that were never told of a subscription, and
-// may hold something of it all the same: the map lacked them when it was deleted.
+// findAbsent records the endpoints that the map lacked when the subscription was
+// deleted: they were never notified, and may hold something of it all the same.
 func (t *tx) findAbsent(sub string) error {
 	known, err := loadAnnounced(t, sub)
 	if err != nil {
@@ -108,7 +108,7 @@ func (t *tx) findAbsent(sub string) error {
 	return nil
 }
 
-// serves reports whether one of the endpoints is of the namespace, in the region.
+// serves reports whether one of the targets has the namespace and the region.
 func (a announced) serves(at Addressee) bool {
 	return slices.ContainsFunc(a, func(one Addressee) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
@@ -135,9 +135,9 @@ func (t *tx) placesOf(sub string) ([]Touch, error) {
 	}
 }
 
-// TellReturned has endpoints told of what they missed while the region map lacked
-// their region, for at most so many subscriptions, and returns for how many.
-// present are the endpoints that the map has.
+// NotifyReturned notifies endpoints of what they missed while the region map lacked
+// their region, for at most limit subscriptions, and returns how many. present are
+// the endpoints that the map has.
 func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int) (told int, err error) {
 	from := s.read(ctx)
 	for at := (Addressee{}); told < limit; {
@@ -166,7 +166,7 @@ func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int
 	return told, nil
 }
 
-// tellReturned has the endpoints of a region that is back told of a subscription.
+// notifyReturned notifies the endpoints of a region that is back of one subscription.
 func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back announced) error {
 	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
@@ -185,7 +185,7 @@ func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back
 	})
 }
 
-// announceTo has endpoints told of what comes as well.
+// addTargets records endpoints that are to hear of later changes too.
 func (t *tx) announceTo(sub string, more announced) error {
 	known, err := loadAnnounced(t, sub)
 	if err != nil {

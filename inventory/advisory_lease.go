@@ -13,21 +13,21 @@ const (
 		ON CONFLICT (subscription, key) DO NOTHING`
 	takeOverLease = `UPDATE turns SET token = ?, until = ? WHERE subscription = ? AND key = ? AND until <= ?`
 	endLease      = `DELETE FROM turns WHERE subscription = ? AND key = ? AND token = ?`
-	// Turns last seconds, so that there are never many: they need no index by time.
+	// Leases last seconds, so there are never many: they need no index by time.
 	leftLeases  = `SELECT subscription, key FROM turns WHERE until <= ? ORDER BY subscription, key LIMIT ?`
 	forgetLease = `DELETE FROM turns WHERE subscription = ? AND key = ? AND until <= ?`
 )
 
-// Turn is the right to change something of a resource at its provider, beside
-// nobody else who asks for a turn.
+// AdvisoryLease is the right to change something of a resource at its provider while
+// no other holder of a lease does.
 type Turn struct {
 	subscription, key string
 	token             [16]byte
 }
 
-// TakeTurn takes the turn for a resource. It is not taken while somebody has it,
-// who then has it for as long as it was asked for, at most. It is for changes
-// that start from what is there: what is lost when two of them meet.
+// AcquireAdvisoryLease acquires the lease for a resource, unless somebody holds it;
+// it lasts for hold at most. It protects read-modify-write changes, of which one
+// would be lost when two meet.
 func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duration) (turn Turn, taken bool, err error) {
 	turn = Turn{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
@@ -41,15 +41,15 @@ func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duratio
 	return turn, taken, err
 }
 
-// EndTurn gives a turn back.
+// ReleaseAdvisoryLease gives a lease back.
 func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(turn.subscription), func(t *tx) error {
 		return t.Later(endLease, turn.subscription, turn.key, turn.token[:])
 	})
 }
 
-// ForgetTurns deletes at most limit turns that nobody gave back, as whoever had
-// them is gone, and whose time is over. It returns how many it deleted.
+// ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
+// returns how many it deleted.
 func (s *Store) ForgetTurns(ctx context.Context, limit int) (int, error) {
 	now := engine.Micros(s.engine.Now())
 	left, err := engine.Collect(s.read(ctx), scanPair, leftLeases, now, engine.AtMost(limit))

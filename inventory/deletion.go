@@ -10,31 +10,30 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// GroupDeleteJob is the kind of the job that deletes what a group holds, and
-// then the group. Its subject is the group's key, its ID the generation that the
-// group got when it was marked, and keeps for as long as it is Deleting.
+// GroupDeleteJob is the kind of the job that deletes a group's resources, and then
+// the group. Its subject is the group's key, its ID the generation that the mark gave
+// the group, which stays while it is Deleting.
 const GroupDeleteJob = "group-delete"
 
-// ErrChanged refuses a write that was meant for another state of its resource:
-// there is no row any more, or another generation of it.
+// ErrChanged refuses a write for another state of its resource: the row is gone, or
+// has another generation.
 var ErrChanged = errors.New("inventory: the resource has changed")
 
-// DeletionOrder is what a caller wants who has a group deleted.
+// DeletionRequest is a request to delete a group.
 type DeletionOrder struct {
-	// Check judges the group before any other reason; nil asks nothing.
+	// Check judges the group before any other reason; nil accepts it.
 	Check func(Group) error
-	// Payload makes that of the job, where this order begins it.
+	// Payload makes the payload of the job if this request creates it.
 	Payload func(Group) string
 	// Operation is recorded for the caller. Its Follow becomes the job's ID.
 	Operation Operation
 }
 
-// BeginDeletion marks an Active group Deleting and makes the job that deletes
-// it, in one transaction; of a group that is being deleted it returns the job
-// that does so. From then on no client's write is admitted to the group. It
-// refuses by ErrNotFound, ErrSubscriptionNotFound, *GroupStateError, and
-// *LockedError where a lock stands on the subscription, on the group, or on
-// anything in it.
+// BeginDeletion marks an Active group Deleting and creates the job that deletes it,
+// in one transaction; for a group that is being deleted it returns the present job.
+// From then on no client's write is admitted to the group. It refuses by ErrNotFound,
+// ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock
+// stands on the subscription, on the group, or on anything in it.
 func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (Job, error) {
 	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
@@ -59,8 +58,8 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 	})
 }
 
-// deletionOf returns the job that deletes a locked group, after making it if
-// there is none.
+// deletionOf returns the job that deletes a locked group, and creates it if there is
+// none.
 func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
@@ -97,10 +96,9 @@ func (t *tx) mark(g Group) error {
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }
 
-// DeleteGroupBy is [Store.DeleteGroup] by the job that deletes the group, which
-// ends as done with that, its payload being the one given. ErrDeposed when the
-// caller no longer holds the job, ErrNotFound when the group is not the one that
-// it was made for.
+// DeleteGroupByJob is [Store.DeleteGroup] by the group's job, which ends as done with
+// the payload given. jobrow.ErrLeaseLost when the caller no longer holds the job,
+// ErrNotFound when it was created for another group.
 func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
@@ -116,10 +114,9 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 	})
 }
 
-// ReopenGroup ends the deletion of a group that could not be completed, or was
-// called off: the group is Active again, with what is left in it, and the job
-// ends. It waits, by *GroupNotEmptyError, for all writes that are on their way
-// into the group.
+// ReopenGroup ends a deletion that failed or was cancelled: the group is Active
+// again, with what is left in it, and the job ends. It refuses by *GroupNotEmptyError
+// while a write may still reach the group.
 func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)

@@ -10,8 +10,8 @@ import (
 	"portico/inventory/index"
 )
 
-// DeletionMember is what a deletion remembers of a resource: Payload is JSON of
-// its own, Error what the provider said last, empty for nothing.
+// DeletionMember is what a deletion remembers of a resource: Payload is JSON of its
+// own, Error what the provider said last, empty for nothing.
 type DeletionMember struct {
 	Key            string // a row's, or [Stray.MemberKey]
 	Payload, Error string
@@ -36,8 +36,7 @@ func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit 
 	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
-// DeletionError returns what the provider said last of a resource that a
-// deletion remembers, empty for nothing.
+// DeletionError returns what the provider said last of a resource, empty for nothing.
 func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text string, err error) {
 	err = s.read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -46,10 +45,10 @@ func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text stri
 	return text, err
 }
 
-// SaveDeletion records the progress of a deletion: of some of its resources,
-// where an empty Error leaves the last one, and its payload unless that is
-// empty. It need not be durable: what is lost is tried again. ErrDeposed when
-// the caller no longer holds the job.
+// SaveDeletionProgress records what a deletion remembers of some resources, where an
+// empty Error keeps the last one, and its payload unless that is empty. It need not
+// be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
+// longer holds the job.
 func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
 	held := *j
 	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
@@ -74,8 +73,8 @@ func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, member
 	return err
 }
 
-// TellDeletion keeps what a provider said of a resource whose accepted delete
-// failed, for the deletion of its group, if there is one under way.
+// RecordDeletionError keeps what a provider said of a resource whose accepted delete
+// failed, if a deletion of its group is under way.
 func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
 	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
 		g, err := t.group(sub, group)

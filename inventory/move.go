@@ -14,10 +14,9 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// The kinds of the jobs that move resources from a group to another, and that
-// find out whether they could be. The ID of a job that moves is the generation
-// that both groups got when they were marked, and keep for as long as they are
-// Moving.
+// The kinds of the jobs that move resources to another group, and that check whether
+// they could be moved. The ID of a moving job is the generation that both groups got
+// when they were marked, and keep while they are Moving.
 const (
 	MoveJob         = "move"
 	ValidateMoveJob = "validate-move"
@@ -26,13 +25,14 @@ const (
 // GroupName names a group.
 type GroupName struct{ Subscription, Name string }
 
-// ErrTaken says that there is a resource where another was to move to.
+// ErrTargetOccupied says that a resource of the ID exists in the target group.
 var ErrTaken = errors.New("inventory: the target group has a resource of this ID")
 
-// MoveError refuses a move for the sake of one of its groups or resources: by
-// ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
-// *RegistrationStateError, *GroupStateError, *QuotaError, ErrTaken, *LockedError,
-// ErrNotFound of a resource, or ErrChanged of one that is being deleted.
+// MoveError refuses a move because of one of its groups or resources: by
+// ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
+// *RegistrationStateError, *index.GroupStateError, *QuotaError, ErrTargetOccupied,
+// *LockedError, ErrNotFound for a resource, or ErrChanged for one that is being
+// deleted.
 type MoveError struct {
 	Target bool   // it is about the group that the resources were to move to
 	Key    string // of the resource, or the type whose quota or registration it is
@@ -43,14 +43,14 @@ func (e *MoveError) Error() string { return fmt.Sprintf("inventory: move, %q: %v
 
 func (e *MoveError) Unwrap() error { return e.Err }
 
-// MoveOrder is what a caller wants who has resources moved.
+// MoveRequest is a request to move resources.
 type MoveOrder struct {
 	Source, Target GroupName
 	Keys           []string // of the resources, which lie in Source; what lies below them moves along
-	// Namespaces are those of the resources that Target's subscription, where it
-	// is another one, must be registered for.
+	// Namespaces are those of the resources; Target's subscription, if it is another
+	// one, must be registered for them.
 	Namespaces []string
-	// Validate: nothing is to move, the job only asks whether it could.
+	// Validate: nothing moves, the job only checks whether it could.
 	Validate bool
 	// Payload makes that of the job.
 	Payload func(source, target Group) string
@@ -59,10 +59,10 @@ type MoveOrder struct {
 	Operation Operation
 }
 
-// BeginMove marks two Active groups as Moving and makes the job that moves
-// resources from one to the other, in one transaction. From then on neither
-// takes any write, until EndMove. It refuses by *MoveError (resource reference,
-// Move Resource).
+// BeginMove marks two Active groups as Moving and creates the job that moves
+// resources from one to the other, in one transaction. From then until EndMove
+// neither admits any write. It refuses by *MoveError (resource reference, Move
+// Resource).
 func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
@@ -118,8 +118,8 @@ func (t *tx) markPair(a, b Group, state index.GroupState, generation [16]byte) e
 	return nil
 }
 
-// lockPair locks two groups, in the order in which all transactions do. Of a
-// group that is not there it gives nil.
+// lockPair locks two groups in the order of all transactions. It returns nil for an
+// absent group.
 func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 	names := []GroupName{a, b}
 	slices.SortFunc(names, GroupName.compare)
@@ -139,9 +139,8 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 
 const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
-// MovesFrom lists the jobs that have moved resources, or do, out of the group
-// that a resource lies in, the oldest first. Jobs that have ended are known for a
-// while.
+// MovesFrom lists the jobs that move resources out of a resource's group, or did, the
+// oldest first. Jobs that have ended are known for a while.
 func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
 	from := groupOf(arm.Fold(key))
 	return engine.Collect(s.read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
@@ -153,8 +152,8 @@ func groupOf(key string) (n GroupName) {
 	return n
 }
 
-// movingPair locks the groups that a job moves between, which holds them:
-// ErrDeposed where it does not.
+// movingPair locks the groups that a job moves between; jobrow.ErrLeaseLost where
+// they are not marked for it.
 func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err error) {
 	a, b, err := t.lockPair(source, target)
 	if err != nil {
@@ -168,8 +167,8 @@ func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err e
 	return *a, *b, nil
 }
 
-// MovingGroups returns the groups that a job moves between, while they are
-// marked for it; otherwise ErrDeposed.
+// MovingGroups returns the groups that a job moves between; jobrow.ErrLeaseLost where
+// they are not marked for it.
 func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupName) (from, to Group, err error) {
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
@@ -183,8 +182,8 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 	return from, to, nil
 }
 
-// EndMove ends a move: both groups are Active again, and the job ends. Where a
-// provider may still be moving something it refuses by *GroupNotEmptyError.
+// EndMove ends a move: both groups are Active again, and the job ends. It refuses by
+// *GroupNotEmptyError while a provider may still be moving something.
 func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, state JobState, payload string) error {
 	source, target = source.folded(), target.folded()
 	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {

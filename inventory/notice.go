@@ -13,22 +13,23 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// NoticeJob is the kind of the jobs that tell endpoints of a subscription, one
-// for each endpoint that does not know the newest version of it.
+// NoticeJob is the kind of the jobs that notify endpoints of a subscription, one for
+// each endpoint that does not know its newest version.
 const NoticeJob = "notice"
 
-// Addressee is a provider's endpoint that may have to be told of subscriptions.
+// NotificationTarget is a provider's endpoint that may have to be notified of
+// subscriptions.
 type Addressee struct {
 	Namespace string // folded
 	Region    string
 	Address   string // of the endpoint, as the region map writes it
-	// Required: the provider knows those subscriptions alone that registered.
+	// Required: the provider knows only subscriptions that registered.
 	Required bool
 }
 
 func (a Addressee) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
 
-// addresseeOf reads what subject made.
+// parseTarget reads what subject made.
 func addresseeOf(subject string) (a Addressee, ok bool) {
 	parts := strings.SplitN(subject, " ", 3)
 	if len(parts) != 3 {
@@ -37,10 +38,10 @@ func addresseeOf(subject string) (a Addressee, ok bool) {
 	return Addressee{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
 }
 
-// everyNamespace is for changes that concern all who know a subscription.
+// everyNamespace is for changes that concern all providers.
 const everyNamespace = ""
 
-// namespacesOf is the one namespace of all addressees, or everyNamespace.
+// commonNamespace is the one namespace of all targets, or everyNamespace.
 func namespacesOf(all []Addressee) string {
 	for _, a := range all {
 		if a.Namespace != all[0].Namespace {
@@ -53,13 +54,13 @@ func namespacesOf(all []Addressee) string {
 	return all[0].Namespace
 }
 
-// Notice is the payload of a job that tells an endpoint.
+// Notice is the payload of a job that notifies an endpoint.
 type Notice struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
 	Address   string `json:"address"`
-	// Ends is when the latest attempt is over that was recorded and of which
-	// nobody knows how it ended: until then it may reach the endpoint.
+	// Ends is when the latest attempt is over that was recorded and whose end nobody
+	// recorded: until then it may reach the endpoint.
 	Ends     time.Time      `json:"ends,omitzero"`
 	Progress NoticeProgress `json:"progress"`
 }
@@ -78,7 +79,7 @@ func (n Notice) String() string {
 	return PayloadOf(n)
 }
 
-// ReadNotice reads the payload of a job that tells an endpoint.
+// ReadNotice reads the payload of a job that notifies an endpoint.
 func ReadNotice(j Job) (n Notice, err error) {
 	err = j.Read(&n)
 	return n, err
@@ -88,13 +89,13 @@ const (
 	selectAnnounced = `SELECT endpoints FROM announcements WHERE subscription = ?`
 	putAnnounced    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET endpoints = excluded.endpoints`
-	// Who holds the job may just have found that there is something to wait for.
+	// The current holder may have just decided to wait, so its lease is revoked.
 	recallJob = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
 		WHERE subscription = ? AND id = ? AND shard >= 0`
 	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
 )
 
-// announced are the endpoints that were told of a subscription.
+// targetList are the endpoints that were notified of a subscription.
 type announced []Addressee
 
 func loadAnnounced(from engine.Source, sub string) (announced, error) {
@@ -125,14 +126,14 @@ func (a announced) has(one Addressee) bool {
 	return slices.ContainsFunc(a, func(known Addressee) bool { return known.subject() == one.subject() })
 }
 
-// tell makes the jobs that tell of a new version of a subscription, whose row is
-// locked: for those of the given endpoints that must know, and for those that
-// were told before. A namespace narrows it to that.
+// notify creates the jobs that notify endpoints of a new version of a subscription,
+// whose row is locked: those of the given endpoints that must know, and those that
+// were notified before. A namespace narrows it to that.
 //
-// Who must know (subscription lifecycle): of a provider that registers by itself
-// every endpoint; of any other those of the regions that the subscription is
-// registered for, and of the namespace that a change of its registration
-// concerns. That it is Deleted everybody is told: who never heard of it has
+// These must know (subscription lifecycle): every endpoint of a provider that
+// registers by itself; of any other provider those of the regions that the
+// subscription is registered for, and of the namespace whose registration changes. A
+// deletion concerns every endpoint: one that never heard of the subscription has
 // nothing to do.
 func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 	known, err := loadAnnounced(t, sub.ID)
@@ -171,7 +172,7 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 	return t.notify(sub.ID, targets)
 }
 
-// notify makes the jobs, or hastens those that there are.
+// addNotices creates the jobs, or brings forward those that exist.
 func (t *tx) notify(sub string, targets announced) error {
 	jobs := make([]Job, 0, len(targets))
 	for _, a := range targets {
@@ -193,8 +194,8 @@ func (t *tx) notify(sub string, targets announced) error {
 	return nil
 }
 
-// addOrHasten makes a job, or has the one that there is done at once if nobody
-// holds it. Whoever holds it looks for what is new before it ends.
+// addOrBringForward creates a job, or makes the existing one due if nobody holds it.
+// A holder looks for news before the job ends.
 func (t *tx) addOrHasten(j Job) error {
 	j.Incarnation = engine.NewID()
 	added, err := j.Add(t.Tx)
@@ -204,14 +205,14 @@ func (t *tx) addOrHasten(j Job) error {
 	return jobrow.Hasten(t.Tx, j.Subscription, j.ID, j.Due)
 }
 
-// Announcement is what an endpoint of a namespace is told of a subscription.
+// SubscriptionSnapshot is what a notification of an endpoint says.
 type Announcement struct {
 	Subscription Subscription
 	Registration Registration
 }
 
-// Announcement returns what is known at present. The version is never newer than
-// what is told with it.
+// SubscriptionSnapshot returns the present state for a namespace. The version is
+// never newer than the rest of it.
 func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Announcement, err error) {
 	if a.Subscription, err = s.Subscription(ctx, sub); err != nil {
 		return a, err
@@ -220,9 +221,9 @@ func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Anno
 	return a, err
 }
 
-// EndNotice ends the job of a notice by which the endpoint learnt a version.
-// ErrChanged when there is a newer one by now: then that has to be told.
-// ErrDeposed when the caller no longer holds the job.
+// EndNotice ends the job of a notice that brought a version to its endpoint.
+// ErrChanged when there is a newer version to notify of by now, jobrow.ErrLeaseLost
+// when the caller no longer holds the job.
 func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload string) error {
 	return s.endNotice(ctx, j, payload, func(sub Subscription) (JobState, error) {
 		if sub.Version != version {
@@ -233,15 +234,15 @@ func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload str
 }
 
 // DropNotice ends the job of a notice to an endpoint that the region map lacks:
-// it is told when the map has its region again; see [Store.TellReturned].
+// [Store.NotifyReturned] makes up for it when the map has the region again.
 func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
 	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
 	return s.endNotice(ctx, j, n.String(), func(Subscription) (JobState, error) { return JobFailed, nil }, gone)
 }
 
-// endNotice ends a notice's job while the subscription's row is locked: a change
-// of it finds the job either open or ended, and in the latter case makes a new
-// one.
+// endNotice ends a notice's job while the subscription's row is locked: a change of
+// the subscription finds the job either open or ended, and creates a new one if it
+// has ended.
 func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func(Subscription) (JobState, error), gone ...Addressee) error {
 	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
@@ -274,8 +275,8 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 	})
 }
 
-// recallErasure has the erasing of a subscription go on, if all have confirmed
-// that it is Deleted.
+// recallErasure makes the erasing of a Deleted subscription due once all endpoints
+// have confirmed.
 func (t *tx) recallErasure(sub Subscription) error {
 	if sub.State != Deleted {
 		return nil
@@ -287,8 +288,8 @@ func (t *tx) recallErasure(sub Subscription) error {
 	return t.Later(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
 }
 
-// OpenNotices counts the endpoints of a namespace (empty: of all) that may not
-// know the newest version of a subscription.
+// OpenNotices counts the endpoints of a namespace (empty: of all) that may not know
+// the newest version of a subscription.
 func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, error) {
 	return countNotices(s.read(ctx), arm.Fold(sub), arm.Fold(namespace))
 }
@@ -304,8 +305,8 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 	return n, err
 }
 
-// Announce has those of the endpoints told of a subscription that must know it
-// and never heard of it: they have joined the region map.
+// NotifyNewTargets notifies those of the endpoints that must know a subscription and
+// never heard of it: they have joined the region map.
 func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) error {
 	known, err := loadAnnounced(s.read(ctx), arm.Fold(sub))
 	if err != nil || !known.misses(tell) {
@@ -331,8 +332,8 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 	})
 }
 
-// misses reports whether an endpoint lacks that has to be told without anybody's
-// registering.
+// misses reports whether the list lacks an endpoint that must know the subscription
+// without its registering.
 func (a announced) misses(tell []Addressee) bool {
 	return slices.ContainsFunc(tell, func(one Addressee) bool { return !one.Required && !a.has(one) })
 }

@@ -15,8 +15,8 @@ type Retirement struct {
 	Notices                                                      int // under way, or for endpoints that are absent
 	// Moving are the IDs there that a move has under way: they stay until it ends.
 	Moving int
-	// Waiting are groups that are being deleted and have something there, in the
-	// order of their subscriptions and keys, the first ones of Groups.
+	// Waiting are the first of the Groups that are being deleted and have something
+	// there, ordered by subscription and key.
 	Waiting []GroupName
 	Groups  int
 }
@@ -24,7 +24,7 @@ type Retirement struct {
 // waitingShown bounds the groups that are named.
 const waitingShown = 100
 
-// UnderWayError refuses to forget a region while calls there may be under way: a
+// CallsUnderWayError refuses to retire a region while calls to it may be running: a
 // replica that sent them may still have the region in its map.
 type UnderWayError struct {
 	Region string
@@ -42,15 +42,14 @@ func (s *Store) Retirement(ctx context.Context, region string) (Retirement, erro
 	return r.found, err
 }
 
-// RetireRegion forgets all that the store has of a region, which the map no longer
-// has and which nobody will ever ask again, and returns what it forgot: the rows
-// there with their tags, locks and jobs, the writes that were open, the places
-// that groups were to be looked at, the coverage, the strays, the polling URLs, and
-// what was to be told. Deletes of groups that waited for it go on.
+// RetireRegion forgets all that the store has of a region that the map no longer has
+// and nobody will ever ask again, and returns what it forgot: the rows there with
+// their tags, locks and jobs, open writes, written regions, coverage, strays, polling
+// URLs, and notices. Deletions of groups that waited for it go on.
 //
-// It goes through all subscriptions, in many short transactions. What was
-// forgotten stays so where it is cut short; called again it goes on with the rest.
-// *UnderWayError, before anything is forgotten, where a call may be under way.
+// It goes through all subscriptions in many short transactions. After an interruption
+// what was forgotten stays so, and another call goes on with the rest.
+// *CallsUnderWayError, before anything is forgotten, where a call may be running.
 func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, error) {
 	r := &retiring{Store: s, region: region}
 	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.atRest(ctx, sub.ID) }); err != nil {
@@ -81,7 +80,7 @@ func (s *Store) eachSubscription(ctx context.Context, visit func(Subscription) e
 	}
 }
 
-// retiring is the retiring of a region under way.
+// retiring is the retirement of a region under way.
 type retiring struct {
 	*Store
 	region string
@@ -156,8 +155,8 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 	return add(&r.found.Moving, countRegionMoves, sub, r.region, index.Move)
 }
 
-// forget forgets the region in one subscription. What waits for it goes on at the
-// end.
+// forget forgets the region in one subscription. The deletions that wait for it go on
+// at the end.
 func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 	waiting, err := r.waiting(ctx, sub.ID)
 	if err != nil {

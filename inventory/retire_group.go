@@ -10,7 +10,7 @@ import (
 
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
-	// hasInRegion reports whether a group has, or ever had, anything there.
+	// These report whether a group has, or ever had, anything there.
 	touchedInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
 	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
 	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`
@@ -45,7 +45,7 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 	return waiting, nil
 }
 
-// hasten has the deletions of groups go on at once.
+// resume makes the deletions of groups due at once.
 func (r *retiring) hasten(ctx context.Context, groups []Group) error {
 	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
 		for _, g := range piece {

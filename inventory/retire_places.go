@@ -28,8 +28,8 @@ const (
 // pageOfRegion is how many records of a region are read at a time.
 const pageOfRegion = 10 * engine.PieceSize
 
-// forgetPages forgets what next finds, page by page, in the order of its keys, and
-// returns how much that was.
+// forgetPages forgets what next finds, page by page in the order of its keys, and
+// returns how many.
 func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, error), forget func(*tx, T) (bool, error)) (forgotten int, err error) {
 	for after := *new(T); ; {
 		page, err := next(after)
@@ -55,7 +55,7 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 	}
 }
 
-// forgetTouched has no group looked at in the region any more.
+// forgetWrittenRegions ends the looks at groups in the region.
 func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
 	type touch struct {
 		group, typ  string
@@ -105,8 +105,8 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	return err
 }
 
-// forgetFences forgets the fences of writes that went there. What watches the
-// others on an ID finds that they have gone.
+// forgetFences forgets the fences of writes that went there. The jobs of those IDs
+// find that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
 		return engine.Collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
@@ -130,7 +130,7 @@ func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	return err
 }
 
-// notices are the ids of the jobs that tell endpoints in the region.
+// notices are the ids of the jobs that notify endpoints in the region.
 func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err error) {
 	err = from.Each(func(scan engine.Scanner) error {
 		var (
@@ -151,8 +151,8 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 
 func (r *retiring) serves(a Addressee) bool { return a.Region == r.region }
 
-// announced reports whether an endpoint in the region was told of a subscription, or
-// is to be told.
+// notified reports whether an endpoint in the region was notified of a subscription,
+// or is to be.
 func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
 	from := r.read(ctx)
 	absent := 0
@@ -167,8 +167,8 @@ func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
 	return len(notices) > 0, err
 }
 
-// forgetNotices has nobody told in the region any more, also when it comes back.
-// The erasing of a subscription that waited for that goes on.
+// forgetNotices ends all notifications in the region, also for when it comes back.
+// The erasing of a subscription that waited for them goes on.
 func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 	if knows, err := r.announced(ctx, sub); err != nil || !knows {
 		return err

@@ -49,27 +49,27 @@ type Subscription struct {
 	State       SubscriptionState
 	OfferID     string // what providers know as its quotaId
 	PlacementID string // locationPlacementId: where its resources may lie
-	// Features are those that it is registered for, "Namespace/name", sorted. Nil
-	// leaves them as they are where a subscription is written.
+	// Features are those that it is registered for, "Namespace/name", sorted. Writing a
+	// subscription with nil keeps them as they are.
 	Features []string
-	// Covered means that Portico knows all that the subscription holds. It is
-	// told when the subscription is created and then only learnt.
+	// Covered means that Portico knows all that the subscription holds. The creator
+	// says so; later it is only learnt.
 	Covered bool
-	// Version is raised by each change that providers are told of, also of a
-	// registration. It belongs to the store.
+	// Version is raised by each change that providers are notified of, also of a
+	// registration. The store sets it.
 	Version int64
-	// Final is the version by which providers were told of a Deleted one when no
-	// write to it was open any more; 0: they were not yet.
+	// FinalVersion is the version that providers of a Deleted one were notified of when
+	// no write to it was open any more; 0: not yet.
 	Final int64
-	// Erased: it is Deleted, and nothing of it is left, here or at any provider
-	// that the region map has; see [Store.AbsentRegions].
+	// Erased: it is Deleted, and nothing of it is left, here or at any provider that
+	// the region map has; see [Store.UnnotifiedRegions].
 	Erased           bool
 	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time
 }
 
-// ErrErasing refuses to make a subscription anew of which providers, or the
-// inventory, still hold something.
+// ErrErasing refuses to recreate a subscription while providers, or the inventory,
+// still hold something of it.
 var ErrErasing = errors.New("inventory: the deleted subscription is still being erased")
 
 const (
@@ -81,8 +81,8 @@ const (
 			covered = ?, version = ?, final = ?, erased = ?, created = ?, changed = ?
 		WHERE subscription = ?`
 	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
-	// lockSubscription holds back nobody but who changes what belongs to the
-	// subscription itself: writes in it read its row plainly.
+	// lockSubscription blocks only changes of the subscription itself: writes in it
+	// read its row plainly.
 	lockSubscription  = selectSubscription + engine.ForUpdate
 	listSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
@@ -110,7 +110,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 	return s, err
 }
 
-// insert makes the first version.
+// insert creates the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
@@ -135,9 +135,9 @@ func (s Subscription) HasFeature(name string) bool {
 	return slices.ContainsFunc(s.Features, func(f string) bool { return arm.EqualFold(f, name) })
 }
 
-// SeedSubscriptions creates those that are absent, and has providers told of
-// them; it leaves the others as they are: the configuration names a beginning,
-// not the present.
+// SeedSubscriptions creates the subscriptions that are absent, and notifies providers
+// of them. It leaves the others as they are: the configuration names a beginning, not
+// the present.
 func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tell ...Addressee) error {
 	for _, seed := range seeds {
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
@@ -158,9 +158,9 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 }
 
 // PutSubscription creates a subscription or replaces what may change of it, and
-// has providers told. Covered counts at creation only. A Deleted one can be made
-// anew when it is erased, not before: ErrErasing; nor while an endpoint that the
-// region map lacked does not know: *AbsentError.
+// notifies providers. Covered counts at creation only. A Deleted one can be recreated
+// once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
+// that the region map lacked does not know.
 func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Addressee) (stored Subscription, created bool, err error) {
 	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
@@ -200,7 +200,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 }
 
 // following is the version that a PUT makes of the current one, and whether that
-// is a subscription made anew.
+// recreates the subscription.
 func (s Subscription) following(current Subscription, now time.Time) (next Subscription, anew bool, err error) {
 	anew = current.State == Deleted && s.State != Deleted
 	if anew && !current.Erased {
@@ -220,7 +220,7 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	if current.State != Deleted {
 		next.Final = 0
 	}
-	// What has not ended to be deleted is told again: somebody asks for that.
+	// A repeated DELETE before the erasing is complete notifies once more.
 	again := next.State == Deleted && !next.Erased
 	if again || anew || next.told() != current.told() {
 		next.Version++
@@ -228,13 +228,13 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	return next, anew, nil
 }
 
-// told is all that providers are told of the subscription itself.
+// notified is all that notifications say of the subscription itself.
 func (s Subscription) told() string {
 	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
 }
 
-// begun has providers told of a new version of a subscription, and where it is
-// Deleted has it erased when they all know.
+// notifyChange notifies providers of a new version of a subscription, and creates the
+// job that erases a Deleted one once they all know.
 func (s *Store) begun(t *tx, id string, tell []Addressee) error {
 	sub, err := loadSubscription(t, selectSubscription, id)
 	if err != nil {
@@ -249,8 +249,8 @@ func (s *Store) begun(t *tx, id string, tell []Addressee) error {
 	return t.addOrHasten(Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
-// SetFeature registers a subscription for a feature, "Namespace/name", or ends
-// that, and has the providers of tell know. It refuses as EditGroup does.
+// SetFeature registers a subscription for a feature, "Namespace/name", or ends that,
+// and notifies the targets. It refuses as EditGroup does.
 func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []Addressee) (Subscription, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
@@ -287,8 +287,8 @@ func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit
 	return engine.Collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
-// AllSubscriptions lists the subscriptions of every tenant as SubscriptionsOf does
-// those of one.
+// AllSubscriptions lists the subscriptions of every tenant, as SubscriptionsOf those
+// of one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
 	return engine.Collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
 }

@@ -12,7 +12,7 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Unverified is a resource that the index is not sure of, and what keeps it so.
+// Unverified is a resource that the index is not sure of, with the reasons.
 type Unverified struct {
 	Subscription, Key string
 	Row               *Resource   // nil: there is none
@@ -37,8 +37,8 @@ type UnverifiedPage struct {
 var ErrNoPosition = errors.New("inventory: there is no such position in the list")
 
 const (
-	// openWritesShown bounds the writes that are shown of one resource, and
-	// jobsPassed the jobs that are looked at for one page.
+	// openWritesShown bounds the writes that are shown of one resource, and jobsPassed
+	// the jobs that are looked at for one page.
 	openWritesShown = 20
 	jobsPassed      = 1000
 
@@ -51,10 +51,10 @@ const (
 	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
 )
 
-// Unverified lists the resources that the index is not sure of: first those with
-// open writes, by key, then those whose rows are flagged or followed, by the job
-// that does it. It looks at a bounded number of rows. What changes while a caller
-// turns the pages is listed or not. It returns ErrNoPosition for a wrong After.
+// Unverified lists the resources that the index is not sure of: first those with open
+// writes, by key, then those whose rows are flagged or followed, by job. It looks at
+// a bounded number of rows. Changes between pages may be listed or not. It returns
+// ErrInvalidCursor for a wrong After.
 func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	q.Subscription = arm.Fold(q.Subscription)
 	var after Job
@@ -113,8 +113,8 @@ func subscriptionOf(key string) (string, error) {
 	return sub, nil
 }
 
-// unverifiedByJob adds the rows that are flagged or followed, and have no open
-// write. A row that has several jobs is listed by the first of them.
+// unverifiedByJob adds the rows that are flagged or followed, and have no open write.
+// A row with several jobs is listed by the first of them.
 func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Job, page *UnverifiedPage) error {
 	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
 	if q.Subscription != "" {
@@ -151,7 +151,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Jo
 	return nil
 }
 
-// unverified reads what keeps the index from being sure of a resource.
+// unverified reads the reasons why the index is not sure of a resource.
 func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
 	u.Subscription, u.Key = sub, key
 	from := s.read(ctx)

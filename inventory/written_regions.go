@@ -6,7 +6,7 @@ import (
 	"portico/inventory/engine"
 )
 
-// Touch is a place that an incarnation of a group sent a write to.
+// WrittenRegion is a type and region that an incarnation of a group sent a write to.
 type Touch struct {
 	Type   string // folded full type
 	Region string
@@ -20,8 +20,8 @@ func scanWrittenRegion(scan engine.Scanner) (touch Touch, err error) {
 	return touch, err
 }
 
-// Touched lists, once each, where an incarnation of a group sent a write to; see
-// [Closing].Last.
+// WrittenRegions lists, once each, where an incarnation of a group sent a write, also
+// where nothing came of it; see [DeleteGroupConditions].
 func (s *Store) Touched(ctx context.Context, g Group) ([]Touch, error) {
 	return writtenRegions(s.read(ctx), g)
 }
