@@ -101,7 +101,7 @@ unit: ## the packages' own tests, with the race detector
 	go test $(RACE) -timeout 15m -parallel 4 $(UNIT)
 
 walk: ## the index's protocol explored in full, the states counted: too much for the race detector
-	go test ./inventory/index -count=1 -timeout 10m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
+	go test ./inventory/index -count=1 -timeout 20m -run '^(TestWalk|TestTheIndexAgreesWithTheProvider)$$' -v -rapid.checks=2000 | grep -v '^=== '
 
 # Much of the time is spent waiting for what the programs are given time for: more
 # of them at a time than processors.

@@ -34,11 +34,3 @@ func (g *Gateway) identifyBatched(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
-
-func (g *Gateway) postBatch(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	return g.batches.Answer(w, r, x, c.content)
-}
-
-func (g *Gateway) batchResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ ownCall) error {
-	return g.batches.Result(w, r, x)
-}

@@ -157,6 +157,7 @@ func TestBatchTakenOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.ok(202, "GET", poll, "")
+	s.released(inventory.RequestBatchJob)
 	s.clock.advance(2 * time.Minute)
 	all := decode[responses](t, s.end(accepted)).Responses
 	if len(all) != 20 {

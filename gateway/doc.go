@@ -1,9 +1,9 @@
-// Package gateway is the HTTP face of Portico: the public listener's chain, and the
-// routes that Portico answers itself. Below it lie packages of one job each: exchange
-// (what one request carries), observe (logs and metrics of requests), resolve (who
-// serves a request), admission (what refuses one), proxy (the way of a request for a
-// resource provider), polling (operations of Portico's own as clients follow them),
-// batch (many requests in one) and admin (the admin listener). They import nothing of
+// Package gateway is the HTTP face of Portico: the public listener's chain. Below it
+// lie packages of one job each: exchange (what one request carries), observe (logs and
+// metrics of requests), resolve (who serves a request), admission (what refuses one),
+// proxy (the way of a request for a resource provider), polling (operations of
+// Portico's own as clients follow them), frontdoor (the resources that Portico answers
+// itself), batch (many requests in one) and admin (the admin listener). They import nothing of
 // gateway, which makes them and links them into the chain.
 //
 // A request meets, in this order: the logs and metrics, recovery from panics, the
@@ -15,10 +15,7 @@
 // Handlers return errors. [exchange.Fail] turns them into answers; nothing else on
 // the public listener writes an error body.
 //
-// Portico's own routes stand in own.go, a line for each; a handler gets its
-// request checked and its subscription and group resolved. What is over at once
-// is done in a transaction of the inventory. What takes its time, the deletion of a
-// group and a move, is checked here, handed to a job (kinds.go), and
-// polled (own_operation.go). The tags of a resource are its provider's:
-// they are read and changed by calls that go the proxy's way (resource_tags.go).
+// What takes its time at the front door, the deletion of a group and a move, is handed
+// to a job (kinds.go). The tags of a resource are its provider's: the front door reads
+// and changes them through the proxy.
 package gateway

@@ -17,6 +17,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/batch"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor"
 	"portico/gateway/observe"
 	"portico/gateway/polling"
 	"portico/gateway/proxy"
@@ -77,7 +78,7 @@ type Gateway struct {
 	exchanges     *exchange.Settings
 	observer      *observe.Observer
 	sweeper       *sweep.Sweeper
-	own           http.Handler
+	frontDoor     http.Handler
 	hosts         map[string]bool // under which the public listener is called
 }
 
@@ -139,6 +140,7 @@ func New(o Options) *Gateway {
 		Store: g.store, Kinds: g.kinds(), Owner: g.sender, Lease: o.Config.Jobs.Lease, Floor: o.Config.Index.PollFloor,
 		CallerShare: o.Config.Limits.CallerShare, Log: g.log, Metrics: o.Metrics,
 	})
+	g.frontDoor = g.newFrontDoor()
 	return g
 }
 
@@ -147,6 +149,7 @@ func New(o Options) *Gateway {
 func (g *Gateway) Succeed(c *config.Config, authenticator access.Authenticator, keys *fanout.Keys) *Gateway {
 	next := &Gateway{longLived: g.longLived, lister: g.lister.WithOptions(g.listOptions(c, keys))}
 	next.configure(c, authenticator)
+	next.frontDoor = next.newFrontDoor()
 	return next
 }
 
@@ -178,8 +181,16 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
 	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
-	g.own = g.ownRoutes()
 	g.batches = g.newBatches()
+}
+
+// newFrontDoor makes what answers for Portico's own resources. They need the runner, so
+// it comes last.
+func (g *Gateway) newFrontDoor() http.Handler {
+	return frontdoor.New(frontdoor.Options{
+		Config: g.config, Store: g.store, Router: g.router, Resolver: g.resolver, Admission: g.admission, Polls: g.polls,
+		Lister: g.lister, Batches: g.batches, Jobs: g.runner, Proxy: g.proxy,
+	})
 }
 
 // index is the inventory as routing asks it: locations by way of the cache.

@@ -1,6 +1,7 @@
 package gateway
 
 import (
+	"portico/gateway/frontdoor"
 	"portico/inventory"
 	"portico/jobs"
 	"portico/operations/groupdelete"
@@ -19,7 +20,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 	mover := &move.Mover{
 		Prober: g.prober, Sender: g.sender, Region: region, Budget: c.Move.TransientBudget, Limit: c.Move.Limit,
 		SendWithin: index.SendWithin, CallTimeout: callTimeout, CallMargin: index.CallMargin, LateWriteWindow: index.LateWriteWindow,
-		Floor: index.PollFloor, LockETag: lockETag, Log: g.log,
+		Floor: index.PollFloor, LockETag: frontdoor.LockETag, Log: g.log,
 	}
 	return map[string]jobs.Kind{
 		inventory.NoticeJob: &notify.SubscriptionNotifier{

@@ -52,6 +52,16 @@ func (s *site) quiet(id string) {
 	})
 }
 
+// released waits until nobody works on any job of a kind: a clock that is set forward
+// takes a job away from whoever does.
+func (s *site) released(kind string) {
+	s.t.Helper()
+	s.within("the end of the attempts", func() bool {
+		jobs, err := s.store.Jobs(s.t.Context(), inventory.JobQuery{Kind: kind})
+		return err == nil && !slices.ContainsFunc(jobs, func(j inventory.Job) bool { return j.Owner != "" })
+	})
+}
+
 // admit puts a subscription through the admin listener.
 func (s *site) admit(status int, code, id, members string) seen {
 	s.t.Helper()
@@ -157,6 +167,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 	if n, err := s.store.OpenNotices(t.Context(), foreign, ""); err != nil || n != 3 {
 		t.Fatalf("%d notices go on: %v", n, err)
 	}
+	s.released(inventory.NoticeJob)
 	s.clock.advance(hour + time.Minute)
 	s.quiet(foreign)
 	if n := notices(); n != 2 {

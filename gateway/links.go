@@ -223,7 +223,7 @@ func (g *Gateway) classify(next http.Handler) http.Handler {
 func (g *Gateway) dispatch(w http.ResponseWriter, r *http.Request) {
 	x := exchange.From(r)
 	if x.Request.Class == routing.Own {
-		g.own.ServeHTTP(w, r)
+		g.frontDoor.ServeHTTP(w, r)
 		return
 	}
 	if err := g.proxy.Answer(w, r, x); err != nil {

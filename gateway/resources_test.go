@@ -8,8 +8,6 @@ import (
 	"strings"
 	"testing"
 	"time"
-
-	"portico/inventory"
 )
 
 // what the lists of all types show of a resource, beside its properties.
@@ -118,12 +116,6 @@ func TestResourceExpand(t *testing.T) {
 	s.ok(202, "DELETE", m+api, "", "x-contoso-async", "no-url", "x-contoso-duration", "1h")
 	if state := read(all)["provisioningState"]; state != "Deleting" {
 		t.Errorf("while it is deleted: %v", state)
-	}
-}
-
-func TestStateThatNobodyTold(t *testing.T) {
-	if got := shownState(inventory.Resource{Phase: inventory.Live}); got != "Succeeded" {
-		t.Errorf("%s", got)
 	}
 }
 

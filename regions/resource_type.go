@@ -53,6 +53,17 @@ func (t *ResourceType) Supports(apiVersion string) bool {
 	return false
 }
 
+// DefaultAPIVersion returns the newest version that is no preview, or of previews
+// alone the newest.
+func (t *ResourceType) DefaultAPIVersion() string {
+	for _, v := range t.APIVersions { // newest first
+		if arm.StableAPIVersion(v) {
+			return v
+		}
+	}
+	return t.APIVersions[0]
+}
+
 // OffersLocation reports whether instances may be made in a normalised
 // location.
 func (t *ResourceType) OffersLocation(normalised string) bool {

@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/routing"
 )
 
 // CheckLocks refuses a request that is no read where a lock on its subscription, or
@@ -27,33 +28,54 @@ func (a *Admission) CheckLocks(ctx context.Context, x *exchange.Exchange, subscr
 	return Refusal(x, a.Store.CheckLocks(ctx, subscription, q.Path.Group(), q.Path.String(), kind))
 }
 
-// Refusal turns the inventory's refusal of a write, for a lock or for the state of
-// the subscription, into ARM's. It returns any other error as it is.
+// Refusal turns the inventory's refusal of the write in x into ARM's. It returns any
+// other error as it is.
 func Refusal(x *exchange.Exchange, err error) error {
-	id := x.Request.Path.Subscription()
-	var state *inventory.SubscriptionStateError
+	path := &x.Request.Path
+	t := Target{Subscription: path.Subscription(), Group: path.Group(), ID: path.String(), Delete: x.Request.Method == http.MethodDelete}
+	if fault := t.Refusal(err); fault != nil {
+		return fault
+	}
+	return err
+}
+
+// Target is what a write is about, as its refusal names it.
+type Target struct {
+	Subscription string
+	Group        string // its name
+	ID           string
+	Delete       bool
+}
+
+// Refusal turns the inventory's refusal of a write of the target, for a lock or for
+// its subscription or group, into ARM's. It returns nil for any other error.
+func (t Target) Refusal(err error) *arm.Error {
+	var group *inventory.GroupStateError
 	var locked *inventory.LockedError
 	switch {
 	case errors.As(err, &locked):
-		what := "write"
-		if x.Request.Method == http.MethodDelete {
-			what = "delete"
-		}
-		return Locked(x.Request.Path.String(), what, locked)
+		return t.locked(locked)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
-		return arm.NewError(arm.SubscriptionNotFound, id).About("subscriptionId")
-	case errors.As(err, &state):
-		return arm.NewError(arm.ReadOnlyDisabledSubscription, id).About("subscriptionId")
+		return arm.NewError(arm.SubscriptionNotFound, t.Subscription).About("subscriptionId")
+	case errors.As(err, new(*inventory.SubscriptionStateError)):
+		return arm.NewError(arm.ReadOnlyDisabledSubscription, t.Subscription).About("subscriptionId")
+	case errors.Is(err, inventory.ErrGroupNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, t.Group).About("resourceGroupName")
+	case errors.As(err, &group):
+		return routing.GroupClosed(group.State, t.Group)
 	}
-	return err
+	return nil
 }
 
 // mostScopes bounds how many scopes an error names.
 const mostScopes = 20
 
-// Locked says what locks forbid to a scope: "write" or "delete".
-func Locked(scope, what string, locked *inventory.LockedError) *arm.Error {
-	scopes := locked.Scopes()
+func (t Target) locked(by *inventory.LockedError) *arm.Error {
+	what := "write"
+	if t.Delete {
+		what = "delete"
+	}
+	scopes := by.Scopes()
 	scopes = scopes[:min(len(scopes), mostScopes)]
-	return arm.NewError(arm.ScopeLocked, scope, what, strings.Join(scopes, ",")).About(scope)
+	return arm.NewError(arm.ScopeLocked, t.ID, what, strings.Join(scopes, ",")).About(t.ID)
 }

@@ -13,6 +13,7 @@ import (
 	"portico/arm"
 	"portico/config"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/limits"
@@ -38,20 +39,28 @@ type Batches struct{ Options }
 // New returns what answers batches.
 func New(o Options) *Batches { return &Batches{o} }
 
-// Answer answers a batch: a short one at once, its answers in the order of its
+// Routes are where batches are sent, and where the long ones are polled.
+func (b *Batches) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodPost, Path: "/batch", Handle: b.post},
+		{Method: http.MethodGet, Path: "/operationresults/{id}", Handle: b.result},
+	}
+}
+
+// post answers a batch: a short one at once, its answers in the order of its
 // requests; the client polls for those of a longer one. The failure of a request
 // is the status of its own answer.
-func (b *Batches) Answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, content []byte) error {
+func (b *Batches) post(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	if x.Batched {
 		return arm.NewError(arm.InvalidRequestURI, "a batch cannot hold a batch")
 	}
-	requests, fault := Read(content, b.Config.Batch.Requests)
+	requests, fault := Read(req.Content, b.Config.Batch.Requests)
 	if fault != nil {
 		return fault
 	}
 	caller := newCaller(r, x)
 	if len(requests) > b.Config.Batch.Immediate {
-		return b.accept(w, r, x, caller, content)
+		return b.accept(w, r, x, caller, req.Content)
 	}
 	answers := make([][]byte, len(requests))
 	memory := b.Memory.Reservation(x.Caller(), b.Config.Batch.Memory)
@@ -158,10 +167,10 @@ const (
 // caller may have lost them on the way.
 const refetch = 5 * time.Minute
 
-// Result answers a poll of a batch. When all answers are there it sends what a
+// result answers a poll of a batch. When all answers are there it sends what a
 // short batch is answered with. To anybody but the batch's caller it does not
 // exist (async reference, Operation result rules).
-func (b *Batches) Result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange) error {
+func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
 	_, job, err := b.Polls.Job(r, x, inventory.Subscription{})
 	switch {
 	case err != nil:

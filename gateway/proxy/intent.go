@@ -118,8 +118,6 @@ func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
 		return p.fenced(x, fence)
 	case errors.Is(err, inventory.ErrNotFound):
 		return x.Request.NotFound()
-	case errors.Is(err, inventory.ErrGroupNotFound):
-		return arm.NewError(arm.ResourceGroupNotFound, x.Request.Path.Group()).About("resourceGroupName")
 	case errors.Is(err, inventory.ErrParentNotFound), errors.Is(err, inventory.ErrParentMoved):
 		depth := strings.Count(d.Parent, "/") // the parent's ID is a prefix of this one
 		return arm.NewError(arm.ParentResourceNotFound, x.Request.Path.Segment(depth-1)).About(x.Request.Path.Prefix(depth))

@@ -1,4 +1,4 @@
-package gateway
+package tags
 
 import (
 	"context"
@@ -8,9 +8,32 @@ import (
 	"slices"
 
 	"portico/arm"
+	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 )
+
+// Names are the names and values of tags that subscriptions define or use.
+type Names struct {
+	Store *inventory.Store
+	Lists page.Lists
+}
+
+// Routes implements frontdoor.Resource.
+func (g Names) Routes() []route.Route {
+	const names = "/subscriptions/{s}/tagnames"
+	const name = names + "/{n}"
+	const value = name + "/tagvalues/{v}"
+	return []route.Route{
+		{Method: http.MethodGet, Path: names, Handle: g.list},
+		{Method: http.MethodPut, Path: name, Handle: g.put},
+		{Method: http.MethodDelete, Path: name, Handle: g.delete},
+		{Method: http.MethodPut, Path: value, Handle: g.put},
+		{Method: http.MethodDelete, Path: value, Handle: g.delete},
+	}
+}
 
 // tagNameBody is the name of a tag as clients see it: with the values that are
 // defined for it or in use, and how often each is.
@@ -32,7 +55,7 @@ type tagCount struct {
 	Value int    `json:"value"`
 }
 
-// tagUse is how often a tag stands on resources, groups and the subscription.
+// tagUse counts how often resources, groups and the subscription have a tag.
 type tagUse struct {
 	spelling string // that of one of them, "" where there is none
 	total    int
@@ -51,23 +74,23 @@ func (u *tagUse) add(name string, tags map[string]string) {
 
 // tagUses counts uses of tags in one subscription.
 type tagUses struct {
-	gateway      *Gateway
+	store        *inventory.Store
 	subscription inventory.Subscription
 	groups       []inventory.Group
 	examined     int // resources
 }
 
-func (g *Gateway) tagUses(ctx context.Context, s inventory.Subscription) (*tagUses, error) {
-	groups, err := g.store.Groups(ctx, inventory.GroupQuery{Subscription: s.ID})
-	return &tagUses{gateway: g, subscription: s, groups: groups}, err
+func (g Names) uses(ctx context.Context, s inventory.Subscription) (*tagUses, error) {
+	groups, err := g.Store.Groups(ctx, inventory.GroupQuery{Subscription: s.ID})
+	return &tagUses{store: g.Store, subscription: s, groups: groups}, err
 }
 
-// of counts the uses of a tag, by its folded name.
-func (u *tagUses) of(ctx context.Context, name string) (tagUse, error) {
+// count counts the uses of a tag, by its folded name.
+func (u *tagUses) count(ctx context.Context, name string) (tagUse, error) {
 	use := tagUse{values: map[string]int{}}
-	query := inventory.ResourceQuery{Subscription: u.subscription.ID, Tag: name, Visible: true, Limit: largestPage}
+	query := inventory.ResourceQuery{Subscription: u.subscription.ID, Tag: name, Visible: true, Limit: page.Largest}
 	for {
-		rows, err := u.gateway.store.Resources(ctx, query)
+		rows, err := u.store.Resources(ctx, query)
 		if err != nil {
 			return use, err
 		}
@@ -87,10 +110,10 @@ func (u *tagUses) of(ctx context.Context, name string) (tagUse, error) {
 	return use, nil
 }
 
-// next is the folded name, behind after, of the next tag that is defined or in
+// next returns the folded name of the first tag behind after that is defined or in
 // use; "" at the end.
 func (u *tagUses) next(ctx context.Context, after string) (string, error) {
-	next, err := u.gateway.store.NextTagName(ctx, u.subscription.ID, after)
+	next, err := u.store.NextTagName(ctx, u.subscription.ID, after)
 	see := func(tags map[string]string) {
 		for name := range tags {
 			if name := arm.Fold(name); name > after && (next == "" || name < next) {
@@ -122,19 +145,19 @@ func tagNameOf(subscription string, defined inventory.TagName, use tagUse) tagNa
 	return body
 }
 
-// listTagNames lists the names of tags that are defined, and those that
+// list lists the names of tags that are defined, and those that
 // resources, groups and the subscription itself have.
-func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	p, err := g.pageOf(x.Request)
+func (g Names) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	p, err := g.Lists.Read(x.Request)
 	if err != nil {
 		return err
 	}
-	uses, err := g.tagUses(r.Context(), c.Subscription)
+	uses, err := g.uses(r.Context(), req.Subscription)
 	if err != nil {
 		return err
 	}
-	var bodies []tagNameBody
-	rest, name := "", p.after
+	bodies := []any{}
+	rest, name := "", p.After
 	for {
 		if name, err = uses.next(r.Context(), name); err != nil {
 			return err
@@ -143,10 +166,10 @@ func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchan
 			rest = ""
 			break
 		}
-		if len(bodies) == p.top || uses.examined >= mostExamined {
+		if len(bodies) == p.Top || uses.examined >= page.MostExamined {
 			break
 		}
-		body, err := g.tagName(r.Context(), c.Subscription.ID, uses, name)
+		body, err := g.one(r.Context(), req.Subscription.ID, uses, name)
 		if err != nil {
 			return err
 		}
@@ -155,19 +178,19 @@ func (g *Gateway) listTagNames(w http.ResponseWriter, r *http.Request, x *exchan
 		}
 		rest = name
 	}
-	return x.Answer(w, http.StatusOK, listOf(g, x, bodies, rest, func(b tagNameBody) any { return b }))
+	return g.Lists.Answer(w, x, bodies, rest)
 }
 
-func (g *Gateway) tagName(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
-	defined, err := g.store.TagName(ctx, subscription, name)
+func (g Names) one(ctx context.Context, subscription string, uses *tagUses, name string) (tagNameBody, error) {
+	defined, err := g.Store.TagName(ctx, subscription, name)
 	if err != nil && !errors.Is(err, inventory.ErrNotFound) {
 		return tagNameBody{}, err
 	}
-	use, err := uses.of(ctx, name)
+	use, err := uses.count(ctx, name)
 	return tagNameOf(subscription, defined, use), err
 }
 
-// tagOf is the name, and the value if there is one, that a path names.
+// tagOf returns the name, and the value if any, in a path.
 func tagOf(x *exchange.Exchange) (name, value string, fault *arm.Error) {
 	name = x.Request.Path.Segment(3)
 	if x.Request.Path.Len() > 5 {
@@ -182,13 +205,13 @@ func tagOf(x *exchange.Exchange) (name, value string, fault *arm.Error) {
 	return name, value, nil
 }
 
-// putTag defines a name, or a value for a name.
-func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+// put defines a name, or a value for a name.
+func (g Names) put(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	name, value, fault := tagOf(x)
 	if fault != nil {
 		return fault
 	}
-	created, err := g.store.DefineTag(r.Context(), c.Subscription.ID, name, value)
+	created, err := g.Store.DefineTag(r.Context(), req.Subscription.ID, name, value)
 	var quota *inventory.QuotaError
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
@@ -196,20 +219,17 @@ func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	case errors.As(err, &quota):
 		return arm.NewError(arm.TagQuotaExceeded, name, quota.Limit, quota.Current).About("tagName")
 	case err != nil:
-		return groupRefusal(x, err)
+		return admission.Refusal(x, err)
 	}
-	uses, err := g.tagUses(r.Context(), c.Subscription)
+	uses, err := g.uses(r.Context(), req.Subscription)
 	if err != nil {
 		return err
 	}
-	body, err := g.tagName(r.Context(), c.Subscription.ID, uses, arm.Fold(name))
+	body, err := g.one(r.Context(), req.Subscription.ID, uses, arm.Fold(name))
 	if err != nil {
 		return err
 	}
-	status := http.StatusOK
-	if created {
-		status = http.StatusCreated
-	}
+	status := route.StatusOf(created)
 	if value == "" {
 		return x.Answer(w, status, body)
 	}
@@ -222,18 +242,18 @@ func (g *Gateway) putTag(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 	return x.Answer(w, status, shown)
 }
 
-// deleteTag removes a name without values, or a value; neither while it is in
+// delete removes a name without values, or a value; neither while it is in
 // use.
-func (g *Gateway) deleteTag(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+func (g Names) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	name, value, fault := tagOf(x)
 	if fault != nil {
 		return fault
 	}
-	uses, err := g.tagUses(r.Context(), c.Subscription)
+	uses, err := g.uses(r.Context(), req.Subscription)
 	if err != nil {
 		return err
 	}
-	use, err := uses.of(r.Context(), arm.Fold(name))
+	use, err := uses.count(r.Context(), arm.Fold(name))
 	switch {
 	case err != nil:
 		return err
@@ -242,12 +262,12 @@ func (g *Gateway) deleteTag(w http.ResponseWriter, r *http.Request, x *exchange.
 	case value != "" && use.values[value] > 0:
 		return arm.NewError(arm.TagValueInUse, value, name).About("tagValue")
 	}
-	removed, err := g.store.RemoveTag(r.Context(), c.Subscription.ID, name, value)
+	removed, err := g.Store.RemoveTag(r.Context(), req.Subscription.ID, name, value)
 	switch {
 	case errors.Is(err, inventory.ErrHasValues):
 		return arm.NewError(arm.TagNameInUse, name, "values are defined for it").About("tagName")
 	case err != nil:
-		return groupRefusal(x, err)
+		return admission.Refusal(x, err)
 	case !removed:
 		return x.Answer(w, http.StatusNoContent, nil)
 	}

@@ -1,4 +1,4 @@
-package gateway
+package groups
 
 import (
 	"encoding/json"
@@ -8,35 +8,50 @@ import (
 	"time"
 
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
 	"portico/inventory"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/operations/move"
+	"portico/regions"
 )
 
-// ownJob is the job of an operation, whatever it does.
-type ownJob struct {
+// Operations are what clients poll while a deletion or a move goes on.
+type Operations struct {
+	Polls *polling.Operations
+	Map   *regions.Map
+}
+
+// Routes are those of an operation's result and of its status.
+func (g Operations) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationresults/{id}", Handle: g.result},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/operationstatuses/{id}", Handle: g.status},
+	}
+}
+
+// job is the job of an operation, with what its payload says.
+type job struct {
 	inventory.Job
 	success int    // the status with which the request would have been answered
 	running string // the operation's state while it is
 	ended   time.Time
 	fault   json.RawMessage
-	// status is the operation with what is told of its kind alone.
+	// status adds what only this kind of operation shows.
 	status func(operationHead) any
 	share  float64 // of the work that is done
 }
 
-// jobOf finds the job of the operation that a request polls, and reads what its kind
-// has stored.
-func (g *Gateway) jobOf(r *http.Request, x *exchange.Exchange, c ownCall) (id string, j ownJob, err error) {
-	if id, j.Job, err = g.polls.Job(r, x, c.Subscription); err == nil {
-		err = j.read(g)
+// jobOf finds the job of the operation that a request polls and reads its payload.
+func (g Operations) jobOf(r *http.Request, x *exchange.Exchange, req route.Request) (id string, j job, err error) {
+	if id, j.Job, err = g.Polls.Job(r, x, req.Subscription); err == nil {
+		err = j.read(g.Map)
 	}
 	return id, j, err
 }
 
-func (j *ownJob) read(g *Gateway) error {
+func (j *job) read(m *regions.Map) error {
 	switch j.Kind {
 	case inventory.MoveJob, inventory.ValidateMoveJob:
 		p, err := move.ReadPayload(j.Job)
@@ -61,7 +76,7 @@ func (j *ownJob) read(g *Gateway) error {
 			status.Properties = &deletionWaits{p.Waits}
 		}
 		if !j.State.Ended() {
-			status.Message = g.waysOut(p.Progress.WaitingFor)
+			status.Message = remedies(m, p.Progress.WaitingFor)
 		}
 		return status
 	}
@@ -75,15 +90,15 @@ func shareOf(done, total int) float64 {
 	return float64(done) / float64(total)
 }
 
-// ownResult answers as the request itself would have been answered, once it is
-// known how.
-func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	_, j, err := g.jobOf(r, x, c)
+// result answers as the request itself would have been answered, once its job has
+// ended.
+func (g Operations) result(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	_, j, err := g.jobOf(r, x, req)
 	switch {
 	case err != nil:
 		return err
 	case !j.State.Ended():
-		return g.polls.Pending(w, x)
+		return g.Polls.Pending(w, x)
 	case j.State == inventory.JobDone:
 		return x.Answer(w, j.success, nil)
 	}
@@ -95,7 +110,7 @@ func (g *Gateway) ownResult(w http.ResponseWriter, r *http.Request, x *exchange.
 }
 
 // failure is the error with which a job ended.
-func (j *ownJob) failure() (*exchange.StoredError, error) {
+func (j *job) failure() (*exchange.StoredError, error) {
 	if len(j.fault) == 0 {
 		return nil, fmt.Errorf("a %s failed without saying why", j.Kind)
 	}
@@ -140,18 +155,18 @@ type deletionWaits struct {
 	WaitingFor []groupdelete.Wait `json:"waitingFor"`
 }
 
-// ownStatus tells how far an operation has come, and how it ended.
-func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	id, j, err := g.jobOf(r, x, c)
+// status says how far an operation has come, and how it ended.
+func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	id, j, err := g.jobOf(r, x, req)
 	if err != nil {
 		return err
 	}
 	head := operationHead{
-		ID: "/subscriptions/" + c.Subscription.ID + "/" + polling.Statuses + "/" + id, Name: id, Status: j.running,
+		ID: "/subscriptions/" + req.Subscription.ID + "/" + polling.Statuses + "/" + id, Name: id, Status: j.running,
 		StartTime: j.Created, PercentComplete: 100 * j.share,
 	}
 	if !j.State.Ended() {
-		g.polls.PollAgain(w.Header())
+		g.Polls.PollAgain(w.Header())
 		return x.Answer(w, http.StatusOK, j.status(head))
 	}
 	switch head.EndTime = &j.ended; j.State {
@@ -165,12 +180,12 @@ func (g *Gateway) ownStatus(w http.ResponseWriter, r *http.Request, x *exchange.
 	return x.Answer(w, http.StatusOK, j.status(head))
 }
 
-// waysOut says what can be done about the regions that the map lacks; "" where it
-// has them all.
-func (g *Gateway) waysOut(waiting []string) string {
+// remedies says what operators can do about waiting regions that the map lacks; "" if
+// it has them all.
+func remedies(m *regions.Map, waiting []string) string {
 	var ways []string
 	for _, region := range waiting {
-		if !g.config.Map.HasRegion(region) {
+		if !m.HasRegion(region) {
 			ways = append(ways, "The map no longer has the location '"+region+"'. "+locate.MissingRegionRemedy(region)+".")
 		}
 	}

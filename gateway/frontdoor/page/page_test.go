@@ -1,4 +1,4 @@
-package gateway
+package page
 
 import (
 	"fmt"
@@ -8,9 +8,9 @@ import (
 )
 
 // numbers is a source of 0..n-1 of which keep says which are shown.
-func numbers(n int, keep func(int) bool, reads *int) source[int] {
-	return source[int]{
-		read: func(after string, limit int) ([]int, error) {
+func numbers(n int, keep func(int) bool, reads *int) Source[int] {
+	return Source[int]{
+		Read: func(after string, limit int) ([]int, error) {
 			*reads++
 			first := 0
 			if after != "" {
@@ -26,8 +26,9 @@ func numbers(n int, keep func(int) bool, reads *int) source[int] {
 			}
 			return read, nil
 		},
-		key:  func(i int) string { return fmt.Sprint(i) },
-		keep: keep,
+		Key:  func(i int) string { return fmt.Sprint(i) },
+		Keep: keep,
+		Show: func(i int) any { return i },
 	}
 }
 
@@ -42,7 +43,7 @@ func TestPagesLoseNothing(t *testing.T) {
 		{"a multiple of the page", 30, func(int) bool { return true }},
 		{"every seventh", 200, func(i int) bool { return i%7 == 0 }},
 		{"none", 50, func(int) bool { return false }},
-		{"one far out", 3 * mostExamined, func(i int) bool { return i == 2*mostExamined+5 }},
+		{"one far out", 3 * MostExamined, func(i int) bool { return i == 2*MostExamined+5 }},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			var want []int
@@ -54,7 +55,7 @@ func TestPagesLoseNothing(t *testing.T) {
 			for _, top := range []int{1, 10, 1000} {
 				var got []int
 				reads, pages := 0, 0
-				for p := (page{top: top}); ; pages++ {
+				for p := (Page{Top: top}); ; pages++ {
 					elements, rest, err := numbers(c.n, c.keep, &reads).cut(p)
 					if err != nil {
 						t.Fatal(err)
@@ -62,18 +63,20 @@ func TestPagesLoseNothing(t *testing.T) {
 					if len(elements) > top {
 						t.Fatalf("a page of %d holds %d", top, len(elements))
 					}
-					got = append(got, elements...)
+					for _, e := range elements {
+						got = append(got, e.(int))
+					}
 					if rest == "" {
 						break
 					}
-					if p.after = rest; pages > c.n {
+					if p.After = rest; pages > c.n {
 						t.Fatal("the walk does not end")
 					}
 				}
 				if !slices.Equal(got, want) {
 					t.Errorf("$top %d: %d elements, want %d", top, len(got), len(want))
 				}
-				if len(want) > 0 && len(want)%top == 0 && pages+1 > len(want)/top+c.n/mostExamined {
+				if len(want) > 0 && len(want)%top == 0 && pages+1 > len(want)/top+c.n/MostExamined {
 					t.Errorf("$top %d: %d pages for %d elements", top, pages+1, len(want))
 				}
 			}

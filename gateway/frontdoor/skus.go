@@ -1,22 +1,30 @@
-package gateway
+package frontdoor
 
 import (
 	"net/http"
 	"strconv"
 
-	"github.com/gorilla/mux"
-
-	"portico/arm"
 	"portico/filter"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/regions"
+	"portico/routing"
 )
 
-// skuBody is a SKU for new resources. It tells what makes it twice: as the
-// member sku of a resource has it, which is how the contract lists SKUs
-// (addendum, Enumerating SKUs for an existing resource), and at its top level,
-// where clients of such lists look for it.
+// skus are lists of what new resources can be made in.
+type skus struct{ lists page.Lists }
+
+// Routes implements Resource. Package routing knows the types from the map.
+func (g skus) Routes() []route.Route {
+	ofTypes := func(q *routing.Request) bool { return len(q.SKUTypes) > 0 }
+	return []route.Route{{Method: http.MethodGet, Matches: ofTypes, Handle: g.list}}
+}
+
+// skuBody is a SKU for new resources. Its keys appear twice: in the member sku, as the
+// contract lists SKUs (addendum, Enumerating SKUs for an existing resource), and at
+// the top level, where clients look for them.
 type skuBody struct {
 	ResourceType string          `json:"resourceType"`
 	SKU          skuKeys         `json:"sku"`
@@ -61,12 +69,6 @@ type skuCost struct {
 	ExtendedUnit string `json:"extendedUnit,omitempty"`
 }
 
-// skuRoutes adds the lists of SKUs, which routing knows from the map.
-func (g *Gateway) skuRoutes(m *mux.Router) {
-	m.MatcherFunc(func(r *http.Request, _ *mux.RouteMatch) bool { return len(exchange.From(r).Request.SKUTypes) > 0 }).
-		Handler(g.ownRoute(g.listSKUs))
-}
-
 // offeredSKU is a SKU in the locations that are asked for.
 type offeredSKU struct {
 	place     int // in the list of all
@@ -75,25 +77,21 @@ type offeredSKU struct {
 	locations []string
 }
 
-// listSKUs lists what new resources can be made in: by the map, for the
-// location, the api-version, and the subscription's features and offer.
-func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, c ownCall) error {
-	p, err := g.pageOf(x.Request)
+// list lists what the map offers for the location, the api-version, and the
+// subscription's features and offer.
+func (g skus) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	p, wanted, err := g.lists.ReadFiltered(x.Request, filter.Location, filter.ResourceType, filter.Name)
 	if err != nil {
 		return err
 	}
-	wanted, err := filterOf(x.Request.Query, filter.Location, filter.ResourceType, filter.Name)
-	if err != nil {
-		return err
-	}
-	all := offeredSKUs(x, c.Subscription, wanted)
-	skus, rest, err := source[offeredSKU]{
-		read: func(after string, limit int) ([]offeredSKU, error) {
+	all := offeredSKUs(x, req.Subscription, wanted)
+	return page.Source[offeredSKU]{
+		Read: func(after string, limit int) ([]offeredSKU, error) {
 			begin := 0
 			if after != "" {
 				place, err := strconv.Atoi(after)
 				if err != nil {
-					return nil, arm.NewError(arm.InvalidSkipToken).About("$skipToken")
+					return nil, page.InvalidToken()
 				}
 				for begin < len(all) && all[begin].place <= place {
 					begin++
@@ -101,13 +99,9 @@ func (g *Gateway) listSKUs(w http.ResponseWriter, _ *http.Request, x *exchange.E
 			}
 			return all[begin:min(begin+limit, len(all))], nil
 		},
-		key:  func(s offeredSKU) string { return strconv.Itoa(s.place) },
-		keep: func(offeredSKU) bool { return true },
-	}.cut(p)
-	if err != nil {
-		return err
-	}
-	return x.Answer(w, http.StatusOK, listOf(g, x, skus, rest, func(s offeredSKU) any { return s.body() }))
+		Key:  func(s offeredSKU) string { return strconv.Itoa(s.place) },
+		Show: func(s offeredSKU) any { return s.body() },
+	}.Answer(w, x, g.lists, p)
 }
 
 // skuItem is a SKU in one location, as filters see it.

@@ -1,4 +1,4 @@
-package gateway
+package frontdoor
 
 import (
 	"net/http"
@@ -6,9 +6,26 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/regions"
 )
+
+// providers are those of the map, as the tenant and as a subscription see them.
+type providers struct {
+	store   *inventory.Store
+	regions *regions.Map
+}
+
+// Routes implements Resource.
+func (g providers) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Path: "/providers", Handle: g.list},
+		{Method: http.MethodGet, Path: "/providers/{ns}", Handle: g.get},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/providers/{ns}", Handle: g.get},
+	}
+}
 
 // providerBody is a resource provider as clients see it. Of the tenant's view
 // the members about registration are left out.
@@ -29,7 +46,7 @@ type typeBody struct {
 	Capabilities      string   `json:"capabilities"`
 }
 
-func (g *Gateway) providerOf(p *regions.Provider, subscription, state string) providerBody {
+func (g providers) providerOf(p *regions.Provider, subscription, state string) providerBody {
 	body := providerBody{ID: "/providers/" + p.Namespace, Namespace: p.Namespace, ResourceTypes: []typeBody{}}
 	for _, t := range p.Types() {
 		body.ResourceTypes = append(body.ResourceTypes, g.typeOf(t))
@@ -53,29 +70,18 @@ func registrationETag(namespace, state string) string {
 	return arm.WeakETag(map[string]string{"namespace": namespace, "registrationState": state})
 }
 
-func (g *Gateway) typeOf(t *regions.ResourceType) typeBody {
+func (g providers) typeOf(t *regions.ResourceType) typeBody {
 	body := typeBody{
 		ResourceType: t.Name, Locations: []string{}, APIVersions: t.APIVersions,
-		DefaultAPIVersion: defaultVersion(t.APIVersions), Capabilities: capabilities(t),
+		DefaultAPIVersion: t.DefaultAPIVersion(), Capabilities: capabilities(t),
 	}
 	for _, name := range t.Locations {
-		if region, ok := g.router.Map.Region(name); ok {
+		if region, ok := g.regions.Region(name); ok {
 			name = region.DisplayName
 		}
 		body.Locations = append(body.Locations, name)
 	}
 	return body
-}
-
-// defaultVersion is the newest version that is no preview; of previews alone,
-// the newest. versions are newest first.
-func defaultVersion(versions []string) string {
-	for _, v := range versions {
-		if arm.StableAPIVersion(v) {
-			return v
-		}
-	}
-	return versions[0]
 }
 
 func capabilities(t *regions.ResourceType) string {
@@ -98,10 +104,10 @@ func capabilities(t *regions.ResourceType) string {
 	return strings.Join(names, ", ")
 }
 
-func (g *Gateway) listProviders(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
+func (g providers) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	states := map[string]inventory.RegistrationState{}
-	if c.Subscription.ID != "" {
-		registrations, err := g.store.Registrations(r.Context(), c.Subscription.ID)
+	if req.Subscription.ID != "" {
+		registrations, err := g.store.Registrations(r.Context(), req.Subscription.ID)
 		if err != nil {
 			return err
 		}
@@ -109,11 +115,9 @@ func (g *Gateway) listProviders(w http.ResponseWriter, r *http.Request, x *excha
 			states[registration.Namespace] = registration.State
 		}
 	}
-	l := exchange.List{Value: []any{}}
-	for _, p := range g.router.Map.Providers() {
-		l.Value = append(l.Value, g.providerOf(p, c.Subscription.ID, stateOf(p, states[p.Key])))
-	}
-	return x.Answer(w, http.StatusOK, l)
+	return x.Answer(w, http.StatusOK, exchange.ListOf(g.regions.Providers(), func(p *regions.Provider) providerBody {
+		return g.providerOf(p, req.Subscription.ID, stateOf(p, states[p.Key]))
+	}))
 }
 
 // stateOf is the state that clients see: providers that need no registration
@@ -125,33 +129,30 @@ func stateOf(p *regions.Provider, state inventory.RegistrationState) string {
 	return state.String()
 }
 
-func (g *Gateway) getProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	p, err := g.namedProvider(x)
+func (g providers) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	p, err := namedProvider(x)
 	if err != nil {
 		return err
 	}
 	state := ""
-	if c.Subscription.ID != "" {
-		registration, err := g.store.Registration(r.Context(), c.Subscription.ID, p.Key)
+	if req.Subscription.ID != "" {
+		registration, err := g.store.Registration(r.Context(), req.Subscription.ID, p.Key)
 		if err != nil {
 			return err
 		}
 		state = stateOf(p, registration.State)
 	}
-	return g.answerProvider(w, r, x, g.providerOf(p, c.Subscription.ID, state))
+	return answerProvider(w, r, x, g.providerOf(p, req.Subscription.ID, state))
 }
 
-func (g *Gateway) answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body providerBody) error {
-	if body.ETag != "" {
-		w.Header()["ETag"] = []string{body.ETag}
-		if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(body.ETag) {
-			return x.Answer(w, http.StatusNotModified, nil)
-		}
+func answerProvider(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, body providerBody) error {
+	if body.ETag == "" {
+		return x.Answer(w, http.StatusOK, body)
 	}
-	return x.Answer(w, http.StatusOK, body)
+	return route.AnswerTagged(w, r, x, http.StatusOK, body.ETag, body)
 }
 
-func (g *Gateway) namedProvider(x *exchange.Exchange) (*regions.Provider, error) {
+func namedProvider(x *exchange.Exchange) (*regions.Provider, error) {
 	if x.Request.Provider == nil {
 		return nil, arm.NewError(arm.InvalidResourceNamespace, x.Request.Path.LastHop().Namespace()).About("resourceProviderNamespace")
 	}

@@ -1,4 +1,4 @@
-package gateway
+package frontdoor
 
 import (
 	"encoding/json"
@@ -9,9 +9,25 @@ import (
 	"portico/arm"
 	"portico/filter"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
 	"portico/inventory"
 	"portico/jsonscan"
 )
+
+// resources are lists of tracked resources, of all types and regions.
+type resources struct {
+	store *inventory.Store
+	lists page.Lists
+}
+
+// Routes implements Resource.
+func (g resources) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resources", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups/{g}/resources", Handle: g.list},
+	}
+}
 
 // resourceBody is a tracked resource as the lists of all types show it: what
 // the index keeps, without its properties.
@@ -84,17 +100,12 @@ func shownState(row inventory.Resource) string {
 	return row.ProvisioningState
 }
 
-// listResources lists the tracked resources of a subscription or a group, of
-// all types and regions, from the index. It shows a row that a DELETE may have
-// ended but that nobody has asked for since: unlike a HEAD by id, it promises
-// what the index believes, not what stands. What was never seen it lacks, until
-// a sweep or a request finds it.
-func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	p, err := g.pageOf(x.Request)
-	if err != nil {
-		return err
-	}
-	wanted, err := filterOf(x.Request.Query)
+// list lists the tracked resources of a subscription or a group by the index alone.
+// Unlike a HEAD by id it does not ask whether a row's resource still exists, as a
+// DELETE may have ended meanwhile; and it lacks what no sweep and no request has
+// found yet.
+func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	p, wanted, err := g.lists.ReadFiltered(x.Request)
 	if err != nil {
 		return err
 	}
@@ -103,31 +114,28 @@ func (g *Gateway) listResources(w http.ResponseWriter, r *http.Request, x *excha
 	if err != nil {
 		return err
 	}
-	query, none := narrowed(wanted, inventory.ResourceQuery{Subscription: c.Subscription.ID, Group: x.Request.Path.Group(), Visible: true})
+	query, none := narrowed(wanted, inventory.ResourceQuery{Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), Visible: true})
 	if none {
 		return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
 	}
-	rows, rest, err := source[inventory.Resource]{
-		read: func(after string, limit int) ([]inventory.Resource, error) {
+	return page.Source[inventory.Resource]{
+		Read: func(after string, limit int) ([]inventory.Resource, error) {
 			query.After, query.Limit = after, limit
 			return g.store.Resources(r.Context(), query)
 		},
-		key:  func(row inventory.Resource) string { return row.Key },
-		keep: func(row inventory.Resource) bool { return wanted.Match(resourceItem{&row}) },
-	}.cut(p)
-	if err != nil {
-		return err
-	}
-	return x.Answer(w, http.StatusOK, listOf(g, x, rows, rest, func(row inventory.Resource) any {
-		body := resourceOf(row, e)
-		if wanted.AsksForTags() {
-			body.Tags = nil
-		}
-		return body
-	}))
+		Key:  func(row inventory.Resource) string { return row.Key },
+		Keep: func(row inventory.Resource) bool { return wanted.Match(resourceItem{&row}) },
+		Show: func(row inventory.Resource) any {
+			body := resourceOf(row, e)
+			if wanted.AsksForTags() {
+				body.Tags = nil
+			}
+			return body
+		},
+	}.Answer(w, x, g.lists, p)
 }
 
-// narrowed has the store look only where matches can be. none tells that there
+// narrowed makes the store look only where matches can be. none reports that there
 // can be no match at all.
 func narrowed(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
 	for field, member := range map[filter.Field]*string{
@@ -146,7 +154,7 @@ func narrowed(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.
 	return query, none
 }
 
-// resourceItem is a resource as a filter looks at it.
+// resourceItem is a resource as a filter sees it.
 type resourceItem struct{ row *inventory.Resource }
 
 func (i resourceItem) Tags() map[string]string { return i.row.Details.Tags }

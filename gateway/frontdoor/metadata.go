@@ -1,11 +1,25 @@
-package gateway
+package frontdoor
 
 import (
 	"cmp"
 	"net/http"
+	"net/url"
 
+	"portico/config"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 )
+
+// metadata describes the cloud to clients.
+type metadata struct {
+	config config.Metadata
+	public *url.URL
+}
+
+// Routes implements Resource.
+func (g metadata) Routes() []route.Route {
+	return []route.Route{{Method: http.MethodGet, Path: "/metadata/endpoints", Handle: g.get}}
+}
 
 // environment is how clients learn of a cloud (GET /metadata/endpoints).
 type environment struct {
@@ -16,7 +30,7 @@ type environment struct {
 	Suffixes        suffixes       `json:"suffixes"`
 }
 
-// suffixes end the host names of what lies beside Portico in the same cloud.
+// suffixes end the host names of the cloud's other services.
 type suffixes struct {
 	Storage  string `json:"storage,omitempty"`
 	KeyVault string `json:"keyVaultDns,omitempty"`
@@ -47,8 +61,8 @@ const (
 	firstObjectVersion = "2022-09-01"
 )
 
-func (g *Gateway) metadata(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ ownCall) error {
-	m := g.config.Metadata
+func (g metadata) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
+	m := g.config
 	login := authentication{LoginEndpoint: m.LoginEndpoint, Audiences: m.Audiences, Tenant: m.Tenant}
 	if login.Audiences == nil {
 		login.Audiences = []string{g.public.String()}

@@ -1,19 +1,23 @@
-package gateway
+package groups
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/google/uuid"
-	"github.com/gorilla/mux"
 
 	"portico/arm"
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/gateway/polling"
+	"portico/gateway/resolve"
 	"portico/inventory"
 	"portico/operations/move"
 	"portico/regions"
@@ -30,11 +34,30 @@ type moveRequest struct {
 	Resources *[]string `json:"resources"`
 }
 
-// moving is a move that is being checked.
-type moving struct {
-	*Gateway
+// Moves are the moves of resources to other groups.
+type Moves struct {
+	Store     *inventory.Store
+	Router    *routing.Router
+	Resolver  *resolve.Resolver
+	Admission *admission.Admission
+	Polls     *polling.Operations
+	Limit     time.Duration // for the work of one move
+}
+
+// Routes are those that begin a move, or the validation of one. The inventory
+// judges the locks of both sides, resource by resource.
+func (g Moves) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodPost, Path: onePath + "/moveresources", IgnoresLocks: true, Handle: g.begin(false)},
+		{Method: http.MethodPost, Path: onePath + "/validatemoveresources", IgnoresLocks: true, Handle: g.begin(true)},
+	}
+}
+
+// moveCheck is a move that is being checked.
+type moveCheck struct {
+	Moves
 	x         *exchange.Exchange
-	source    ownCall
+	source    route.Request
 	target    inventory.Subscription
 	groupID   string // of the target, as the client wrote it
 	group     string // its name
@@ -42,54 +65,39 @@ type moving struct {
 	names     []string // the resources' IDs in the client's casing, without what a path may have and an ID has not
 }
 
-// moveRoutes adds the moves of resources. The inventory judges the locks of both
-// sides, resource by resource, when it begins one.
-func (g *Gateway) moveRoutes(m *mux.Router) {
-	const group = "/subscriptions/{s}/resourcegroups/{g}"
-	for path, handler := range map[string]ownHandler{"/moveresources": g.moveResources, "/validatemoveresources": g.validateMove} {
-		m.Path(group + path).Methods(http.MethodPost).Handler(g.ownRoute(handler))
-	}
-}
-
-func (g *Gateway) moveResources(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	return g.beginMove(w, r, x, c, false)
-}
-
-func (g *Gateway) validateMove(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall) error {
-	return g.beginMove(w, r, x, c, true)
-}
-
-// beginMove checks a move as far as the front door can, and hands it to a job
-// (resource reference, Move Resource).
-func (g *Gateway) beginMove(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, c ownCall, validate bool) error {
-	m := &moving{Gateway: g, x: x, source: c}
-	if fault := m.read(c.content); fault != nil {
-		return fault
-	}
-	for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.find} {
-		if err := check(r.Context()); err != nil {
+// begin checks a move as far as the front door can, and hands it to a job (resource
+// reference, Move Resource).
+func (g Moves) begin(validate bool) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+		m := &moveCheck{Moves: g, x: x, source: req}
+		if fault := m.read(req.Content); fault != nil {
+			return fault
+		}
+		for _, check := range [...]func(context.Context) error{m.checkTarget, m.checkResources, m.search} {
+			if err := check(r.Context()); err != nil {
+				return err
+			}
+		}
+		if err := g.Admission.CheckOperation(r.Context(), x, req.Subscription); err != nil {
 			return err
 		}
+		id := uuid.NewString()
+		if _, err := g.Store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
+			return m.refusal(err)
+		}
+		return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
 	}
-	if err := g.admission.CheckOperation(r.Context(), x, c.Subscription); err != nil {
-		return err
-	}
-	id := uuid.NewString()
-	if _, err := g.store.BeginMove(r.Context(), m.order(id, validate)); err != nil {
-		return m.refusal(err)
-	}
-	return g.polls.Accept(w, x, "/subscriptions/"+c.Subscription.ID, id)
 }
 
-func (m *moving) order(id string, validate bool) inventory.MoveOrder {
+func (m *moveCheck) order(id string, validate bool) inventory.MoveOrder {
 	x := m.x
 	method := "moveResources"
 	if validate {
 		method = "validateMoveResources"
 	}
-	operation := m.polls.Record(x, m.source.Subscription, id)
-	operation.Namespace, operation.Type, operation.Resource = "Microsoft.Resources", "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
-	if limit := m.store.Time().Add(2 * m.config.Move.Limit); operation.Until.Before(limit) {
+	operation := m.Polls.Record(x, m.source.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
+	if limit := m.Store.Time().Add(2 * m.Limit); operation.Until.Before(limit) {
 		operation.Until = limit
 	}
 	order := inventory.MoveOrder{
@@ -114,7 +122,7 @@ func (m *moving) order(id string, validate bool) inventory.MoveOrder {
 
 // read takes the request apart: the target is a group, and not the source; each
 // resource lies in the source. A resource that is named twice counts once.
-func (m *moving) read(content []byte) *arm.Error {
+func (m *moveCheck) read(content []byte) *arm.Error {
 	var sent moveRequest
 	if len(content) == 0 {
 		content = []byte("{}")
@@ -128,19 +136,19 @@ func (m *moving) read(content []byte) *arm.Error {
 	case sent.Resources == nil || len(*sent.Resources) == 0:
 		return missingMember("resources")
 	}
-	to, fault := routing.ClassifyID(m.router.Map, http.MethodGet, *sent.Target)
+	to, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, *sent.Target)
 	name := ""
 	if fault == nil {
 		name = to.Path.Group()
 	}
-	if fault != nil || !groupAlone(to) || !arm.ValidGroupName(name) {
+	if fault != nil || !isGroup(to) || !arm.ValidGroupName(name) {
 		return arm.NewError(arm.LinkedInvalidPropertyID, *sent.Target, "targetResourceGroup").About("targetResourceGroup")
 	}
 	m.target.ID, m.group, m.groupID = arm.Fold(to.Path.Subscription()), name, *sent.Target
 	source := arm.Fold(routing.GroupID(m.source.Subscription.ID, m.source.Group.Name))
 	seen := map[string]bool{}
 	for i, id := range *sent.Resources {
-		q, fault := routing.ClassifyID(m.router.Map, http.MethodGet, id)
+		q, fault := routing.ClassifyID(m.Router.Map, http.MethodGet, id)
 		if fault != nil || q.CheckNames() != nil || q.Path.Hops() == 0 || q.Path.LastHop().Len()%2 != 0 || q.Path.LastHop().Len() == 0 {
 			path := fmt.Sprintf("resources[%d]", i)
 			return arm.NewError(arm.LinkedInvalidPropertyID, id, path).About(path)
@@ -163,18 +171,18 @@ func missingMember(name string) *arm.Error {
 	return arm.NewError(arm.InvalidRequestContent, "Required property '"+name+"' not found in JSON. Path ''").About(name)
 }
 
-// groupAlone holds for the path of a group in a subscription.
-func groupAlone(q *routing.Request) bool {
+// isGroup reports whether a path is that of a group in a subscription.
+func isGroup(q *routing.Request) bool {
 	_, below := q.Path.Own()
 	return q.Path.Hops() == 0 && !below && q.Path.Group() != "" && arm.ValidGUID(q.Path.Subscription())
 }
 
-// checkTarget holds the target to what the contract asks of it: its subscription
-// is there, of the same tenant, takes writes, and lets resources lie where the
-// source's does; it is there itself. A subscription of another tenant is answered
-// as one that does not exist: a move must not find out which there are.
-func (m *moving) checkTarget(ctx context.Context) error {
-	target, err := m.store.Subscription(ctx, m.target.ID)
+// checkTarget refuses a target that the contract does not allow: its group must exist
+// and its subscription must be writable, of the same tenant and of the same placement.
+// Another tenant's subscription is answered like one that does not exist, so that a
+// move does not reveal which exist.
+func (m *moveCheck) checkTarget(ctx context.Context) error {
+	target, err := m.Store.Subscription(ctx, m.target.ID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && (target.State == inventory.Deleted || !m.sameTenant(target)):
 		return arm.NewError(arm.SubscriptionNotFound, m.target.ID).WithStatus(http.StatusBadRequest).About(m.groupID)
@@ -187,7 +195,7 @@ func (m *moving) checkTarget(ctx context.Context) error {
 			target.ID, m.source.Subscription.ID)).About(m.groupID)
 	}
 	m.target = target
-	group, err := m.store.Group(ctx, m.target.ID, m.group)
+	group, err := m.Store.Group(ctx, m.target.ID, m.group)
 	if errors.Is(err, inventory.ErrNotFound) {
 		return arm.NewError(arm.ResourceGroupNotFound, m.group).WithStatus(http.StatusBadRequest).About(m.groupID)
 	}
@@ -195,12 +203,12 @@ func (m *moving) checkTarget(ctx context.Context) error {
 	return err
 }
 
-func (m *moving) sameTenant(target inventory.Subscription) bool {
+func (m *moveCheck) sameTenant(target inventory.Subscription) bool {
 	return arm.EqualFold(target.TenantID, m.source.Subscription.TenantID)
 }
 
 // namespaces are those of the resources that need a registration.
-func (m *moving) namespaces() (required []string) {
+func (m *moveCheck) namespaces() (required []string) {
 	for _, q := range m.resources {
 		if p := q.Provider; p.Registration == regions.Required && !slices.Contains(required, p.Key) {
 			required = append(required, p.Key)
@@ -209,8 +217,8 @@ func (m *moving) namespaces() (required []string) {
 	return required
 }
 
-// checkResources holds the resources to what can be moved, and how many.
-func (m *moving) checkResources(context.Context) error {
+// checkResources refuses resources that cannot be moved, and too many of them.
+func (m *moveCheck) checkResources(context.Context) error {
 	for i, q := range m.resources {
 		if q.Path.Hops() > 1 || q.Path.LastHop().Len() > 2 {
 			return arm.NewError(arm.ResourceNotTopLevel, m.names[i]).About(m.names[i])
@@ -237,14 +245,14 @@ func (m *moving) checkResources(context.Context) error {
 	return nil
 }
 
-// find looks for the resources where their subscription may hold what the index
-// has not seen. What it has not seen of the target its providers know.
-func (m *moving) find(ctx context.Context) error {
+// search finds resources that the index does not know yet. What it does not know of
+// the target, providers know.
+func (m *moveCheck) search(ctx context.Context) error {
 	for _, q := range m.resources {
 		if m.source.Subscription.Covered {
 			return nil
 		}
-		_, err := m.resolver.Resolve(ctx, m.x, q, routing.Body{})
+		_, err := m.Resolver.Resolve(ctx, m.x, q, routing.Body{})
 		var absent *arm.Error
 		if err != nil && (!errors.As(err, &absent) || absent.Status != http.StatusNotFound) {
 			return err
@@ -254,74 +262,51 @@ func (m *moving) find(ctx context.Context) error {
 }
 
 // refusal turns the inventory's refusal of a move into ARM's.
-func (m *moving) refusal(err error) error {
+func (m *moveCheck) refusal(err error) error {
 	var refused *inventory.MoveError
 	if !errors.As(err, &refused) {
 		return err
 	}
-	about, group, status := m.nameOf(refused.Key), m.source.Group.Name, 0
+	about := m.nameOf(refused.Key)
+	on := admission.Target{Subscription: m.source.Subscription.ID, Group: m.source.Group.Name}
 	if refused.Target {
-		group, status = m.group, http.StatusBadRequest
-		if about == "" {
-			about = m.groupID
-		}
+		on = admission.Target{Subscription: m.target.ID, Group: m.group}
+		about = cmp.Or(about, m.groupID)
 	}
-	fault := m.fault(refused, about, group)
+	on.ID = cmp.Or(about, m.x.Request.Path.String())
+	fault := on.Refusal(refused)
+	if fault == nil {
+		fault = m.fault(refused, about, on.Group)
+	} else if fault.Code != arm.ScopeLocked {
+		fault = fault.About(about)
+	}
 	if fault == nil {
 		return err
 	}
-	if status != 0 && (fault.Status == http.StatusNotFound || fault.Code == arm.ReadOnlyDisabledSubscription) {
-		fault = fault.WithStatus(status)
+	if refused.Target && (fault.Status == http.StatusNotFound || fault.Code == arm.ReadOnlyDisabledSubscription) {
+		fault = fault.WithStatus(http.StatusBadRequest)
 	}
 	return fault
 }
 
-func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.Error {
+// fault is for what refuses nothing but moves, or refuses them in other words.
+func (m *moveCheck) fault(refused *inventory.MoveError, about, group string) *arm.Error {
 	var quota *inventory.QuotaError
-	var locked *inventory.LockedError
-	var state *inventory.GroupStateError
 	var registration *inventory.RegistrationStateError
-	sub := m.source.Subscription.ID
-	if refused.Target {
-		sub = m.target.ID
-	}
 	switch {
-	case errors.Is(refused, inventory.ErrSubscriptionNotFound):
-		return arm.NewError(arm.SubscriptionNotFound, sub).About(about)
-	case errors.As(refused, new(*inventory.SubscriptionStateError)):
-		return arm.NewError(arm.ReadOnlyDisabledSubscription, sub).About(about)
-	case errors.Is(refused, inventory.ErrGroupNotFound):
-		return arm.NewError(arm.ResourceGroupNotFound, group).About(about)
 	case errors.As(refused, &registration):
-		if t := m.router.Map.Type(refused.Key); t != nil {
-			return m.router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
-		}
-		for _, q := range m.resources {
-			if q.Provider.Key == registration.Namespace {
-				return m.router.TargetNotRegistered(sub, q.Provider, nil, registration.State, "").WithStatus(http.StatusBadRequest)
-			}
-		}
-		return nil
+		return m.notRegistered(refused, registration)
 	case errors.As(refused, &quota):
 		name := refused.Key
-		if t := m.router.Map.Type(refused.Key); t != nil {
+		if t := m.Router.Map.Type(refused.Key); t != nil {
 			name = t.FullName
 		}
 		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
 	case errors.Is(refused, inventory.ErrTaken):
 		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").About(about)
-	case errors.As(refused, &locked):
-		if about == "" {
-			about = m.x.Request.Path.String()
-		}
-		return admission.Locked(about, "write", locked)
-	case errors.As(refused, &state):
-		return routing.GroupClosed(state.State, group).About(about)
 	case errors.Is(refused, inventory.ErrNotFound):
-		for i, q := range m.resources {
-			if m.names[i] == about {
-				return q.NotFound().About(about)
-			}
+		if i := slices.Index(m.names, about); i >= 0 {
+			return m.resources[i].NotFound().About(about)
 		}
 		return arm.NewError(arm.ResourceNotFound, about, group).About(about)
 	case errors.Is(refused, inventory.ErrChanged):
@@ -330,18 +315,28 @@ func (m *moving) fault(refused *inventory.MoveError, about, group string) *arm.E
 	return nil
 }
 
+func (m *moveCheck) notRegistered(refused *inventory.MoveError, registration *inventory.RegistrationStateError) *arm.Error {
+	sub := m.source.Subscription.ID
+	if refused.Target {
+		sub = m.target.ID
+	}
+	if t := m.Router.Map.Type(refused.Key); t != nil {
+		return m.Router.TargetNotRegistered(sub, t.Provider, t, registration.State, registration.Region).WithStatus(http.StatusBadRequest)
+	}
+	for _, q := range m.resources {
+		if q.Provider.Key == registration.Namespace {
+			return m.Router.TargetNotRegistered(sub, q.Provider, nil, registration.State, "").WithStatus(http.StatusBadRequest)
+		}
+	}
+	return nil
+}
+
 // nameOf is how the client wrote the ID of a key, or the key.
-func (m *moving) nameOf(key string) string {
+func (m *moveCheck) nameOf(key string) string {
 	for i, q := range m.resources {
 		if q.Key() == key {
 			return m.names[i]
 		}
 	}
 	return key
-}
-
-// lockETag is the ETag of a lock, which its path is a part of.
-func lockETag(l inventory.Lock) string {
-	l.ETag = ""
-	return arm.WeakETag(lockOf(l))
 }

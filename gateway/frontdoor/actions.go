@@ -1,4 +1,4 @@
-package gateway
+package frontdoor
 
 import (
 	"net/http"
@@ -6,7 +6,16 @@ import (
 
 	"portico/arm"
 	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
 )
+
+// actions are what can be done with the front door's own resources.
+type actions struct{}
+
+// Routes implements Resource.
+func (g actions) Routes() []route.Route {
+	return []route.Route{{Method: http.MethodGet, Path: "/providers/{ns}/operations", Handle: g.list}}
+}
 
 // operationBody is one thing that can be done in a namespace, by the name that
 // roles have for it.
@@ -36,8 +45,8 @@ var (
 	writes = []string{"read", "write", "delete"}
 )
 
-// ownActions returns all that can be done in the namespaces of the front door.
-func ownActions() []actionsOf {
+// frontDoorActions returns all that can be done in the namespaces of the front door.
+func frontDoorActions() []actionsOf {
 	return []actionsOf{
 		{"Microsoft.Resources", "checkResourceName", "resource name", []string{"action"}},
 		{"Microsoft.Resources", "providers", "resource provider", reads},
@@ -68,10 +77,10 @@ func (a actionsOf) operation(verb string) operationBody {
 	}
 }
 
-// listOperations lists what can be done in one of Portico's own namespaces.
-func (g *Gateway) listOperations(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ ownCall) error {
+// list lists what can be done in one of Portico's own namespaces.
+func (actions) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, _ route.Request) error {
 	l := exchange.List{Value: []any{}}
-	for _, a := range ownActions() {
+	for _, a := range frontDoorActions() {
 		if !arm.EqualFold(a.namespace, x.Request.Path.LastHop().Namespace()) {
 			continue
 		}

@@ -1,0 +1,140 @@
+package frontdoor
+
+import (
+	"context"
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+	"portico/operations/notify"
+	"portico/regions"
+)
+
+const featureType = "Microsoft.Features/providers/features"
+
+// features are those of providers that a subscription can be registered for.
+type features struct {
+	store   *inventory.Store
+	regions *regions.Map
+	jobs    Jobs
+}
+
+// Routes implements Resource.
+func (g features) Routes() []route.Route {
+	const all = "/subscriptions/{s}/providers/microsoft.features"
+	const one = all + "/providers/{ns}/features/{f}"
+	return []route.Route{
+		{Method: http.MethodGet, Path: all + "/features", Handle: g.list},
+		{Method: http.MethodGet, Path: all + "/providers/{ns}/features", Handle: g.list},
+		{Method: http.MethodGet, Path: one, Handle: g.get},
+		{Method: http.MethodPost, Path: one + "/register", Handle: g.set(true)},
+		{Method: http.MethodPost, Path: one + "/unregister", Handle: g.set(false)},
+	}
+}
+
+// featureBody is a feature of a provider as clients see it.
+type featureBody struct {
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Type       string            `json:"type"`
+	Properties featureProperties `json:"properties"`
+}
+
+type featureProperties struct {
+	State string `json:"state"`
+}
+
+func featureOf(s inventory.Subscription, full string) featureBody {
+	namespace, name, _ := arm.CutFeature(full)
+	body := featureBody{
+		ID:   "/subscriptions/" + s.ID + "/providers/Microsoft.Features/providers/" + namespace + "/features/" + name,
+		Name: full, Type: featureType, Properties: featureProperties{State: inventory.NotRegistered.String()},
+	}
+	if s.HasFeature(full) {
+		body.Properties.State = inventory.Registered.String()
+	}
+	return body
+}
+
+// featuresOf are the full names of the features of a provider: those that the
+// map declares, then those that operators have registered as well.
+func featuresOf(p *regions.Provider, s inventory.Subscription) (all []string) {
+	for _, name := range p.Features {
+		all = append(all, p.Namespace+"/"+name)
+	}
+	for _, full := range s.Features {
+		namespace, name, _ := arm.CutFeature(full)
+		if _, declared := p.Feature(name); !declared && arm.EqualFold(namespace, p.Namespace) {
+			all = append(all, full)
+		}
+	}
+	return all
+}
+
+func (g features) list(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	providers := g.regions.Providers()
+	if hop := x.Request.Path.LastHop(); hop.Len() > 1 {
+		p, err := g.provider(x)
+		if err != nil {
+			return err
+		}
+		providers = []*regions.Provider{p}
+	}
+	var all []string
+	for _, p := range providers {
+		all = append(all, featuresOf(p, req.Subscription)...)
+	}
+	return x.Answer(w, http.StatusOK, exchange.ListOf(all, func(full string) featureBody { return featureOf(req.Subscription, full) }))
+}
+
+func (g features) provider(x *exchange.Exchange) (*regions.Provider, error) {
+	namespace := x.Request.Path.LastHop().Segment(1)
+	p := g.regions.Provider(namespace)
+	if p == nil {
+		return nil, arm.NewError(arm.InvalidResourceNamespace, namespace).About("resourceProviderNamespace")
+	}
+	return p, nil
+}
+
+// named is the full name of the feature that a request names.
+func (g features) named(x *exchange.Exchange, s inventory.Subscription) (*regions.Provider, string, error) {
+	p, err := g.provider(x)
+	if err != nil {
+		return nil, "", err
+	}
+	name := x.Request.Path.LastHop().Segment(3)
+	for _, full := range featuresOf(p, s) {
+		if arm.EqualFold(full, p.Namespace+"/"+name) {
+			return p, full, nil
+		}
+	}
+	return nil, "", arm.NewError(arm.FeatureNotFound, name).About("featureName")
+}
+
+func (g features) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	_, full, err := g.named(x, req.Subscription)
+	if err != nil {
+		return err
+	}
+	return x.Answer(w, http.StatusOK, featureOf(req.Subscription, full))
+}
+
+// set registers for a feature or unregisters, at once: nobody has to approve. The
+// provider is notified.
+func (g features) set(on bool) route.Handler {
+	return func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+		p, full, err := g.named(x, req.Subscription)
+		if err != nil {
+			return err
+		}
+		changed, err := g.store.SetFeature(context.WithoutCancel(r.Context()), req.Subscription.ID, full, on, notify.Targets(p))
+		if err != nil {
+			return admission.Refusal(x, err)
+		}
+		g.jobs.Nudge(inventory.NoticeJob)
+		return x.Answer(w, http.StatusOK, featureOf(changed, full))
+	}
+}

@@ -1,0 +1,114 @@
+package groups
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/google/uuid"
+
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/gateway/polling"
+	"portico/gateway/resolve"
+	"portico/inventory"
+	"portico/locate"
+	"portico/operations/groupdelete"
+	"portico/routing"
+)
+
+// Deletions are the deletions of groups.
+type Deletions struct {
+	Store       *inventory.Store
+	Admission   *admission.Admission
+	Polls       *polling.Operations
+	Prober      locate.Prober
+	AskTimeout  time.Duration
+	CallTimeout time.Duration
+}
+
+// Routes is the one that deletes a group.
+func (g Deletions) Routes() []route.Route {
+	return []route.Route{{Method: http.MethodDelete, Path: onePath, Handle: g.delete}}
+}
+
+// closingRounds is how often one request tries to close a group: each check may bring
+// up something new to check.
+const closingRounds = 4
+
+// delete deletes a group: at once if its providers confirm in time that it is empty,
+// otherwise by a job.
+func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	conditions := route.Preconditions(r, x)
+	check := func(group inventory.Group) error {
+		if err := conditions(group.ETag); err != nil || group.State != inventory.GroupMoving {
+			return err
+		}
+		return routing.GroupClosed(group.State, group.Name)
+	}
+	closed, err := g.closeEmpty(r.Context(), x, req, check)
+	switch {
+	case err != nil:
+		return Refusal(x, err)
+	case closed:
+		return x.Answer(w, http.StatusOK, nil)
+	}
+	if err := g.Admission.CheckOperation(r.Context(), x, req.Subscription); err != nil {
+		return err
+	}
+	id := uuid.NewString()
+	operation := g.Polls.Record(x, req.Subscription, id)
+	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups", routing.GroupID(req.Subscription.ID, x.Request.Path.Group())
+	_, err = g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
+		Check: check,
+		Payload: func(group inventory.Group) string {
+			return groupdelete.Payload{
+				Group: group.Name, Incarnation: group.Incarnation, Correlation: x.Identity.Correlation, Caller: x.Principal.In(req.Subscription.TenantID),
+			}.String()
+		},
+		Operation: operation,
+	})
+	if err != nil {
+		return Refusal(x, err)
+	}
+	return g.Polls.Accept(w, x, "/subscriptions/"+req.Subscription.ID, id)
+}
+
+// closeEmpty closes the group of a request if it is empty. It waits for providers no
+// longer than a client should have to.
+func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req route.Request, check func(inventory.Group) error) (closed bool, err error) {
+	looking, cancel := context.WithTimeout(ctx, 2*g.AskTimeout)
+	defer cancel()
+	emptiness := &locate.EmptinessCheck{Prober: g.Prober, Caller: resolve.CallerOf(x), Timeout: g.CallTimeout}
+	for range closingRounds {
+		err := g.Store.DeleteGroup(ctx, req.Subscription.ID, x.Request.Path.Group(), inventory.Closing{
+			Check: func(group inventory.Group) error {
+				if group.State == inventory.GroupDeleting {
+					return errDeleting
+				}
+				return check(group)
+			},
+			Last: emptiness.Judge,
+		})
+		switch {
+		case err == nil:
+			return true, nil
+		case errors.Is(err, errDeleting), errors.As(err, new(*inventory.GroupNotEmptyError)):
+			return false, nil
+		}
+		looked, failure := emptiness.Look(looking, err)
+		if !looked {
+			return false, err
+		}
+		if failure != nil {
+			x.Warn("an empty group could not be looked at; a job will", failure)
+			return false, nil
+		}
+	}
+	return false, nil
+}
+
+// errDeleting is for a group whose deletion is under way.
+var errDeleting = errors.New("the group is being deleted")

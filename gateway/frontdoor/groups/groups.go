@@ -1,0 +1,275 @@
+// Package groups answers for resource groups: their reading and editing, their
+// deletion, moves of resources between them, and the operations as which deletions
+// and moves go on. What takes its time is checked here and handed to a job.
+package groups
+
+import (
+	"bytes"
+	"cmp"
+	"errors"
+	"net/http"
+	"strings"
+
+	"portico/arm"
+	"portico/filter"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+	"portico/jsonscan"
+	"portico/regions"
+	"portico/routing"
+)
+
+const (
+	namespace = "Microsoft.Resources"
+	groupType = namespace + "/resourceGroups"
+	onePath   = "/subscriptions/{s}/resourcegroups/{g}"
+)
+
+// Groups are the resource groups of all subscriptions.
+type Groups struct {
+	Store    *inventory.Store
+	Map      *regions.Map
+	Lists    page.Lists
+	TagLimit int
+}
+
+// Routes are those of groups, but for their deletion.
+func (g Groups) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Path: "/subscriptions/{s}/resourcegroups", Handle: g.list},
+		{Method: http.MethodPut, Path: onePath, Handle: g.edit},
+		{Method: http.MethodPatch, Path: onePath, Handle: g.edit},
+		{Method: http.MethodGet, Path: onePath, Handle: g.get},
+		{Method: http.MethodHead, Path: onePath, Handle: g.get},
+	}
+}
+
+// groupBody is a resource group as clients see it.
+type groupBody struct {
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Type       string            `json:"type"`
+	Location   string            `json:"location"`
+	ManagedBy  string            `json:"managedBy,omitempty"`
+	Tags       map[string]string `json:"tags,omitempty"`
+	Properties *groupProperties  `json:"properties,omitempty"`
+	ETag       string            `json:"etag,omitempty"`
+}
+
+type groupProperties struct {
+	ProvisioningState string `json:"provisioningState"`
+}
+
+func groupState(s inventory.GroupState) string {
+	switch s {
+	case inventory.GroupDeleting:
+		return "Deleting"
+	case inventory.GroupMoving:
+		return "MovingResources"
+	case inventory.GroupActive:
+	}
+	return "Succeeded"
+}
+
+// ETag is the entity tag of a group: of what clients can change, without its state.
+func ETag(g inventory.Group) string {
+	body := represent(g)
+	body.Properties, body.ETag = nil, ""
+	return arm.WeakETag(body)
+}
+
+func represent(g inventory.Group) groupBody {
+	return groupBody{
+		ID: routing.GroupID(g.Subscription, g.Name), Name: g.Name, Type: groupType,
+		Location: g.Location, ManagedBy: g.ManagedBy, Tags: g.Tags,
+		Properties: &groupProperties{groupState(g.State)}, ETag: g.ETag,
+	}
+}
+
+// groupContent is what a client sends for a group. Members that only the service
+// sets are compared, not taken.
+type groupContent struct {
+	ID         string            `json:"id"`
+	Name       string            `json:"name"`
+	Type       string            `json:"type"`
+	Location   string            `json:"location"`
+	ManagedBy  *string           `json:"managedBy"`
+	Tags       map[string]string `json:"tags"`
+	Properties groupProperties   `json:"properties"`
+	ETag       string            `json:"etag"`
+
+	hasTags, hasManagedBy bool
+}
+
+// longestManager is the longest ID of what manages a group.
+const longestManager = 8 << 10
+
+func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent, error) {
+	var sent groupContent
+	if len(content) == 0 {
+		content = []byte("{}")
+	}
+	body, fault := routing.ReadObject(content)
+	if fault != nil {
+		return sent, fault
+	}
+	if fault := body.CheckTagCount(tagLimit); fault != nil {
+		return sent, fault
+	}
+	if fault := exchange.ReadJSON(content, &sent); fault != nil {
+		return sent, fault
+	}
+	_ = jsonscan.Object(content, func(m jsonscan.Member) error {
+		sent.hasTags = sent.hasTags || string(m.Key) == "tags"
+		// The decoder takes the member in any casing.
+		sent.hasManagedBy = sent.hasManagedBy || bytes.EqualFold(m.Key, []byte("managedBy"))
+		return nil
+	})
+	if body.HasTags {
+		if fault := arm.CheckTags(sent.Tags, tagLimit); fault != nil {
+			return sent, fault
+		}
+	}
+	if sent.ManagedBy != nil && len(*sent.ManagedBy) > longestManager {
+		return sent, route.TooLong("managedBy", len(*sent.ManagedBy), longestManager)
+	}
+	name := x.Request.Path.Group()
+	if fault := (route.Names{ID: sent.ID, Name: sent.Name, Type: sent.Type}).Check(route.Names{
+		ID: routing.GroupID(x.Request.Path.Subscription(), name), Name: name, Type: groupType,
+	}); fault != nil {
+		return sent, fault
+	}
+	return sent, nil
+}
+
+// checkState compares the provisioningState that came back from a GET.
+func (sent groupContent) checkState(state inventory.GroupState) error {
+	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, groupState(state)) {
+		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").About("properties.provisioningState")
+	}
+	return nil
+}
+
+// edit answers a PUT, which replaces what the content lacks, and a PATCH, which
+// keeps it.
+func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	sent, contentErr := readGroup(x, req.Content, g.TagLimit)
+	conditions := route.Preconditions(r, x)
+	patches := r.Method == http.MethodPatch
+	group, created, err := g.Store.EditGroup(r.Context(), req.Subscription.ID, x.Request.Path.Group(), func(current *inventory.Group) (*inventory.Group, error) {
+		next := inventory.Group{Subscription: req.Subscription.ID}
+		if current != nil {
+			next = *current
+		} else if patches {
+			return nil, inventory.ErrNotFound
+		}
+		if err := cmp.Or(conditions(next.ETag), contentErr); err != nil {
+			return nil, err
+		}
+		if !patches || sent.Location != "" {
+			next.Location = arm.Location(sent.Location)
+		}
+		if err := g.check(sent, current, next.Location); err != nil {
+			return nil, err
+		}
+		next.Name = x.Request.Path.Group()
+		if !patches || sent.hasTags {
+			next.Tags = sent.Tags
+		}
+		if !patches || sent.hasManagedBy {
+			next.ManagedBy = ""
+			if sent.ManagedBy != nil {
+				next.ManagedBy = *sent.ManagedBy
+			}
+		}
+		next.ETag = ETag(next)
+		return &next, nil
+	})
+	if err != nil {
+		return Refusal(x, err)
+	}
+	return answer(w, r, x, route.StatusOf(created), group)
+}
+
+// check refuses content that does not fit the group, or a group that is closed.
+func (g Groups) check(sent groupContent, current *inventory.Group, location string) error {
+	state := inventory.GroupActive
+	if current != nil {
+		state = current.State
+		if state != inventory.GroupActive {
+			return routing.GroupClosed(state, current.Name)
+		}
+	}
+	if location == "" {
+		return arm.NewError(arm.LocationRequired).About("location")
+	}
+	if _, known := g.Map.Region(location); !known {
+		var names []string
+		for _, region := range g.Map.Regions() {
+			names = append(names, region.Name)
+		}
+		return arm.NewError(arm.LocationNotAvailableForGroup, sent.Location, strings.Join(names, ",")).About("location")
+	}
+	if current != nil && current.Location != location {
+		return arm.NewError(arm.InvalidResourceGroupLocation, location, current.Location).About("location")
+	}
+	return sent.checkState(state)
+}
+
+// Refusal turns the inventory's refusal to change a group into ARM's.
+func Refusal(x *exchange.Exchange, err error) error {
+	name := x.Request.Path.Group()
+	var quota *inventory.QuotaError
+	switch {
+	case errors.As(err, &quota):
+		return arm.NewError(arm.ResourceGroupQuotaExceeded, name, quota.Limit, quota.Current)
+	case errors.Is(err, inventory.ErrNotFound):
+		return arm.NewError(arm.ResourceGroupNotFound, name).About("resourceGroupName")
+	}
+	return admission.Refusal(x, err)
+}
+
+func answer(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status int, group inventory.Group) error {
+	return route.AnswerTagged(w, r, x, status, group.ETag, represent(group))
+}
+
+func (g Groups) get(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	group, err := g.Store.Group(r.Context(), req.Subscription.ID, x.Request.Path.Group())
+	if err != nil {
+		return Refusal(x, err)
+	}
+	if r.Method == http.MethodHead {
+		return x.Answer(w, http.StatusNoContent, nil)
+	}
+	return answer(w, r, x, http.StatusOK, group)
+}
+
+func (g Groups) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	p, wanted, err := g.Lists.ReadFiltered(x.Request, filter.TagName, filter.TagValue, filter.Name, filter.Location)
+	if err != nil {
+		return err
+	}
+	return page.Source[inventory.Group]{
+		Read: func(after string, limit int) ([]inventory.Group, error) {
+			return g.Store.Groups(r.Context(), inventory.GroupQuery{Subscription: req.Subscription.ID, After: after, Limit: limit})
+		},
+		Key:  func(group inventory.Group) string { return group.Key },
+		Keep: func(group inventory.Group) bool { return wanted.Match(filtered{&group}) },
+		Show: func(group inventory.Group) any { return represent(group) },
+	}.Answer(w, x, g.Lists, p)
+}
+
+// filtered is a group as a filter sees it.
+type filtered struct{ group *inventory.Group }
+
+func (i filtered) Tags() map[string]string { return i.group.Tags }
+
+func (i filtered) Value(f filter.Field) string {
+	if f == filter.Location {
+		return i.group.Location
+	}
+	return i.group.Name // the list knows no others
+}

@@ -1,0 +1,139 @@
+// Package page answers with pages of the front door's own lists, which it cuts from
+// an ordered store. The lists of providers are merged by package fanout.
+package page
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+
+	"portico/arm"
+	"portico/fanout"
+	"portico/filter"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// Bounds of one page.
+const (
+	// Largest is the size of a page at most, and without $top.
+	Largest = 1000
+	// MostExamined bounds the work for one page of a filtered list. A page may
+	// hold few elements, or none, and still link to the next.
+	MostExamined = 20_000
+)
+
+// Lists seals and opens the skip tokens of lists.
+type Lists struct {
+	Lister *fanout.Lister
+	Public *url.URL
+}
+
+// Page is what a client asks of a list.
+type Page struct {
+	Top   int
+	After string // the key behind which it begins
+}
+
+// Read reads $top and $skipToken. The token is where the page before ended.
+func (l Lists) Read(q *routing.Request) (Page, error) {
+	p := Page{Top: Largest}
+	if text, ok := q.Query.Get("$top"); ok {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 {
+			return p, arm.NewError(arm.InvalidQueryParameter, "$top", "it is a whole number from 1 on").About("$top")
+		}
+		p.Top = min(n, Largest)
+	}
+	var known bool
+	if p.After, known = l.Lister.OpenPosition(boundTo(q)); !known {
+		return p, InvalidToken()
+	}
+	return p, nil
+}
+
+// InvalidToken refuses a skip token that the list did not give.
+func InvalidToken() *arm.Error { return arm.NewError(arm.InvalidSkipToken).About("$skipToken") }
+
+// boundTo is the list to which the skip tokens of q are bound.
+func boundTo(q *routing.Request) fanout.Request {
+	return fanout.Request{Path: q.Path, Query: q.Query}
+}
+
+// Answer answers with the elements of a page. The list goes on behind the key rest,
+// "" at its end.
+func (l Lists) Answer(w http.ResponseWriter, x *exchange.Exchange, elements []any, rest string) error {
+	list := exchange.List{Value: elements}
+	if rest != "" {
+		query := x.Request.Query.Without("$skipToken")
+		if query != "" {
+			query += "&"
+		}
+		query += "%24skipToken=" + l.Lister.SealPosition(boundTo(x.Request), rest)
+		list.NextLink = fanout.PublicLink(l.Public, x.Request.Path.Escaped(), query)
+	}
+	return x.Answer(w, http.StatusOK, list)
+}
+
+// ReadFiltered reads a page and $filter, for a list that knows the given fields; none
+// means all.
+func (l Lists) ReadFiltered(q *routing.Request, fields ...filter.Field) (Page, filter.Filter, error) {
+	p, err := l.Read(q)
+	if err != nil {
+		return p, filter.Filter{}, err
+	}
+	text, _ := q.Query.Get("$filter")
+	f, err := filter.Parse(text, fields...)
+	if err != nil {
+		return p, f, arm.NewError(arm.InvalidQueryParameter, "$filter", err.Error()).About("$filter")
+	}
+	return p, f, nil
+}
+
+// Source is an ordered store of elements.
+type Source[T any] struct {
+	// Read returns at most limit elements behind the key after.
+	Read func(after string, limit int) ([]T, error)
+	Key  func(T) string
+	Keep func(T) bool // nil keeps all
+	Show func(T) any
+}
+
+// Answer answers with page p of the source.
+func (s Source[T]) Answer(w http.ResponseWriter, x *exchange.Exchange, l Lists, p Page) error {
+	elements, rest, err := s.cut(p)
+	if err != nil {
+		return err
+	}
+	return l.Answer(w, x, elements, rest)
+}
+
+// cut reads the elements of page p and shows them. The list goes on behind the key
+// rest, "" at its end.
+func (s Source[T]) cut(p Page) (elements []any, rest string, err error) {
+	elements = []any{}
+	last := ""
+	for after, examined := p.After, 0; ; {
+		limit := min(p.Top+1, Largest+1)
+		read, err := s.Read(after, limit)
+		if err != nil {
+			return nil, "", err
+		}
+		for _, e := range read {
+			after = s.Key(e)
+			if s.Keep != nil && !s.Keep(e) {
+				continue
+			}
+			if len(elements) == p.Top {
+				return elements, last, nil
+			}
+			elements, last = append(elements, s.Show(e)), after
+		}
+		if len(read) < limit {
+			return elements, "", nil
+		}
+		if examined += len(read); examined >= MostExamined {
+			return elements, after, nil
+		}
+	}
+}

@@ -1,0 +1,139 @@
+package frontdoor
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"portico/arm"
+	"portico/gateway/admission"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+	"portico/operations/notify"
+	"portico/regions"
+)
+
+// registrations are those of subscriptions for providers.
+type registrations struct {
+	store      *inventory.Store
+	providers  providers
+	jobs       Jobs
+	notifyWait time.Duration // how long a change waits for the endpoints to be notified
+}
+
+// Routes implements Resource.
+func (g registrations) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/register", Handle: g.register},
+		{Method: http.MethodPost, Path: "/subscriptions/{s}/providers/{ns}/unregister", Handle: g.unregister},
+	}
+}
+
+// register registers the subscription. The answer says Registering, as clients
+// expect; the next GET says Registered.
+func (g registrations) register(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	return g.change(w, r, x, req, g.store.Register)
+}
+
+// unregister is refused while the subscription holds resources of the provider, or
+// may hold some that the index does not know.
+func (g registrations) unregister(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
+	return g.change(w, r, x, req, func(ctx context.Context, change inventory.RegistrationChange) (inventory.Registration, error) {
+		check := change.Check
+		unknown, err := g.mayHoldUnknown(ctx, req.Subscription, x.Request.Provider)
+		if err != nil {
+			return inventory.Registration{}, err
+		}
+		change.Check = func(current inventory.Registration) error {
+			if err := check(current); err != nil || !unknown || !current.State.Permits() {
+				return err
+			}
+			return inventory.ErrNamespaceInUse
+		}
+		return g.store.Unregister(ctx, change)
+	})
+}
+
+// mayHoldUnknown reports whether a region may hold resources of a provider that the
+// index does not know.
+func (g registrations) mayHoldUnknown(ctx context.Context, sub inventory.Subscription, p *regions.Provider) (bool, error) {
+	if p == nil || sub.Covered {
+		return false, nil
+	}
+	for _, t := range p.Types() {
+		if t.Kind != regions.Tracked {
+			continue
+		}
+		uncovered, err := g.store.Uncovered(ctx, sub.ID, t.Key, t.EffectiveRegions())
+		if err != nil || len(uncovered) > 0 {
+			return true, err
+		}
+	}
+	return false, nil
+}
+
+// change changes the state, unless the request's preconditions fail or the store
+// refuses, and waits a moment until the endpoints are notified.
+func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request,
+	change func(context.Context, inventory.RegistrationChange) (inventory.Registration, error),
+) error {
+	p, err := namedProvider(x)
+	if err != nil {
+		return err
+	}
+	conditions := route.Preconditions(r, x)
+	check := func(current inventory.Registration) error {
+		return conditions(registrationETag(p.Namespace, stateOf(p, current.State)))
+	}
+	if p.Registration == regions.Automatic { // registered everywhere, for good
+		if err := check(inventory.Registration{}); err != nil {
+			return err
+		}
+		return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, inventory.Registered.String()))
+	}
+	ctx := context.WithoutCancel(r.Context())
+	registration, err := change(ctx, inventory.RegistrationChange{
+		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Tell: notify.Targets(p),
+	})
+	if errors.Is(err, inventory.ErrNamespaceInUse) {
+		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)
+	}
+	if err != nil {
+		return admission.Refusal(x, err)
+	}
+	g.complete(ctx, x, registration)
+	return answerProvider(w, r, x, g.providers.providerOf(p, req.Subscription.ID, stateOf(p, registration.State)))
+}
+
+// noticeInterval is the pause between two checks whether the endpoints are notified.
+const noticeInterval = 10 * time.Millisecond
+
+// complete waits until the endpoints are notified of a registration, as they would
+// judge the client's next request by the old one, and then completes it. An endpoint
+// that does not answer in time is notified later. A job completes the registration
+// where this fails.
+func (g registrations) complete(ctx context.Context, x *exchange.Exchange, r inventory.Registration) {
+	if r.State != inventory.Registering && r.State != inventory.Unregistering {
+		return
+	}
+	g.jobs.Nudge(inventory.NoticeJob)
+	waiting, cancel := context.WithTimeout(ctx, g.notifyWait)
+	defer cancel()
+	ticker := time.NewTicker(noticeInterval)
+	defer ticker.Stop()
+	for open := 1; open > 0 && waiting.Err() == nil; {
+		select {
+		case <-waiting.Done():
+		case <-ticker.C:
+			n, err := g.store.OpenNotices(waiting, r.Subscription, r.Namespace)
+			if err == nil {
+				open = n
+			}
+		}
+	}
+	if _, err := g.store.SettleRegistration(ctx, r.Subscription, r.Namespace); err != nil {
+		x.Warn("a registration was not settled; a job will do it", err)
+	}
+}

@@ -1,0 +1,51 @@
+package frontdoor
+
+import (
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+)
+
+// resourceNames are checked before a resource is made.
+type resourceNames struct{}
+
+// Routes implements Resource.
+func (g resourceNames) Routes() []route.Route {
+	const check = "/providers/microsoft.resources/checkresourcename"
+	return []route.Route{
+		{Method: http.MethodPost, Path: "/subscriptions/{s}" + check, Handle: g.check},
+		{Method: http.MethodPost, Path: check, Handle: g.check},
+	}
+}
+
+// longestTypeName is the longest type that a name is checked for.
+const longestTypeName = 1024
+
+// check reports whether a name is one of the reserved words.
+func (resourceNames) check(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	var asked struct {
+		Name string `json:"name"`
+		Type string `json:"type"`
+	}
+	if fault := exchange.ReadJSON(req.Content, &asked); fault != nil {
+		return fault
+	}
+	for _, m := range []struct{ member, value string }{{"name", asked.Name}, {"type", asked.Type}} {
+		if m.value == "" {
+			return arm.NewError(arm.InvalidRequestContent, "The "+m.member+" is required. Path '"+m.member+"'").About(m.member)
+		}
+	}
+	if len(asked.Type) > longestTypeName {
+		return route.TooLong("type", len(asked.Type), longestTypeName)
+	}
+	if fault := arm.CheckResourceName(asked.Name); fault != nil {
+		return fault.About("name")
+	}
+	status := "Allowed"
+	if arm.ReservedName(asked.Name) {
+		status = "Reserved"
+	}
+	return x.Answer(w, http.StatusOK, map[string]string{"name": asked.Name, "type": asked.Type, "status": status})
+}

@@ -1,0 +1,63 @@
+// Package route says what a resource of the front door is made of: routes, and
+// handlers that are given a request whose content is read and whose subscription and
+// group are resolved. It helps them to read content and to answer.
+package route
+
+import (
+	"net/http"
+
+	"portico/arm"
+	"portico/gateway/exchange"
+	"portico/routing"
+)
+
+// Request is what was resolved and read of a request before its handler is called.
+type Request struct {
+	routing.Decision
+	Content []byte
+}
+
+// Handler answers a request, or returns an error.
+type Handler func(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req Request) error
+
+// Route is a route of one resource. A Path is written folded and names its variable
+// segments in braces. A path of varying length is given by Matches instead.
+type Route struct {
+	Method  string
+	Path    string
+	Matches func(*routing.Request) bool
+	Handle  Handler
+	// IgnoresLocks lets a write pass the locks above its path: it is not subject to
+	// them, or the store checks them.
+	IgnoresLocks bool
+}
+
+// AnswerTagged answers with a body that has an entity tag. A GET by a client that
+// has the body already is answered with 304.
+func AnswerTagged(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, status int, etag string, body any) error {
+	w.Header()["ETag"] = []string{etag}
+	if r.Method == http.MethodGet && arm.ParsePreconditions(r.Header).NotModified(etag) {
+		return x.Answer(w, http.StatusNotModified, nil)
+	}
+	return x.Answer(w, status, body)
+}
+
+// StatusOf is the status of a write that may have created what it names.
+func StatusOf(created bool) int {
+	if created {
+		return http.StatusCreated
+	}
+	return http.StatusOK
+}
+
+// Preconditions returns what checks an entity tag, "" where there is nothing yet,
+// against the conditions of a write.
+func Preconditions(r *http.Request, x *exchange.Exchange) func(etag string) error {
+	conditions := arm.ParsePreconditions(r.Header)
+	return func(etag string) error {
+		if fault := conditions.Write(etag, x.Request.Path.String()); fault != nil {
+			return fault
+		}
+		return nil
+	}
+}

@@ -1,0 +1,74 @@
+package frontdoor
+
+import (
+	"net/http"
+
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/page"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+)
+
+// subscriptions are read here; operators make them (package admin).
+type subscriptions struct {
+	store *inventory.Store
+	lists page.Lists
+}
+
+// Routes implements Resource.
+func (g subscriptions) Routes() []route.Route {
+	return []route.Route{
+		{Method: http.MethodGet, Path: "/subscriptions", Handle: g.list},
+		{Method: http.MethodGet, Path: "/subscriptions/{s}", Handle: g.get},
+	}
+}
+
+// subscriptionBody is a subscription as clients see it.
+type subscriptionBody struct {
+	ID                  string            `json:"id"`
+	SubscriptionID      string            `json:"subscriptionId"`
+	TenantID            string            `json:"tenantId"`
+	DisplayName         string            `json:"displayName"`
+	State               string            `json:"state"`
+	AuthorizationSource string            `json:"authorizationSource"`
+	ManagedByTenants    []string          `json:"managedByTenants"`
+	Policies            policies          `json:"subscriptionPolicies"`
+	Tags                map[string]string `json:"tags,omitempty"`
+}
+
+// policies are what the subscription's offer comes with.
+type policies struct {
+	LocationPlacementID string `json:"locationPlacementId"`
+	QuotaID             string `json:"quotaId"`
+	SpendingLimit       string `json:"spendingLimit"`
+}
+
+func subscriptionOf(s inventory.Subscription) subscriptionBody {
+	return subscriptionBody{
+		ID: "/subscriptions/" + s.ID, SubscriptionID: s.ID, TenantID: s.TenantID, DisplayName: s.DisplayName,
+		State: s.State.String(), AuthorizationSource: "Bypassed", ManagedByTenants: []string{},
+		Policies: policies{s.PlacementID, s.OfferID, "Off"}, Tags: s.Tags,
+	}
+}
+
+func (g subscriptions) get(w http.ResponseWriter, _ *http.Request, x *exchange.Exchange, req route.Request) error {
+	return x.Answer(w, http.StatusOK, subscriptionOf(req.Subscription))
+}
+
+func (g subscriptions) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	p, err := g.lists.Read(x.Request)
+	if err != nil {
+		return err
+	}
+	return page.Source[inventory.Subscription]{
+		Read: func(after string, limit int) ([]inventory.Subscription, error) {
+			if x.Principal.AnyTenant {
+				return g.store.AllSubscriptions(r.Context(), after, limit)
+			}
+			return g.store.SubscriptionsOf(r.Context(), x.Principal.TenantID, after, limit)
+		},
+		Key:  func(s inventory.Subscription) string { return s.ID },
+		Keep: func(s inventory.Subscription) bool { return s.State != inventory.Deleted },
+		Show: func(s inventory.Subscription) any { return subscriptionOf(s) },
+	}.Answer(w, x, g.lists, p)
+}

@@ -1,0 +1,41 @@
+package frontdoor
+
+import (
+	"net/http"
+	"slices"
+
+	"portico/gateway/exchange"
+	"portico/gateway/frontdoor/route"
+	"portico/inventory"
+)
+
+// tenants are those that the caller may see.
+type tenants struct{ store *inventory.Store }
+
+// Routes implements Resource.
+func (g tenants) Routes() []route.Route {
+	return []route.Route{{Method: http.MethodGet, Path: "/tenants", Handle: g.list}}
+}
+
+// list names the caller's tenant; to the principal of every tenant, each
+// that has a subscription.
+func (g tenants) list(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, _ route.Request) error {
+	var tenants []string
+	if x.Principal.TenantID != "" {
+		tenants = append(tenants, x.Principal.TenantID)
+	}
+	if x.Principal.AnyTenant {
+		all, err := g.store.AllSubscriptions(r.Context(), "", 0)
+		if err != nil {
+			return err
+		}
+		for _, s := range all {
+			tenants = append(tenants, s.TenantID)
+		}
+		slices.Sort(tenants)
+		tenants = slices.Compact(tenants)
+	}
+	return x.Answer(w, http.StatusOK, exchange.ListOf(tenants, func(t string) map[string]string {
+		return map[string]string{"id": "/tenants/" + t, "tenantId": t, "tenantCategory": "Home"}
+	}))
+}
