@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 type doubtPage struct {
@@ -58,7 +59,7 @@ func TestAdminDoubts(t *testing.T) {
 		t.Fatal(err)
 	}
 	ticket, err := s.store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Patch, Subscription: subscription, Group: "g", Key: machinePath("g", "flagged"), ID: machinePath("g", "flagged"),
+		Kind: index.Patch, Subscription: subscription, Group: "g", Key: machinePath("g", "flagged"), ID: machinePath("g", "flagged"),
 		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines", Region: "westus", Location: "westus",
 	})
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // Where a group ever sent a write to is looked at before it goes.
@@ -122,7 +123,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.NotSent}); err != nil {
+		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
 		accepted := s.ok(202, "DELETE", g+own, "")
@@ -174,11 +175,11 @@ func TestEmptinessCheckIsRepeated(t *testing.T) {
 	var s *site
 	remake := func() {
 		w := inventory.Write{
-			Kind: inventory.Delete, Subscription: subscription, Group: "g", Key: item, ID: item, Type: "Contoso.Lists/items", Region: "westus",
+			Kind: index.Delete, Subscription: subscription, Group: "g", Key: item, ID: item, Type: "Contoso.Lists/items", Region: "westus",
 		}
 		ticket, err := s.store.Begin(t.Context(), w)
 		if err == nil {
-			_, err = s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Gone})
+			_, err = s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Gone})
 		}
 		if err != nil {
 			t.Error(err)

@@ -34,23 +34,23 @@ type DeletionOrder struct {
 // From then on no client's write is admitted to the group. It refuses by ErrNotFound,
 // ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock
 // stands on the subscription, on the group, or on anything in it.
-func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (Job, error) {
-	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (Job, error) {
+func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (jobrow.Job, error) {
+	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		if o.Check != nil {
 			if err := o.Check(g); err != nil {
-				return Job{}, err
+				return jobrow.Job{}, err
 			}
 		}
 		if err := g.admitsDelete(t); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		job, err := t.deletionOf(g, o)
 		if err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = g.Subscription, job.ID
@@ -60,7 +60,7 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 
 // deletionOf returns the job that deletes a locked group, and creates it if there is
 // none.
-func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
+func (t *tx) deletionOf(g Group, o DeletionOrder) (jobrow.Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
 		job, err := jobrow.Load(t, g.Subscription, g.Generation)
@@ -68,17 +68,17 @@ func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 			return job, nil
 		}
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 	case index.GroupActive:
 		g.State, g.Generation = index.GroupDeleting, engine.NewID()
 		if err := t.mark(g); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 	case index.GroupMoving:
-		return Job{}, &index.GroupStateError{State: g.State}
+		return jobrow.Job{}, &index.GroupStateError{State: g.State}
 	}
-	job := Job{
+	job := jobrow.Job{
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
 		Incarnation: engine.NewID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
 	}
@@ -99,7 +99,7 @@ func (t *tx) mark(g Group) error {
 // DeleteGroupByJob is [Store.DeleteGroup] by the group's job, which ends as done with
 // the payload given. jobrow.ErrLeaseLost when the caller no longer holds the job,
 // ErrNotFound when it was created for another group.
-func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload string) error {
+func (s *Store) DeleteGroupBy(ctx context.Context, j jobrow.Job, c Closing, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
@@ -110,14 +110,14 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 		if err := closeGroup(t, j.Subscription, j.Subject, c); err != nil {
 			return err
 		}
-		return s.endDeletion(t, j, JobDone, payload)
+		return s.endDeletion(t, j, jobrow.Done, payload)
 	})
 }
 
 // ReopenGroup ends a deletion that failed or was cancelled: the group is Active
 // again, with what is left in it, and the job ends. It refuses by *GroupNotEmptyError
 // while a write may still reach the group.
-func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
+func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
@@ -146,7 +146,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
-func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error {
+func (s *Store) endDeletion(t *tx, j jobrow.Job, state jobrow.State, payload string) error {
 	if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // DeletionMember is what a deletion remembers of a resource: Payload is JSON of its
@@ -29,7 +30,7 @@ const (
 )
 
 // DeletionMembers lists what a deletion remembers, by key, without the errors.
-func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit int) ([]DeletionMember, error) {
+func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
 	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
@@ -37,7 +38,7 @@ func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit 
 }
 
 // DeletionError returns what the provider said last of a resource, empty for nothing.
-func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text string, err error) {
+func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
 	err = s.read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -49,7 +50,7 @@ func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text stri
 // empty Error keeps the last one, and its payload unless that is empty. It need not
 // be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
 // longer holds the job.
-func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
+func (s *Store) SaveDeletion(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
 	held := *j
 	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
 		if err := held.CheckHeld(t.Tx); err != nil {

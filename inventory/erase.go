@@ -6,13 +6,14 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // EraseJob is the kind of the job that erases what is left of a Deleted subscription.
 // Its subject is the subscription.
 const EraseJob = "erase"
 
-var eraseID = JobID(EraseJob, "subscription")
+var eraseID = jobrow.ID(EraseJob, "subscription")
 
 // Erasure is how far the erasing of a subscription has come.
 type Erasure struct {
@@ -76,7 +77,7 @@ var erasures = []string{
 // under way has ended, every endpoint is notified once more and has to confirm again.
 // That holds for every subscription: a write that began just as it was marked Deleted
 // can have come and gone unseen.
-func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
+func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionAndGroupsLocks(j.Subscription), func(t *tx) (e Erasure, err error) {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		switch {
@@ -183,7 +184,7 @@ func (t *tx) eraseTags(sub string) (more bool, err error) {
 	return true, err
 }
 
-func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
+func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
 	for _, statement := range erasures {
 		if _, err := t.Exec(statement, sub.ID); err != nil {
 			return err
@@ -204,6 +205,6 @@ func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
 	return s.endErasure(t, j)
 }
 
-func (s *Store) endErasure(t *tx, j Job) error {
-	return j.End(t.Tx, JobDone, "", t.Now.Add(s.options.JobRecords))
+func (s *Store) endErasure(t *tx, j jobrow.Job) error {
+	return j.End(t.Tx, jobrow.Done, "", t.Now.Add(s.options.JobRecords))
 }

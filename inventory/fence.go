@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // FenceJob is the kind of the job that watches the fences on one ID: it asks for what
@@ -145,11 +146,11 @@ func resourceKey(intentKey string) string {
 	return intentKey[strings.IndexByte(intentKey, '/'):]
 }
 
-func fenceID(key string) [16]byte { return JobID(FenceJob, key) }
+func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
 // watchFence creates the job that watches a fence, and the others on its ID.
 func (t *tx) watchFence(f Fence) error {
-	job := Job{
+	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
 		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}

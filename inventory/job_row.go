@@ -57,11 +57,11 @@ type FollowProgress struct {
 
 // String is the payload as it is stored.
 func (f Follow) String() string {
-	return PayloadOf(f)
+	return jobrow.PayloadOf(f)
 }
 
 // ReadFollow reads the payload of a job that follows.
-func ReadFollow(j Job) (f Follow, err error) {
+func ReadFollow(j jobrow.Job) (f Follow, err error) {
 	err = j.Read(&f)
 	return f, err
 }
@@ -78,10 +78,10 @@ type VerifyProgress struct {
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
-func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
+func verifyID(key string) [16]byte { return jobrow.ID(VerifyJob, key) }
 
 func followID(kind index.WriteKind, key string) [16]byte {
-	return JobID(FollowJob, kind.String()+" "+key)
+	return jobrow.ID(FollowJob, kind.String()+" "+key)
 }
 
 // rowJobs are the jobs that a row has.
@@ -142,7 +142,7 @@ func (h *resourceTx) region() string {
 
 // verify creates the job that verifies a flagged row.
 func verify(t *tx, sub, key, region string) error {
-	job := Job{
+	job := jobrow.Job{
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
 		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
@@ -175,7 +175,7 @@ func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error 
 			pause = max(pause, fresh.poll.RetryAfter)
 		}
 	}
-	job := Job{
+	job := jobrow.Job{
 		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
 		Incarnation: incarnation, Due: t.Now.Add(pause), Payload: follow.String(),
 	}
@@ -212,14 +212,14 @@ func flagBelow(t *tx, sub, key string) error {
 
 // EndFollowByJob is EndFollow by the job that follows, which ends with that. When the
 // caller no longer holds the job it returns jobrow.ErrLeaseLost, and nothing ends.
-func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
+func (s *Store) EndFollowBy(ctx context.Context, j jobrow.Job) error {
 	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
 // LoseFollowByJob is EndFollowByJob where nobody can say any more what became of the
 // operation. For the late-write window of the type, 0 for Options.LateWriteWindow, it
 // counts as a write without an answer.
-func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Duration) error {
+func (s *Store) LoseFollowBy(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
@@ -228,7 +228,7 @@ func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Du
 	})
 }
 
-func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.Time) any) error {
+func (s *Store) endFollowBy(ctx context.Context, j jobrow.Job, event func(Follow, time.Time) any) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
 		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
@@ -236,7 +236,7 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 		}
 		now, err := jobrow.Lock(t.Tx, j.Subscription, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
-			return ErrDeposed
+			return jobrow.ErrDeposed
 		}
 		if err != nil {
 			return err

@@ -63,32 +63,32 @@ type MoveOrder struct {
 // resources from one to the other, in one transaction. From then until EndMove
 // neither admits any write. It refuses by *MoveError (resource reference, Move
 // Resource).
-func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
+func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (jobrow.Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
 	}
-	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (Job, error) {
+	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (jobrow.Job, error) {
 		facts, err := t.movable(o)
 		if err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		if err := facts.judge(o.Keys, s.options.Limits.ResourcesPerTypeAndGroup); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
-		job := Job{
+		job := jobrow.Job{
 			Subscription: o.Source.Subscription, ID: engine.NewID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: engine.NewID(),
 			Due: t.Now, Created: t.Now, Payload: o.Payload(*facts.source.group, *facts.target.group),
 		}
 		if o.Validate {
 			job.Kind = ValidateMoveJob
 		} else if err := t.markPair(*facts.source.group, *facts.target.group, index.GroupMoving, job.ID); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		} else if err := facts.touch(t, o.Keys); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		if _, err := job.Add(t.Tx); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = job.Subscription, job.ID
@@ -141,7 +141,7 @@ const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = 
 
 // MovesFrom lists the jobs that move resources out of a resource's group, or did, the
 // oldest first. Jobs that have ended are known for a while.
-func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
+func (s *Store) MovesFrom(ctx context.Context, key string) ([]jobrow.Job, error) {
 	from := groupOf(arm.Fold(key))
 	return engine.Collect(s.read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
@@ -154,14 +154,14 @@ func groupOf(key string) (n GroupName) {
 
 // movingPair locks the groups that a job moves between; jobrow.ErrLeaseLost where
 // they are not marked for it.
-func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err error) {
+func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	a, b, err := t.lockPair(source, target)
 	if err != nil {
 		return from, to, err
 	}
 	for _, g := range [...]*Group{a, b} {
 		if g == nil || g.State != index.GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
-			return from, to, ErrDeposed
+			return from, to, jobrow.ErrDeposed
 		}
 	}
 	return *a, *b, nil
@@ -169,12 +169,12 @@ func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err e
 
 // MovingGroups returns the groups that a job moves between; jobrow.ErrLeaseLost where
 // they are not marked for it.
-func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupName) (from, to Group, err error) {
+func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (into.State != index.GroupMoving || into.Generation != j.ID):
-			return from, to, ErrDeposed
+			return from, to, jobrow.ErrDeposed
 		case err != nil:
 			return from, to, err
 		}
@@ -184,7 +184,7 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 
 // EndMove ends a move: both groups are Active again, and the job ends. It refuses by
 // *GroupNotEmptyError while a provider may still be moving something.
-func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, state JobState, payload string) error {
+func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string) error {
 	source, target = source.folded(), target.folded()
 	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
 		from, to, err := t.movingPair(&j, source, target)

@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // MoveMember is a top-level resource that moves, with what lies below it.
@@ -28,7 +29,7 @@ type MoveCall struct {
 }
 
 // intentOf is the id of the intents of a move in a region.
-func (m MoveMember) intentOf(j Job) (id [16]byte) {
+func (m MoveMember) intentOf(j jobrow.Job) (id [16]byte) {
 	sum := sha256.Sum256(append(j.ID[:], m.Region...))
 	copy(id[:], sum[:])
 	return id
@@ -54,7 +55,7 @@ const (
 // new IDs. ErrChanged: a member is gone, or is being deleted; ErrTargetOccupied: its
 // new ID exists; ErrSubscriptionNotFound: either subscription is Deleted, and the
 // move must send nothing more; jobrow.ErrLeaseLost as ever.
-func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload string) error {
+func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
 	held := *j
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
 	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
@@ -85,7 +86,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload s
 	return err
 }
 
-func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
+func (s *Store) intendMove(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
 	rows, err := t.treeOf(c.Source, m)
 	if err != nil {
 		return err

@@ -27,7 +27,7 @@ type MoveResult struct {
 // call. Those that have moved are at their new place, with all that lies below them,
 // and are verified there. Their locks, tags and follows move along, tombstones stay
 // behind.
-func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload string) error {
+func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
 	held := *j
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
 	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
@@ -62,7 +62,7 @@ func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload st
 }
 
 // settle ends the intents of a member and records what became of it.
-func (r *MoveResult) settle(t *tx, j Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
+func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
 	intent := m.intentOf(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
 		from, to := below(at.key)

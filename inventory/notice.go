@@ -76,11 +76,11 @@ type NoticeProgress struct {
 
 // String is the payload as it is stored.
 func (n Notice) String() string {
-	return PayloadOf(n)
+	return jobrow.PayloadOf(n)
 }
 
 // ReadNotice reads the payload of a job that notifies an endpoint.
-func ReadNotice(j Job) (n Notice, err error) {
+func ReadNotice(j jobrow.Job) (n Notice, err error) {
 	err = j.Read(&n)
 	return n, err
 }
@@ -174,18 +174,18 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 
 // addNotices creates the jobs, or brings forward those that exist.
 func (t *tx) notify(sub string, targets announced) error {
-	jobs := make([]Job, 0, len(targets))
+	jobs := make([]jobrow.Job, 0, len(targets))
 	for _, a := range targets {
 		payload := Notice{
 			Namespace: a.Namespace, Region: a.Region, Address: a.Address,
 			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
 		}
-		jobs = append(jobs, Job{
-			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
+		jobs = append(jobs, jobrow.Job{
+			Subscription: sub, ID: jobrow.ID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
 	// In the order in which claims lock them.
-	slices.SortFunc(jobs, func(a, b Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(jobs, func(a, b jobrow.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, job := range jobs {
 		if err := t.addOrHasten(job); err != nil {
 			return err
@@ -196,7 +196,7 @@ func (t *tx) notify(sub string, targets announced) error {
 
 // addOrBringForward creates a job, or makes the existing one due if nobody holds it.
 // A holder looks for news before the job ends.
-func (t *tx) addOrHasten(j Job) error {
+func (t *tx) addOrHasten(j jobrow.Job) error {
 	j.Incarnation = engine.NewID()
 	added, err := j.Add(t.Tx)
 	if err != nil || added {
@@ -224,26 +224,26 @@ func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Anno
 // EndNotice ends the job of a notice that brought a version to its endpoint.
 // ErrChanged when there is a newer version to notify of by now, jobrow.ErrLeaseLost
 // when the caller no longer holds the job.
-func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload string) error {
-	return s.endNotice(ctx, j, payload, func(sub Subscription) (JobState, error) {
+func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payload string) error {
+	return s.endNotice(ctx, j, payload, func(sub Subscription) (jobrow.State, error) {
 		if sub.Version != version {
 			return 0, ErrChanged
 		}
-		return JobDone, nil
+		return jobrow.Done, nil
 	})
 }
 
 // DropNotice ends the job of a notice to an endpoint that the region map lacks:
 // [Store.NotifyReturned] makes up for it when the map has the region again.
-func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
+func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
 	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
-	return s.endNotice(ctx, j, n.String(), func(Subscription) (JobState, error) { return JobFailed, nil }, gone)
+	return s.endNotice(ctx, j, n.String(), func(Subscription) (jobrow.State, error) { return jobrow.Failed, nil }, gone)
 }
 
 // endNotice ends a notice's job while the subscription's row is locked: a change of
 // the subscription finds the job either open or ended, and creates a new one if it
 // has ended.
-func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func(Subscription) (JobState, error), gone ...Addressee) error {
+func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...Addressee) error {
 	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {

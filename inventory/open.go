@@ -18,7 +18,7 @@ import (
 // Options say where the inventory is stored, and set its times and bounds. Only
 // Driver, Connections and Now have a default here.
 type Options struct {
-	// Driver is the engine, SQLite when empty.
+	// Driver is engine.SQLite, also when empty, or engine.Postgres.
 	Driver string
 	// DSN is the path of SQLite's database file, made when it is absent, or a
 	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
@@ -59,13 +59,6 @@ type Options struct {
 	CacheEntries int
 }
 
-// The engines. An SQLite file is for one process, a PostgreSQL database for any
-// number of them.
-const (
-	SQLite   = engine.SQLite
-	Postgres = engine.Postgres
-)
-
 // Limits are the quotas; 0 means none.
 type Limits struct {
 	ResourcesPerTypeAndGroup int
@@ -81,13 +74,16 @@ const readyTimeout = 2 * time.Second
 //go:embed migrations/*.sql
 var migrations embed.FS
 
+// rows gives a Store the calls about jobs without exporting the field.
+type rows = jobrow.Rows
+
 // Store is the inventory. It is safe for concurrent use; every call takes a context
 // and ends with it.
 type Store struct {
-	*jobs
+	*rows
 	options   Options
 	engine    *engine.Engine
-	locations *Locations
+	locations *locations.Cache
 	cipher    *encryption.Cipher
 }
 
@@ -117,9 +113,9 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.jobs = jobrow.New(s.engine, o.JobRecords)
+	s.rows = jobrow.New(s.engine, o.JobRecords)
 	keys := encryption.Options{Keys: o.SealKeys, Stored: s.storedKey}
-	if o.Driver != Postgres {
+	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}
 	if s.cipher, err = encryption.New(keys); err != nil {
@@ -176,7 +172,7 @@ func (s *Store) Stats() Stats {
 }
 
 // Locations returns the cache in front of the index.
-func (s *Store) Locations() *Locations { return s.locations }
+func (s *Store) Locations() *locations.Cache { return s.locations }
 
 // read is the reading pool for one call.
 func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }

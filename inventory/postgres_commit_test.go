@@ -17,7 +17,7 @@ import (
 func openPostgres(t *testing.T, dsn string, connections int) *Store {
 	t.Helper()
 	o := testOptions(t)
-	o.Driver, o.DSN, o.Connections = Postgres, dsn, connections
+	o.Driver, o.DSN, o.Connections = engine.Postgres, dsn, connections
 	s, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)

@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // RegistrationState is the state of a provider namespace in a subscription.
@@ -215,8 +216,8 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 		if err := t.tell(sub, c.Tell, next.Namespace); err != nil {
 			return Registration{}, err
 		}
-		return next, t.addOrHasten(Job{
-			Subscription: sub.ID, ID: JobID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
+		return next, t.addOrHasten(jobrow.Job{
+			Subscription: sub.ID, ID: jobrow.ID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
 			Due: t.Now.Add(registrationTime), Payload: "{}",
 		})
 	})

@@ -114,7 +114,7 @@ const contentPlace = -1
 // operation, whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
 // *QuotaError where there is no room for the content and one answer.
 func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
-	job := Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
+	job := jobrow.Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
 	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
@@ -181,7 +181,7 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 // BeginRequestPart records, durably, that a request of a batch may have been sent
 // from now on. Only one caller ever gets true, and no other may send it.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
-func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first bool, err error) {
+func (s *Store) BeginRequestPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
 	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (bool, error) {
 		if err := j.CheckHeld(t.Tx); err != nil {
 			return false, err
@@ -265,7 +265,7 @@ func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]
 // EndRequestBatch ends a batch and its job, durably; it deletes the content, and
 // keeps the answers, the job and the operation for the given time.
 // jobrow.ErrLeaseLost when the caller no longer holds the job.
-func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payload string, kept time.Duration) error {
+func (s *Store) EndRequestBatch(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, kept time.Duration) error {
 	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
 		forget := t.Now.Add(kept)
 		if err := j.End(t.Tx, state, payload, forget); err != nil {

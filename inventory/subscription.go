@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // SubscriptionState is the state of a subscription as clients see it. The
@@ -246,7 +247,7 @@ func (s *Store) begun(t *tx, id string, tell []Addressee) error {
 	if sub.State != Deleted || sub.Erased {
 		return nil
 	}
-	return t.addOrHasten(Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
+	return t.addOrHasten(jobrow.Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends that,

@@ -15,9 +15,9 @@ import (
 // Unverified is a resource that the index is not sure of, with the reasons.
 type Unverified struct {
 	Subscription, Key string
-	Row               *Resource   // nil: there is none
-	Writes            []OpenWrite // the last to end first, and only so many
-	Jobs              []Job       // that verify the row, or follow its accepted writes
+	Row               *Resource    // nil: there is none
+	Writes            []OpenWrite  // the last to end first, and only so many
+	Jobs              []jobrow.Job // that verify the row, or follow its accepted writes
 }
 
 // UnverifiedQuery selects a page for operators.
@@ -57,9 +57,9 @@ const (
 // ErrInvalidCursor for a wrong After.
 func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	q.Subscription = arm.Fold(q.Subscription)
-	var after Job
+	var after jobrow.Job
 	if q.After != "" && !strings.HasPrefix(q.After, "/") {
-		if after.Subscription, after.ID, err = ParseJobName(q.After); err != nil {
+		if after.Subscription, after.ID, err = jobrow.ParseName(q.After); err != nil {
 			return UnverifiedPage{}, ErrNoPosition
 		}
 	} else {
@@ -115,12 +115,12 @@ func subscriptionOf(key string) (string, error) {
 
 // unverifiedByJob adds the rows that are flagged or followed, and have no open write.
 // A row with several jobs is listed by the first of them.
-func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Job, page *UnverifiedPage) error {
+func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jobrow.Job, page *UnverifiedPage) error {
 	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
 	if q.Subscription != "" {
 		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
 	}
-	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j Job, err error) {
+	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j jobrow.Job, err error) {
 		var id []byte
 		err = scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.State)
 		copy(j.ID[:], id)
@@ -172,6 +172,6 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
 	u.Jobs, err = engine.Collect(from, jobrow.Scan, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
-	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
+	u.Jobs = slices.DeleteFunc(u.Jobs, func(j jobrow.Job) bool { return j.State.Ended() })
 	return u, err
 }

@@ -8,12 +8,13 @@ import (
 	"github.com/google/uuid"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/tracing"
 )
 
 // Claim is a job that an attempt is made at.
 type Claim struct {
-	Job inventory.Job
+	Job jobrow.Job
 
 	store *inventory.Store
 }

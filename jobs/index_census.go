@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // The rows of the index are counted a part at a time, for a fiftieth of one
@@ -73,7 +74,7 @@ func (r *Runner) countPart(ctx context.Context, census *inventory.Census) (done 
 
 func (m *indexMetrics) show(c inventory.Census) {
 	for phase, n := range c.Rows {
-		m.rows.WithLabelValues(inventory.Phase(phase).String()).Set(float64(n))
+		m.rows.WithLabelValues(index.Phase(phase).String()).Set(float64(n))
 	}
 	m.flagged.Set(float64(c.Flagged))
 }

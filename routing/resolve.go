@@ -10,6 +10,8 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/locations"
 	"portico/regions"
 )
 
@@ -19,7 +21,7 @@ type Index interface {
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
-	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (inventory.Located, error)
+	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
 	// OperationOf is what was recorded of a polling URL, for a caller.
 	OperationOf(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
@@ -189,7 +191,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 	if err != nil {
 		return err
 	}
-	if !r.Reads() && g.State != inventory.GroupActive {
+	if !r.Reads() && g.State != index.GroupActive {
 		return GroupClosed(g.State, g.Name)
 	}
 	d.Group = g
@@ -203,9 +205,9 @@ func (rt *Router) needsRegistration(r *Request, d Decision) bool {
 }
 
 // GroupClosed is the answer to a write into a group that takes none in its state.
-func GroupClosed(state inventory.GroupState, name string) *arm.Error {
+func GroupClosed(state index.GroupState, name string) *arm.Error {
 	code := arm.ResourceGroupBeingDeleted
-	if state == inventory.GroupMoving {
+	if state == index.GroupMoving {
 		code = arm.ResourcesBeingMoved
 	}
 	return arm.NewError(code, name).About("resourceGroupName")

@@ -12,6 +12,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/regions"
 	"portico/routing"
 )
@@ -59,7 +60,7 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Res
 func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 	q := x.Request
 	intent := inventory.Write{
-		Kind:            inventory.Put,
+		Kind:            index.Put,
 		Subscription:    d.Subscription.ID,
 		Group:           d.Group.Key,
 		Key:             q.Key(),
@@ -82,9 +83,9 @@ func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 	}
 	switch q.Method {
 	case http.MethodDelete:
-		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
+		intent.Kind, intent.Parent, intent.Location = index.Delete, "", ""
 	case http.MethodPatch:
-		intent.Kind, intent.Parent, intent.Location = inventory.Patch, "", ""
+		intent.Kind, intent.Parent, intent.Location = index.Patch, "", ""
 	}
 	return intent
 }
@@ -109,7 +110,7 @@ func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
 	if err == nil {
 		return nil
 	}
-	var state *inventory.GroupStateError
+	var state *index.GroupStateError
 	var quota *inventory.QuotaError
 	var registration *inventory.RegistrationStateError
 	var fence *inventory.FencedError

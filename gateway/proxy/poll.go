@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/operations/async"
 	"portico/operations/reconcile"
 )
@@ -123,12 +124,12 @@ func (p *Proxy) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventor
 // the operation's resource.
 func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
 	row, err := p.Store.Resource(ctx, o.Subscription, o.Resource)
-	kind := inventory.Put
+	kind := index.Put
 	switch {
 	case err != nil:
 		return row, err
 	case o.Method == http.MethodDelete:
-		kind = inventory.Delete
+		kind = index.Delete
 	case o.Method != http.MethodPut:
 		return row, nil
 	}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // sighting is a virtual machine that a provider was seen to hold just now.
@@ -40,7 +41,7 @@ func testAdoption(t *testing.T, database Database) {
 		b.group("RG")
 		b.adopts(b.sighting("RG", "Vm-1"), inventory.Adopted)
 		row := b.row("rg", "vm-1")
-		b.stands("vm-1", inventory.Live, false)
+		b.stands("vm-1", index.Live, false)
 		equal(b, row.ID, id("RG", "Vm-1"))
 		equal(b, row.Name, "Vm-1")
 		equal(b, row.Region+" "+row.Location+" "+row.Group, "westus westus rg")
@@ -78,7 +79,7 @@ func testAdoption(t *testing.T, database Database) {
 	t.Run("R6 one that is still on its way is in doubt", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		for name, want := range map[string]inventory.Phase{"Deleting": inventory.Deleting, "Creating": inventory.Live} {
+		for name, want := range map[string]index.Phase{"Deleting": index.Deleting, "Creating": index.Live} {
 			s := b.sighting("rg", name)
 			s.ProvisioningState = name
 			b.adopts(s, inventory.Adopted)
@@ -87,7 +88,7 @@ func testAdoption(t *testing.T, database Database) {
 		failed := b.sighting("rg", "failed")
 		failed.ProvisioningState = "Failed"
 		b.adopts(failed, inventory.Adopted)
-		b.stands("failed", inventory.Live, false)
+		b.stands("failed", index.Live, false)
 	})
 	t.Run("R13 an unknown group is reported, not made", func(t *testing.T) {
 		b := newBench(t, database)
@@ -100,7 +101,7 @@ func testAdoption(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		_, _, err := b.EditGroup(b.ctx, Sub, "rg", func(g *inventory.Group) (*inventory.Group, error) {
-			g.State = inventory.GroupDeleting
+			g.State = index.GroupDeleting
 			return g, nil
 		})
 		b.ok(err)
@@ -112,7 +113,7 @@ func testAdoption(t *testing.T, database Database) {
 		b.group("rg")
 		listed := b.sighting("rg", "vm")
 		b.live("rg", "vm")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.adopts(listed, inventory.TooYoung)
 		b.absent("vm")
 		b.clock.Pass(time.Microsecond)
@@ -122,13 +123,13 @@ func testAdoption(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		listed := b.sighting("rg", "vm")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Accepted)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Accepted)
 		b.adopts(listed, inventory.TooYoung)
 	})
 	t.Run("R13 nothing while a write is open, nor what was listed before it ended by time", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Ambiguous)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Ambiguous)
 		b.clock.Pass(intentLife - time.Microsecond)
 		listed := b.sighting("rg", "vm")
 		b.adopts(listed, inventory.TooYoung)
@@ -144,9 +145,9 @@ func testAdoption(t *testing.T, database Database) {
 		b.group("rg")
 		b.live("rg", "vm")
 		listed := b.diskSighting("rg", "vm", "d")
-		open := b.begin(write(inventory.Delete, "rg", "vm"))
+		open := b.begin(write(index.Delete, "rg", "vm"))
 		b.adopts(listed, inventory.TooYoung)
-		b.settle(open, inventory.Gone)
+		b.settle(open, index.Gone)
 		b.adopts(listed, inventory.TooYoung)
 	})
 	t.Run("it counts for its quota, also beyond it", func(t *testing.T) {
@@ -154,7 +155,7 @@ func testAdoption(t *testing.T, database Database) {
 		b.group("rg")
 		b.adopts(b.sighting("rg", "v1"), inventory.Adopted)
 		b.adopts(b.sighting("rg", "v2"), inventory.Adopted)
-		_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "v3"))
+		_, err := b.Begin(b.ctx, write(index.Put, "rg", "v3"))
 		equal(b, as[*inventory.QuotaError](b, err).Current, 2)
 	})
 	t.Run("R14 where it was found is remembered", func(t *testing.T) {
@@ -212,7 +213,7 @@ func testStrays(t *testing.T, database Database) {
 	})
 	t.Run("it is none any more when the row has gone", func(t *testing.T) {
 		b.adopts(elsewhere, inventory.Strayed)
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.adopts(elsewhere, inventory.TooYoung)
 		b.clock.Pass(time.Second)
 		elsewhere.ListedSince = b.clock.Now()

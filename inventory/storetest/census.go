@@ -7,6 +7,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // testCensus counts rows of several subscriptions, some at a time, and open
@@ -20,9 +21,9 @@ func testCensus(t *testing.T, database Database) {
 	for i := range 7 {
 		b.live("rg", fmt.Sprint("live", i))
 	}
-	b.settle(b.begin(write(inventory.Put, "rg", "pending")), inventory.Ambiguous)
-	b.begin(write(inventory.Put, "rg", "open"))
-	b.settle(b.begin(write(inventory.Delete, "rg", "live0")), inventory.Accepted)
+	b.settle(b.begin(write(index.Put, "rg", "pending")), index.Ambiguous)
+	b.begin(write(index.Put, "rg", "open"))
+	b.settle(b.begin(write(index.Delete, "rg", "live0")), index.Accepted)
 
 	open, err := b.Intents(b.ctx)
 	b.ok(err)

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // closes deletes the group with what Portico's own GETs did not find.
@@ -24,7 +25,7 @@ func (b *bench) fences(name string) []inventory.Fence {
 // fencePut closes the group over a PUT without an answer, whose row it returns.
 func (b *bench) fencePut() inventory.Resource {
 	b.Helper()
-	b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+	b.settle(b.begin(write(index.Put, "rg", "vm")), index.Ambiguous)
 	row := b.row("rg", "vm")
 	_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	b.ok(err)
@@ -41,26 +42,26 @@ func testFences(t *testing.T, database Database) {
 	t.Run("R16 a group closes over a DELETE of unknown fate, under whose fence nothing is made", func(t *testing.T) {
 		b := fresh(t)
 		b.live("rg", "vm")
-		unknown := b.begin(write(inventory.Delete, "rg", "vm"))
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		unknown := b.begin(write(index.Delete, "rg", "vm"))
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
 		equal(b, left.Intents, 1)
 		calls, err := b.GroupCalls(b.ctx, Sub, "rg", 10)
 		b.ok(err)
 		equal(b, len(calls), 1)
 		equal(b, calls[0].NotAfter, unknown.NotAfter)
-		b.settle(unknown, inventory.Ambiguous)
+		b.settle(unknown, index.Ambiguous)
 		b.closes(nil)
 		b.group("rg")
-		fence := as[*inventory.FencedError](b, b.begins(write(inventory.Put, "rg", "VM")))
+		fence := as[*inventory.FencedError](b, b.begins(write(index.Put, "rg", "VM")))
 		standing := b.fences("vm")
 		equal(b, len(standing), 1)
 		equal(b, standing[0].Until, fence.Until)
 		equal(b, fence.Until, b.clock.Now().Add(intentLife))
-		equal(b, standing[0].Kind, inventory.Delete)
+		equal(b, standing[0].Kind, index.Delete)
 		b.live("rg", "other")
 		b.adopts(b.sighting("rg", "vm"), inventory.Fenced)
-		b.settle(unknown, inventory.Gone) // too late: nobody waits for it any more
+		b.settle(unknown, index.Gone) // too late: nobody waits for it any more
 		equal(b, len(b.fences("vm")), 1)
 		_, err = b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
@@ -73,7 +74,7 @@ func testFences(t *testing.T, database Database) {
 	})
 	t.Run("R16 a row that a GET did not find goes with its group, if nothing has happened to it", func(t *testing.T) {
 		b := fresh(t)
-		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+		b.settle(b.begin(write(index.Put, "rg", "vm")), index.Ambiguous)
 		row := b.row("rg", "vm")
 		settled, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
@@ -92,7 +93,7 @@ func testFences(t *testing.T, database Database) {
 	})
 	t.Run("R16 no group closes over a followed create", func(t *testing.T) {
 		b := fresh(t)
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
@@ -102,7 +103,7 @@ func testFences(t *testing.T, database Database) {
 	})
 	t.Run("R16 a lost create leaves a fence", func(t *testing.T) {
 		b := fresh(t)
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.clock.Pass(time.Minute)
 		b.ok(b.LoseFollowBy(b.ctx, b.one("a"), 0))
 		row := b.row("rg", "vm")
@@ -137,7 +138,7 @@ func testFences(t *testing.T, database Database) {
 		b.ok(err)
 		_, err = b.BeginUnderFence(b.ctx, fence, 0)
 		b.is(err, inventory.ErrChanged)
-		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Ambiguous, 0))
+		b.ok(b.SettleUnderFence(b.ctx, ticket, index.Ambiguous, 0))
 		equal(b, len(b.fences("vm")), 2)
 		b.clock.Pass(intentLife - time.Second)
 		left, err := b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
@@ -148,7 +149,7 @@ func testFences(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, len(left), 1)
 		equal(b, left[0].Intent, fence.Intent)
-		for _, outcome := range []inventory.Outcome{inventory.Gone, inventory.Refused, inventory.NotSent} {
+		for _, outcome := range []index.Outcome{index.Gone, index.Refused, index.NotSent} {
 			ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
 			b.ok(err)
 			b.ok(b.SettleUnderFence(b.ctx, ticket, outcome, 0))
@@ -156,7 +157,7 @@ func testFences(t *testing.T, database Database) {
 		}
 		ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
 		b.ok(err)
-		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Accepted, time.Hour))
+		b.ok(b.SettleUnderFence(b.ctx, ticket, index.Accepted, time.Hour))
 		equal(b, len(b.fences("vm")), 2)
 		_, err = b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
@@ -166,7 +167,7 @@ func testFences(t *testing.T, database Database) {
 	t.Run("all fences are listed in pages", func(t *testing.T) {
 		b := fresh(t)
 		for _, name := range []string{"a", "b", "c"} {
-			b.settle(b.begin(write(inventory.Delete, "rg", name)), inventory.Ambiguous)
+			b.settle(b.begin(write(index.Delete, "rg", name)), index.Ambiguous)
 		}
 		b.closes(nil)
 		var listed []string

@@ -10,6 +10,8 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 const computeNamespace = "contoso.compute"
@@ -104,7 +106,7 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	second := b.put(inventory.Subscription{OfferID: "paid"})
 	b.is(b.EndNotice(b.ctx, jobs[0], first.Version, ""), inventory.ErrChanged)
 	b.ok(b.EndNotice(b.ctx, jobs[0], second.Version, ""))
-	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), inventory.ErrDeposed)
+	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), jobrow.ErrDeposed)
 	n, err := b.OpenNotices(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, n, 1)
@@ -132,14 +134,14 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 func testRegistrationGuards(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
-	w := write(inventory.Put, "rg", "vm")
+	w := write(index.Put, "rg", "vm")
 	w.Namespace = "Contoso.Compute"
 	begin := func(admitted bool, want inventory.RegistrationState) {
 		t.Helper()
 		ticket, err := b.Begin(b.ctx, w)
 		if admitted {
 			b.ok(err)
-			b.settle(ticket, inventory.NotSent)
+			b.settle(ticket, index.NotSent)
 			return
 		}
 		equal(b, as[*inventory.RegistrationStateError](b, err).State, want)
@@ -163,10 +165,10 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	b.ok(err)
 	_, err = b.Unregister(b.ctx, compute)
 	b.is(err, inventory.ErrNamespaceInUse)
-	b.settle(ticket, inventory.Succeeded)
+	b.settle(ticket, index.Succeeded)
 	_, err = b.Unregister(b.ctx, compute)
 	b.is(err, inventory.ErrNamespaceInUse)
-	b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+	b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 	_, err = b.Unregister(b.ctx, compute)
 	b.ok(err)
 	begin(false, inventory.Unregistering)
@@ -214,7 +216,7 @@ func testErasing(t *testing.T, database Database) {
 	})
 	b.ok(err)
 	b.notices()
-	open := b.begin(write(inventory.Put, "rg", "late"))
+	open := b.begin(write(index.Put, "rg", "late"))
 	b.put(inventory.Subscription{State: inventory.Deleted})
 
 	anew := inventory.Subscription{ID: Sub, TenantID: "t2", Covered: true}
@@ -237,9 +239,9 @@ func testErasing(t *testing.T, database Database) {
 	// Who has found that and is about to wait must not miss the last of them.
 	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
-	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), inventory.ErrDeposed)
+	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrDeposed)
 	equal(b, step(), inventory.Erasure{Intents: 1})
-	b.settle(open, inventory.NotSent)
+	b.settle(open, index.NotSent)
 	// What was open could have landed since they confirmed: all are told once more.
 	equal(b, step(), inventory.Erasure{Notices: 4})
 	equal(b, strings.Count(b.notices(), "@"), 4)
@@ -371,7 +373,7 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 		_, err := pair[0].Register(pair[0].ctx, compute)
 		pair[0].ok(err)
 		begins, ends := pair[i%2], pair[1-i%2]
-		w := write(inventory.Put, name, vm)
+		w := write(index.Put, name, vm)
 		w.Namespace = computeNamespace
 		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
 		var ticket inventory.Ticket
@@ -393,7 +395,7 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 		if begun == nil {
 			won[0]++
 			begins.is(ended, inventory.ErrNamespaceInUse)
-			begins.settle(ticket, inventory.NotSent)
+			begins.settle(ticket, index.NotSent)
 			continue
 		}
 		won[1]++

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // testSharedOperations: a provider may answer writes of several callers with the
@@ -37,7 +38,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	b.ok(b.RecordOperation(b.ctx, of("second", "eastus")))
 	b.group("rg")
 	third := of("third", "eastus")
-	result, err := b.Settle(b.ctx, b.begin(write(inventory.Put, "rg", "vm")), inventory.Answer{Outcome: inventory.Accepted, Operations: []inventory.Operation{third}})
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []inventory.Operation{third}})
 	b.ok(err)
 	b.ok(b.RecordOperation(b.ctx, learned)) // takes it from nobody
 	wants("first", "first", "westus")

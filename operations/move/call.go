@@ -14,6 +14,7 @@ import (
 	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
@@ -161,7 +162,7 @@ func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (
 		return plan.FateGone, absentText(m.ID), nil
 	case err != nil:
 		return plan.FateOpen, "", err
-	case row.Phase != inventory.Live || row.FollowDelete || row.Region != c.Region:
+	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
 		return plan.FateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
@@ -372,7 +373,7 @@ func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked 
 		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
 			return plan.Presence{}, nil
 		}
-		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
+		if there && !index.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
 			s.Working = true
 		}
 		if i == 0 {

@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/move"
@@ -74,11 +76,11 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			b.Within("its end", func() bool { return b.Load(job.ID).State.Ended() })
 			ended := b.Load(job.ID)
 			p, err := move.ReadPayload(ended)
-			if err != nil || ended.State != inventory.JobFailed || !strings.Contains(string(p.Fault), c.want) {
+			if err != nil || ended.State != jobrow.Failed || !strings.Contains(string(p.Fault), c.want) {
 				t.Errorf("%v, %v: %s", ended.State, err, p.Fault)
 			}
 			for _, name := range []string{"g", "far"} {
-				if g, err := b.Store.Group(t.Context(), jobstest.Subscription, name); err != nil || g.State != inventory.GroupActive {
+				if g, err := b.Store.Group(t.Context(), jobstest.Subscription, name); err != nil || g.State != index.GroupActive {
 					t.Errorf("%s is %v, %v", name, g.State, err)
 				}
 			}

@@ -14,6 +14,7 @@ import (
 	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/async"
@@ -93,7 +94,7 @@ func Targets(providers ...*regions.Provider) (all []inventory.Addressee) {
 func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	n, err := inventory.ReadNotice(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
 	provider, endpoint := k.target(n)
 	if endpoint == nil {

@@ -12,6 +12,8 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/upstream"
@@ -80,7 +82,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 	absent, failure := inventory.ProvedAbsent{}, error(nil)
 	asked := map[string]bool{}
 	for _, fence := range fences {
-		if fence.Kind != inventory.Put || asked[fence.Region] {
+		if fence.Kind != index.Put || asked[fence.Region] {
 			continue
 		}
 		asked[fence.Region] = true
@@ -99,7 +101,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 	case err != nil:
 		return jobs.Result{}, err
 	case len(left) == 0:
-		return jobs.Result{End: inventory.JobDone}, nil
+		return jobs.Result{End: jobrow.Done}, nil
 	case failure != nil:
 		return jobs.Result{}, failure
 	}
@@ -116,7 +118,7 @@ func (f *FenceWatcher) pause(claim *jobs.Claim, left []inventory.Fence) time.Dur
 	}
 	asks, next := false, time.Duration(0)
 	for _, fence := range left {
-		asks = asks || fence.Kind == inventory.Put
+		asks = asks || fence.Kind == index.Put
 		if ends := fence.Until.Sub(now); ends > 0 && (next == 0 || ends < next) {
 			next = ends
 		}
@@ -170,23 +172,23 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 
 // send makes the call of a DELETE and returns what it came to. A refusal is an error,
 // so that the call is tried again.
-func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (inventory.Outcome, error) {
+func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (index.Outcome, error) {
 	answer, err := f.Prober.Upstream.Do(ctx, call)
 	if err != nil {
 		var fault *upstream.Fault
 		if errors.As(err, &fault) && !fault.Sent {
-			return inventory.NotSent, err
+			return index.NotSent, err
 		}
-		return inventory.Ambiguous, err
+		return index.Ambiguous, err
 	}
 	defer answer.Body.Close()
 	body, err := upstream.ReadAll(answer.Header, answer.Body, 1<<20)
 	if err != nil && !errors.Is(err, upstream.ErrTooLarge) {
-		return inventory.Ambiguous, err
+		return index.Ambiguous, err
 	}
 	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, id)
-	outcome := inventory.OutcomeOf(inventory.Delete, answer.StatusCode, absent)
-	if outcome == inventory.Refused || outcome == inventory.Ambiguous {
+	outcome := index.OutcomeOf(index.Delete, answer.StatusCode, absent)
+	if outcome == index.Refused || outcome == index.Ambiguous {
 		return outcome, locate.NewStatusError(answer.StatusCode, answer.Header)
 	}
 	return outcome, nil

@@ -12,6 +12,8 @@ import (
 	"portico/access"
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/operations/async"
@@ -65,16 +67,16 @@ func (t *OperationTracker) Measure(ctx context.Context) error {
 func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	follow, err := inventory.ReadFollow(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
 	row, err := t.Prober.Store.Resource(ctx, claim.Job.Subscription, claim.Job.Subject)
 	followed := row.FollowPut
-	if follow.Kind == inventory.Delete {
+	if follow.Kind == index.Delete {
 		followed = row.FollowDelete
 	}
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && !followed:
-		return jobs.Result{End: inventory.JobDone}, nil
+		return jobs.Result{End: jobrow.Done}, nil
 	case err != nil:
 		return jobs.Result{}, err
 	}
@@ -85,7 +87,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 	} else {
 		result, err = t.poll(ctx, claim, follow, row)
 	}
-	if over := t.age(claim) > t.Limit; over && result.End == inventory.JobWaiting && !errors.Is(err, inventory.ErrDeposed) && ctx.Err() == nil {
+	if over := t.age(claim) > t.Limit; over && result.End == jobrow.Waiting && !errors.Is(err, jobrow.ErrDeposed) && ctx.Err() == nil {
 		result.Again = t.Recheck
 		return result, nil
 	}
@@ -147,7 +149,7 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, row), row)
 	switch {
 	case err == nil && probed.Settled:
-		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case err == nil && failed(row, probed):
 		return t.end(ctx, claim)
 	}
@@ -166,7 +168,7 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 // failure that the index knew before says nothing of it.
 func failed(row inventory.Resource, probed locate.ProbeResult) bool {
 	return probed.Found && strings.EqualFold(probed.ProvisioningState, "Failed") &&
-		inventory.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
+		index.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
 }
 
 // Finished polls the operation of a row once, and reports whether it has come to a
@@ -188,7 +190,7 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 			return progress == async.Finished, nil
 		}
 	}
-	if follow.Kind != inventory.Delete {
+	if follow.Kind != index.Delete {
 		return false, nil
 	}
 	probed, err := p.Probe(ctx, header, row)
@@ -208,11 +210,11 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	case err != nil:
 		return later(err, t.Floor)
 	case probed.Settled:
-		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case failed(row, probed):
 		return t.end(ctx, claim)
-	case probed.Found && probed.ProvisioningState != "" && inventory.Terminal(probed.ProvisioningState),
-		!probed.Found && (row.Phase != inventory.Pending || t.age(claim) > t.Limit):
+	case probed.Found && probed.ProvisioningState != "" && index.Terminal(probed.ProvisioningState),
+		!probed.Found && (row.Phase != index.Pending || t.age(claim) > t.Limit):
 		return t.lose(ctx, claim, row)
 	}
 	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
@@ -225,7 +227,7 @@ func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim) (jobs.Res
 		return jobs.Result{}, err
 	}
 	failpoint.Pass(failpoint.FollowEndAfter)
-	return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
 // lose has the row verified where nobody can say what became of the operation.
@@ -237,13 +239,13 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	if err := t.Prober.Store.LoseFollowBy(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
 		return jobs.Result{}, err
 	}
-	return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
 // recordFailure keeps what a provider said of an accepted delete that failed, for the
 // deletion of the group. Nothing depends on it.
 func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) {
-	if follow.Kind != inventory.Delete {
+	if follow.Kind != index.Delete {
 		return
 	}
 	if text := async.Failure(follow.Status, answer); text != "" {
