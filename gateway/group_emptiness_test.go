@@ -132,7 +132,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		if got := s.end(accepted); got.status != 409 || got.code != "ResourceGroupDeletionTimeout" {
 			t.Errorf("%d %s", got.status, got.text)
 		}
-		if err := s.store.DeleteGroup(t.Context(), subscription, "g", inventory.Closing{}); err != nil {
+		if err := s.store.DeleteGroup(t.Context(), subscription, "g", inventory.DeleteGroupConditions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -146,7 +146,7 @@ func TestGroupWithAStray(t *testing.T) {
 	s.at("eastus").do("PUT", m+api, eastus, 201)
 	s.machine("g", "n", "eastus") // so that the group touched eastus
 	s.ok(200, "DELETE", machinePath("g", "n")+api, "")
-	q, err := s.store.Adopt(t.Context(), inventory.Sighting{ListedSince: s.store.Time(), Resource: inventory.Resource{
+	q, err := s.store.Adopt(t.Context(), inventory.Discovery{ListedSince: s.store.Now(), Resource: inventory.Resource{
 		Subscription: subscription, Group: "g", ID: m, Type: "Contoso.Compute/virtualMachines", Region: "eastus",
 	}})
 	if err != nil || q != inventory.Strayed {

@@ -151,7 +151,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Ends = s.store.Time().Add(hour)
+		n.Ends = s.store.Now().Add(hour)
 		if err := s.store.SaveJob(t.Context(), &jobs[i], n.String()); err != nil {
 			t.Fatal(err)
 		}

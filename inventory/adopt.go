@@ -16,7 +16,7 @@ import (
 // Location, APIVersion, ProvisioningState, Details, Creator and Created; an empty
 // Name is read from the ID, an empty Location is the region's, and a zero Created is
 // now.
-type Sighting struct {
+type Discovery struct {
 	Resource
 
 	// ListedSince is the store time at which the list that showed the resource began,
@@ -59,7 +59,7 @@ const (
 // its quota even beyond the limit: what exists, exists. A group that is being deleted
 // adopts too, so that the resource is not forgotten with it. Adopt does nothing while
 // a write to the resource is open, or where it was removed after the list began.
-func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
+func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) {
 	row := seen.Resource
 	row.Subscription, row.Group = arm.Fold(row.Subscription), arm.Fold(row.Group)
 	row.Key, row.Type, row.Parent = arm.Fold(row.ID), arm.Fold(row.Type), arm.Fold(row.Parent)
@@ -89,7 +89,7 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 		if fenced, err := t.fenced(row.Subscription, row.Key); err != nil || fenced {
 			return Fenced, err
 		}
-		moot, err := h.moot(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
+		moot, err := h.mayHaveGone(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
 		switch {
 		case err != nil:
 			return 0, err
@@ -105,7 +105,7 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 
 // moot reports whether the resource may have gone since: it, or one above it that
 // takes it along, was removed at that time or later, or is being removed.
-func (h *resourceTx) moot(t *tx, since time.Time) (bool, error) {
+func (h *resourceTx) mayHaveGone(t *tx, since time.Time) (bool, error) {
 	for _, key := range ancestry(h.key) {
 		var at int64
 		err := t.One(selectTombstone, h.subscription, key)(&at)

@@ -20,7 +20,7 @@ const (
 
 // AdvisoryLease is the right to change something of a resource at its provider while
 // no other holder of a lease does.
-type Turn struct {
+type AdvisoryLease struct {
 	subscription, key string
 	token             [16]byte
 }
@@ -28,8 +28,8 @@ type Turn struct {
 // AcquireAdvisoryLease acquires the lease for a resource, unless somebody holds it;
 // it lasts for hold at most. It protects read-modify-write changes, of which one
 // would be lost when two meet.
-func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duration) (turn Turn, taken bool, err error) {
-	turn = Turn{arm.Fold(sub), arm.Fold(key), engine.NewID()}
+func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (turn AdvisoryLease, taken bool, err error) {
+	turn = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
 		until := engine.Micros(t.Now.Add(hold))
 		n, err := t.Exec(takeLease, turn.subscription, turn.key, turn.token[:], until)
@@ -42,7 +42,7 @@ func (s *Store) TakeTurn(ctx context.Context, sub, key string, hold time.Duratio
 }
 
 // ReleaseAdvisoryLease gives a lease back.
-func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
+func (s *Store) ReleaseAdvisoryLease(ctx context.Context, turn AdvisoryLease) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(turn.subscription), func(t *tx) error {
 		return t.Later(endLease, turn.subscription, turn.key, turn.token[:])
 	})
@@ -50,7 +50,7 @@ func (s *Store) EndTurn(ctx context.Context, turn Turn) error {
 
 // ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
 // returns how many it deleted.
-func (s *Store) ForgetTurns(ctx context.Context, limit int) (int, error) {
+func (s *Store) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
 	now := engine.Micros(s.engine.Now())
 	left, err := engine.Collect(s.read(ctx), scanPair, leftLeases, now, engine.AtMost(limit))
 	if err != nil {

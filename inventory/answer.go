@@ -148,7 +148,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		if err != nil {
 			return end{}, err
 		}
-		counts := h.row != nil && h.row.Generation == generation && !h.lapses(t)
+		counts := h.row != nil && h.row.Generation == generation && !h.hasExpired(t)
 		after, did := h.settle(t, index.Observed{
 			Generation: generation, Found: o.Found, ProvisioningState: o.ProvisioningState,
 		})
@@ -166,7 +166,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 }
 
 // lapses reports whether an intent's time is over that nothing has ended yet.
-func (h *resourceTx) lapses(t *tx) bool {
+func (h *resourceTx) hasExpired(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }
 
@@ -213,15 +213,15 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 
 // PollSoon has the operation of a write of this kind polled as soon as the poll floor
 // allows.
-func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind index.WriteKind) error {
+func (s *Store) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		return jobrow.Hasten(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
+		return jobrow.BringForward(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 
 // RequestVerify flags a row, durably, for verification by a GET. Without a row it
 // does nothing.
-func (s *Store) Doubt(ctx context.Context, sub, key string) error {
+func (s *Store) RequestVerify(ctx context.Context, sub, key string) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {

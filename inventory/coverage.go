@@ -52,7 +52,7 @@ func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.T
 }
 
 // Now is the store's time, for comparison with its records.
-func (s *Store) Time() time.Time { return s.engine.Now() }
+func (s *Store) Now() time.Time { return s.engine.Now() }
 
 func scanText(scan engine.Scanner) (text string, err error) {
 	err = scan(&text)

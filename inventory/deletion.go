@@ -20,7 +20,7 @@ const GroupDeleteJob = "group-delete"
 var ErrChanged = errors.New("inventory: the resource has changed")
 
 // DeletionRequest is a request to delete a group.
-type DeletionOrder struct {
+type DeletionRequest struct {
 	// Check judges the group before any other reason; nil accepts it.
 	Check func(Group) error
 	// Payload makes the payload of the job if this request creates it.
@@ -34,7 +34,7 @@ type DeletionOrder struct {
 // From then on no client's write is admitted to the group. It refuses by ErrNotFound,
 // ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock
 // stands on the subscription, on the group, or on anything in it.
-func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (jobrow.Job, error) {
+func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
 	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
@@ -60,7 +60,7 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 
 // deletionOf returns the job that deletes a locked group, and creates it if there is
 // none.
-func (t *tx) deletionOf(g Group, o DeletionOrder) (jobrow.Job, error) {
+func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
 		job, err := jobrow.Load(t, g.Subscription, g.Generation)
@@ -99,7 +99,7 @@ func (t *tx) mark(g Group) error {
 // DeleteGroupByJob is [Store.DeleteGroup] by the group's job, which ends as done with
 // the payload given. jobrow.ErrLeaseLost when the caller no longer holds the job,
 // ErrNotFound when it was created for another group.
-func (s *Store) DeleteGroupBy(ctx context.Context, j jobrow.Job, c Closing, payload string) error {
+func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
@@ -126,7 +126,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.Stat
 		case err != nil:
 			return err
 		}
-		if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+		if err := expireGroup(t, g.Subscription, g.Key); err != nil {
 			return err
 		}
 		var open int

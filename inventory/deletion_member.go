@@ -50,7 +50,7 @@ func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (te
 // empty Error keeps the last one, and its payload unless that is empty. It need not
 // be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
 // longer holds the job.
-func (s *Store) SaveDeletion(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
+func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
 	held := *j
 	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
 		if err := held.CheckHeld(t.Tx); err != nil {
@@ -76,7 +76,7 @@ func (s *Store) SaveDeletion(ctx context.Context, j *jobrow.Job, payload string,
 
 // RecordDeletionError keeps what a provider said of a resource whose accepted delete
 // failed, if a deletion of its group is under way.
-func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
+func (s *Store) RecordDeletionError(ctx context.Context, sub, group, key, text string) error {
 	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
 		g, err := t.group(sub, group)
 		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {

@@ -98,16 +98,16 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 			return e, err
 		}
 		if e.Intents > 0 {
-			return e, t.unsettle(sub)
+			return e, t.resetFinal(sub)
 		}
 		if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
 			return e, err
 		}
 		if e.Moves > 0 {
-			return e, t.unsettle(sub)
+			return e, t.resetFinal(sub)
 		}
-		if sub.Final == 0 {
-			if e.Notices, err = t.tellFinally(&sub); err != nil || e.Notices > 0 {
+		if sub.FinalVersion == 0 {
+			if e.Notices, err = t.notifyFinally(&sub); err != nil || e.Notices > 0 {
 				return e, err
 			}
 		}
@@ -124,26 +124,26 @@ func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, e
 }
 
 // resetFinal takes back that nothing was open when the endpoints were notified.
-func (t *tx) unsettle(sub Subscription) error {
-	if sub.Final == 0 {
+func (t *tx) resetFinal(sub Subscription) error {
+	if sub.FinalVersion == 0 {
 		return nil
 	}
-	sub.Final = 0
+	sub.FinalVersion = 0
 	return sub.update(t)
 }
 
 // notifyFinally notifies every endpoint that ever heard of a subscription once more
 // that it is Deleted, and returns how many have to confirm.
-func (t *tx) tellFinally(sub *Subscription) (int, error) {
+func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	sub.Version++
-	sub.Final = sub.Version
+	sub.FinalVersion = sub.Version
 	if err := sub.update(t); err != nil {
 		return 0, err
 	}
-	if err := t.findAbsent(sub.ID); err != nil {
+	if err := t.recordAbsent(sub.ID); err != nil {
 		return 0, err
 	}
-	if err := t.tell(*sub, nil, everyNamespace); err != nil {
+	if err := t.notify(*sub, nil, everyNamespace); err != nil {
 		return 0, err
 	}
 	return countNotices(t, sub.ID, everyNamespace)

@@ -109,8 +109,8 @@ func (e *GroupNotEmptyError) Error() string {
 // region or, for a PUT, in another location. Whether the row is proof depends on its
 // Phase and Verify, and on RemovalOpen: see [Store.ResourceAndRemoval].
 type LocationConflictError struct {
-	Row       Resource
-	Contested bool
+	Row         Resource
+	RemovalOpen bool
 }
 
 func (e *LocationConflictError) Error() string {

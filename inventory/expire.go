@@ -14,7 +14,7 @@ import (
 
 const (
 	endedIntents   = `SELECT subscription, grp, key, ends FROM intents WHERE ends >= ? AND ends <= ? ORDER BY ends LIMIT ?`
-	lapsedInGroup  = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
+	endedInGroup   = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
 	oldTombstones  = `SELECT subscription, key FROM tombstones WHERE at <= ? ORDER BY at LIMIT ?`
 	tombstones     = `SELECT COUNT(*) FROM (SELECT key FROM tombstones WHERE subscription = ? LIMIT ?) AS counted`
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
@@ -69,12 +69,12 @@ func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err e
 	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {
-		page, err := engine.Collect(s.read(ctx), scanLapsing, endedIntents, from, now, engine.AtMost(limit-lapsed))
+		page, err := engine.Collect(s.read(ctx), scanEndedIntent, endedIntents, from, now, engine.AtMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}
 		before := left.count()
-		n, err := s.lapseSkipping(ctx, page, &left)
+		n, err := s.expireSkipping(ctx, page, &left)
 		if lapsed += n; err != nil {
 			return lapsed, err
 		}
@@ -86,8 +86,8 @@ func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err e
 }
 
 // lapseSkipping ends intents, and skips those that it cannot end.
-func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped) (lapsed int, err error) {
-	run := func(t *tx, piece []member) (int, error) { return len(piece), lapse(t, piece) }
+func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *skipped) (lapsed int, err error) {
+	run := func(t *tx, piece []member) (int, error) { return len(piece), expire(t, piece) }
 	var all []member
 	for _, e := range page {
 		if !left.has(e.member) {
@@ -116,21 +116,21 @@ func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped
 }
 
 // lapseGroup ends a group's intents whose time is over.
-func lapseGroup(t *tx, sub, group string) error {
-	ended, err := engine.Collect(t, scanMember, lapsedInGroup, sub, group, engine.Micros(t.Now))
+func expireGroup(t *tx, sub, group string) error {
+	ended, err := engine.Collect(t, scanMember, endedInGroup, sub, group, engine.Micros(t.Now))
 	if err != nil {
 		return err
 	}
-	return lapse(t, ended)
+	return expire(t, ended)
 }
 
 // lapsing is the intent of a resource, with the end of its time.
-type lapsing struct {
+type endedIntent struct {
 	member
 	ends int64
 }
 
-func scanLapsing(scan engine.Scanner) (e lapsing, err error) {
+func scanEndedIntent(scan engine.Scanner) (e endedIntent, err error) {
 	err = scan(&e.subscription, &e.group, &e.key, &e.ends)
 	return e, err
 }
@@ -172,7 +172,7 @@ func scanMember(scan engine.Scanner) (m member, err error) {
 	return m, err
 }
 
-func lapse(t *tx, ended []member) error {
+func expire(t *tx, ended []member) error {
 	ended = slices.Clone(ended) // a transaction may be repeated
 	// The order in which all transactions lock rows.
 	slices.SortFunc(ended, member.compare)

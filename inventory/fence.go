@@ -178,7 +178,7 @@ func (s *Store) CountFences(ctx context.Context) (n int, err error) {
 // about to be sent: by a fence of its own, which stands as long as that DELETE may be
 // applied. ErrChanged when the fence stands no more, or such a DELETE is under way in
 // its region already.
-func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
+func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
@@ -210,7 +210,7 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 // SettleFencedDelete records what became of the DELETE of a ticket from
 // [Store.BeginFencedDelete]. A definite answer ends its fence; after an acceptance it
 // stands for as long as the operation may take.
-func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
+func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
 		case index.Ambiguous:
@@ -233,7 +233,7 @@ type ProvedAbsent map[string]time.Time
 // RemoveEndedFences removes the fences on an ID whose time is over, and returns those
 // that still stand. A PUT's goes only where a GET after its time has found nothing;
 // an accepted DELETE of what landed has ended where that is gone.
-func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
+func (s *Store) RemoveEndedFences(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
 		all, err := engine.Collect(t, scanFence, lockFences, sub, key)

@@ -194,12 +194,12 @@ func storedTags(tags map[string]string) (string, error) {
 
 // DeleteGroupConditions are a caller's conditions for a group's deletion. The
 // functions run in the deleting transaction and must be pure; nil accepts.
-type Closing struct {
+type DeleteGroupConditions struct {
 	// Check judges the group before any other reason.
 	Check func(Group) error
 	// CheckWrittenRegions judges the group once the index knows of nothing that is left
 	// in it, by the regions that this incarnation ever sent a write to.
-	Last func(Group, []Touch) error
+	CheckWrittenRegions func(Group, []WrittenRegion) error
 	// Absent are, by key, the generations of rows whose resources Portico's own last
 	// GET did not find: see [Store.Observe]. Such a row goes with the group if nothing
 	// has happened to it since.
@@ -211,13 +211,13 @@ type Closing struct {
 // *GroupNotEmptyError. Writes of unknown fate leave fences on their IDs. Errors of
 // the conditions are returned as they are. ErrNotFound when there is no such group,
 // ErrSubscriptionNotFound when there is no such subscription.
-func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
+func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c DeleteGroupConditions) error {
 	return s.write(ctx, engine.Flushed, groupLocks(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
 	})
 }
 
-func closeGroup(t *tx, sub, name string, c Closing) error {
+func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	g, err := openScope(t, sub, name, true)
 	if err != nil {
 		return err
@@ -236,17 +236,17 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 		return &index.GroupStateError{State: g.State}
 	case index.GroupDeleting:
 	}
-	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+	if err := expireGroup(t, g.Subscription, g.Key); err != nil {
 		return err
 	}
 	ids, err := t.dropAbsent(g, c.Absent)
 	if err != nil {
 		return err
 	}
-	if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
+	if err := checkEmpty(t, g.Subscription, g.Key); err != nil {
 		return err
 	}
-	if err := c.last(t, g); err != nil {
+	if err := c.checkWrittenRegions(t, g); err != nil {
 		return err
 	}
 	if err := t.fence(g, ids); err != nil {
@@ -286,19 +286,19 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 	return ids, nil
 }
 
-func (c Closing) last(t *tx, g Group) error {
-	if c.Last == nil {
+func (c DeleteGroupConditions) checkWrittenRegions(t *tx, g Group) error {
+	if c.CheckWrittenRegions == nil {
 		return nil
 	}
 	touched, err := writtenRegions(t, g)
 	if err != nil {
 		return err
 	}
-	return c.Last(g, touched)
+	return c.CheckWrittenRegions(g, touched)
 }
 
 // checkEmpty returns *GroupNotEmptyError unless nothing is left in the group.
-func emptyGroup(t *tx, sub, group string) error {
+func checkEmpty(t *tx, sub, group string) error {
 	var left GroupNotEmptyError
 	if err := t.One(countGroupResources, sub, group)(&left.Total); err != nil {
 		return err

@@ -49,7 +49,7 @@ type Ticket struct {
 	ID, APIVersion    string
 	Intent            [16]byte
 	Generation        [16]byte // of the row now; zero without one
-	Made              bool     // the row was made for this write
+	CreatedRow        bool     // the row was made for this write
 	Row               *Resource
 	// SendBy is the store time after which the first byte must not leave, and NotAfter
 	// the one after which the call has ended.
@@ -129,7 +129,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
-		return s.intend(t, h, w)
+		return s.recordIntent(t, h, w)
 	})
 }
 
@@ -150,7 +150,7 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 		return ErrChanged
 	}
 	if row != nil && w.conflicts(row) {
-		return &LocationConflictError{Row: *row, Contested: h.state().RemovalOpen()}
+		return &LocationConflictError{Row: *row, RemovalOpen: h.state().RemovalOpen()}
 	}
 	switch {
 	case w.Kind == index.Delete:
@@ -202,7 +202,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 	return nil, nil
 }
 
-func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
+func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	sendBy := t.Now.Add(s.options.SendWithin)
 	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
 	e := index.Intended{ID: engine.NewID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
@@ -221,7 +221,7 @@ func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.ID[:], added.Kind, w.Group, w.Type, w.Region,
 		w.APIVersion, w.Sender, added.Generation[:], engine.Flag(added.CreatedRow), engine.Flag(added.Overlapped),
 		engine.Flag(added.CallEnded), engine.Micros(sendBy), added.NotAfter, added.Ends)
-	ticket.Made = added.CreatedRow
+	ticket.CreatedRow = added.CreatedRow
 	if after.Row != nil {
 		ticket.Generation = after.Row.Generation
 	}

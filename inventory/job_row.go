@@ -124,7 +124,7 @@ func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
 		// An intent that has ended may have been what kept an answer from settling.
-		return jobrow.Hasten(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
+		return jobrow.BringForward(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
@@ -212,23 +212,23 @@ func flagBelow(t *tx, sub, key string) error {
 
 // EndFollowByJob is EndFollow by the job that follows, which ends with that. When the
 // caller no longer holds the job it returns jobrow.ErrLeaseLost, and nothing ends.
-func (s *Store) EndFollowBy(ctx context.Context, j jobrow.Job) error {
-	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
+func (s *Store) EndFollowByJob(ctx context.Context, j jobrow.Job) error {
+	return s.endFollowByJob(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
 // LoseFollowByJob is EndFollowByJob where nobody can say any more what became of the
 // operation. For the late-write window of the type, 0 for Options.LateWriteWindow, it
 // counts as a write without an answer.
-func (s *Store) LoseFollowBy(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
+func (s *Store) LoseFollowByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
-	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
+	return s.endFollowByJob(ctx, j, func(f Follow, now time.Time) any {
 		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
-func (s *Store) endFollowBy(ctx context.Context, j jobrow.Job, event func(Follow, time.Time) any) error {
+func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, event func(Follow, time.Time) any) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
 		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
@@ -236,7 +236,7 @@ func (s *Store) endFollowBy(ctx context.Context, j jobrow.Job, event func(Follow
 		}
 		now, err := jobrow.Lock(t.Tx, j.Subscription, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
-			return jobrow.ErrDeposed
+			return jobrow.ErrLeaseLost
 		}
 		if err != nil {
 			return err

@@ -182,7 +182,7 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind inde
 // *index.GroupStateError. The locks of a scope are limited: *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group), func(t *tx) (put[Lock], error) {
-		current, err := t.lockHeld(sub, group, scope, name, false)
+		current, err := t.openLock(sub, group, scope, name, false)
 		if err != nil {
 			return put[Lock]{}, err
 		}
@@ -195,7 +195,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		l.Generation, l.Created, l.Changed = engine.NewID(), t.Now, t.Now
 		if current != nil {
 			l.Created = current.Created
-		} else if err := t.placeForLock(l, s.options.Limits.LocksPerSubscription); err != nil {
+		} else if err := t.checkNewLock(l, s.options.Limits.LocksPerSubscription); err != nil {
 			return put[Lock]{}, err
 		}
 		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
@@ -210,7 +210,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 }
 
 // lockHeld opens the scope and returns the present lock, nil where there is none.
-func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, error) {
+func (t *tx) openLock(sub, group, scope, name string, deletes bool) (*Lock, error) {
 	// Whoever deletes the group holds its row, so one of the two sees the other.
 	if group != "" {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
@@ -236,7 +236,7 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 // *QuotaError where its scope, or its subscription, has all the locks that it may
 // have. The row of the group or the subscription is locked; still, locks in two
 // groups may each be the subscription's last.
-func (t *tx) placeForLock(l Lock, inAll int) error {
+func (t *tx) checkNewLock(l Lock, inAll int) error {
 	if l.Host != "" {
 		if _, err := loadResource(t, lockResourceRow, l.Subscription, l.Host); err != nil {
 			return err
@@ -262,7 +262,7 @@ func (t *tx) placeForLock(l Lock, inAll int) error {
 // otherwise it refuses like EditLock.
 func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
 	return s.write(ctx, engine.Flushed, scopeLocks(sub, group), func(t *tx) error {
-		current, err := t.lockHeld(sub, group, scope, name, true)
+		current, err := t.openLock(sub, group, scope, name, true)
 		if err != nil {
 			return err
 		}

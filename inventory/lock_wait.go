@@ -27,7 +27,7 @@ const waitPause = 20 * time.Millisecond
 // not wait for writes whose call has ended without a definite answer, which may be
 // applied until their intents end, nor for what takes no intent, nor for the deletion
 // of a group that was accepted before.
-func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, err error) {
+func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
 	for err = s.waitForAdmissions(ctx, group, l); err == nil; {
 		var underWay bool
 		if underWay, err = s.conflictUnderWay(ctx, l); err == nil && !underWay {

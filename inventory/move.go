@@ -26,7 +26,7 @@ const (
 type GroupName struct{ Subscription, Name string }
 
 // ErrTargetOccupied says that a resource of the ID exists in the target group.
-var ErrTaken = errors.New("inventory: the target group has a resource of this ID")
+var ErrTargetOccupied = errors.New("inventory: the target group has a resource of this ID")
 
 // MoveError refuses a move because of one of its groups or resources: by
 // ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
@@ -44,7 +44,7 @@ func (e *MoveError) Error() string { return fmt.Sprintf("inventory: move, %q: %v
 func (e *MoveError) Unwrap() error { return e.Err }
 
 // MoveRequest is a request to move resources.
-type MoveOrder struct {
+type MoveRequest struct {
 	Source, Target GroupName
 	Keys           []string // of the resources, which lie in Source; what lies below them moves along
 	// Namespaces are those of the resources; Target's subscription, if it is another
@@ -63,7 +63,7 @@ type MoveOrder struct {
 // resources from one to the other, in one transaction. From then until EndMove
 // neither admits any write. It refuses by *MoveError (resource reference, Move
 // Resource).
-func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (jobrow.Job, error) {
+func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
@@ -84,7 +84,7 @@ func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (jobrow.Job, error) 
 			job.Kind = ValidateMoveJob
 		} else if err := t.markPair(*facts.source.group, *facts.target.group, index.GroupMoving, job.ID); err != nil {
 			return jobrow.Job{}, err
-		} else if err := facts.touch(t, o.Keys); err != nil {
+		} else if err := facts.recordRegions(t, o.Keys); err != nil {
 			return jobrow.Job{}, err
 		}
 		if _, err := job.Add(t.Tx); err != nil {
@@ -161,7 +161,7 @@ func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group
 	}
 	for _, g := range [...]*Group{a, b} {
 		if g == nil || g.State != index.GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
-			return from, to, jobrow.ErrDeposed
+			return from, to, jobrow.ErrLeaseLost
 		}
 	}
 	return *a, *b, nil
@@ -174,7 +174,7 @@ func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target G
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (into.State != index.GroupMoving || into.Generation != j.ID):
-			return from, to, jobrow.ErrDeposed
+			return from, to, jobrow.ErrLeaseLost
 		case err != nil:
 			return from, to, err
 		}

@@ -74,7 +74,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 			return err
 		}
 		for _, m := range c.Members {
-			if err := s.intendMove(t, held, c, m, to.Incarnation); err != nil {
+			if err := s.recordMoveIntents(t, held, c, m, to.Incarnation); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, pa
 	return err
 }
 
-func (s *Store) intendMove(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
+func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
 	rows, err := t.treeOf(c.Source, m)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Store) intendMove(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarn
 		if taken, err := t.occupied(c.Target.Subscription, target); err != nil {
 			return err
 		} else if taken {
-			return ErrTaken
+			return ErrTargetOccupied
 		}
 		generation := engine.NewID()
 		if _, err := t.Exec(renewTree, generation[:], c.Source.Subscription, m.Key, first, last); err != nil {

@@ -32,7 +32,7 @@ const (
 )
 
 // movable locks the groups of a move and reads the facts.
-func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
+func (t *tx) movable(o MoveRequest) (f moveFacts, err error) {
 	if f.source.group, f.target.group, err = t.lockPair(o.Source, o.Target); err != nil {
 		return f, err
 	}
@@ -83,7 +83,7 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 
 // registrationsFor are the target's registrations that the resources need. Its
 // group's row is locked, and the end of a registration locks that first.
-func (t *tx) registrationsFor(o MoveOrder) (all []Registration, err error) {
+func (t *tx) registrationsFor(o MoveRequest) (all []Registration, err error) {
 	if o.Source.Subscription == o.Target.Subscription {
 		return nil, nil
 	}
@@ -113,12 +113,12 @@ func (f *moveFacts) unregisteredThere(rows []Resource) error {
 // recordRegions records where the target is going to have something. While its group
 // is Moving that keeps the registrations that the move was judged by: Unregister
 // would not see the resources yet.
-func (f *moveFacts) touch(t *tx, keys []string) error {
+func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	rows, _ := f.trees(keys)
 	to := f.target.group
-	done := map[Touch]bool{}
+	done := map[WrittenRegion]bool{}
 	for _, row := range rows {
-		at := Touch{Type: row.Type, Region: row.Region}
+		at := WrittenRegion{Type: row.Type, Region: row.Region}
 		if done[at] {
 			continue
 		}
@@ -158,7 +158,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 		func() error {
 			for _, key := range keys {
 				if f.taken[to+strings.TrimPrefix(key, from)] {
-					return &MoveError{Target: true, Key: key, Err: ErrTaken}
+					return &MoveError{Target: true, Key: key, Err: ErrTargetOccupied}
 				}
 			}
 			return nil

@@ -19,7 +19,7 @@ const NoticeJob = "notice"
 
 // NotificationTarget is a provider's endpoint that may have to be notified of
 // subscriptions.
-type Addressee struct {
+type NotificationTarget struct {
 	Namespace string // folded
 	Region    string
 	Address   string // of the endpoint, as the region map writes it
@@ -27,22 +27,22 @@ type Addressee struct {
 	Required bool
 }
 
-func (a Addressee) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
+func (a NotificationTarget) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
 
 // parseTarget reads what subject made.
-func addresseeOf(subject string) (a Addressee, ok bool) {
+func parseTarget(subject string) (a NotificationTarget, ok bool) {
 	parts := strings.SplitN(subject, " ", 3)
 	if len(parts) != 3 {
 		return a, false
 	}
-	return Addressee{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
+	return NotificationTarget{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
 }
 
 // everyNamespace is for changes that concern all providers.
 const everyNamespace = ""
 
 // commonNamespace is the one namespace of all targets, or everyNamespace.
-func namespacesOf(all []Addressee) string {
+func commonNamespace(all []NotificationTarget) string {
 	for _, a := range all {
 		if a.Namespace != all[0].Namespace {
 			return everyNamespace
@@ -86,44 +86,44 @@ func ReadNotice(j jobrow.Job) (n Notice, err error) {
 }
 
 const (
-	selectAnnounced = `SELECT endpoints FROM announcements WHERE subscription = ?`
-	putAnnounced    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
+	selectTargets = `SELECT endpoints FROM announcements WHERE subscription = ?`
+	putTargets    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET endpoints = excluded.endpoints`
 	// The current holder may have just decided to wait, so its lease is revoked.
-	recallJob = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
+	revokeLease = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
 		WHERE subscription = ? AND id = ? AND shard >= 0`
 	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
 )
 
 // targetList are the endpoints that were notified of a subscription.
-type announced []Addressee
+type targetList []NotificationTarget
 
-func loadAnnounced(from engine.Source, sub string) (announced, error) {
+func loadTargets(from engine.Source, sub string) (targetList, error) {
 	var text string
-	if err := engine.OrNotFound(from.One(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
+	if err := engine.OrNotFound(from.One(selectTargets, sub)(&text)); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	var all announced
+	var all targetList
 	for line := range strings.Lines(text) {
-		if one, ok := addresseeOf(strings.TrimSuffix(line, "\n")); ok {
+		if one, ok := parseTarget(strings.TrimSuffix(line, "\n")); ok {
 			all = append(all, one)
 		}
 	}
 	return all, nil
 }
 
-func (a announced) put(t *tx, sub string) error {
+func (a targetList) put(t *tx, sub string) error {
 	var text strings.Builder
 	for _, one := range a {
 		text.WriteString(one.subject() + "\n")
 	}
-	return t.Later(putAnnounced, sub, text.String())
+	return t.Later(putTargets, sub, text.String())
 }
 
-func (a announced) has(one Addressee) bool {
-	return slices.ContainsFunc(a, func(known Addressee) bool { return known.subject() == one.subject() })
+func (a targetList) has(one NotificationTarget) bool {
+	return slices.ContainsFunc(a, func(known NotificationTarget) bool { return known.subject() == one.subject() })
 }
 
 // notify creates the jobs that notify endpoints of a new version of a subscription,
@@ -135,8 +135,8 @@ func (a announced) has(one Addressee) bool {
 // subscription is registered for, and of the namespace whose registration changes. A
 // deletion concerns every endpoint: one that never heard of the subscription has
 // nothing to do.
-func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
-	known, err := loadAnnounced(t, sub.ID)
+func (t *tx) notify(sub Subscription, tell []NotificationTarget, namespace string) error {
+	known, err := loadTargets(t, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -144,12 +144,12 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 	if err != nil {
 		return err
 	}
-	mustKnow := func(a Addressee) bool {
+	mustKnow := func(a NotificationTarget) bool {
 		return !a.Required || sub.State == Deleted || slices.ContainsFunc(registrations, func(r Registration) bool {
 			return r.Namespace == a.Namespace && r.Covers(a.Region) && (r.State.Permits() || r.State == Unregistering)
 		})
 	}
-	var targets, fresh announced
+	var targets, fresh targetList
 	for _, a := range tell {
 		if !mustKnow(a) || namespace != everyNamespace && a.Namespace != namespace {
 			continue
@@ -160,7 +160,7 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 		}
 	}
 	for _, a := range known { // endpoints that another replica's map has
-		if (namespace == everyNamespace || a.Namespace == namespace) && !announced(tell).has(a) {
+		if (namespace == everyNamespace || a.Namespace == namespace) && !targetList(tell).has(a) {
 			targets = append(targets, a)
 		}
 	}
@@ -169,11 +169,11 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 			return err
 		}
 	}
-	return t.notify(sub.ID, targets)
+	return t.addNotices(sub.ID, targets)
 }
 
 // addNotices creates the jobs, or brings forward those that exist.
-func (t *tx) notify(sub string, targets announced) error {
+func (t *tx) addNotices(sub string, targets targetList) error {
 	jobs := make([]jobrow.Job, 0, len(targets))
 	for _, a := range targets {
 		payload := Notice{
@@ -187,7 +187,7 @@ func (t *tx) notify(sub string, targets announced) error {
 	// In the order in which claims lock them.
 	slices.SortFunc(jobs, func(a, b jobrow.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, job := range jobs {
-		if err := t.addOrHasten(job); err != nil {
+		if err := t.addOrBringForward(job); err != nil {
 			return err
 		}
 	}
@@ -196,24 +196,24 @@ func (t *tx) notify(sub string, targets announced) error {
 
 // addOrBringForward creates a job, or makes the existing one due if nobody holds it.
 // A holder looks for news before the job ends.
-func (t *tx) addOrHasten(j jobrow.Job) error {
+func (t *tx) addOrBringForward(j jobrow.Job) error {
 	j.Incarnation = engine.NewID()
 	added, err := j.Add(t.Tx)
 	if err != nil || added {
 		return err
 	}
-	return jobrow.Hasten(t.Tx, j.Subscription, j.ID, j.Due)
+	return jobrow.BringForward(t.Tx, j.Subscription, j.ID, j.Due)
 }
 
 // SubscriptionSnapshot is what a notification of an endpoint says.
-type Announcement struct {
+type SubscriptionSnapshot struct {
 	Subscription Subscription
 	Registration Registration
 }
 
 // SubscriptionSnapshot returns the present state for a namespace. The version is
 // never newer than the rest of it.
-func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Announcement, err error) {
+func (s *Store) SubscriptionSnapshot(ctx context.Context, sub, namespace string) (a SubscriptionSnapshot, err error) {
 	if a.Subscription, err = s.Subscription(ctx, sub); err != nil {
 		return a, err
 	}
@@ -236,14 +236,14 @@ func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payl
 // DropNotice ends the job of a notice to an endpoint that the region map lacks:
 // [Store.NotifyReturned] makes up for it when the map has the region again.
 func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
-	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
+	gone := NotificationTarget{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
 	return s.endNotice(ctx, j, n.String(), func(Subscription) (jobrow.State, error) { return jobrow.Failed, nil }, gone)
 }
 
 // endNotice ends a notice's job while the subscription's row is locked: a change of
 // the subscription finds the job either open or ended, and creates a new one if it
 // has ended.
-func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...Addressee) error {
+func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...NotificationTarget) error {
 	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -257,11 +257,11 @@ func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, jud
 			return err
 		}
 		if len(gone) > 0 {
-			known, err := loadAnnounced(t, sub.ID)
+			known, err := loadTargets(t, sub.ID)
 			if err != nil {
 				return err
 			}
-			left := slices.DeleteFunc(known, announced(gone).has)
+			left := slices.DeleteFunc(known, targetList(gone).has)
 			if err := left.put(t, sub.ID); err != nil {
 				return err
 			}
@@ -271,13 +271,13 @@ func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, jud
 				}
 			}
 		}
-		return t.recallErasure(sub)
+		return t.resumeErasure(sub)
 	})
 }
 
 // recallErasure makes the erasing of a Deleted subscription due once all endpoints
 // have confirmed.
-func (t *tx) recallErasure(sub Subscription) error {
+func (t *tx) resumeErasure(sub Subscription) error {
 	if sub.State != Deleted {
 		return nil
 	}
@@ -285,7 +285,7 @@ func (t *tx) recallErasure(sub Subscription) error {
 	if err != nil || left > 0 {
 		return err
 	}
-	return t.Later(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
+	return t.Later(revokeLease, engine.Micros(t.Now), sub.ID, eraseID[:])
 }
 
 // OpenNotices counts the endpoints of a namespace (empty: of all) that may not know
@@ -307,8 +307,8 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 
 // NotifyNewTargets notifies those of the endpoints that must know a subscription and
 // never heard of it: they have joined the region map.
-func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) error {
-	known, err := loadAnnounced(s.read(ctx), arm.Fold(sub))
+func (s *Store) NotifyNewTargets(ctx context.Context, sub string, tell []NotificationTarget) error {
+	known, err := loadTargets(s.read(ctx), arm.Fold(sub))
 	if err != nil || !known.misses(tell) {
 		return err
 	}
@@ -317,23 +317,23 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 		if err != nil || current.Erased {
 			return engine.OrNotFound(err)
 		}
-		known, err := loadAnnounced(t, current.ID)
+		known, err := loadTargets(t, current.ID)
 		if err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(tell), func(a Addressee) bool { return a.Required || known.has(a) })
+		fresh := slices.DeleteFunc(slices.Clone(tell), func(a NotificationTarget) bool { return a.Required || known.has(a) })
 		if len(fresh) == 0 {
 			return nil
 		}
 		if err := append(known, fresh...).put(t, current.ID); err != nil {
 			return err
 		}
-		return t.notify(current.ID, fresh)
+		return t.addNotices(current.ID, fresh)
 	})
 }
 
 // misses reports whether the list lacks an endpoint that must know the subscription
 // without its registering.
-func (a announced) misses(tell []Addressee) bool {
-	return slices.ContainsFunc(tell, func(one Addressee) bool { return !one.Required && !a.has(one) })
+func (a targetList) misses(tell []NotificationTarget) bool {
+	return slices.ContainsFunc(tell, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
 }

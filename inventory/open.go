@@ -49,7 +49,7 @@ type Options struct {
 	// EncryptionKeys encrypt contents: the first encrypts, all decrypt. All that share
 	// the store need the same ones. Without any, a key is kept in a file beside
 	// SQLite's database, or in PostgreSQL's database itself.
-	SealKeys [][32]byte
+	EncryptionKeys [][32]byte
 
 	// Metrics takes the store's metrics; it may be nil.
 	Metrics prometheus.Registerer
@@ -114,7 +114,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, err
 	}
 	s.rows = jobrow.New(s.engine, o.JobRecords)
-	keys := encryption.Options{Keys: o.SealKeys, Stored: s.storedKey}
+	keys := encryption.Options{Keys: o.EncryptionKeys, Stored: s.storedKey}
 	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}

@@ -33,7 +33,7 @@ type Operation struct {
 	Origin string
 	// Substitute: the URL is Portico's own, because clients cannot be given the
 	// provider's, or there was none.
-	StandsIn bool
+	Substitute bool
 	// Target is the path and query that is polled instead of the URL's own; empty where
 	// it is the URL's, or of a substitute that has none.
 	Target  string
@@ -61,12 +61,12 @@ func sharedToken(token, tenant, object string) string {
 
 // HasToken reports whether the record is of the very URL with a token, and not of
 // another spelling of it.
-func (o *Operation) RecordedBy(token string) bool {
+func (o *Operation) HasToken(token string) bool {
 	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
 }
 
 // PollsAnotherURL reports whether a poll asks for something else than the URL itself.
-func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
+func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != "" }
 
 const (
 	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in, identity`
@@ -179,7 +179,7 @@ func (o Operation) columns(t *tx) []any {
 	return []any{
 		arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
 		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], engine.Micros(created), engine.Micros(o.Until),
-		o.Origin, o.Target, engine.Flag(o.StandsIn), o.Identity,
+		o.Origin, o.Target, engine.Flag(o.Substitute), o.Identity,
 	}
 }
 
@@ -197,7 +197,7 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 		created, until int64
 	)
 	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
-		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn, &o.Identity)
+		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.Substitute, &o.Identity)
 	copy(o.Follow[:], follow)
 	o.Created, o.Until = engine.Moment(created), engine.Moment(until)
 	return o, err
@@ -205,7 +205,7 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 
 // OperationFor is Operation for a caller: the caller's own record, where the URL has
 // several.
-func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
+func (s *Store) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
 	known, err := engine.Collect(s.read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(s.engine.Now()))
 	switch {
 	case err != nil:
@@ -229,7 +229,7 @@ func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object stri
 // OperationByIdentity looks for an operation by its identity. others reports whether
 // somebody else is known to have begun it; where nobody else is, own is a record of
 // the caller's, or ErrNotFound.
-func (s *Store) OperationOwned(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
+func (s *Store) OperationByIdentity(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
 	err = ErrNotFound
 	last := Operation{} // what is of unknown owner comes before all others
 	for {

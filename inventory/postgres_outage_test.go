@@ -407,9 +407,9 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 	primary.Kill(t)
 	standby.Promote(t)
 	healed(t, store)
-	row, contested, err := store.Contested(t.Context(), storetest.Sub, key)
-	if err != nil || row.Phase != index.Live || !contested && !row.Verify {
-		t.Fatalf("the row is %+v, contested %v, %v", row, contested, err)
+	row, removalOpen, err := store.ResourceAndRemoval(t.Context(), storetest.Sub, key)
+	if err != nil || row.Phase != index.Live || !removalOpen && !row.Verify {
+		t.Fatalf("the row is %+v, removalOpen %v, %v", row, removalOpen, err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); !row.Verify; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {

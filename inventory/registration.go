@@ -144,7 +144,7 @@ type RegistrationChange struct {
 	// writing transaction and must be pure.
 	Check func(Registration) error
 	// Targets are the endpoints of the namespace; their regions are what is registered.
-	Tell []Addressee
+	Targets []NotificationTarget
 }
 
 // Register registers a namespace for the regions of all targets, and notifies them.
@@ -152,14 +152,14 @@ type RegistrationChange struct {
 // EditGroup does.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionLocks, func(t *tx, r Registration) (Registration, error) {
-		missing := slices.ContainsFunc(c.Tell, func(a Addressee) bool { return !r.Covers(a.Region) })
+		missing := slices.ContainsFunc(c.Targets, func(a NotificationTarget) bool { return !r.Covers(a.Region) })
 		if r.State.Permits() && !missing {
 			return r, nil
 		}
 		if !r.State.Permits() {
 			r.Registered, r.Locations = t.Now, []string{}
 		}
-		for _, a := range c.Tell {
+		for _, a := range c.Targets {
 			if !slices.Contains(r.Locations, a.Region) {
 				r.Locations = append(r.Locations, a.Region)
 			}
@@ -213,10 +213,10 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 		if err := sub.update(t); err != nil {
 			return Registration{}, err
 		}
-		if err := t.tell(sub, c.Tell, next.Namespace); err != nil {
+		if err := t.notify(sub, c.Targets, next.Namespace); err != nil {
 			return Registration{}, err
 		}
-		return next, t.addOrHasten(jobrow.Job{
+		return next, t.addOrBringForward(jobrow.Job{
 			Subscription: sub.ID, ID: jobrow.ID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
 			Due: t.Now.Add(registrationTime), Payload: "{}",
 		})

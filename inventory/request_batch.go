@@ -84,8 +84,8 @@ const (
 	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + engine.ForUpdate
 	growRequestBatch   = `UPDATE request_batches SET bytes = bytes + ? WHERE subscription = ? AND job = ?`
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
-	hastenBatch        = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
-	hastenOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
+	shortenBatch       = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
+	shortenOperation   = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
 	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
@@ -281,7 +281,7 @@ func (s *Store) EndRequestBatch(ctx context.Context, j jobrow.Job, state jobrow.
 		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), engine.Micros(forget), "", j.ID[:]); err != nil {
 			return err
 		}
-		if err := t.Later(hastenOperation, engine.Micros(forget), "", batch.token); err != nil {
+		if err := t.Later(shortenOperation, engine.Micros(forget), "", batch.token); err != nil {
 			return err
 		}
 		return chargeBatch(t, batch.caller, -batch.content, 0, 0)
@@ -290,7 +290,7 @@ func (s *Store) EndRequestBatch(ctx context.Context, j jobrow.Job, state jobrow.
 
 // ShortenRequestBatch moves the end of an ended batch's record to an earlier time; a
 // later one changes nothing. Losing this is harmless: the record then stays longer.
-func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
+func (s *Store) ShortenRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(""), func(t *tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= engine.Micros(until)) {
@@ -299,10 +299,10 @@ func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until tim
 		if err != nil {
 			return err
 		}
-		if err := t.Later(hastenBatch, engine.Micros(until), "", job[:]); err != nil {
+		if err := t.Later(shortenBatch, engine.Micros(until), "", job[:]); err != nil {
 			return err
 		}
-		if err := t.Later(hastenOperation, engine.Micros(until), "", batch.token); err != nil {
+		if err := t.Later(shortenOperation, engine.Micros(until), "", batch.token); err != nil {
 			return err
 		}
 		return jobrow.ForgetAt(t.Tx, "", job, until)

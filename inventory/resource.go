@@ -46,7 +46,7 @@ type Resource struct {
 
 // NeedsVerify reports whether a GET may settle something about the resource, or it is
 // not plainly alive. A row whose delete was accepted is one or the other.
-func (r *Resource) Doubtful() bool { return index.NeedsVerify(r.Phase, r.Verify) }
+func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
 // Creator is the sender of a resource's first PUT; empty where that is not known.
 type Creator struct {

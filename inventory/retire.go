@@ -11,8 +11,8 @@ import (
 
 // Retirement is what the store has of a region that is gone for good.
 type Retirement struct {
-	Rows, Intents, Fences, Touched, Coverage, Strays, Operations int
-	Notices                                                      int // under way, or for endpoints that are absent
+	Rows, Intents, Fences, WrittenRegions, Coverage, Strays, Operations int
+	Notices                                                             int // under way, or for endpoints that are absent
 	// Moving are the IDs there that a move has under way: they stay until it ends.
 	Moving int
 	// Waiting are the first of the Groups that are being deleted and have something
@@ -26,12 +26,12 @@ const waitingShown = 100
 
 // CallsUnderWayError refuses to retire a region while calls to it may be running: a
 // replica that sent them may still have the region in its map.
-type UnderWayError struct {
+type CallsUnderWayError struct {
 	Region string
 	Until  time.Time // when the last of them has ended
 }
 
-func (e *UnderWayError) Error() string {
+func (e *CallsUnderWayError) Error() string {
 	return fmt.Sprintf("inventory: calls to %s may be under way until %s", e.Region, e.Until.UTC().Format(time.RFC3339))
 }
 
@@ -52,7 +52,7 @@ func (s *Store) Retirement(ctx context.Context, region string) (Retirement, erro
 // *CallsUnderWayError, before anything is forgotten, where a call may be running.
 func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, error) {
 	r := &retiring{Store: s, region: region}
-	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.atRest(ctx, sub.ID) }); err != nil {
+	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.checkNoCalls(ctx, sub.ID) }); err != nil {
 		return r.found, err
 	}
 	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forget(ctx, sub) })
@@ -94,21 +94,21 @@ const (
 	countRegionIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind <> ?`
 	countRegionMoves      = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind = ?`
 	countRegionFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ? AND region = ?`
-	countRegionTouched    = `SELECT COUNT(*) FROM touched WHERE subscription = ? AND region = ?`
+	countRegionWritten    = `SELECT COUNT(*) FROM touched WHERE subscription = ? AND region = ?`
 	countRegionCoverage   = `SELECT COUNT(*) FROM coverage WHERE subscription = ? AND region = ?`
 	countRegionStrays     = `SELECT COUNT(*) FROM strays WHERE subscription = ? AND region = ?`
 	countRegionOperations = `SELECT COUNT(*) FROM operations WHERE subscription = ? AND region = ?`
 	countRegionAbsent     = `SELECT COUNT(*) FROM absent_endpoints WHERE subscription = ? AND region = ?`
 )
 
-// atRest returns *UnderWayError unless every call to the region has ended.
-func (r *retiring) atRest(ctx context.Context, sub string) error {
+// checkNoCalls returns *CallsUnderWayError unless every call to the region has ended.
+func (r *retiring) checkNoCalls(ctx context.Context, sub string) error {
 	var last int64
 	if err := r.read(ctx).One(lastCallIn, sub, r.region, index.Move)(&last); err != nil {
 		return err
 	}
 	if last > engine.Micros(r.engine.Now()) {
-		return &UnderWayError{Region: r.region, Until: engine.Moment(last)}
+		return &CallsUnderWayError{Region: r.region, Until: engine.Moment(last)}
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 		to        *int
 		statement string
 	}{
-		{&r.found.Touched, countRegionTouched}, {&r.found.Coverage, countRegionCoverage}, {&r.found.Strays, countRegionStrays},
+		{&r.found.WrittenRegions, countRegionWritten}, {&r.found.Coverage, countRegionCoverage}, {&r.found.Strays, countRegionStrays},
 		{&r.found.Operations, countRegionOperations}, {&r.found.Fences, countRegionFences}, {&r.found.Notices, countRegionAbsent},
 	} {
 		if err := add(of.to, of.statement, sub, r.region); err != nil {
@@ -163,7 +163,7 @@ func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 		return err
 	}
 	for _, part := range []func(context.Context, string) error{
-		r.forgetRows, r.forgetIntents, r.forgetFences, r.forgetStrays, r.forgetTouched, r.forgetCoverage, r.forgetOperations, r.forgetNotices,
+		r.forgetRows, r.forgetIntents, r.forgetFences, r.forgetStrays, r.forgetWrittenRegions, r.forgetCoverage, r.forgetOperations, r.forgetNotices,
 	} {
 		if err := part(ctx, sub.ID); err != nil {
 			return err
@@ -174,5 +174,5 @@ func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 		return err
 	}
 	r.found.Moving += moving
-	return r.hasten(ctx, waiting)
+	return r.resume(ctx, waiting)
 }

@@ -22,7 +22,7 @@ const (
 // their parents.
 func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
 	from := r.read(ctx)
-	for at := (Touch{}); ; {
+	for at := (WrittenRegion{}); ; {
 		at, err = scanWrittenRegion(from.One(nextPlaceOfRows, sub, at.Type, at.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			break

@@ -50,7 +50,7 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 		if err != nil {
 			return Ticket{}, err
 		}
-		n, err := t.Exec(touchStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
+		n, err := t.Exec(lockStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		switch {
 		case err != nil:
 			return Ticket{}, err
@@ -60,12 +60,12 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
-		return s.intend(t, h, w)
+		return s.recordIntent(t, h, w)
 	})
 }
 
 // touchStray locks a stray's row.
-const touchStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
+const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
 
 // SettleStray records what became of the delete of a stray. Gone removes the
 // stray with the intent, in one transaction.

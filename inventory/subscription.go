@@ -61,7 +61,7 @@ type Subscription struct {
 	Version int64
 	// FinalVersion is the version that providers of a Deleted one were notified of when
 	// no write to it was open any more; 0: not yet.
-	Final int64
+	FinalVersion int64
 	// Erased: it is Deleted, and nothing of it is left, here or at any provider that
 	// the region map has; see [Store.UnnotifiedRegions].
 	Erased           bool
@@ -98,7 +98,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 		created, changed int64
 		tags             string
 	)
-	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.Final, &s.Erased,
+	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.FinalVersion, &s.Erased,
 		&created, &changed, &tags)
 	if err != nil {
 		return s, err
@@ -120,7 +120,7 @@ func (s Subscription) insert(t *tx) (created bool, err error) {
 
 func (s Subscription) update(t *tx) error {
 	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), engine.Flag(s.Covered), s.Version, s.Final, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
+		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
 
 // joined is how features are stored; their names hold no space.
@@ -139,7 +139,7 @@ func (s Subscription) HasFeature(name string) bool {
 // SeedSubscriptions creates the subscriptions that are absent, and notifies providers
 // of them. It leaves the others as they are: the configuration names a beginning, not
 // the present.
-func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tell ...Addressee) error {
+func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tell ...NotificationTarget) error {
 	for _, seed := range seeds {
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
 			continue
@@ -149,7 +149,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 			if err != nil || !created {
 				return err
 			}
-			return s.begun(t, seed.ID, tell)
+			return s.notifyChange(t, seed.ID, tell)
 		})
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 // notifies providers. Covered counts at creation only. A Deleted one can be recreated
 // once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
 // that the region map lacked does not know.
-func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Addressee) (stored Subscription, created bool, err error) {
+func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...NotificationTarget) (stored Subscription, created bool, err error) {
 	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
 		switch {
@@ -172,7 +172,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 				err = engine.ErrOvertaken // by another replica, since there was none to lock
 			}
 			if err == nil {
-				err = s.begun(t, p.ID, tell)
+				err = s.notifyChange(t, p.ID, tell)
 			}
 			if err != nil {
 				return put[Subscription]{}, err
@@ -184,7 +184,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 		}
 		next, anew, err := p.following(current, t.Now)
 		if err == nil && anew {
-			err = t.mayReturn(next.ID)
+			err = t.checkRecreate(next.ID)
 		}
 		if err != nil {
 			return put[Subscription]{}, err
@@ -193,7 +193,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 			return put[Subscription]{}, err
 		}
 		if next.Version != current.Version {
-			err = s.begun(t, next.ID, tell)
+			err = s.notifyChange(t, next.ID, tell)
 		}
 		return put[Subscription]{next, anew}, err
 	})
@@ -219,40 +219,40 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	}
 	next.Erased = current.Erased && next.State == Deleted
 	if current.State != Deleted {
-		next.Final = 0
+		next.FinalVersion = 0
 	}
 	// A repeated DELETE before the erasing is complete notifies once more.
 	again := next.State == Deleted && !next.Erased
-	if again || anew || next.told() != current.told() {
+	if again || anew || next.notified() != current.notified() {
 		next.Version++
 	}
 	return next, anew, nil
 }
 
 // notified is all that notifications say of the subscription itself.
-func (s Subscription) told() string {
+func (s Subscription) notified() string {
 	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
 }
 
 // notifyChange notifies providers of a new version of a subscription, and creates the
 // job that erases a Deleted one once they all know.
-func (s *Store) begun(t *tx, id string, tell []Addressee) error {
+func (s *Store) notifyChange(t *tx, id string, tell []NotificationTarget) error {
 	sub, err := loadSubscription(t, selectSubscription, id)
 	if err != nil {
 		return err
 	}
-	if err := t.tell(sub, tell, everyNamespace); err != nil {
+	if err := t.notify(sub, tell, everyNamespace); err != nil {
 		return err
 	}
 	if sub.State != Deleted || sub.Erased {
 		return nil
 	}
-	return t.addOrHasten(jobrow.Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
+	return t.addOrBringForward(jobrow.Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends that,
 // and notifies the targets. It refuses as EditGroup does.
-func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []Addressee) (Subscription, error) {
+func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []NotificationTarget) (Subscription, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
 		if err != nil || current.HasFeature(feature) == on {
@@ -268,7 +268,7 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, te
 		if err := current.update(t); err != nil {
 			return current, err
 		}
-		return current, t.tell(current, tell, namespacesOf(tell))
+		return current, t.notify(current, tell, commonNamespace(tell))
 	})
 }
 

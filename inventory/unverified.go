@@ -33,8 +33,8 @@ type UnverifiedPage struct {
 	Next  string // empty: there is no other page
 }
 
-// ErrNoPosition refuses an UnverifiedQuery.After that no page had as its Next.
-var ErrNoPosition = errors.New("inventory: there is no such position in the list")
+// ErrInvalidCursor refuses an UnverifiedQuery.After that was never a page's Next.
+var ErrInvalidCursor = errors.New("inventory: there is no such position in the list")
 
 const (
 	// openWritesShown bounds the writes that are shown of one resource, and jobsPassed
@@ -60,7 +60,7 @@ func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page Unverif
 	var after jobrow.Job
 	if q.After != "" && !strings.HasPrefix(q.After, "/") {
 		if after.Subscription, after.ID, err = jobrow.ParseName(q.After); err != nil {
-			return UnverifiedPage{}, ErrNoPosition
+			return UnverifiedPage{}, ErrInvalidCursor
 		}
 	} else {
 		if page, err = s.unverifiedByKey(ctx, q); err != nil || page.Next != "" {
@@ -108,7 +108,7 @@ func subscriptionOf(key string) (string, error) {
 	rest, found := strings.CutPrefix(key, subscriptionScope(""))
 	sub, _, whole := strings.Cut(rest, "/")
 	if !found || !whole {
-		return "", ErrNoPosition
+		return "", ErrInvalidCursor
 	}
 	return sub, nil
 }

@@ -87,7 +87,7 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 	}
 	failpoint.Pass(failpoint.JobConcludeBefore)
 	switch failure := record(bounded); {
-	case errors.Is(failure, jobrow.ErrDeposed):
+	case errors.Is(failure, jobrow.ErrLeaseLost):
 		return outcomeDeposed
 	case failure != nil:
 		r.Log.Warn("what an attempt came to was not recorded", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Error(failure))
@@ -101,11 +101,11 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (outcome string, record func(context.Context) error) {
 	job, payload := claim.Job, result.Payload
 	later := func(pause time.Duration) func(context.Context) error {
-		due := r.Store.Time().Add(pause)
+		due := r.Store.Now().Add(pause)
 		return func(ctx context.Context) error { return r.Store.DeferJob(ctx, job, due, payload) }
 	}
 	switch {
-	case errors.Is(err, jobrow.ErrDeposed), errors.Is(err, errLeaseLost):
+	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, errLeaseLost):
 		return outcomeDeposed, nil
 	case err == nil && result.Recorded:
 		return outcomeDone, nil

@@ -19,7 +19,7 @@ type Claim struct {
 	store *inventory.Store
 }
 
-// Save records progress durably. After inventory.ErrDeposed another holds the job,
+// Save records progress durably. After jobrow.ErrLeaseLost another holds the job,
 // and the attempt has to end.
 func (c *Claim) Save(ctx context.Context, payload string) error {
 	return c.store.SaveJob(ctx, &c.Job, payload)

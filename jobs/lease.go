@@ -40,7 +40,7 @@ func (l *lease) keep(ctx context.Context, stop context.CancelCauseFunc) {
 		if passed < l.length/3 {
 			continue
 		}
-		if errors.Is(l.renew(ctx, l.length-passed), jobrow.ErrDeposed) {
+		if errors.Is(l.renew(ctx, l.length-passed), jobrow.ErrLeaseLost) {
 			stop(errLeaseLost)
 			return
 		}

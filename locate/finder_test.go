@@ -123,7 +123,7 @@ func TestDiscoveryThatIsOvertaken(t *testing.T) {
 	if err := f.Find(t.Context(), Caller{}, sought); err != nil {
 		t.Fatal(err)
 	}
-	stale := inventory.Sighting{ListedSince: w.store.Time(), Resource: inventory.Resource{
+	stale := inventory.Discovery{ListedSince: w.store.Now(), Resource: inventory.Resource{
 		Subscription: subscription, Group: "g", ID: machine, Type: sought.Type.Key, TypeName: sought.Type.FullName, Region: "eastus",
 	}}
 	ticket, err := w.store.Begin(t.Context(), inventory.Write{
@@ -135,7 +135,7 @@ func TestDiscoveryThatIsOvertaken(t *testing.T) {
 	if _, err := w.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := f.adopt(t.Context(), sought, []inventory.Sighting{stale}); err != nil || !again {
+	if again, err := f.adopt(t.Context(), sought, []inventory.Discovery{stale}); err != nil || !again {
 		t.Errorf("%v %v", again, err)
 	}
 	if row, err := w.store.Resource(t.Context(), subscription, machine); !errors.Is(err, inventory.ErrNotFound) {

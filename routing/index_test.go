@@ -21,7 +21,7 @@ type memory struct {
 	rows          map[string]inventory.Resource
 	cached        map[string]locations.Located
 	operations    map[string]inventory.Operation
-	contested     map[string]bool
+	removalOpen     map[string]bool
 	uncovered     map[string][]string // by type key
 	// failing names the method that fails.
 	failing string
@@ -50,7 +50,7 @@ func newMemory() *memory {
 		rows:          map[string]inventory.Resource{},
 		cached:        map[string]locations.Located{},
 		operations:    map[string]inventory.Operation{},
-		contested:     map[string]bool{},
+		removalOpen:     map[string]bool{},
 		uncovered:     map[string][]string{},
 	}
 	m.add(vms+"/west", "contoso.compute/virtualmachines", "westus")
@@ -125,9 +125,9 @@ func (m *memory) Resource(_ context.Context, subscription, key string) (inventor
 	return row, err
 }
 
-func (m *memory) Contested(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
+func (m *memory) ResourceAndRemoval(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
 	row, err := m.Resource(ctx, subscription, key)
-	return row, m.contested[key], err
+	return row, m.removalOpen[key], err
 }
 
 func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) ([]string, error) {
@@ -167,8 +167,8 @@ func (m *memory) Regions(_ context.Context, subscription, group, typeKey string)
 	return slices.Sorted(maps.Keys(regions)), nil
 }
 
-func (m *memory) OperationOwned(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {
-	if m.failing == "OperationOwned" {
+func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {
+	if m.failing == "OperationByIdentity" {
 		return own, false, errDown
 	}
 	err = inventory.ErrNotFound
@@ -184,6 +184,6 @@ func (m *memory) OperationOwned(_ context.Context, _, identity, tenant, object s
 	return own, false, err
 }
 
-func (m *memory) OperationOf(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
+func (m *memory) OperationFor(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

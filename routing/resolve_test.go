@@ -166,7 +166,7 @@ func TestDecisionsOfInstances(t *testing.T) {
 		}
 		return d
 	}
-	if d := decide("GET", vms+"/west", ""); d.Cached || d.Doubtful || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
+	if d := decide("GET", vms+"/west", ""); d.Cached || d.NeedsVerify || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
 		t.Errorf("read: %+v", d)
 	}
 	// Memory may be wrong, and says so; nothing but reads goes by it.
@@ -179,7 +179,7 @@ func TestDecisionsOfInstances(t *testing.T) {
 		}
 	}
 	known.change(vms+"/west", func(r *inventory.Resource) { r.Phase = index.Deleting })
-	if d := decide("GET", vms+"/west", ""); !d.Doubtful {
+	if d := decide("GET", vms+"/west", ""); !d.NeedsVerify {
 		t.Errorf("a resource that is being deleted: %+v", d)
 	}
 	// What a new row gets.
@@ -399,7 +399,7 @@ func TestPolls(t *testing.T) {
 	}
 	// There is a record to be answered by, if no endpoint.
 	for _, standsIn := range []bool{false, true} {
-		record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", StandsIn: standsIn})
+		record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
 		if d, err := resolve(t, known, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
 			t.Errorf("got %+v, %v", d, err)
 		}
@@ -500,7 +500,7 @@ func TestPollsByIdentity(t *testing.T) {
 	}
 	located := compute + "/locations/eastus/operationResults/"
 	record(sub+located+"o?t=1", "ann", inventory.Operation{})
-	record(sub+located+"stood-in", "ann", inventory.Operation{StandsIn: true})
+	record(sub+located+"stood-in", "ann", inventory.Operation{Substitute: true})
 	record(sub+located+"learned?t=1", "", inventory.Operation{})
 	record(located+"learned?t=1", "", inventory.Operation{})
 	record(sub+located+"both?t=1", "ann", inventory.Operation{})
@@ -550,7 +550,7 @@ func TestIndexFailures(t *testing.T) {
 		"Regions":      {"GET", vms, "", ""},
 		"Operation":    {"GET", vms + "/west/operationResults/o", "", ""},
 
-		"OperationOwned": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},
+		"OperationByIdentity": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},
 	} {
 		known := newMemory()
 		known.failing = failing

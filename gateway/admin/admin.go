@@ -28,8 +28,8 @@ type Options struct {
 	Store  *inventory.Store
 	Jobs   interface{ Nudge(kind string) }
 	Sweeps Sweeps
-	// Addressees are the endpoints that must learn of changed subscriptions.
-	Addressees []inventory.Addressee
+	// Targets are the endpoints that must learn of changed subscriptions.
+	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
 	Reload   func(context.Context) (Reloaded, error)
 	Metrics  prometheus.Gatherer

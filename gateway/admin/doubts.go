@@ -141,13 +141,13 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	found, err := l.Store.Unverified(r.Context(), wanted)
-	if errors.Is(err, inventory.ErrNoPosition) {
+	if errors.Is(err, inventory.ErrInvalidCursor) {
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	now := l.Store.Time()
+	now := l.Store.Now()
 	page := exchange.ListOf(found.Value, func(u inventory.Unverified) doubt { return doubtOf(u, now) })
 	if found.Next != "" {
 		page.NextLink = nextPage("/admin/doubts", query, found.Next)

@@ -195,8 +195,8 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		next++
 		return answer, err
 	})
-	if until := b.Store.Time().Add(refetch); until.Before(batch.Until) {
-		if err := b.Store.FetchedRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
+	if until := b.Store.Now().Add(refetch); until.Before(batch.Until) {
+		if err := b.Store.ShortenRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
 			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
 		}
 	}

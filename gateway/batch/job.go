@@ -163,7 +163,7 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 // that another process has sent, and whose time is over, the outcome is unknown; in a
 // cancelled batch nothing more is sent.
 func (b *Batches) plan(s *sending, job jobrow.Job, batch inventory.RequestBatch) (unknown int, err error) {
-	now := b.Store.Time()
+	now := b.Store.Now()
 	for i := range s.requests {
 		part, begun := batch.Parts[i]
 		s.room -= part.Size
@@ -201,7 +201,7 @@ func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total, unknown i
 		if part.Answered {
 			answered++
 		} else {
-			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.Store.Time()))
+			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.Store.Now()))
 		}
 	}
 	if answered < total {

@@ -49,7 +49,7 @@ func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id s
 	principal := x.Principal.In(s.TenantID)
 	return inventory.Operation{
 		Token: token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
-		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Time().Add(o.Settings.Records),
+		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Now().Add(o.Settings.Records),
 	}
 }
 

@@ -64,9 +64,9 @@ type Job struct {
 }
 
 var (
-	// ErrDeposed refuses an update by whoever no longer holds the job: another
+	// ErrLeaseLost refuses an update by whoever no longer holds the job: another
 	// has claimed it, it was cancelled, made anew, or has ended.
-	ErrDeposed = errors.New("inventory: the job is held by another")
+	ErrLeaseLost = errors.New("inventory: the job is held by another")
 
 	// ErrEnded refuses to cancel a job that has ended.
 	ErrEnded = errors.New("inventory: the job has ended")

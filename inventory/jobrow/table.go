@@ -76,8 +76,8 @@ func (j Job) Add(t *engine.Tx) (added bool, err error) {
 // Put makes a job, in the place of the one of its ID and of its holder.
 func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t.Now)...) }
 
-// Hasten has a job done at due at the latest, unless somebody holds it.
-func Hasten(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
+// BringForward makes a job due at due at the latest, unless somebody holds it.
+func BringForward(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
 	at := engine.Micros(due)
 	return t.Later(hastenJob, at, sub, id[:], at)
 }

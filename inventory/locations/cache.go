@@ -72,8 +72,8 @@ type Located struct {
 	Cached     bool // from memory, so possibly out of date
 }
 
-// Doubtful reports whether a GET may settle something about the resource.
-func (l Located) Doubtful() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
+// NeedsVerify reports whether a GET may settle something about the resource.
+func (l Located) NeedsVerify() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
 
 // entry is what memory holds of a place. It is never changed.
 type entry struct {

@@ -9,8 +9,8 @@ import (
 )
 
 // sighting is a virtual machine that a provider was seen to hold just now.
-func (b *bench) sighting(group, name string) inventory.Sighting {
-	return inventory.Sighting{
+func (b *bench) sighting(group, name string) inventory.Discovery {
+	return inventory.Discovery{
 		Resource: inventory.Resource{
 			Subscription: Sub, ID: id(group, name), Group: group, Type: vmType, TypeName: "Contoso.Compute/virtualMachines",
 			Region: "westus", APIVersion: "2024-01-01", ProvisioningState: "Succeeded",
@@ -20,7 +20,7 @@ func (b *bench) sighting(group, name string) inventory.Sighting {
 	}
 }
 
-func (b *bench) diskSighting(group, vm, name string) inventory.Sighting {
+func (b *bench) diskSighting(group, vm, name string) inventory.Discovery {
 	s := b.sighting(group, vm)
 	s.Parent, s.Type, s.TypeName = s.ID, diskType, "Contoso.Compute/virtualMachines/disks"
 	s.ID += "/disks/" + name
@@ -28,7 +28,7 @@ func (b *bench) diskSighting(group, vm, name string) inventory.Sighting {
 }
 
 // adopts asserts what becomes of a sighting.
-func (b *bench) adopts(s inventory.Sighting, want inventory.AdoptResult) {
+func (b *bench) adopts(s inventory.Discovery, want inventory.AdoptResult) {
 	b.Helper()
 	got, err := b.Adopt(b.ctx, s)
 	b.ok(err)
@@ -106,7 +106,7 @@ func testAdoption(t *testing.T, database Database) {
 		})
 		b.ok(err)
 		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})
 	t.Run("R13 nothing that was deleted since it was listed", func(t *testing.T) {
 		b := newBench(t, database)
@@ -168,9 +168,9 @@ func testAdoption(t *testing.T, database Database) {
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, touched []inventory.WrittenRegion) error {
 			equal(b, len(touched), 1)
-			equal(b, touched[0], inventory.Touch{Type: vmType, Region: "westus"})
+			equal(b, touched[0], inventory.WrittenRegion{Type: vmType, Region: "westus"})
 			return nil
 		}}))
 	})

@@ -14,7 +14,7 @@ import (
 
 // deletion marks a group, as a client's DELETE does.
 func (b *bench) deletion(group, token string) (jobrow.Job, error) {
-	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionOrder{
+	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionRequest{
 		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
 		Operation: inventory.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
 	})
@@ -97,14 +97,14 @@ func testDeletion(t *testing.T, database Database) {
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.ok(b.SaveDeletion(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		b.ok(b.SaveDeletionProgress(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		running := b.begin(ofDelete())
 		b.settle(b.begin(ofDelete()), index.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		equal(b, left.Intents, 1)
 		b.settle(running, index.Ambiguous)
-		b.ok(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, `{"end":1}`))
+		b.ok(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, `{"end":1}`))
 		ended, err := b.Job(b.ctx, Sub, job.ID)
 		b.ok(err)
 		equal(b, ended.State, jobrow.Done)
@@ -122,16 +122,16 @@ func testDeletion(t *testing.T, database Database) {
 		b.ok(err)
 		deposed := b.claimDeletion()
 		job := b.claimDeletion()
-		b.is(b.DeleteGroupBy(b.ctx, deposed, inventory.Closing{}, "{}"), jobrow.ErrDeposed)
-		b.is(b.ReopenGroup(b.ctx, deposed, jobrow.Failed, "{}"), jobrow.ErrDeposed)
-		b.is(b.SaveDeletion(b.ctx, &deposed, "{}", nil), jobrow.ErrDeposed)
+		b.is(b.DeleteGroupByJob(b.ctx, deposed, inventory.DeleteGroupConditions{}, "{}"), jobrow.ErrLeaseLost)
+		b.is(b.ReopenGroup(b.ctx, deposed, jobrow.Failed, "{}"), jobrow.ErrLeaseLost)
+		b.is(b.SaveDeletionProgress(b.ctx, &deposed, "{}", nil), jobrow.ErrLeaseLost)
 		g, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		equal(b, g.State, index.GroupDeleting)
-		b.ok(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		b.ok(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		b.group("rg")
-		b.is(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"), inventory.ErrNotFound)
-		b.is(b.ReopenGroup(b.ctx, deposed, jobrow.Failed, "{}"), jobrow.ErrDeposed)
+		b.is(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"), inventory.ErrNotFound)
+		b.is(b.ReopenGroup(b.ctx, deposed, jobrow.Failed, "{}"), jobrow.ErrLeaseLost)
 		g, err = b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		equal(b, g.State, index.GroupActive)
@@ -188,13 +188,13 @@ func testDeletion(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		b.ok(b.TellDeletion(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
+		b.ok(b.RecordDeletionError(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.ok(b.SaveDeletion(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
-		b.ok(b.SaveDeletion(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
-		b.ok(b.TellDeletion(b.ctx, Sub, "RG", "B", "told"))
+		b.ok(b.SaveDeletionProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
+		b.ok(b.SaveDeletionProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
+		b.ok(b.RecordDeletionError(b.ctx, Sub, "RG", "B", "told"))
 		members, err := b.DeletionMembers(b.ctx, job, "", 1)
 		b.ok(err)
 		equal(b, members[0], inventory.DeletionMember{Key: "a", Payload: "3"})
@@ -249,7 +249,7 @@ func testStrayDelete(b *bench) {
 	b.live("rg", "vm")
 	row, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
 	b.ok(err)
-	elsewhere := inventory.Sighting{ListedSince: b.clock.Now(), Resource: inventory.Resource{
+	elsewhere := inventory.Discovery{ListedSince: b.clock.Now(), Resource: inventory.Resource{
 		Subscription: Sub, Group: "rg", ID: id("rg", "vm"), Type: row.Type, Region: "elsewhere",
 	}}
 	result, err := b.Adopt(b.ctx, elsewhere)
@@ -309,7 +309,7 @@ func testLocks(t *testing.T, database Database) {
 			equal(b, locked.Scopes()[0], c.scope)
 			_, err = b.deletion("rg", "x")
 			refuses[*inventory.LockedError](b, err)
-			refuses[*inventory.LockedError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+			refuses[*inventory.LockedError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 			put(b, c.in, c.scope, inventory.LockReadOnly)
 			_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm"))
 			refuses[*inventory.LockedError](b, err)

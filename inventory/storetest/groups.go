@@ -19,17 +19,17 @@ func testGroupDelete(t *testing.T, database Database) {
 		b.live("rg-1", "other")
 		b.live("rg", "VM")
 		ticket := b.begin(write(index.Delete, "rg", "absent"))
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(left.Resources), 1)
 		equal(b, left.Resources[0], id("rg", "VM"))
 		equal(b, left.Total, 1)
 		equal(b, left.Intents, 1)
 		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
-		left = as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left = as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, left.Total, 0)
 		equal(b, left.Intents, 1)
 		b.settle(ticket, index.Ambiguous) // its call is over, and it leaves a fence
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(b.fences("absent")), 1)
 	})
 	t.Run("a lapsed create still holds its group by its row", func(t *testing.T) {
@@ -37,7 +37,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		b.group("rg")
 		b.begin(write(index.Put, "rg", "vm"))
 		b.clock.Pass(intentLife)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, left.Total, 1)
 		equal(b, left.Intents, 0)
 	})
@@ -47,7 +47,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		for i := range 103 {
 			b.begin(write(index.Put, "rg", fmt.Sprintf("vm%03d", i)))
 		}
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(left.Resources), 100)
 		equal(b, left.Total, 103)
 		equal(b, left.Intents, 103)
@@ -57,7 +57,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		b.group("rg")
 		b.live("rg", "vm")
 		refusal := errors.New("precondition")
-		equal(b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Check: func(g inventory.Group) error {
+		equal(b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{Check: func(g inventory.Group) error {
 			equal(b, g.ETag, "1")
 			return refusal
 		}}), refusal)
@@ -70,7 +70,7 @@ func testGroupDelete(t *testing.T, database Database) {
 			var wait sync.WaitGroup
 			var begun, deleted error
 			wait.Go(func() { _, begun = b.Begin(b.ctx, write(index.Put, group, "vm")) })
-			wait.Go(func() { deleted = b.DeleteGroup(b.ctx, Sub, group, inventory.Closing{}) })
+			wait.Go(func() { deleted = b.DeleteGroup(b.ctx, Sub, group, inventory.DeleteGroupConditions{}) })
 			wait.Wait()
 			_, groupErr := b.Group(b.ctx, Sub, group)
 			_, rowErr := b.Resource(b.ctx, Sub, id(group, "vm"))
@@ -160,7 +160,7 @@ func testQuota(t *testing.T, database Database) {
 		}
 		equal(b, *as[*inventory.QuotaError](b, create("rg3")), inventory.QuotaError{Kind: inventory.QuotaGroups, Limit: 3, Current: 3})
 		b.ok(create("RG1"))
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", inventory.DeleteGroupConditions{}))
 		b.ok(create("rg3"))
 		refuses[*inventory.QuotaError](b, create("rg1"))
 	})

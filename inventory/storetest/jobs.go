@@ -61,10 +61,10 @@ func (b *bench) one(owner string) jobrow.Job {
 func (b *bench) deposed(stale jobrow.Job) {
 	b.Helper()
 	before, known := b.Job(b.ctx, Sub, stale.ID)
-	b.is(b.RenewJob(b.ctx, &stale, lease), jobrow.ErrDeposed)
-	b.is(b.SaveJob(b.ctx, &stale, nope), jobrow.ErrDeposed)
-	b.is(b.DeferJob(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), jobrow.ErrDeposed)
-	b.is(b.EndJob(b.ctx, stale, jobrow.Done, nope), jobrow.ErrDeposed)
+	b.is(b.RenewJob(b.ctx, &stale, lease), jobrow.ErrLeaseLost)
+	b.is(b.SaveJob(b.ctx, &stale, nope), jobrow.ErrLeaseLost)
+	b.is(b.DeferJob(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), jobrow.ErrLeaseLost)
+	b.is(b.EndJob(b.ctx, stale, jobrow.Done, nope), jobrow.ErrLeaseLost)
 	if after, err := b.Job(b.ctx, Sub, stale.ID); known == nil {
 		b.ok(err)
 		equal(b, after, before)

@@ -18,7 +18,7 @@ const computeNamespace = "contoso.compute"
 
 // endpoints are those that may have to be told: two of a provider that registers
 // by itself, and two of one that does not.
-var endpoints = []inventory.Addressee{
+var endpoints = []inventory.NotificationTarget{
 	{Namespace: "auto", Region: "westus", Address: "http://a1"},
 	{Namespace: "auto", Region: "eastus", Address: "http://a2"},
 	{Namespace: computeNamespace, Region: "westus", Address: "http://c1", Required: true},
@@ -26,7 +26,7 @@ var endpoints = []inventory.Addressee{
 }
 
 // compute is a change of the registration that needs one.
-var compute = inventory.RegistrationChange{Subscription: Sub, Namespace: computeNamespace, Tell: endpoints[2:]}
+var compute = inventory.RegistrationChange{Subscription: Sub, Namespace: computeNamespace, Targets: endpoints[2:]}
 
 // notices claims and ends what is to be told at present, and returns to whom.
 func (b *bench) notices() string {
@@ -86,12 +86,12 @@ func testNotices(t *testing.T, database Database) {
 	}
 	// An endpoint that joins is told by itself, once; but not of a provider that
 	// asks for a registration.
-	joined := append([]inventory.Addressee{
+	joined := append([]inventory.NotificationTarget{
 		{Namespace: "auto", Region: "northeurope", Address: "http://a3"},
 		{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true},
 	}, endpoints...)
 	for _, want := range []string{"auto northeurope@a3", ""} {
-		b.ok(b.Announce(b.ctx, Sub, joined))
+		b.ok(b.NotifyNewTargets(b.ctx, Sub, joined))
 		equal(b, b.notices(), want)
 	}
 	// What this map lacks another replica's may have.
@@ -106,7 +106,7 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	second := b.put(inventory.Subscription{OfferID: "paid"})
 	b.is(b.EndNotice(b.ctx, jobs[0], first.Version, ""), inventory.ErrChanged)
 	b.ok(b.EndNotice(b.ctx, jobs[0], second.Version, ""))
-	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), jobrow.ErrDeposed)
+	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), jobrow.ErrLeaseLost)
 	n, err := b.OpenNotices(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, n, 1)
@@ -179,7 +179,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	b.ok(err)
 	settle(inventory.Registered)
 	wider := compute
-	wider.Tell = append([]inventory.Addressee{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Tell...)
+	wider.Targets = append([]inventory.NotificationTarget{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Targets...)
 	for _, want := range []inventory.RegistrationState{inventory.Registering, inventory.Registered} {
 		r, err = b.Register(b.ctx, wider)
 		b.ok(err)
@@ -239,7 +239,7 @@ func testErasing(t *testing.T, database Database) {
 	// Who has found that and is about to wait must not miss the last of them.
 	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
-	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrDeposed)
+	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
 	equal(b, step(), inventory.Erasure{Intents: 1})
 	b.settle(open, index.NotSent)
 	// What was open could have landed since they confirmed: all are told once more.
@@ -310,7 +310,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	sub, err = b.Subscription(b.ctx, Sub)
 	b.ok(err)
 	equal(b, sub.Erased, true)
-	regions, err := b.AbsentRegions(b.ctx, Sub)
+	regions, err := b.UnnotifiedRegions(b.ctx, Sub)
 	b.ok(err)
 	equal(b, strings.Join(regions, " "), "eastus westus")
 
@@ -320,23 +320,23 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 		_, _, err := b.PutSubscription(b.ctx, anew, endpoints...)
 		b.is(err, inventory.ErrErasing)
 		if regions != "" {
-			equal(b, strings.Join(as[*inventory.AbsentError](b, err).Regions, " "), regions)
+			equal(b, strings.Join(as[*inventory.UnnotifiedRegionsError](b, err).Regions, " "), regions)
 		}
 	}
-	tell := func(want int, back ...inventory.Addressee) {
+	tell := func(want int, back ...inventory.NotificationTarget) {
 		t.Helper()
-		told, err := b.TellReturned(b.ctx, back, 10)
+		told, err := b.NotifyReturned(b.ctx, back, 10)
 		b.ok(err)
 		equal(b, told, want)
 	}
 	refused("eastus westus")
 	tell(0)
 	tell(0, endpoints[0])
-	tell(1, endpoints[2], inventory.Addressee{Namespace: "auto", Region: "mars", Address: "http://a9"})
+	tell(1, endpoints[2], inventory.NotificationTarget{Namespace: "auto", Region: "mars", Address: "http://a9"})
 	refused("")
 	equal(b, b.notices(), computeNamespace+" west@c1")
 	refused("eastus")
-	moved := inventory.Addressee{Namespace: "auto", Region: "eastus", Address: "http://elsewhere"}
+	moved := inventory.NotificationTarget{Namespace: "auto", Region: "eastus", Address: "http://elsewhere"}
 	tell(1, moved)
 	tell(0, moved)
 	equal(b, b.notices(), "auto east@elsewhere")
@@ -419,7 +419,7 @@ func testChangeAgainstNotice(t *testing.T, database Database) {
 		wait.Go(func() {
 			jobs, _ := tells.claim("teller", 100, inventory.NoticeJob)
 			for _, j := range jobs {
-				a, err := tells.Announcement(tells.ctx, Sub, "auto")
+				a, err := tells.SubscriptionSnapshot(tells.ctx, Sub, "auto")
 				tells.ok(err)
 				told[j.Subject] = a.Subscription.Version
 				err = tells.EndNotice(tells.ctx, j, a.Subscription.Version, "")

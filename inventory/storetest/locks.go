@@ -94,7 +94,7 @@ func soon(b *bench) context.Context {
 // outlasts asserts whether a lock waits no longer for anything that was before it.
 func (b *bench) outlasts(ctx context.Context, group string, l inventory.Lock, want bool) {
 	b.Helper()
-	ended, err := b.Outlast(ctx, group, l)
+	ended, err := b.WaitForConflictingWrites(ctx, group, l)
 	b.ok(err)
 	equal(b, ended, want)
 }
@@ -173,7 +173,7 @@ func testLocksAtOnce(t *testing.T, database Database) {
 		wait.Go(func() {
 			l, err := b.lock(scope.group, scope.id, "l", inventory.LockCanNotDelete)
 			if err == nil {
-				_, err = b.Outlast(b.ctx, scope.group, l)
+				_, err = b.WaitForConflictingWrites(b.ctx, scope.group, l)
 			}
 			if err != nil && (scope.id != id(group, "vm") || !errors.Is(err, inventory.ErrNotFound)) {
 				b.Errorf("lock: %v", err)

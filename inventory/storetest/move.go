@@ -43,8 +43,8 @@ func (m *mover) groupIn(sub, name string) {
 	m.ok(err)
 }
 
-func (m *mover) order(names ...string) inventory.MoveOrder {
-	o := inventory.MoveOrder{
+func (m *mover) order(names ...string) inventory.MoveRequest {
+	o := inventory.MoveRequest{
 		Source: m.from, Target: m.to, Payload: func(source, target inventory.Group) string { return `{"a":"` + target.Name + `"}` },
 		Operation: inventory.Operation{Token: "t", Until: m.clock.Now().Add(time.Hour)},
 	}
@@ -127,7 +127,7 @@ func testMove(t *testing.T, database Database) {
 		refuses[*index.GroupStateError](m.bench, err)
 		_, err = m.deletion("rg", "d")
 		refuses[*index.GroupStateError](m.bench, err)
-		refuses[*index.GroupStateError](m.bench, m.DeleteGroup(m.ctx, otherSub, "target", inventory.Closing{}))
+		refuses[*index.GroupStateError](m.bench, m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
 		_, _, err = m.EditLock(m.ctx, Sub, "rg", id("rg", "vm"), "L", func(*inventory.Lock) (*inventory.Lock, error) { return &inventory.Lock{}, nil })
 		refuses[*index.GroupStateError](m.bench, err)
 		// Whoever changes the group itself does not take it from the job.
@@ -153,8 +153,8 @@ func testMove(t *testing.T, database Database) {
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		stale := j
 		m.claimed(inventory.MoveJob)
-		m.is(m.BeginMoveCall(m.ctx, &stale, m.call("vm"), `{}`), jobrow.ErrDeposed)
-		m.is(m.SettleMove(m.ctx, &stale, inventory.MoveResult{MoveCall: m.call(), Moved: members("vm")}, `{}`), jobrow.ErrDeposed)
+		m.is(m.BeginMoveCall(m.ctx, &stale, m.call("vm"), `{}`), jobrow.ErrLeaseLost)
+		m.is(m.SettleMove(m.ctx, &stale, inventory.MoveResult{MoveCall: m.call(), Moved: members("vm")}, `{}`), jobrow.ErrLeaseLost)
 		m.row("rg", "vm")
 	})
 	t.Run("a move waits for the writes before it", func(t *testing.T) {
@@ -218,13 +218,13 @@ func testMoveRefusals(t *testing.T, database Database) {
 			w := write(index.Put, "target", "vm")
 			w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")
 			m.begin(w)
-		}, is(inventory.ErrTaken), true},
+		}, is(inventory.ErrTargetOccupied), true},
 		{"a lock on the resource", lock(Sub, "rg", id("rg", "vm"), inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock below the resource", lock(Sub, "rg", id("rg", "vm")+"/disks/d", inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock on the source's subscription", lock(Sub, "", "/subscriptions/"+Sub, inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock on the target", lock(otherSub, "target", target, inventory.LockReadOnly), refusesMove[*inventory.LockedError], true},
 		{"the target is being deleted", func(m *mover) {
-			_, err := m.BeginDeletion(m.ctx, otherSub, "target", inventory.DeletionOrder{
+			_, err := m.BeginDeletion(m.ctx, otherSub, "target", inventory.DeletionRequest{
 				Payload: func(inventory.Group) string { return "{}" }, Operation: inventory.Operation{Token: "x", Until: m.clock.Now()},
 			})
 			m.ok(err)
@@ -356,11 +356,11 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	m.adopts(seen, inventory.TooYoung)
 	// Where the target has something now, it looks before it goes.
 	m.ok(m.DeleteLock(m.ctx, to, "target", row.Key+"/disks/d", "L", func(inventory.Lock) error { return nil }))
-	var touched []inventory.Touch
+	var touched []inventory.WrittenRegion
 	m.ok(m.end(row.Key, to))
 	m.ok(m.end(below.Key, to))
-	m.ok(m.DeleteGroup(m.ctx, to, "target", inventory.Closing{Last: func(_ inventory.Group, t []inventory.Touch) error { touched = t; return nil }}))
-	equal(m.bench, fmt.Sprint(touched), fmt.Sprint([]inventory.Touch{{Type: vmType, Region: "westus"}, {Type: diskType, Region: "westus"}}))
+	m.ok(m.DeleteGroup(m.ctx, to, "target", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, t []inventory.WrittenRegion) error { touched = t; return nil }}))
+	equal(m.bench, fmt.Sprint(touched), fmt.Sprint([]inventory.WrittenRegion{{Type: vmType, Region: "westus"}, {Type: diskType, Region: "westus"}}))
 	// A new one can be made at the old place, as can a new group's.
 	m.live("rg", "vm")
 }
@@ -405,9 +405,9 @@ func testMoveUnderway(t *testing.T, database Database) {
 	j := m.begun("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	for _, key := range []string{id("rg", "vm"), id("rg", "vm") + "/disks/d"} {
-		row, contested, err := m.Contested(m.ctx, Sub, key)
+		row, removalOpen, err := m.ResourceAndRemoval(m.ctx, Sub, key)
 		m.ok(err)
-		equal(m.bench, contested, true)
+		equal(m.bench, removalOpen, true)
 		for _, found := range []bool{false, true} {
 			settled, _, err := m.Observe(m.ctx, Sub, key, row.Generation, inventory.Observation{Found: found})
 			m.ok(err)

@@ -74,9 +74,9 @@ func testMoveBeside(t *testing.T, database Database) {
 	t.Run("a turn stays with the ID that it was taken for", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		take := func(sub, key string) (inventory.Turn, bool) {
+		take := func(sub, key string) (inventory.AdvisoryLease, bool) {
 			t.Helper()
-			turn, taken, err := m.TakeTurn(m.ctx, sub, key, time.Hour)
+			turn, taken, err := m.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
 			m.ok(err)
 			return turn, taken
 		}
@@ -91,7 +91,7 @@ func testMoveBeside(t *testing.T, database Database) {
 		equal(m.bench, taken, true)
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, false)
-		m.ok(m.EndTurn(m.ctx, turn))
+		m.ok(m.ReleaseAdvisoryLease(m.ctx, turn))
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, true)
 	})
@@ -144,7 +144,7 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	equal(m.bench, as[*inventory.RegistrationStateError](m.bench, begin()).State, inventory.Unregistering)
 	// A region that joined later has to be registered for.
 	early := computeThere()
-	early.Tell = endpoints[3:] // of eastus
+	early.Targets = endpoints[3:] // of eastus
 	_, err = m.Register(m.ctx, early)
 	m.ok(err)
 	refused = as[*inventory.MoveError](m.bench, begin())
@@ -280,9 +280,9 @@ func testMoveAndLocks(t *testing.T, database Database) {
 	if locks, err = m.Locks(m.ctx, otherSub, "/subscriptions/"+otherSub, true); err != nil || len(locks) > 0 {
 		t.Errorf("%+v %v", locks, err)
 	}
-	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.Closing{}))
+	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
 	// Nothing that has gone, or moved, holds the source back.
 	row = m.row("rg", "gone/disks/d")
 	m.ok(m.end(row.Key, Sub))
-	m.ok(m.DeleteGroup(m.ctx, Sub, "rg", inventory.Closing{}))
+	m.ok(m.DeleteGroup(m.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 }

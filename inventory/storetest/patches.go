@@ -38,7 +38,7 @@ func testPatches(t *testing.T, database Database) {
 		w := patch("VM")
 		w.APIVersion = "2099-01-01"
 		ticket := b.begin(w)
-		equal(b, ticket.Made, false)
+		equal(b, ticket.CreatedRow, false)
 		equal(b, ticket.Row.Generation, before.Generation)
 		shows(b, "vm", "")
 		equal(b, tagged(b, ticket, "new", "Succeeded"), true)
@@ -115,10 +115,10 @@ func testPatches(t *testing.T, database Database) {
 		ticket := b.begin(patch("vm"))
 		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.absent("vm")
-		equal(b, as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{})).Intents, 1)
+		equal(b, as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{})).Intents, 1)
 		equal(b, tagged(b, ticket, "new", ""), false)
 		b.absent("vm")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})
 	t.Run("R5 it is no proof where a DELETE was open, and keeps none from being one", func(t *testing.T) {
 		b, _ := fresh(t)

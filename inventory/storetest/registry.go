@@ -180,8 +180,8 @@ func testGroups(t *testing.T, database Database) {
 	t.Run("a group made anew is another incarnation", func(t *testing.T) {
 		b := newBench(t, database)
 		first := b.group("rg")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", inventory.Closing{}))
-		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}), inventory.ErrNotFound)
+		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", inventory.DeleteGroupConditions{}))
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}), inventory.ErrNotFound)
 		second := b.group("rg")
 		equal(b, first.Incarnation == second.Incarnation, false)
 		w := write(index.Put, "rg", "vm")
@@ -276,7 +276,7 @@ func testOperations(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, got, o)
 	o.Region, o.Until = "eastus", o.Until.Add(time.Hour)
-	o.Origin, o.Target, o.StandsIn = "/r", "/Polls/1?t=a%2Fb", true
+	o.Origin, o.Target, o.Substitute = "/r", "/Polls/1?t=a%2Fb", true
 	b.ok(b.RecordOperation(b.ctx, o))
 	got, err = b.Operation(b.ctx, Sub, "ab")
 	b.ok(err)

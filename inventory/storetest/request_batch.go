@@ -108,8 +108,8 @@ func testRequestBatches(t *testing.T, database Database) {
 		b.clock.Pass(11 * time.Second)
 		job := b.carries("two")
 		_, err = b.BeginRequestPart(b.ctx, stale, 1)
-		b.is(err, jobrow.ErrDeposed)
-		b.is(b.EndRequestBatch(b.ctx, stale, jobrow.Done, "", 48*time.Hour), jobrow.ErrDeposed)
+		b.is(err, jobrow.ErrLeaseLost)
+		b.is(b.EndRequestBatch(b.ctx, stale, jobrow.Done, "", 48*time.Hour), jobrow.ErrLeaseLost)
 		again, err := b.BeginRequestPart(b.ctx, job, 0)
 		b.ok(err)
 		equal(b, again, false)
@@ -155,8 +155,8 @@ func testRequestBatches(t *testing.T, database Database) {
 			b.ok(b.EndRequestPart(b.ctx, job.ID, 1, make([]byte, 500)))
 		}
 		want("ann", 500, 1000)
-		b.ok(b.FetchedRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
-		b.ok(b.FetchedRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
+		b.ok(b.ShortenRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
+		b.ok(b.ShortenRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
 		b.clock.Pass(6 * time.Minute)
 		n, err := b.ForgetRequestBatches(b.ctx, 10)
 		b.ok(err)

@@ -60,10 +60,10 @@ func testRetirement(t *testing.T, database Database) {
 
 	// What is under way may be of a replica that has the region in its map.
 	_, err = b.RetireRegion(b.ctx, mars)
-	if until := as[*inventory.UnderWayError](b, err).Until; !until.After(b.clock.Now()) {
+	if until := as[*inventory.CallsUnderWayError](b, err).Until; !until.After(b.clock.Now()) {
 		b.Fatalf("calls are under way until %v", until)
 	}
-	want := inventory.Retirement{Rows: 234, Intents: 3, Touched: 2, Coverage: 1, Strays: 1, Operations: 1}
+	want := inventory.Retirement{Rows: 234, Intents: 3, WrittenRegions: 2, Coverage: 1, Strays: 1, Operations: 1}
 	retirement := func(r inventory.Retirement, err error) inventory.Retirement {
 		t.Helper()
 		b.ok(err)
@@ -108,7 +108,7 @@ func testRetirement(t *testing.T, database Database) {
 	b.ok(err)
 	g, err := b.Group(b.ctx, Sub, "rg")
 	b.ok(err)
-	touched, err := b.Touched(b.ctx, g)
+	touched, err := b.WrittenRegions(b.ctx, g)
 	b.ok(err)
 	equal(b, fmt.Sprint(touched), "[{"+vmType+" westus}]")
 	uncovered, err := b.Uncovered(b.ctx, otherSub, vmType, []string{mars})

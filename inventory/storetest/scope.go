@@ -59,7 +59,7 @@ func testScope(t *testing.T, database Database) {
 			fits(err, want.writes)
 			_, _, err = b.EditGroup(b.ctx, Sub, "another", unchanged)
 			fits(err, want.writes)
-			fits(b.DeleteGroup(b.ctx, Sub, "old", inventory.Closing{}), want.deletes)
+			fits(b.DeleteGroup(b.ctx, Sub, "old", inventory.DeleteGroupConditions{}), want.deletes)
 			// What is refused has left nothing behind.
 			if _, err := b.Resource(b.ctx, Sub, id("rg", "new")); (err == nil) != want.writes {
 				t.Errorf("the row: %v", err)
@@ -78,7 +78,7 @@ func testScope(t *testing.T, database Database) {
 		b.is(err, inventory.ErrSubscriptionNotFound)
 		_, _, err = b.EditGroup(b.ctx, nobody, "rg", unchanged)
 		b.is(err, inventory.ErrSubscriptionNotFound)
-		b.is(b.DeleteGroup(b.ctx, nobody, "rg", inventory.Closing{}), inventory.ErrSubscriptionNotFound)
+		b.is(b.DeleteGroup(b.ctx, nobody, "rg", inventory.DeleteGroupConditions{}), inventory.ErrSubscriptionNotFound)
 		b.enter(inventory.Disabled)
 		_, err = b.Begin(b.ctx, write(index.Put, "none", "vm"))
 		refuses[*inventory.SubscriptionStateError](b, err)
@@ -112,29 +112,29 @@ func testParents(t *testing.T, database Database) {
 }
 
 func testContest(t *testing.T, database Database) {
-	contested := func(b *bench, key string) bool {
+	removalOpen := func(b *bench, key string) bool {
 		b.Helper()
-		row, contested, err := b.Contested(b.ctx, Sub, key)
+		row, removalOpen, err := b.ResourceAndRemoval(b.ctx, Sub, key)
 		b.ok(err)
 		equal(b, row.ID, key)
-		return contested
+		return removalOpen
 	}
-	t.Run("a row is contested while a delete of it is open", func(t *testing.T) {
+	t.Run("a removal is open while a delete of the row is", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
 		b.live("rg", "vm2")
-		_, _, err := b.Contested(b.ctx, Sub, id("rg", "none"))
+		_, _, err := b.ResourceAndRemoval(b.ctx, Sub, id("rg", "none"))
 		b.is(err, inventory.ErrNotFound)
 		update := b.begin(write(index.Put, "rg", "vm"))
-		equal(b, contested(b, id("rg", "vm")), false)
+		equal(b, removalOpen(b, id("rg", "vm")), false)
 		b.settle(update, index.Succeeded)
 		ticket := b.begin(write(index.Delete, "rg", "vm"))
 		b.stands("vm", index.Live, false)
-		equal(b, contested(b, id("rg", "vm")), true)
-		equal(b, contested(b, id("rg", "vm2")), false)
+		equal(b, removalOpen(b, id("rg", "vm")), true)
+		equal(b, removalOpen(b, id("rg", "vm2")), false)
 		b.settle(ticket, index.Refused)
-		equal(b, contested(b, id("rg", "vm")), false)
+		equal(b, removalOpen(b, id("rg", "vm")), false)
 	})
 	t.Run("so is what lies below it", func(t *testing.T) {
 		b := newBench(t, database)
@@ -148,11 +148,11 @@ func testContest(t *testing.T, database Database) {
 		deeper.Key, deeper.Parent, deeper.Type = deeper.ID, below.Key, diskType+"/snapshots"
 		b.settle(b.begin(deeper), index.Succeeded)
 		b.begin(write(index.Delete, "rg", "v"))
-		equal(b, contested(b, below.ID), false)
+		equal(b, removalOpen(b, below.ID), false)
 		b.begin(write(index.Delete, "rg", "vm"))
-		equal(b, contested(b, below.ID), true)
-		equal(b, contested(b, deeper.ID), true)
-		equal(b, contested(b, id("rg", "v")), true)
+		equal(b, removalOpen(b, below.ID), true)
+		equal(b, removalOpen(b, deeper.ID), true)
+		equal(b, removalOpen(b, id("rg", "v")), true)
 	})
 	t.Run("a refusal for the sake of its location tells", func(t *testing.T) {
 		b := newBench(t, database)
@@ -161,10 +161,10 @@ func testContest(t *testing.T, database Database) {
 		elsewhere := write(index.Put, "rg", "vm")
 		elsewhere.Region, elsewhere.Location = "eastus", "eastus"
 		_, err := b.Begin(b.ctx, elsewhere)
-		equal(b, as[*inventory.LocationConflictError](b, err).Contested, false)
+		equal(b, as[*inventory.LocationConflictError](b, err).RemovalOpen, false)
 		b.begin(write(index.Delete, "rg", "vm"))
 		_, err = b.Begin(b.ctx, elsewhere)
-		equal(b, as[*inventory.LocationConflictError](b, err).Contested, true)
+		equal(b, as[*inventory.LocationConflictError](b, err).RemovalOpen, true)
 	})
 }
 
@@ -178,24 +178,24 @@ func testClosing(t *testing.T, database Database) {
 		b.settle(b.begin(elsewhere), index.Refused)
 		asked := 0
 		unseen := errors.New("unseen")
-		last := func(g inventory.Group, touched []inventory.Touch) error {
+		last := func(g inventory.Group, touched []inventory.WrittenRegion) error {
 			asked++
 			equal(b, g.Key, "rg")
 			equal(b, len(touched), 2)
-			equal(b, touched[0], inventory.Touch{Type: vmType, Region: "eastus"})
-			equal(b, touched[1], inventory.Touch{Type: vmType, Region: "westus"})
+			equal(b, touched[0], inventory.WrittenRegion{Type: vmType, Region: "eastus"})
+			equal(b, touched[1], inventory.WrittenRegion{Type: vmType, Region: "westus"})
 			return unseen
 		}
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: last}))
 		equal(b, asked, 0)
 		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
-		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}), unseen)
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: last}), unseen)
 		_, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		// Another incarnation has sent nothing yet.
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		b.group("rg")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, touched []inventory.WrittenRegion) error {
 			equal(b, len(touched), 0)
 			return nil
 		}}))
@@ -208,15 +208,15 @@ func testClosing(t *testing.T, database Database) {
 		elsewhere := b.sighting("rg", "vm")
 		elsewhere.Region = "eastus"
 		b.adopts(elsewhere, inventory.Strayed)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", inventory.DeleteGroupConditions{}))
 		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(left.Resources)+left.Total+left.Intents, 0)
 		equal(b, len(left.Strays), 1)
 		equal(b, left.Strays[0].Region+" "+left.Strays[0].ID, "eastus "+id("rg", "vm"))
 		b.clock.Pass(time.Second)
 		_, err := b.ForgetStrays(b.ctx, Sub, vmType, "eastus", b.clock.Now())
 		b.ok(err)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})
 }

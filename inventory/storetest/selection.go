@@ -64,8 +64,8 @@ func testSelection(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		b.ok(b.Doubt(b.ctx, Sub, id("rg", "none")))
-		b.ok(b.Doubt(b.ctx, Sub, id("RG", "VM")))
+		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "none")))
+		b.ok(b.RequestVerify(b.ctx, Sub, id("RG", "VM")))
 		equal(b, b.row("rg", "vm").Verify, true)
 		see := func(state string) bool {
 			b.Helper()

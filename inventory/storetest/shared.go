@@ -145,7 +145,7 @@ func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
-			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, inventory.Closing{})
+			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, inventory.DeleteGroupConditions{})
 		})
 		wait.Wait()
 		_, groupErr := begins.Group(begins.ctx, Sub, name)
@@ -308,7 +308,7 @@ func testLateAnswers(t *testing.T, database Database) {
 			t.Fatalf("%d answers to one write settled", settled.Load())
 		}
 		row := a.row("rg", name) // the PUT is open, so there is one
-		if made := begun.Made; made != (row.Phase == index.Pending) || made != (settled.Load() == 1) {
+		if made := begun.CreatedRow; made != (row.Phase == index.Pending) || made != (settled.Load() == 1) {
 			t.Fatalf("the PUT made a row: %v, now %s; %d answers settled", made, row.Phase, settled.Load())
 		}
 	}
@@ -375,10 +375,10 @@ func testTakeover(t *testing.T, database Database) {
 	clock.Pass(10 * time.Second)
 	fresh := claim(b, 1)[0]
 	equal(b, fresh.Token > stale.Token, true)
-	a.is(a.RenewJob(a.ctx, &stale, time.Minute), jobrow.ErrDeposed)
-	a.is(a.SaveJob(a.ctx, &stale, `{"stale":true}`), jobrow.ErrDeposed)
-	a.is(a.DeferJob(a.ctx, stale, clock.Now(), `{"stale":true}`), jobrow.ErrDeposed)
-	a.is(a.EndJob(a.ctx, stale, jobrow.Done, `{"stale":true}`), jobrow.ErrDeposed)
+	a.is(a.RenewJob(a.ctx, &stale, time.Minute), jobrow.ErrLeaseLost)
+	a.is(a.SaveJob(a.ctx, &stale, `{"stale":true}`), jobrow.ErrLeaseLost)
+	a.is(a.DeferJob(a.ctx, stale, clock.Now(), `{"stale":true}`), jobrow.ErrLeaseLost)
+	a.is(a.EndJob(a.ctx, stale, jobrow.Done, `{"stale":true}`), jobrow.ErrLeaseLost)
 	b.ok(b.SaveJob(b.ctx, &fresh, `{"step":1}`))
 	b.ok(b.EndJob(b.ctx, fresh, jobrow.Done, `{"step":2}`))
 	seen, err := a.Job(a.ctx, Sub, fresh.ID)

@@ -74,7 +74,7 @@ func Run(t *testing.T, database Database) {
 		{"Adoption", testAdoption},
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
-		{"Census", testCensus},
+		{"IndexCounts", testIndexCounts},
 		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},

@@ -111,9 +111,9 @@ func testTags(t *testing.T, database Database) {
 	})
 	t.Run("turns", func(t *testing.T) {
 		b := newBench(t, database)
-		take := func(key string) (inventory.Turn, bool) {
+		take := func(key string) (inventory.AdvisoryLease, bool) {
 			b.Helper()
-			turn, taken, err := b.TakeTurn(b.ctx, Sub, key, time.Minute)
+			turn, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
 			b.ok(err)
 			return turn, taken
 		}
@@ -126,10 +126,10 @@ func testTags(t *testing.T, database Database) {
 		b.clock.Pass(time.Minute)
 		second, taken := take("/k")
 		equal(b, taken, true)
-		b.ok(b.EndTurn(b.ctx, first)) // was not its own any more
+		b.ok(b.ReleaseAdvisoryLease(b.ctx, first)) // was not its own any more
 		_, taken = take("/k")
 		equal(b, taken, false)
-		b.ok(b.EndTurn(b.ctx, second))
+		b.ok(b.ReleaseAdvisoryLease(b.ctx, second))
 		_, taken = take("/k")
 		equal(b, taken, true)
 	})
@@ -137,12 +137,12 @@ func testTags(t *testing.T, database Database) {
 		b := newBench(t, database)
 		forgets := func(limit, want int) {
 			b.Helper()
-			n, err := b.ForgetTurns(b.ctx, limit)
+			n, err := b.ForgetAdvisoryLeases(b.ctx, limit)
 			b.ok(err)
 			equal(b, n, want)
 		}
 		for i := range 5 {
-			_, taken, err := b.TakeTurn(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
+			_, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
 			b.ok(err)
 			equal(b, taken, true)
 		}
@@ -152,7 +152,7 @@ func testTags(t *testing.T, database Database) {
 		forgets(3, 3)
 		forgets(10, 1)
 		forgets(10, 0)
-		_, taken, err := b.TakeTurn(b.ctx, Sub, "/4", time.Minute)
+		_, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, "/4", time.Minute)
 		b.ok(err)
 		equal(b, taken, false)
 	})

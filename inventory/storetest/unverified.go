@@ -57,8 +57,8 @@ func testUnverified(t *testing.T, database Database) {
 	b.settle(b.begin(write(index.Put, "rg", "followed")), index.Accepted)
 	b.settle(b.begin(write(index.Put, "rg", "both")), index.Accepted)
 	b.settle(b.begin(write(index.Delete, "rg", "both")), index.Accepted)
-	b.ok(b.Doubt(b.ctx, Sub, id("rg", "both")))
-	b.ok(b.Doubt(b.ctx, Sub, id("rg", "flagged")))
+	b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "both")))
+	b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "flagged")))
 	there := write(index.Put, "there", "elsewhere")
 	there.Subscription, there.ID = otherSub, strings.Replace(there.ID, Sub, otherSub, 1)
 	there.Key = there.ID
@@ -93,7 +93,7 @@ func testUnverified(t *testing.T, database Database) {
 	}
 	for _, wrong := range []string{"x", "/", "/subscriptions", "/subscriptions/", "/x/" + Sub + "/y", "-.12"} {
 		_, err := b.Unverified(b.ctx, inventory.UnverifiedQuery{After: wrong, Limit: 1})
-		b.is(err, inventory.ErrNoPosition)
+		b.is(err, inventory.ErrInvalidCursor)
 	}
 
 	b.clock.Pass(intentLife)

@@ -345,7 +345,7 @@ func (b *Bench) Row(id string) (inventory.Resource, bool) {
 // Alive reports whether the machine's row is certain.
 func (b *Bench) Alive() bool {
 	row, ok := b.Row(Machine)
-	return ok && !row.Doubtful() && !row.FollowPut && !row.FollowDelete
+	return ok && !row.NeedsVerify() && !row.FollowPut && !row.FollowDelete
 }
 
 // Gone reports whether the machine has no row.

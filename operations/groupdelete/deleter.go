@@ -26,7 +26,7 @@ import (
 type EmptinessCheck interface {
 	// Judge allows the group to go if every place was looked at. It runs in the
 	// closing transaction.
-	Judge(inventory.Group, []inventory.Touch) error
+	Judge(inventory.Group, []inventory.WrittenRegion) error
 	// Look looks at the places that a refusal of Judge names, and adopts what is
 	// there. It reports whether the refusal was Judge's. An error means that a
 	// provider did not say.
@@ -126,7 +126,7 @@ func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	group, err := d.Prober.Store.Group(ctx, claim.Job.Subscription, claim.Job.Subject)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && group.Generation != claim.Job.ID:
-		p.Ended = d.Prober.Store.Time()
+		p.Ended = d.Prober.Store.Now()
 		return jobs.Result{End: jobrow.Done, Payload: p.String()}, nil
 	case err != nil:
 		return jobs.Result{}, err
@@ -212,7 +212,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	}
 }
 
-func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
+func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 
 // over reports whether the deletion as a whole has taken too long.
 func (w *attempt) over() bool { return w.now().Sub(w.claim.Job.Created) > w.Limit }

@@ -118,7 +118,7 @@ func (y *deletionBench) serve(w http.ResponseWriter, r *http.Request) {
 // begin marks the group.
 func (y *deletionBench) begin() {
 	y.T.Helper()
-	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionOrder{
+	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionRequest{
 		Payload: func(g inventory.Group) string {
 			return groupdelete.Payload{
 				Group: g.Name, Incarnation: g.Incarnation, Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"},
@@ -135,8 +135,8 @@ func (y *deletionBench) begin() {
 // nothingElse is a last look that finds nothing.
 type nothingElse struct{}
 
-func (nothingElse) Judge(inventory.Group, []inventory.Touch) error { return nil }
-func (nothingElse) Look(context.Context, error) (bool, error)      { return false, nil }
+func (nothingElse) Judge(inventory.Group, []inventory.WrittenRegion) error { return nil }
+func (nothingElse) Look(context.Context, error) (bool, error)              { return false, nil }
 
 // deletes runs a runner over a store, as one replica does. It verifies and tracks what
 // the deletion leaves open.

@@ -36,7 +36,7 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
-		err := w.Prober.Store.DeleteGroupBy(ctx, w.claim.Job, inventory.Closing{Last: check.Judge, Absent: w.gone}, done.String())
+		err := w.Prober.Store.DeleteGroupByJob(ctx, w.claim.Job, inventory.DeleteGroupConditions{CheckWrittenRegions: check.Judge, Absent: w.gone}, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
 		case err == nil:
@@ -46,7 +46,7 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 			return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
 			return w.again(ctx, w.watch())
-		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrDeposed):
+		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrLeaseLost):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
 			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
@@ -111,7 +111,7 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 	if w.checks++; w.checks > closingRounds {
 		return false, false, nil
 	}
-	touched, err := w.Prober.Store.Touched(ctx, w.group)
+	touched, err := w.Prober.Store.WrittenRegions(ctx, w.group)
 	if err != nil {
 		return false, false, err
 	}

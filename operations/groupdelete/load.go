@@ -312,7 +312,7 @@ func (w *attempt) save(ctx context.Context) error {
 		if len(page) == 0 && !first {
 			return nil
 		}
-		if err := w.Prober.Store.SaveDeletion(ctx, &w.claim.Job, payload, page); err != nil {
+		if err := w.Prober.Store.SaveDeletionProgress(ctx, &w.claim.Job, payload, page); err != nil {
 			return err
 		}
 		payload = ""

@@ -120,7 +120,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 	}
 	from, to, err := k.Prober.Store.MovingGroups(ctx, claim.Job, p.Source, p.Target)
 	switch {
-	case errors.Is(err, jobrow.ErrDeposed):
+	case errors.Is(err, jobrow.ErrLeaseLost):
 		return k.vanished(p)
 	case err != nil:
 		return jobs.Result{}, err
@@ -149,7 +149,7 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 // erasure of a subscription takes them from it; should they be gone all the same, there
 // is nothing left to wait for.
 func (k *Mover) vanished(p Payload) (jobs.Result, error) {
-	p.Ended = k.Prober.Store.Time()
+	p.Ended = k.Prober.Store.Now()
 	p.Fault = failure.Body(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
 	return jobs.Result{End: jobrow.Failed, Payload: p.String()}, nil
 }
@@ -163,7 +163,7 @@ type attempt struct {
 	plan     *plan.Plan
 }
 
-func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
+func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 
 // stopped is why nothing more is to be sent; "" as long as calls may be.
 func (w *attempt) stopped() string {

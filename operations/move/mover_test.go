@@ -23,7 +23,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 	const inTarget = "/subscriptions/" + jobstest.Subscription + "/resourceGroups/Far/providers/Contoso.Compute/virtualMachines/m"
 	adopt := func(id, typeName string) func(*jobstest.Provider) {
 		return func(b *jobstest.Provider) {
-			result, err := b.Store.Adopt(b.T.Context(), inventory.Sighting{Resource: inventory.Resource{
+			result, err := b.Store.Adopt(b.T.Context(), inventory.Discovery{Resource: inventory.Resource{
 				Subscription: jobstest.Subscription, Group: "far", ID: id, Type: typeName, TypeName: typeName, Region: "westus", APIVersion: "2024-01-01",
 			}})
 			if err != nil || result != inventory.Adopted {
@@ -52,7 +52,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			for _, name := range []string{"G", "Far"} {
 				b.Group(name)
 			}
-			job, err := b.Store.BeginMove(t.Context(), inventory.MoveOrder{
+			job, err := b.Store.BeginMove(t.Context(), inventory.MoveRequest{
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "G"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "Far"},
 				Keys: []string{jobstest.Machine},
 				Payload: func(source, target inventory.Group) string {

@@ -71,7 +71,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 			continue
 		case plan.OutcomeRefused:
 		default: // it said nothing: again, as long as there is patience
-			if k.Mover.Prober.Store.Time().Sub(claim.Job.Created) < k.Mover.Budget {
+			if k.Mover.Prober.Store.Now().Sub(claim.Job.Created) < k.Mover.Budget {
 				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestAsked))}, nil
 			}
 		}
@@ -84,13 +84,13 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		return k.end(p, jobrow.Done, nil, nil)
 	}
 	p.Progress = plan.Progress{Total: len(all), Failed: len(refused)}
-	at := k.Mover.Prober.Store.Time().UTC().Format("20060102T150405Z")
+	at := k.Mover.Prober.Store.Now().UTC().Format("20060102T150405Z")
 	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(claim.Job.ID).String(), p.Correlation)
 	return k.end(p, jobrow.Failed, fault, refused)
 }
 
 func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused []failure.Detail) (jobs.Result, error) {
-	p.Ended = k.Mover.Prober.Store.Time()
+	p.Ended = k.Mover.Prober.Store.Now()
 	if fault != nil {
 		p.Fault = failure.Body(fault, refused)
 	}
@@ -144,7 +144,7 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *i
 		return plan.Result{}, err
 	}
 	for pause := poll.RetryAfter; ; {
-		left := until.Sub(k.Mover.Prober.Store.Time())
+		left := until.Sub(k.Mover.Prober.Store.Now())
 		if left <= 0 {
 			return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
 		}

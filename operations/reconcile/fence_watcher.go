@@ -86,7 +86,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 			continue
 		}
 		asked[fence.Region] = true
-		since := f.Prober.Store.Time()
+		since := f.Prober.Store.Now()
 		switch landed, err := f.landed(ctx, claim, fence); {
 		case err != nil:
 			failure = err
@@ -96,7 +96,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 			failure = errors.Join(failure, f.remove(ctx, claim, fence))
 		}
 	}
-	left, err := f.Prober.Store.Unfence(ctx, sub, key, absent)
+	left, err := f.Prober.Store.RemoveEndedFences(ctx, sub, key, absent)
 	switch {
 	case err != nil:
 		return jobs.Result{}, err
@@ -111,7 +111,7 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 // pause is the pause until the next question. It grows, but not beyond the time of the
 // next fence.
 func (f *FenceWatcher) pause(claim *jobs.Claim, left []inventory.Fence) time.Duration {
-	now := f.Prober.Store.Time()
+	now := f.Prober.Store.Now()
 	age := now.Sub(claim.Job.Created)
 	if age > f.Limit {
 		return f.Recheck
@@ -151,7 +151,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		return err
 	}
 	begun := time.Now()
-	ticket, err := f.Prober.Store.BeginUnderFence(ctx, fence, q.Type.LateWriteWindow)
+	ticket, err := f.Prober.Store.BeginFencedDelete(ctx, fence, q.Type.LateWriteWindow)
 	if errors.Is(err, inventory.ErrChanged) {
 		return nil
 	}
@@ -167,7 +167,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
 	}, fence.ID)
-	return errors.Join(failure, f.Prober.Store.SettleUnderFence(ctx, ticket, outcome, q.Type.LateWriteWindow))
+	return errors.Join(failure, f.Prober.Store.SettleFencedDelete(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }
 
 // send makes the call of a DELETE and returns what it came to. A refusal is an error,

@@ -87,7 +87,7 @@ func TestVerifierSlowsDown(t *testing.T) {
 		working := jobstest.State("Ready")
 		working.Header = c.asked
 		b.Say(jobstest.Machine, working)
-		job.Created = b.Store.Time().Add(-c.age)
+		job.Created = b.Store.Now().Add(-c.age)
 		result, err := verifier.Run(t.Context(), &jobs.Claim{Job: job})
 		if err != nil || result.Again < c.least || result.Again > c.most {
 			t.Errorf("after %v, asked for %q: %v, %v", c.age, c.asked, result.Again, err)

@@ -27,7 +27,7 @@ func TestAnotherRunnerTakesOverAfterTheLease(t *testing.T) {
 	if time.Now().Before(dead[0].Until) {
 		t.Error("the job was taken from a holder whose lease was not over")
 	}
-	if err := b.Store.EndJob(t.Context(), dead[0], jobrow.Failed, "{}"); !errors.Is(err, jobrow.ErrDeposed) {
+	if err := b.Store.EndJob(t.Context(), dead[0], jobrow.Failed, "{}"); !errors.Is(err, jobrow.ErrLeaseLost) {
 		t.Errorf("the dead one wrote: %v", err)
 	}
 }

@@ -87,7 +87,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 	} else {
 		result, err = t.poll(ctx, claim, follow, row)
 	}
-	if over := t.age(claim) > t.Limit; over && result.End == jobrow.Waiting && !errors.Is(err, jobrow.ErrDeposed) && ctx.Err() == nil {
+	if over := t.age(claim) > t.Limit; over && result.End == jobrow.Waiting && !errors.Is(err, jobrow.ErrLeaseLost) && ctx.Err() == nil {
 		result.Again = t.Recheck
 		return result, nil
 	}
@@ -96,7 +96,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 
 // age is how long the operation has been followed.
 func (t *OperationTracker) age(claim *jobs.Claim) time.Duration {
-	return t.Prober.Store.Time().Sub(claim.Job.Created)
+	return t.Prober.Store.Now().Sub(claim.Job.Created)
 }
 
 func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) (jobs.Result, error) {
@@ -153,7 +153,7 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 	case err == nil && failed(row, probed):
 		return t.end(ctx, claim)
 	}
-	now := t.Prober.Store.Time()
+	now := t.Prober.Store.Now()
 	p := &follow.Progress
 	if p.Missing++; p.Missing == 1 {
 		p.MissingSince = now
@@ -223,7 +223,7 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 // end has the row verified, unless a newer acceptance has taken the job's place.
 func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	failpoint.Pass(failpoint.FollowEndBefore)
-	if err := t.Prober.Store.EndFollowBy(ctx, claim.Job); err != nil {
+	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job); err != nil {
 		return jobs.Result{}, err
 	}
 	failpoint.Pass(failpoint.FollowEndAfter)
@@ -236,7 +236,7 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	if err := t.Prober.Store.LoseFollowBy(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
+	if err := t.Prober.Store.LoseFollowByJob(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
 		return jobs.Result{}, err
 	}
 	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
@@ -249,7 +249,7 @@ func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.F
 		return
 	}
 	if text := async.Failure(follow.Status, answer); text != "" {
-		_ = t.Prober.Store.TellDeletion(ctx, row.Subscription, row.Group, row.Key, text)
+		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, text)
 	}
 }
 

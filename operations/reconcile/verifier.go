@@ -59,7 +59,7 @@ func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error)
 	case probed.Settled:
 		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case probed.Found && !index.Terminal(probed.ProvisioningState):
-		return jobs.Result{Again: pace(v.Prober.Store.Time().Sub(claim.Job.Created), probed.RetryAfter, v.Floor)}, nil
+		return jobs.Result{Again: pace(v.Prober.Store.Now().Sub(claim.Job.Created), probed.RetryAfter, v.Floor)}, nil
 	}
 	return jobs.Result{}, nil // a write that could overturn the answer is open
 }

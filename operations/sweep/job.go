@@ -100,7 +100,7 @@ func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	}
 	if p.Progress.Started.IsZero() || p.Progress.Ended != nil {
 		p.Place = place{}
-		p.Progress = Report{Started: s.Prober.Store.Time(), CorrelationID: claim.Correlation()}
+		p.Progress = Report{Started: s.Prober.Store.Now(), CorrelationID: claim.Correlation()}
 		s.Log.Info("sweep begins", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject), zap.String("correlationId", claim.Correlation()))
 	}
 	saved := time.Now()
@@ -165,7 +165,7 @@ func (s *Sweeper) scheduleAll(ctx context.Context) error {
 		p.Last, p.Succeeded = last.Last, last.Succeeded
 	}
 	_, err = s.job(ctx, jobrow.Job{
-		Subject: scheduledSubject, Due: s.Prober.Store.Time().Add(s.Interval), Payload: p.String(),
+		Subject: scheduledSubject, Due: s.Prober.Store.Now().Add(s.Interval), Payload: p.String(),
 	})
 	return err
 }

@@ -329,7 +329,7 @@ func TestDrySweepChangesNothing(t *testing.T) {
 	s.holds(jobstest.Subscription, before...)
 	row, err := s.Store.Resource(t.Context(), jobstest.Subscription, vm("gone"))
 	s.ok(err)
-	if row.Doubtful() || s.strays() != 0 || len(s.uncovered(jobstest.Machines)) != 2 {
+	if row.NeedsVerify() || s.strays() != 0 || len(s.uncovered(jobstest.Machines)) != 2 {
 		t.Errorf("%+v, %d strays, not covered: %v", row, s.strays(), s.uncovered(jobstest.Machines))
 	}
 	// The same, in earnest.

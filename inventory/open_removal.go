@@ -14,19 +14,19 @@ import (
 // or of one above it, is open. While one is, even a Live row proves nothing: the
 // client may know that the resource is gone, and the settle that said so may be lost.
 // Both are of one moment. ErrNotFound where there is no row.
-func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, contested bool, err error) {
+func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Resource, removalOpen bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
 	args := append([]any{sub, index.Delete, index.Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
-		return s.read(ctx).One(selectContested(len(above)), args...)(append(dest, &contested)...)
+		return s.read(ctx).One(selectWithRemoval(len(above)), args...)(append(dest, &removalOpen)...)
 	})
-	return row, contested, engine.OrNotFound(err)
+	return row, removalOpen, engine.OrNotFound(err)
 }
 
 // selectWithRemoval is the statement for a resource and those above it, n in all.
-func selectContested(n int) string {
+func selectWithRemoval(n int) string {
 	keys := strings.Join(slices.Repeat([]string{"?"}, n), ", ")
 	return `SELECT ` + resourceColumns + `,
 		EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND kind IN (?, ?) AND key IN (` + keys + `))

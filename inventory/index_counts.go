@@ -16,7 +16,7 @@ const (
 
 // IndexCounts counts the rows of the index, a bounded number at a time. The zero
 // value begins a count.
-type Census struct {
+type IndexCounts struct {
 	// Rows are the rows by phase, Flagged those that wait for verification.
 	Rows    [index.Deleting + 1]int64
 	Flagged int64
@@ -27,7 +27,7 @@ type Census struct {
 
 // CountIndex continues a count by at most rows rows, and reports whether it is
 // complete. Changes meanwhile may be counted or not.
-func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err error) {
+func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done bool, err error) {
 	if !c.inside {
 		next, err := s.AllSubscriptions(ctx, c.subscription, 1)
 		if err != nil || len(next) == 0 {
@@ -62,7 +62,7 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 
 // CountIntents counts the open writes: under way, or ended with an unknown outcome
 // until their time is over.
-func (s *Store) Intents(ctx context.Context) (n int64, err error) {
+func (s *Store) CountIntents(ctx context.Context) (n int64, err error) {
 	err = s.read(ctx).One(openIntents)(&n)
 	return n, err
 }
