@@ -89,11 +89,11 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 		if fenced, err := t.fenced(row.Subscription, row.Key); err != nil || fenced {
 			return Fenced, err
 		}
-		moot, err := h.mayHaveGone(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
+		gone, err := h.mayHaveGone(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
 		switch {
 		case err != nil:
 			return 0, err
-		case moot || len(h.open) > 0:
+		case gone || len(h.open) > 0:
 			return TooYoung, nil
 		case h.row != nil:
 			_, err := t.Exec(putStray, row.Subscription, row.Region, row.Key, row.ID, row.Group, row.Type, engine.Micros(t.Now))
@@ -103,7 +103,7 @@ func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) 
 	})
 }
 
-// moot reports whether the resource may have gone since: it, or one above it that
+// mayHaveGone reports whether the resource may have gone since: it, or one above it that
 // takes it along, was removed at that time or later, or is being removed.
 func (h *resourceTx) mayHaveGone(t *tx, since time.Time) (bool, error) {
 	for _, key := range ancestry(h.key) {

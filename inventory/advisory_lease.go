@@ -28,23 +28,23 @@ type AdvisoryLease struct {
 // AcquireAdvisoryLease acquires the lease for a resource, unless somebody holds it;
 // it lasts for hold at most. It protects read-modify-write changes, of which one
 // would be lost when two meet.
-func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (turn AdvisoryLease, taken bool, err error) {
-	turn = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
+func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
+	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {
 		until := engine.Micros(t.Now.Add(hold))
-		n, err := t.Exec(takeLease, turn.subscription, turn.key, turn.token[:], until)
+		n, err := t.Exec(takeLease, lease.subscription, lease.key, lease.token[:], until)
 		if err == nil && n == 0 {
-			n, err = t.Exec(takeOverLease, turn.token[:], until, turn.subscription, turn.key, engine.Micros(t.Now))
+			n, err = t.Exec(takeOverLease, lease.token[:], until, lease.subscription, lease.key, engine.Micros(t.Now))
 		}
 		return n == 1, err
 	})
-	return turn, taken, err
+	return lease, taken, err
 }
 
 // ReleaseAdvisoryLease gives a lease back.
-func (s *Store) ReleaseAdvisoryLease(ctx context.Context, turn AdvisoryLease) error {
-	return s.write(ctx, engine.Unflushed, recordLocks(turn.subscription), func(t *tx) error {
-		return t.Later(endLease, turn.subscription, turn.key, turn.token[:])
+func (s *Store) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) error {
+	return s.write(ctx, engine.Unflushed, recordLocks(lease.subscription), func(t *tx) error {
+		return t.Later(endLease, lease.subscription, lease.key, lease.token[:])
 	})
 }
 

@@ -17,7 +17,7 @@ type Answer struct {
 	Outcome           index.Outcome
 	Status            int    // of the provider's answer; a refusal's decides
 	ProvisioningState string // as the body says, empty when it does not
-	ID                string // as the request wrote it; empty: as told to Begin
+	ID                string // as the request wrote it; empty: as given to Begin
 	Details           *Details
 	// Poll is where an accepted write is followed; nil: by asking for the
 	// resource.

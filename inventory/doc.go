@@ -53,7 +53,7 @@
 //     is no longer the intent's, writes overlapped, and a GET has to show what the
 //     last of them made.
 //   - R8: what Portico writes by itself is an intent like a client's.
-//   - R9: whatever can turn into a client's 404 or conflict, Portico asks first.
+//   - R9: before a client sees what contradicts the index, Portico asks by itself.
 //     Absence is what its own GET says, under its own identity, in words that
 //     speak of the resource. A row that is not plainly alive refuses another place
 //     only after its provider was asked.

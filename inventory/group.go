@@ -290,11 +290,11 @@ func (c DeleteGroupConditions) checkWrittenRegions(t *tx, g Group) error {
 	if c.CheckWrittenRegions == nil {
 		return nil
 	}
-	touched, err := writtenRegions(t, g)
+	written, err := writtenRegions(t, g)
 	if err != nil {
 		return err
 	}
-	return c.CheckWrittenRegions(g, touched)
+	return c.CheckWrittenRegions(g, written)
 }
 
 // checkEmpty returns *GroupNotEmptyError unless nothing is left in the group.

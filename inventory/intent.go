@@ -115,7 +115,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 			return Ticket{}, err
 		}
 		// Before its child, as all do who lock both.
-		astray, err := w.lockParent(t)
+		refusal, err := w.lockParent(t)
 		if err != nil {
 			return Ticket{}, err
 		}
@@ -123,7 +123,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err != nil {
 			return Ticket{}, err
 		}
-		if err := s.admit(t, w, h, astray); err != nil {
+		if err := s.admit(t, w, h, refusal); err != nil {
 			return Ticket{}, err
 		}
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
@@ -144,7 +144,7 @@ func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
 	return group.Incarnation, index.AdmitWrite(&index.Group{State: group.State, Incarnation: group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }
 
-func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
+func (s *Store) admit(t *tx, w Write, h *resourceTx, refusal error) error {
 	row := h.row
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
@@ -157,8 +157,8 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 		return nil
 	case w.Kind == index.Patch && row == nil:
 		return ErrNotFound
-	case astray != nil:
-		return astray
+	case refusal != nil:
+		return refusal
 	case row != nil:
 		return nil
 	}
@@ -183,7 +183,7 @@ func (w *Write) above() string {
 
 // lockParent locks the parent that a PUT needs. refusal says that it is missing, or
 // lies in another region.
-func (w *Write) lockParent(t *tx) (astray, err error) {
+func (w *Write) lockParent(t *tx) (refusal, err error) {
 	above := w.above()
 	if above == "" {
 		return nil, nil

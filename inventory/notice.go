@@ -69,7 +69,7 @@ type Notice struct {
 type NoticeProgress struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
-	State     string `json:"state,omitempty"`  // that was last told
+	State     string `json:"state,omitempty"`  // that was last sent
 	Answer    string `json:"answer,omitempty"` // what came of that
 	Tries     int    `json:"tries,omitempty"`  // in vain, one after the other
 }
@@ -135,7 +135,7 @@ func (a targetList) has(one NotificationTarget) bool {
 // subscription is registered for, and of the namespace whose registration changes. A
 // deletion concerns every endpoint: one that never heard of the subscription has
 // nothing to do.
-func (t *tx) notify(sub Subscription, tell []NotificationTarget, namespace string) error {
+func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace string) error {
 	known, err := loadTargets(t, sub.ID)
 	if err != nil {
 		return err
@@ -149,19 +149,19 @@ func (t *tx) notify(sub Subscription, tell []NotificationTarget, namespace strin
 			return r.Namespace == a.Namespace && r.Covers(a.Region) && (r.State.Permits() || r.State == Unregistering)
 		})
 	}
-	var targets, fresh targetList
-	for _, a := range tell {
+	var due, fresh targetList
+	for _, a := range targets {
 		if !mustKnow(a) || namespace != everyNamespace && a.Namespace != namespace {
 			continue
 		}
-		targets = append(targets, a)
+		due = append(due, a)
 		if !known.has(a) {
 			fresh = append(fresh, a)
 		}
 	}
 	for _, a := range known { // endpoints that another replica's map has
-		if (namespace == everyNamespace || a.Namespace == namespace) && !targetList(tell).has(a) {
-			targets = append(targets, a)
+		if (namespace == everyNamespace || a.Namespace == namespace) && !targetList(targets).has(a) {
+			due = append(due, a)
 		}
 	}
 	if len(fresh) > 0 {
@@ -169,7 +169,7 @@ func (t *tx) notify(sub Subscription, tell []NotificationTarget, namespace strin
 			return err
 		}
 	}
-	return t.addNotices(sub.ID, targets)
+	return t.addNotices(sub.ID, due)
 }
 
 // addNotices creates the jobs, or brings forward those that exist.
@@ -307,9 +307,9 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 
 // NotifyNewTargets notifies those of the endpoints that must know a subscription and
 // never heard of it: they have joined the region map.
-func (s *Store) NotifyNewTargets(ctx context.Context, sub string, tell []NotificationTarget) error {
+func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
 	known, err := loadTargets(s.read(ctx), arm.Fold(sub))
-	if err != nil || !known.misses(tell) {
+	if err != nil || !known.misses(targets) {
 		return err
 	}
 	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
@@ -321,7 +321,7 @@ func (s *Store) NotifyNewTargets(ctx context.Context, sub string, tell []Notific
 		if err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(tell), func(a NotificationTarget) bool { return a.Required || known.has(a) })
+		fresh := slices.DeleteFunc(slices.Clone(targets), func(a NotificationTarget) bool { return a.Required || known.has(a) })
 		if len(fresh) == 0 {
 			return nil
 		}
@@ -334,6 +334,6 @@ func (s *Store) NotifyNewTargets(ctx context.Context, sub string, tell []Notific
 
 // misses reports whether the list lacks an endpoint that must know the subscription
 // without its registering.
-func (a targetList) misses(tell []NotificationTarget) bool {
-	return slices.ContainsFunc(tell, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
+func (a targetList) misses(targets []NotificationTarget) bool {
+	return slices.ContainsFunc(targets, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
 }

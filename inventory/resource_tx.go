@@ -61,7 +61,7 @@ type learnt func(*Resource)
 
 // store writes the difference between the loaded state and the new one. The caller
 // inserts new intents.
-func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...learnt) error {
+func (h *resourceTx) store(t *tx, after index.State, did index.Actions, answered ...learnt) error {
 	if err := h.storeIntents(t, after.Open); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...
 			return err
 		}
 	}
-	if err := h.storeRow(t, after.Row, did, told); err != nil {
+	if err := h.storeRow(t, after.Row, did, answered); err != nil {
 		return err
 	}
 	if err := h.storeJobs(t, before, jobsFor(after.Row), intentEnded); err != nil {
@@ -101,7 +101,7 @@ func (h *resourceTx) storeIntents(t *tx, open []index.Intent) error {
 	return nil
 }
 
-func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, told []learnt) error {
+func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered []learnt) error {
 	switch {
 	case now == nil && h.row == nil:
 		return nil
@@ -125,8 +125,8 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, told []l
 	}
 	row := *h.row
 	if did.Learn {
-		for _, tell := range told {
-			tell(&row)
+		for _, learn := range answered {
+			learn(&row)
 		}
 	}
 	row.apply(now)

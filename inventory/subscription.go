@@ -139,7 +139,7 @@ func (s Subscription) HasFeature(name string) bool {
 // SeedSubscriptions creates the subscriptions that are absent, and notifies providers
 // of them. It leaves the others as they are: the configuration names a beginning, not
 // the present.
-func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tell ...NotificationTarget) error {
+func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, targets ...NotificationTarget) error {
 	for _, seed := range seeds {
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
 			continue
@@ -149,7 +149,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 			if err != nil || !created {
 				return err
 			}
-			return s.notifyChange(t, seed.ID, tell)
+			return s.notifyChange(t, seed.ID, targets)
 		})
 		if err != nil {
 			return err
@@ -162,7 +162,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 // notifies providers. Covered counts at creation only. A Deleted one can be recreated
 // once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
 // that the region map lacked does not know.
-func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...NotificationTarget) (stored Subscription, created bool, err error) {
+func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
 	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
 		switch {
@@ -172,7 +172,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Not
 				err = engine.ErrOvertaken // by another replica, since there was none to lock
 			}
 			if err == nil {
-				err = s.notifyChange(t, p.ID, tell)
+				err = s.notifyChange(t, p.ID, targets)
 			}
 			if err != nil {
 				return put[Subscription]{}, err
@@ -182,8 +182,8 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Not
 		case err != nil:
 			return put[Subscription]{}, err
 		}
-		next, anew, err := p.following(current, t.Now)
-		if err == nil && anew {
+		next, recreated, err := p.following(current, t.Now)
+		if err == nil && recreated {
 			err = t.checkRecreate(next.ID)
 		}
 		if err != nil {
@@ -193,18 +193,18 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Not
 			return put[Subscription]{}, err
 		}
 		if next.Version != current.Version {
-			err = s.notifyChange(t, next.ID, tell)
+			err = s.notifyChange(t, next.ID, targets)
 		}
-		return put[Subscription]{next, anew}, err
+		return put[Subscription]{next, recreated}, err
 	})
 	return result.stored, result.created, err
 }
 
 // following is the version that a PUT makes of the current one, and whether that
 // recreates the subscription.
-func (s Subscription) following(current Subscription, now time.Time) (next Subscription, anew bool, err error) {
-	anew = current.State == Deleted && s.State != Deleted
-	if anew && !current.Erased {
+func (s Subscription) following(current Subscription, now time.Time) (next Subscription, recreated bool, err error) {
+	recreated = current.State == Deleted && s.State != Deleted
+	if recreated && !current.Erased {
 		return s, false, ErrErasing
 	}
 	next = current
@@ -213,7 +213,7 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	if s.Features != nil {
 		next.Features = strings.Fields(joined(s.Features))
 	}
-	if anew {
+	if recreated {
 		next.Features = strings.Fields(joined(s.Features))
 		next.Covered, next.Created = s.Covered, now
 	}
@@ -223,10 +223,10 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	}
 	// A repeated DELETE before the erasing is complete notifies once more.
 	again := next.State == Deleted && !next.Erased
-	if again || anew || next.notified() != current.notified() {
+	if again || recreated || next.notified() != current.notified() {
 		next.Version++
 	}
-	return next, anew, nil
+	return next, recreated, nil
 }
 
 // notified is all that notifications say of the subscription itself.
@@ -236,12 +236,12 @@ func (s Subscription) notified() string {
 
 // notifyChange notifies providers of a new version of a subscription, and creates the
 // job that erases a Deleted one once they all know.
-func (s *Store) notifyChange(t *tx, id string, tell []NotificationTarget) error {
+func (s *Store) notifyChange(t *tx, id string, targets []NotificationTarget) error {
 	sub, err := loadSubscription(t, selectSubscription, id)
 	if err != nil {
 		return err
 	}
-	if err := t.notify(sub, tell, everyNamespace); err != nil {
+	if err := t.notify(sub, targets, everyNamespace); err != nil {
 		return err
 	}
 	if sub.State != Deleted || sub.Erased {
@@ -252,7 +252,7 @@ func (s *Store) notifyChange(t *tx, id string, tell []NotificationTarget) error 
 
 // SetFeature registers a subscription for a feature, "Namespace/name", or ends that,
 // and notifies the targets. It refuses as EditGroup does.
-func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []NotificationTarget) (Subscription, error) {
+func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, targets []NotificationTarget) (Subscription, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
 		if err != nil || current.HasFeature(feature) == on {
@@ -268,7 +268,7 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, te
 		if err := current.update(t); err != nil {
 			return current, err
 		}
-		return current, t.notify(current, tell, commonNamespace(tell))
+		return current, t.notify(current, targets, commonNamespace(targets))
 	})
 }
 

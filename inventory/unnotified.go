@@ -138,32 +138,32 @@ func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 // NotifyReturned notifies endpoints of what they missed while the region map lacked
 // their region, for at most limit subscriptions, and returns how many. present are
 // the endpoints that the map has.
-func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (told int, err error) {
+func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
 	from := s.read(ctx)
-	for at := (NotificationTarget{}); told < limit; {
+	for at := (NotificationTarget{}); notified < limit; {
 		err := from.One(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
 		if errors.Is(err, sql.ErrNoRows) {
-			return told, nil
+			return notified, nil
 		}
 		if err != nil {
-			return told, err
+			return notified, err
 		}
 		back := slices.DeleteFunc(slices.Clone(present), func(a NotificationTarget) bool { return !targetList{a}.serves(at) })
 		if len(back) == 0 {
 			continue
 		}
-		subs, err := engine.Collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-told)
+		subs, err := engine.Collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-notified)
 		if err != nil {
-			return told, err
+			return notified, err
 		}
 		for _, sub := range subs {
 			if err := s.notifyReturned(ctx, sub, at, back); err != nil {
-				return told, err
+				return notified, err
 			}
-			told++
+			notified++
 		}
 	}
-	return told, nil
+	return notified, nil
 }
 
 // notifyReturned notifies the endpoints of a region that is back of one subscription.

@@ -21,7 +21,7 @@ type memory struct {
 	rows          map[string]inventory.Resource
 	cached        map[string]locations.Located
 	operations    map[string]inventory.Operation
-	removalOpen     map[string]bool
+	removalOpen   map[string]bool
 	uncovered     map[string][]string // by type key
 	// failing names the method that fails.
 	failing string
@@ -50,7 +50,7 @@ func newMemory() *memory {
 		rows:          map[string]inventory.Resource{},
 		cached:        map[string]locations.Located{},
 		operations:    map[string]inventory.Operation{},
-		removalOpen:     map[string]bool{},
+		removalOpen:   map[string]bool{},
 		uncovered:     map[string][]string{},
 	}
 	m.add(vms+"/west", "contoso.compute/virtualmachines", "westus")

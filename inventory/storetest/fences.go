@@ -60,7 +60,7 @@ func testFences(t *testing.T, database Database) {
 		equal(b, fence.Until, b.clock.Now().Add(intentLife))
 		equal(b, standing[0].Kind, index.Delete)
 		b.live("rg", "other")
-		b.adopts(b.sighting("rg", "vm"), inventory.Fenced)
+		b.adopts(b.discovery("rg", "vm"), inventory.Fenced)
 		b.settle(unknown, index.Gone) // too late: nobody waits for it any more
 		equal(b, len(b.fences("vm")), 1)
 		_, err = b.RemoveEndedFences(b.ctx, Sub, id("rg", "vm"), nil)
@@ -126,7 +126,7 @@ func testFences(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, len(left), 0)
 		b.group("rg")
-		seen := b.sighting("rg", "vm")
+		seen := b.discovery("rg", "vm")
 		seen.ListedSince = before
 		b.adopts(seen, inventory.TooYoung)
 	})

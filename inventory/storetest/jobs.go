@@ -56,9 +56,9 @@ func (b *bench) one(owner string) jobrow.Job {
 	return jobs[0]
 }
 
-// deposed asserts that a holder can do nothing more, and that what it tried has
+// lostLease asserts that a holder can do nothing more, and that what it tried has
 // left no trace.
-func (b *bench) deposed(stale jobrow.Job) {
+func (b *bench) lostLease(stale jobrow.Job) {
 	b.Helper()
 	before, known := b.Job(b.ctx, Sub, stale.ID)
 	b.is(b.RenewJob(b.ctx, &stale, lease), jobrow.ErrLeaseLost)
@@ -92,9 +92,9 @@ func testJobs(t *testing.T, database Database) {
 		added, err = b.AddJob(b.ctx, again)
 		b.ok(err)
 		equal(b, added, true)
-		b.deposed(held)
+		b.lostLease(held)
 		equal(b, b.one("b").Subject, "other")
-		b.deposed(held)
+		b.lostLease(held)
 	})
 	t.Run("one of two claims it, the other after the lease", func(t *testing.T) {
 		b := newBench(t, database)
@@ -116,10 +116,10 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, taken.Attempts, 2)
 		equal(b, taken.Token > held.Token, true)
 		equal(b, taken.Incarnation, held.Incarnation)
-		b.deposed(held)
+		b.lostLease(held)
 		b.ok(b.SaveJob(b.ctx, &taken, `{"n":1}`))
 		b.ok(b.EndJob(b.ctx, taken, jobrow.Failed, taken.Payload))
-		b.deposed(taken)
+		b.lostLease(taken)
 	})
 	t.Run("many who claim at once get each job once", func(t *testing.T) {
 		b := newBench(t, database)
@@ -176,7 +176,7 @@ func testJobs(t *testing.T, database Database) {
 		taken := b.one("b")
 		equal(b, taken.Payload, `{"n":2}`)
 		equal(b, taken.Attempts, 1)
-		b.deposed(held)
+		b.lostLease(held)
 		// Progress of which the holder does not know is not undone.
 		stale := taken
 		b.ok(b.SaveJob(b.ctx, &taken, `{"n":3}`))
@@ -186,16 +186,16 @@ func testJobs(t *testing.T, database Database) {
 		b.ok(b.EndJob(b.ctx, taken, jobrow.Done, ""))
 		equal(b, b.job(taken.ID).Payload, `{"n":3}`)
 	})
-	t.Run("cancelling deposes the holder and is for the next one to carry out", func(t *testing.T) {
+	t.Run("cancelling ends the lease of the holder and is for the next one to carry out", func(t *testing.T) {
 		b := newBench(t, database)
 		b.addJob("sweep", "s", time.Time{})
 		held := b.one("a")
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
-		b.deposed(held)
+		b.lostLease(held)
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
 		taken := b.one("b")
 		equal(b, taken.State, jobrow.Cancelling)
-		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is under way: nobody is deposed
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is under way: nobody loses a lease
 		b.ok(b.EndJob(b.ctx, taken, jobrow.Cancelled, taken.Payload))
 		b.is(b.CancelJob(b.ctx, Sub, held.ID), jobrow.ErrEnded)
 		b.is(b.CancelJob(b.ctx, Sub, [16]byte{1}), inventory.ErrNotFound)
@@ -217,7 +217,7 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, n, 1)
 		_, err = b.Job(b.ctx, Sub, held.ID)
 		b.is(err, inventory.ErrNotFound)
-		b.deposed(held)
+		b.lostLease(held)
 	})
 	t.Run("lists have every job once", func(t *testing.T) {
 		b := newBench(t, database)
@@ -305,5 +305,5 @@ func testJobsOutlive(t *testing.T, database Database) {
 	taken := b.one("b")
 	equal(b, taken.Payload, `{"n":1}`)
 	equal(b, taken.Attempts, 2)
-	b.deposed(held)
+	b.lostLease(held)
 }

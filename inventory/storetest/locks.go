@@ -91,8 +91,8 @@ func soon(b *bench) context.Context {
 	return ctx
 }
 
-// outlasts asserts whether a lock waits no longer for anything that was before it.
-func (b *bench) outlasts(ctx context.Context, group string, l inventory.Lock, want bool) {
+// waits asserts whether WaitForConflictingWrites sees all conflicting writes end.
+func (b *bench) waits(ctx context.Context, group string, l inventory.Lock, want bool) {
 	b.Helper()
 	ended, err := b.WaitForConflictingWrites(ctx, group, l)
 	b.ok(err)
@@ -101,7 +101,7 @@ func (b *bench) outlasts(ctx context.Context, group string, l inventory.Lock, wa
 
 // A lock waits for the calls under way that it forbids, and not for those that
 // have ended without a definite answer.
-func testLocksOutlast(t *testing.T, database Database) {
+func testLocksWait(t *testing.T, database Database) {
 	for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
 		b := newBench(t, database)
 		b.group("rg")
@@ -114,27 +114,27 @@ func testLocksOutlast(t *testing.T, database Database) {
 		near := b.begin(write(index.Delete, "rg", "vmx"))
 		l, err := b.lock(c.group, c.scope, "l", inventory.LockCanNotDelete)
 		b.ok(err)
-		b.outlasts(soon(b), c.group, l, false)
+		b.waits(soon(b), c.group, l, false)
 		b.settle(remove, index.Refused)
 		if c.scope != id("rg", "vm") {
-			b.outlasts(soon(b), c.group, l, false)
+			b.waits(soon(b), c.group, l, false)
 		}
-		b.settle(near, index.Ambiguous)     // it may still be applied
-		b.outlasts(b.ctx, c.group, l, true) // a PUT it does not forbid
+		b.settle(near, index.Ambiguous)  // it may still be applied
+		b.waits(b.ctx, c.group, l, true) // a PUT it does not forbid
 		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
 		b.ok(err)
-		b.outlasts(soon(b), c.group, l, false)
+		b.waits(soon(b), c.group, l, false)
 		b.settle(put, index.Ambiguous)
-		b.outlasts(b.ctx, c.group, l, true)
+		b.waits(b.ctx, c.group, l, true)
 		refuses[*inventory.LockedError](b, b.refused(index.Put, "vm"))
 		_, err = b.lock(c.group, c.scope, "l", inventory.LockCanNotDelete)
 		b.ok(err)
 		b.begin(write(index.Put, "rg", "vm")) // whose sender ends without a word
 		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
 		b.ok(err)
-		b.outlasts(soon(b), c.group, l, false)
+		b.waits(soon(b), c.group, l, false)
 		b.clock.Pass(callLife)
-		b.outlasts(b.ctx, c.group, l, true)
+		b.waits(b.ctx, c.group, l, true)
 	}
 }
 

@@ -351,7 +351,7 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 		equal(m.bench, len(off), 0)
 	}
 	// What was listed before does not come back.
-	seen := m.sighting("rg", "vm")
+	seen := m.discovery("rg", "vm")
 	seen.ListedSince = m.clock.Now().Add(-time.Minute)
 	m.adopts(seen, inventory.TooYoung)
 	// Where the target has something now, it looks before it goes.
@@ -421,7 +421,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 		equal(m.bench, settled, false)
 	}
 	stale()
-	seen := m.sighting("target", "vm")
+	seen := m.discovery("target", "vm")
 	seen.Subscription, seen.ID, seen.ListedSince = otherSub, strings.Replace(seen.ID, Sub, otherSub, 1), m.clock.Now()
 	m.adopts(seen, inventory.TooYoung)
 	below := seen
@@ -447,7 +447,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 func testMoveOfStrays(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")
-	seen := m.sighting("rg", "vm")
+	seen := m.discovery("rg", "vm")
 	seen.Region = "eastus"
 	m.adopts(seen, inventory.Strayed)
 	j := m.begun("vm")

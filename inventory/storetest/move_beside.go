@@ -71,16 +71,16 @@ func testMoveBeside(t *testing.T, database Database) {
 		j := m.claimed(inventory.MoveJob)
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	})
-	t.Run("a turn stays with the ID that it was taken for", func(t *testing.T) {
+	t.Run("an advisory lease stays with the ID that it was taken for", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		take := func(sub, key string) (inventory.AdvisoryLease, bool) {
 			t.Helper()
-			turn, taken, err := m.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
+			lease, taken, err := m.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
 			m.ok(err)
-			return turn, taken
+			return lease, taken
 		}
-		turn, _ := take(Sub, id("rg", "vm"))
+		lease, _ := take(Sub, id("rg", "vm"))
 		j := m.begun("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.settles(&j, inventory.MoveResult{Moved: members("vm")})
@@ -91,29 +91,29 @@ func testMoveBeside(t *testing.T, database Database) {
 		equal(m.bench, taken, true)
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, false)
-		m.ok(m.ReleaseAdvisoryLease(m.ctx, turn))
+		m.ok(m.ReleaseAdvisoryLease(m.ctx, lease))
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, true)
 	})
 	t.Run("locks forbid and go where what they stand on is", func(t *testing.T) { testMoveAndLocks(t, database) })
-	t.Run("a lock on the subscription outlasts a move", func(t *testing.T) {
+	t.Run("a lock on the subscription waits for a move", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		_, err := m.BeginMove(m.ctx, m.order("vm"))
 		m.ok(err)
 		l, err := m.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
 		m.ok(err)
-		m.outlasts(m.ctx, "", l, true) // it forbids no move
+		m.waits(m.ctx, "", l, true) // it forbids no move
 		l, err = m.lock("", subscriptionID, "l", inventory.LockReadOnly)
 		m.ok(err)
-		m.outlasts(soon(m.bench), "", l, false)
+		m.waits(soon(m.bench), "", l, false)
 		j := m.claimed(inventory.MoveJob)
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
-		m.outlasts(soon(m.bench), "", l, false)
+		m.waits(soon(m.bench), "", l, false)
 		m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
-		m.outlasts(soon(m.bench), "", l, false)
+		m.waits(soon(m.bench), "", l, false)
 		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
-		m.outlasts(m.ctx, "", l, true)
+		m.waits(m.ctx, "", l, true)
 	})
 }
 

@@ -19,8 +19,8 @@ func (b *bench) order(content, object, token string) inventory.Operation {
 	return got
 }
 
-// carries claims the only batch that is due.
-func (b *bench) carries(owner string) jobrow.Job {
+// claimBatch claims the only batch that is due.
+func (b *bench) claimBatch(owner string) jobrow.Job {
 	b.Helper()
 	jobs, err := b.ClaimJobs(b.ctx, owner, 10*time.Second, 10, inventory.RequestBatchJob)
 	b.ok(err)
@@ -49,7 +49,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		b := newBench(t, database)
 		content := strings.Repeat("x", 1<<20)
 		o := b.order(content, "ann", "token")
-		job := b.carries("one")
+		job := b.claimBatch("one")
 		equal(b, job.ID, o.Follow)
 		got := b.batch(job)
 		equal(b, string(got.Content) == content, true)
@@ -101,12 +101,12 @@ func testRequestBatches(t *testing.T, database Database) {
 	t.Run("who was replaced begins and ends nothing, but may bring an answer", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "token")
-		stale := b.carries("one")
+		stale := b.claimBatch("one")
 		first, err := b.BeginRequestPart(b.ctx, stale, 0)
 		b.ok(err)
 		equal(b, first, true)
 		b.clock.Pass(11 * time.Second)
-		job := b.carries("two")
+		job := b.claimBatch("two")
 		_, err = b.BeginRequestPart(b.ctx, stale, 1)
 		b.is(err, jobrow.ErrLeaseLost)
 		b.is(b.EndRequestBatch(b.ctx, stale, jobrow.Done, "", 48*time.Hour), jobrow.ErrLeaseLost)
@@ -185,7 +185,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		n, err := b.ForgetRequestBatches(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
-		job := b.carries("one")
+		job := b.claimBatch("one")
 		_, err = b.RequestBatch(b.ctx, job.ID)
 		b.is(err, inventory.ErrNotFound)
 		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Failed, "", time.Hour))
@@ -196,7 +196,7 @@ func testRequestBatches(t *testing.T, database Database) {
 	t.Run("a caller has a number of them under way", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "1")
-		job := b.carries("one")
+		job := b.claimBatch("one")
 		b.order("{}", "ann", "2")
 		third := inventory.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
 		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}), inventory.ErrTooManyBatches)

@@ -47,7 +47,7 @@ func testRetirement(t *testing.T, database Database) {
 	for _, region := range []string{mars, "westus"} {
 		b.ok(b.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
 	}
-	stray := b.sighting("rg", "stays")
+	stray := b.discovery("rg", "stays")
 	stray.Region = mars
 	b.adopts(stray, inventory.Strayed)
 	// A write that has no row, and one that has one elsewhere.

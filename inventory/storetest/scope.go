@@ -205,7 +205,7 @@ func testClosing(t *testing.T, database Database) {
 		b.group("rg")
 		b.group("rg-1")
 		b.live("rg", "vm")
-		elsewhere := b.sighting("rg", "vm")
+		elsewhere := b.discovery("rg", "vm")
 		elsewhere.Region = "eastus"
 		b.adopts(elsewhere, inventory.Strayed)
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", inventory.DeleteGroupConditions{}))

@@ -109,13 +109,13 @@ func testTags(t *testing.T, database Database) {
 		equal(b, remove("Env", ""), true)
 		equal(b, remove("Env", ""), false)
 	})
-	t.Run("turns", func(t *testing.T) {
+	t.Run("advisory leases", func(t *testing.T) {
 		b := newBench(t, database)
 		take := func(key string) (inventory.AdvisoryLease, bool) {
 			b.Helper()
-			turn, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
+			lease, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
 			b.ok(err)
-			return turn, taken
+			return lease, taken
 		}
 		first, taken := take("/K")
 		equal(b, taken, true)
@@ -133,7 +133,7 @@ func testTags(t *testing.T, database Database) {
 		_, taken = take("/k")
 		equal(b, taken, true)
 	})
-	t.Run("turns of those who died", func(t *testing.T) {
+	t.Run("advisory leases of holders that died", func(t *testing.T) {
 		b := newBench(t, database)
 		forgets := func(limit, want int) {
 			b.Helper()

@@ -64,8 +64,8 @@ func (b *bench) followed() (jobrow.Job, inventory.Follow) {
 	return all[0], follow
 }
 
-// testDoubts holds the jobs of rows to their flags.
-func testDoubts(t *testing.T, database Database) {
+// testRowJobs checks that the jobs of rows agree with their flags.
+func testRowJobs(t *testing.T, database Database) {
 	fresh := func(t *testing.T) *bench {
 		b := newBench(t, database)
 		b.group("rg")
@@ -100,15 +100,15 @@ func testDoubts(t *testing.T, database Database) {
 		b.ok(b.RenewJob(b.ctx, &held, lease))
 		equal(b, observe(b, true), true)
 		equal(b, b.jobs(), "")
-		b.deposed(held)
+		b.lostLease(held)
 		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm")))
 		b.clock.Pass(time.Second)
 		again := b.one("b")
 		equal(b, again.Token, held.Token) // and yet:
-		b.deposed(held)
+		b.lostLease(held)
 		equal(b, observe(b, false), true)
 		equal(b, b.jobs(), "")
-		b.deposed(again)
+		b.lostLease(again)
 	})
 	t.Run("the end of an intent has the question asked at once", func(t *testing.T) {
 		b := fresh(t)
@@ -159,7 +159,7 @@ func testDoubts(t *testing.T, database Database) {
 		held := b.one("a")
 		b.accept(b.begin(write(index.Put, "rg", "vm")), "/second")
 		equal(b, b.jobs(), "follow PUT vm, verify vm")
-		b.deposed(held)
+		b.lostLease(held)
 		b.is(b.EndFollowByJob(b.ctx, held), jobrow.ErrLeaseLost)
 		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, first)
 		b.ok(err)
