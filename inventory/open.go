@@ -122,7 +122,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 		return nil, errors.Join(err, s.engine.Close())
 	}
 	if o.Metrics != nil {
-		s.locations.Show(o.Metrics)
+		s.locations.RegisterMetrics(o.Metrics)
 	}
 	return s, nil
 }
@@ -167,7 +167,7 @@ type Stats struct {
 // Stats counts how well writes share commits, and reads their memory.
 func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
-	stats.CacheHits, stats.CacheMisses = s.locations.Asked()
+	stats.CacheHits, stats.CacheMisses = s.locations.Counts()
 	return stats
 }
 

@@ -66,7 +66,7 @@ func newFixture(t *testing.T) fixture {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "portico.db")
-	storetest.Lay(t, path)
+	storetest.CreateDatabase(t, path)
 	store, err := inventory.Open(t.Context(), inventory.Options{
 		DSN: path, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour,
 		PollFloor: 5 * time.Millisecond, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,

@@ -76,7 +76,7 @@ func testAdoption(t *testing.T, database Database) {
 		equal(b, children[0].Name, "vm/d")
 		equal(b, children[0].Parent, b.row("rg", "vm").Key)
 	})
-	t.Run("R6 one that is still on its way is in doubt", func(t *testing.T) {
+	t.Run("R6 one that is still on its way is unverified", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		for name, want := range map[string]index.Phase{"Deleting": index.Deleting, "Creating": index.Live} {

@@ -32,7 +32,7 @@ func testDurability(t *testing.T, database Database) {
 		{"that a resource is there", 0, func() { see("vm", inventory.Observation{Found: true}) }},
 		{"that a resource is gone", 1, func() { see("gone", inventory.Observation{}) }},
 		{"a PATCH and its settle", 1, func() { b.settle(b.begin(write(index.Patch, "rg", "vm")), index.Succeeded) }},
-		{"a doubt", 1, func() { b.ok(b.RequestVerify(b.ctx, Sub, key)) }},
+		{"a request to verify", 1, func() { b.ok(b.RequestVerify(b.ctx, Sub, key)) }},
 		{"an adoption", 1, func() { b.adopts(b.discovery("rg", "found"), inventory.Adopted) }},
 		{"the end of a group", 1, func() {
 			b.group("empty")

@@ -32,7 +32,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(b.fences("absent")), 1)
 	})
-	t.Run("a lapsed create still holds its group by its row", func(t *testing.T) {
+	t.Run("an expired create still holds its group by its row", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.begin(write(index.Put, "rg", "vm"))

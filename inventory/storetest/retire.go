@@ -127,7 +127,7 @@ func testRetirement(t *testing.T, database Database) {
 	check(retirement(b.Retirement(b.ctx, mars)), inventory.Retirement{})
 }
 
-// testRetirementOfNotices: nobody is told in a region that was retired, and what
+// testRetirementOfNotices: nobody is notified in a region that was retired, and what
 // waited for that goes on.
 func testRetirementOfNotices(t *testing.T, database Database) {
 	b := newBench(t, database)

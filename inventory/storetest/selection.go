@@ -60,7 +60,7 @@ func testSelection(t *testing.T, database Database) {
 		tagged("a", "one", nil)
 		check("its successor", inventory.ResourceQuery{Tag: "env"})
 	})
-	t.Run("doubt is ended by a GET", func(t *testing.T) {
+	t.Run("a GET ends verification", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")

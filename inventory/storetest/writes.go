@@ -129,7 +129,7 @@ func testAnswers(t *testing.T, database Database) {
 		equal(b, b.settle(ticket, index.Succeeded).Settled, true)
 		b.stands("dim", index.Live, true)
 	})
-	t.Run("R5 opposing writes spoil each other's answers, in either order", func(t *testing.T) {
+	t.Run("R5 opposing writes overlap, which keeps their answers from being proof, in either order", func(t *testing.T) {
 		for _, name := range []string{"put first", "delete first"} {
 			b.live("rg", name)
 			p, d := b.begin(write(index.Put, "rg", name)), b.begin(write(index.Delete, "rg", name))
@@ -284,7 +284,7 @@ func testTime(t *testing.T, database Database) {
 		b.clock.Pass(intentLife)
 		equal(b, b.settle(late, index.Succeeded).Settled, false)
 		b.stands("settled", index.Pending, true)
-		// The lapsed PUT spoils nothing any more, and its row is in doubt.
+		// The expired PUT overlaps nothing any more, and its row is unverified.
 		d := b.begin(write(index.Delete, "rg", "begun"))
 		equal(b, d.Row.Generation, begun.Generation)
 		equal(b, b.row("rg", "begun").Verify, true)

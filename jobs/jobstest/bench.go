@@ -136,7 +136,7 @@ func (b *Bench) Group(name string) {
 // Open opens the store once more, as another replica would.
 func (b *Bench) Open() *inventory.Store {
 	b.T.Helper()
-	storetest.Lay(b.T, b.Path)
+	storetest.CreateDatabase(b.T, b.Path)
 	store, err := inventory.Open(b.T.Context(), inventory.Options{
 		DSN: b.Path, SendWithin: time.Second, CallLimit: 300 * time.Millisecond, LateWriteWindow: 300 * time.Millisecond,
 		TombstoneAge: time.Hour, PollFloor: Floor, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,
