@@ -82,7 +82,7 @@ func BringForward(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
 	return t.Later(bringForwardJob, at, sub, id[:], at)
 }
 
-// ForgetAt sets when an ended job is forgotten, if that is earlier.
+// ForgetAt sets when an ended job is forgotten.
 func ForgetAt(t *engine.Tx, sub string, id [16]byte, at time.Time) error {
 	return t.Later(forgetEndedJobAt, engine.Micros(at), sub, id[:], endedShard)
 }
