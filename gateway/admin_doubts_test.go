@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 type doubtPage struct {
@@ -46,7 +47,7 @@ func (s *site) doubts(query string) map[string]doubt {
 func TestAdminDoubts(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
-	begun := s.store.Time().Add(-hour)
+	begun := s.store.Now().Add(-hour)
 	for _, name := range []string{"sure", "Broken", "Never", "deleted", "flagged"} {
 		s.machine("g", name, "westus")
 	}
@@ -54,11 +55,11 @@ func TestAdminDoubts(t *testing.T) {
 	s.want(500, "ContosoFault", "DELETE", machinePath("g", "Never")+api, "", "x-contoso-fault", "status=500")
 	s.ok(200, "DELETE", machinePath("g", "Never")+api, "") // the first one may still come
 	s.ok(202, "DELETE", machinePath("g", "deleted")+api, "", "x-contoso-async", "location", "x-contoso-duration", "1h")
-	if err := s.store.Doubt(t.Context(), subscription, machinePath("g", "flagged")); err != nil {
+	if err := s.store.RequestVerify(t.Context(), subscription, machinePath("g", "flagged")); err != nil {
 		t.Fatal(err)
 	}
 	ticket, err := s.store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Patch, Subscription: subscription, Group: "g", Key: machinePath("g", "flagged"), ID: machinePath("g", "flagged"),
+		Kind: index.Patch, Subscription: subscription, Group: "g", Key: machinePath("g", "flagged"), ID: machinePath("g", "flagged"),
 		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines", Region: "westus", Location: "westus",
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 )
 
@@ -17,7 +18,7 @@ type jobPage struct {
 
 func (s *site) addJob(kind, subject, payload string) string {
 	s.t.Helper()
-	j := inventory.Job{ID: inventory.JobID(kind, subject), Kind: kind, Subject: subject, Payload: payload}
+	j := jobrow.Job{ID: jobrow.ID(kind, subject), Kind: kind, Subject: subject, Payload: payload}
 	if _, err := s.store.AddJob(context.Background(), j); err != nil {
 		s.t.Fatal(err)
 	}
@@ -79,7 +80,7 @@ func TestAdminCancelsAJob(t *testing.T) {
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
-	if err := s.store.EndJob(t.Context(), jobs[0], inventory.JobCancelled, "{}"); err != nil {
+	if err := s.store.EndJob(t.Context(), jobs[0], jobrow.Cancelled, "{}"); err != nil {
 		t.Fatal(err)
 	}
 	got := s.asked(200, "", "GET", "/admin/jobs/"+name, "").text
@@ -101,7 +102,7 @@ func TestAcceptedWritesAreFollowed(t *testing.T) {
 		m := machinePath("g", mode)
 		s.machine("g", mode, "westus")
 		s.ok(202, "DELETE", m+api, "", "x-contoso-async", mode, "x-contoso-duration", "1h", "x-contoso-retry-after", "1800")
-		jobs, err := s.store.Jobs(t.Context(), inventory.JobQuery{Kind: inventory.FollowJob})
+		jobs, err := s.store.Jobs(t.Context(), jobrow.Query{Kind: inventory.FollowJob})
 		if err != nil {
 			t.Fatal(err)
 		}

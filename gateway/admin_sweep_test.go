@@ -4,7 +4,7 @@ import (
 	"strings"
 	"testing"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/operations/sweep"
 )
 
@@ -86,7 +86,7 @@ func TestAdminTakesOverASubscription(t *testing.T) {
 		t.Errorf("%s", made.text)
 	}
 	// Before any runner could order it of itself, as each does once.
-	ordered, err := s.store.Jobs(t.Context(), inventory.JobQuery{Kind: sweep.Job})
+	ordered, err := s.store.Jobs(t.Context(), jobrow.Query{Kind: sweep.Job})
 	if err != nil || len(ordered) != 1 || ordered[0].Subscription != foreign {
 		t.Errorf("%+v, %v", ordered, err)
 	}

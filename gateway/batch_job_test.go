@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // longBatch is so many PUTs of machines, each followed by a GET of it, in one.
@@ -184,7 +185,7 @@ func TestBatchTakenOver(t *testing.T) {
 		t.Errorf("%v", puts)
 	}
 	job, err := s.store.Job(context.Background(), "", dead[0].ID)
-	if err != nil || job.State != inventory.JobDone || job.Payload != `{"progress":{"total":20,"answered":19,"unknown":1}}` {
+	if err != nil || job.State != jobrow.Done || job.Payload != `{"progress":{"total":20,"answered":19,"unknown":1}}` {
 		t.Errorf("%v %s %v", job.State, job.Payload, err)
 	}
 }
@@ -193,7 +194,7 @@ func TestBatchTakenOver(t *testing.T) {
 func TestBatchCanceled(t *testing.T) {
 	s := waiting(t, setup{})
 	accepted := s.ok(202, "POST", batchPath, longBatch(3))
-	jobs, err := s.store.Jobs(context.Background(), inventory.JobQuery{Kind: inventory.RequestBatchJob})
+	jobs, err := s.store.Jobs(context.Background(), jobrow.Query{Kind: inventory.RequestBatchJob})
 	if err != nil || len(jobs) != 1 {
 		t.Fatal(jobs, err)
 	}
@@ -207,7 +208,7 @@ func TestBatchCanceled(t *testing.T) {
 	if puts := s.puts(); len(puts) != 0 {
 		t.Errorf("%v", puts)
 	}
-	if job, err := s.store.Job(context.Background(), "", jobs[0].ID); err != nil || job.State != inventory.JobCancelled {
+	if job, err := s.store.Job(context.Background(), "", jobs[0].ID); err != nil || job.State != jobrow.Cancelled {
 		t.Errorf("%v %v", job.State, err)
 	}
 }

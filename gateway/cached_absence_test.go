@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // moved is a machine that one gateway still remembers in westus after another
@@ -131,7 +132,7 @@ func TestReadThatAWriteOvertook(t *testing.T) {
 func (s *site) begin(id, region string) inventory.Ticket {
 	s.t.Helper()
 	ticket, err := s.store.Begin(context.Background(), inventory.Write{
-		Kind: inventory.Delete, Subscription: subscription, Group: "g", Key: id, ID: id, Type: "Contoso.Compute/virtualMachines",
+		Kind: index.Delete, Subscription: subscription, Group: "g", Key: id, ID: id, Type: "Contoso.Compute/virtualMachines",
 		TypeName: "Contoso.Compute/virtualMachines", Region: region, APIVersion: "2024-01-01",
 	})
 	if err != nil {

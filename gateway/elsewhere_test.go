@@ -10,6 +10,7 @@ import (
 	"portico/access"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/routing"
 )
 
@@ -95,7 +96,7 @@ func TestWriteElsewhereAfterALostCreate(t *testing.T) {
 	s.group("g")
 	m := machinePath("g", "m")
 	s.want(502, "BadGatewayConnection", "PUT", m+api, westus, "x-contoso-fault", "reset-before")
-	if row, there := s.row(m); !there || row.Phase != inventory.Pending || !row.Verify || s.openWrites("g") != 1 {
+	if row, there := s.row(m); !there || row.Phase != index.Pending || !row.Verify || s.openWrites("g") != 1 {
 		t.Errorf("an ambiguous answer leaves %+v and %d intents", row, s.openWrites("g"))
 	}
 	s.want(409, "Conflict", "PUT", m+api, eastus) // it may land yet
@@ -219,7 +220,7 @@ func TestOvertakenWrites(t *testing.T) {
 	}
 	check(s.overtaken("PUT", m, westus, func() {
 		if _, _, err := s.store.EditGroup(t.Context(), subscription, "g", func(g *inventory.Group) (*inventory.Group, error) {
-			g.State = inventory.GroupMoving
+			g.State = index.GroupMoving
 			return g, nil
 		}); err != nil {
 			t.Fatal(err)

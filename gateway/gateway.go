@@ -23,6 +23,7 @@ import (
 	"portico/gateway/proxy"
 	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/inventory/locations"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
@@ -85,7 +86,7 @@ type Gateway struct {
 // longLived is what outlives a configuration.
 type longLived struct {
 	store         *inventory.Store
-	locations     *inventory.Locations
+	locations     *locations.Cache
 	upstream      *upstream.Client
 	log           *zap.Logger
 	audit         observe.Audit
@@ -166,7 +167,7 @@ func (l *longLived) listOptions(c *config.Config, keys *fanout.Keys) fanout.Opti
 func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator) {
 	g.config, g.authenticator, g.public = c, authenticator, c.Server.PublicURL
 	g.current.Store(&authenticator)
-	g.router = &routing.Router{Map: c.Map, Index: index{g.store, g.locations}}
+	g.router = &routing.Router{Map: c.Map, Index: storeIndex{g.store, g.locations}}
 	g.prober = locate.Prober{Map: c.Map, Upstream: g.upstream, Store: g.store, Public: g.public, Timeout: c.Index.AskTimeout}
 	g.sweeper = &sweep.Sweeper{
 		Prober: g.prober, Patience: c.Upstream.CallTimeout, Interval: c.Index.SweepInterval, Region: c.Server.Region, Log: g.log,
@@ -194,12 +195,12 @@ func (g *Gateway) newFrontDoor() http.Handler {
 }
 
 // index is the inventory as routing asks it: locations by way of the cache.
-type index struct {
+type storeIndex struct {
 	*inventory.Store
-	locations *inventory.Locations
+	locations *locations.Cache
 }
 
-func (i index) Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (inventory.Located, error) {
+func (i storeIndex) Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error) {
 	return i.locations.Locate(ctx, subscription, key, asked)
 }
 
@@ -222,7 +223,7 @@ func (g *Gateway) Public() http.Handler {
 // Admin returns the handler of the admin listener.
 func (g *Gateway) Admin() http.Handler {
 	return admin.New(admin.Options{
-		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.sweeper, Addressees: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
+		Config: g.config, Store: g.store, Jobs: g.runner, Sweeps: g.sweeper, Targets: notify.Targets(g.config.Map.Providers()...), Reload: g.reload,
 		Metrics: g.registry, Draining: g.draining.Load, Audit: g.audit, Log: g.log,
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // work has the site's jobs done until the test ends.
@@ -310,7 +311,7 @@ func TestGroupStaysWhileACallMayRun(t *testing.T) {
 				return now.Properties != nil && len(now.Properties.WaitingFor) == 1 && strings.EqualFold(now.Properties.WaitingFor[0].ID, m)
 			})
 			s.ok(202, "GET", s.local(accepted.header.Get("Location")), "")
-			if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Ambiguous}); err != nil {
+			if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Ambiguous}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -425,7 +426,7 @@ func TestGroupIsMadeAnew(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if again.Incarnation == first.Incarnation || again.Location != "eastus" || again.State != inventory.GroupActive {
+	if again.Incarnation == first.Incarnation || again.Location != "eastus" || again.State != index.GroupActive {
 		t.Errorf("%+v", again)
 	}
 }

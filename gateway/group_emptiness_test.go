@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // Where a group ever sent a write to is looked at before it goes.
@@ -122,7 +123,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.NotSent}); err != nil {
+		if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.NotSent}); err != nil {
 			t.Fatal(err)
 		}
 		accepted := s.ok(202, "DELETE", g+own, "")
@@ -131,7 +132,7 @@ func TestEmptinessCheckOfWhatLeftTheMap(t *testing.T) {
 		if got := s.end(accepted); got.status != 409 || got.code != "ResourceGroupDeletionTimeout" {
 			t.Errorf("%d %s", got.status, got.text)
 		}
-		if err := s.store.DeleteGroup(t.Context(), subscription, "g", inventory.Closing{}); err != nil {
+		if err := s.store.DeleteGroup(t.Context(), subscription, "g", inventory.DeleteGroupConditions{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -145,7 +146,7 @@ func TestGroupWithAStray(t *testing.T) {
 	s.at("eastus").do("PUT", m+api, eastus, 201)
 	s.machine("g", "n", "eastus") // so that the group touched eastus
 	s.ok(200, "DELETE", machinePath("g", "n")+api, "")
-	q, err := s.store.Adopt(t.Context(), inventory.Sighting{ListedSince: s.store.Time(), Resource: inventory.Resource{
+	q, err := s.store.Adopt(t.Context(), inventory.Discovery{ListedSince: s.store.Now(), Resource: inventory.Resource{
 		Subscription: subscription, Group: "g", ID: m, Type: "Contoso.Compute/virtualMachines", Region: "eastus",
 	}})
 	if err != nil || q != inventory.Strayed {
@@ -174,11 +175,11 @@ func TestEmptinessCheckIsRepeated(t *testing.T) {
 	var s *site
 	remake := func() {
 		w := inventory.Write{
-			Kind: inventory.Delete, Subscription: subscription, Group: "g", Key: item, ID: item, Type: "Contoso.Lists/items", Region: "westus",
+			Kind: index.Delete, Subscription: subscription, Group: "g", Key: item, ID: item, Type: "Contoso.Lists/items", Region: "westus",
 		}
 		ticket, err := s.store.Begin(t.Context(), w)
 		if err == nil {
-			_, err = s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Gone})
+			_, err = s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Gone})
 		}
 		if err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // readBack is a group as the tests look at it.
@@ -378,7 +379,7 @@ func TestGroupQuota(t *testing.T) {
 func TestGroupsInOtherStates(t *testing.T) {
 	s := newSite(t, setup{})
 	s.group("g")
-	for state, shown := range map[inventory.GroupState]string{inventory.GroupDeleting: "Deleting", inventory.GroupMoving: "MovingResources"} {
+	for state, shown := range map[index.GroupState]string{index.GroupDeleting: "Deleting", index.GroupMoving: "MovingResources"} {
 		if _, _, err := s.store.EditGroup(context.Background(), subscription, "g", func(g *inventory.Group) (*inventory.Group, error) {
 			g.State = state
 			return g, nil
@@ -389,7 +390,7 @@ func TestGroupsInOtherStates(t *testing.T) {
 			t.Errorf("%v is shown as %s", state, got)
 		}
 		code := "ResourceGroupBeingDeleted"
-		if state == inventory.GroupMoving {
+		if state == index.GroupMoving {
 			code = "ResourcesBeingMoved"
 			s.want(409, code, "DELETE", groupPath("g")+own, "")
 		}

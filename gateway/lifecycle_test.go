@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/operations/notify"
 )
 
@@ -57,8 +58,8 @@ func (s *site) quiet(id string) {
 func (s *site) released(kind string) {
 	s.t.Helper()
 	s.within("the end of the attempts", func() bool {
-		jobs, err := s.store.Jobs(s.t.Context(), inventory.JobQuery{Kind: kind})
-		return err == nil && !slices.ContainsFunc(jobs, func(j inventory.Job) bool { return j.Owner != "" })
+		jobs, err := s.store.Jobs(s.t.Context(), jobrow.Query{Kind: kind})
+		return err == nil && !slices.ContainsFunc(jobs, func(j jobrow.Job) bool { return j.Owner != "" })
 	})
 }
 
@@ -150,7 +151,7 @@ func TestNoticeOfSomebodyWhoDied(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		n.Ends = s.store.Time().Add(hour)
+		n.Ends = s.store.Now().Add(hour)
 		if err := s.store.SaveJob(t.Context(), &jobs[i], n.String()); err != nil {
 			t.Fatal(err)
 		}

@@ -105,7 +105,7 @@ func TestMoveRefusals(t *testing.T) {
 				s.ok(201, "PUT", workspace+"?api-version=2024-06-01-preview", westus)
 				if _, err := s.store.Register(t.Context(), inventory.RegistrationChange{
 					Subscription: secondSubscription, Namespace: "contoso.insight",
-					Tell: []inventory.Addressee{{Namespace: "contoso.insight", Region: "eastus", Address: "http://127.0.0.1:1", Required: true}},
+					Targets: []inventory.NotificationTarget{{Namespace: "contoso.insight", Region: "eastus", Address: "http://127.0.0.1:1", Required: true}},
 				}); err != nil {
 					t.Fatal(err)
 				}
@@ -156,7 +156,7 @@ func TestMoveRefusals(t *testing.T) {
 
 	// Other work on either group.
 	id := s.store
-	if _, err := id.BeginMove(t.Context(), inventory.MoveOrder{
+	if _, err := id.BeginMove(t.Context(), inventory.MoveRequest{
 		Source: inventory.GroupName{Subscription: subscription, Name: "to"}, Target: inventory.GroupName{Subscription: secondSubscription, Name: "far"},
 		Keys: []string{other}, Payload: func(_, _ inventory.Group) string { return "{}" }, Operation: inventory.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	}); err != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/operations/move"
 )
 
@@ -32,7 +33,7 @@ func (s *site) moveByHand(from, to, id string) {
 	}
 	ctx := s.t.Context()
 	call := inventory.MoveCall{Source: name(from), Target: name(to), Members: []inventory.MoveMember{{Key: strings.ToLower(id), Region: "westus"}}}
-	begun, err := s.store.BeginMove(ctx, inventory.MoveOrder{
+	begun, err := s.store.BeginMove(ctx, inventory.MoveRequest{
 		Source: call.Source, Target: call.Target, Keys: []string{id}, Payload: func(_, _ inventory.Group) string { return "{}" },
 		Operation: inventory.Operation{Token: "x", Until: s.clock.now().Add(hour)},
 	})
@@ -44,10 +45,10 @@ func (s *site) moveByHand(from, to, id string) {
 	}
 	fail(s.store.BeginMoveCall(ctx, &jobs[0], call, "{}"))
 	s.at("westus").do("POST", from+"/moveResources"+api, `{"targetResourceGroup":"`+to+`","resources":["`+id+`"]}`, 200)
-	payload := move.Payload{Source: call.Source, Target: call.Target, Ended: s.store.Time()}.String()
+	payload := move.Payload{Source: call.Source, Target: call.Target, Ended: s.store.Now()}.String()
 	payload = strings.TrimSuffix(payload, "}") + `,"calls":[{"members":[{"key":"` + call.Members[0].Key + `","fate":1}]}]}`
 	fail(s.store.SettleMove(ctx, &jobs[0], inventory.MoveResult{MoveCall: call, Moved: call.Members}, payload))
-	fail(s.store.EndMove(ctx, jobs[0], call.Source, call.Target, inventory.JobDone, payload))
+	fail(s.store.EndMove(ctx, jobs[0], call.Source, call.Target, jobrow.Done, payload))
 }
 
 // A polling URL of Portico's own tells of the resource wherever that has moved

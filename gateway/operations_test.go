@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // visible reports whether a resource is in the list of all and found by HEAD.
@@ -73,7 +73,7 @@ func TestAsynchronousDelete(t *testing.T) {
 				if listed, found := s.visible(m); !listed || !found {
 					t.Errorf("while it runs: listed %v, found %v", listed, found)
 				}
-				if row, _ := s.row(m); row.Phase != inventory.Deleting {
+				if row, _ := s.row(m); row.Phase != index.Deleting {
 					t.Errorf("%+v", row)
 				}
 				s.at("eastus").clock.advance(2 * hour)
@@ -112,7 +112,7 @@ func TestEndThatIsNotConfirmed(t *testing.T) {
 	s.at("westus").clock.advance(2 * hour)
 	s.at("westus").fault("GET", "virtualMachines/m", "status=500")
 	s.ok(200, "GET", s.local(first.header.Get("Azure-Asyncoperation")), "")
-	if row, there := s.row(m); !there || row.Phase != inventory.Deleting {
+	if row, there := s.row(m); !there || row.Phase != index.Deleting {
 		t.Errorf("%v %+v", there, row)
 	}
 	if !strings.Contains(s.log.String(), "the end of an operation was not confirmed") {

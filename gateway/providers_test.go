@@ -205,14 +205,14 @@ func TestRegistrationGuardsWrites(t *testing.T) {
 	refused()
 	s.ok(200, "POST", register, "")
 	// As if a region had joined, so that there is something to register.
-	wider := append(notify.Targets(s.config.Map.Provider("Contoso.Insight")), inventory.Addressee{Namespace: "contoso.insight", Region: "mars", Required: true})
+	wider := append(notify.Targets(s.config.Map.Provider("Contoso.Insight")), inventory.NotificationTarget{Namespace: "contoso.insight", Region: "mars", Required: true})
 	for _, state := range []inventory.RegistrationState{inventory.Registering, inventory.Unregistering} {
 		change := s.store.Register
 		if state == inventory.Unregistering {
 			s.ok(200, "DELETE", w+preview, "")
 			change = s.store.Unregister
 		}
-		if got, err := change(t.Context(), inventory.RegistrationChange{Subscription: subscription, Namespace: "Contoso.Insight", Tell: wider}); err != nil || got.State != state {
+		if got, err := change(t.Context(), inventory.RegistrationChange{Subscription: subscription, Namespace: "Contoso.Insight", Targets: wider}); err != nil || got.State != state {
 			t.Fatal(got, err)
 		}
 		want := map[inventory.RegistrationState]int{inventory.Registering: 201, inventory.Unregistering: 409}[state]

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func TestHead(t *testing.T) {
@@ -242,7 +243,7 @@ func TestStaleCacheAndDoubt(t *testing.T) {
 	s.ok(200, "GET", m+api, "")
 	other.ok(200, "DELETE", m+api, "")
 	if _, err := other.store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
+		Kind: index.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
 		TypeName: "Contoso.Compute/virtualMachines", Region: "northpole", Location: "northpole", APIVersion: "2024-01-01",
 	}); err != nil {
 		t.Fatal(err)
@@ -256,14 +257,14 @@ func TestRowInARegionThatLeftTheMap(t *testing.T) {
 	s.group("g")
 	m := machinePath("g", "m")
 	ticket, err := s.store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
+		Kind: index.Put, Subscription: subscription, Group: "g", Key: m, ID: m, Type: "Contoso.Compute/virtualMachines",
 		TypeName: "Contoso.Compute/virtualMachines", Region: "northpole", Location: "northpole", APIVersion: "2024-01-01",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	s.want(503, "NoRegisteredProviderFound", "GET", m+api, "")
-	if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Succeeded}); err != nil {
+	if _, err := s.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Succeeded}); err != nil {
 		t.Fatal(err)
 	}
 	s.want(503, "NoRegisteredProviderFound", "DELETE", m+api, "")

@@ -212,7 +212,7 @@ subscriptions: [{id: %s, tenantId: %s, displayName: First, covered: true}]
 
 func (s *site) openStore() {
 	s.t.Helper()
-	storetest.Lay(s.t, s.path)
+	storetest.CreateDatabase(s.t, s.path)
 	store, err := inventory.Open(context.Background(), inventory.Options{
 		DSN: s.path, Now: s.clock.now, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour, PollFloor: 5 * time.Millisecond, JobRecords: time.Hour,
 		CacheTTL: time.Minute, CacheEntries: 100,

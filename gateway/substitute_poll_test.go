@@ -7,7 +7,7 @@ import (
 	"testing"
 
 	"portico/gateway/polling"
-	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // substituteURL is the pattern of a substitute URL.
@@ -206,7 +206,7 @@ func TestStandInsThatCannotBeRead(t *testing.T) {
 	s.lose("westus")
 	s.at("westus").fault("GET", "virtualMachines/m", "status=429")
 	s.want(429, "ContosoFault", "GET", poll, "")
-	if row, there := s.row(m); !there || row.Phase != inventory.Deleting {
+	if row, there := s.row(m); !there || row.Phase != index.Deleting {
 		t.Errorf("%v %+v", there, row)
 	}
 }

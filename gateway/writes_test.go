@@ -10,10 +10,11 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // firm holds for a row of which the index is sure.
-func firm(row inventory.Resource) bool { return row.Phase == inventory.Live && !row.Verify }
+func firm(row inventory.Resource) bool { return row.Phase == index.Live && !row.Verify }
 
 func TestRegionIsThatOfTheBody(t *testing.T) {
 	s := newSite(t, setup{hurried: true})
@@ -52,7 +53,7 @@ func TestRefusedCreate(t *testing.T) {
 			t.Errorf("%s: %d %v", status, got.status, got.header)
 		}
 		row, there := s.row(m)
-		if there != stays || there && (row.Phase != inventory.Pending || !row.Verify) {
+		if there != stays || there && (row.Phase != index.Pending || !row.Verify) {
 			t.Errorf("%s leaves %v %+v", status, there, row)
 		}
 	}
@@ -71,7 +72,7 @@ func TestBrokenAnswerToAWrite(t *testing.T) {
 	s.group("g")
 	m := machinePath("g", "m")
 	s.want(504, "GatewayTimeout", "PUT", m+api, westus, "x-contoso-fault", "stall")
-	if row, there := s.row(m); !there || row.Phase != inventory.Pending || !row.Verify {
+	if row, there := s.row(m); !there || row.Phase != index.Pending || !row.Verify {
 		t.Errorf("%v %+v", there, row)
 	}
 	s.ok(204, "HEAD", m+api, "") // it stands

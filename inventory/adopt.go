@@ -11,21 +11,20 @@ import (
 	"portico/inventory/index"
 )
 
-// Sighting is a resource that a provider was seen to hold, by a GET that
-// answered 200. Of the row it names, Subscription, ID, Group, Type, TypeName,
-// Name, Parent, Region, Location, APIVersion, ProvisioningState, Details,
-// Creator and Created count; an empty Name is read from the ID, an empty
-// Location is the region's, and a zero Created is now.
-type Sighting struct {
+// Discovery is a resource that a provider holds, by a GET that answered 200. Of the
+// row it uses Subscription, ID, Group, Type, TypeName, Name, Parent, Region,
+// Location, APIVersion, ProvisioningState, Details, Creator and Created; an empty
+// Name is read from the ID, an empty Location is the region's, and a zero Created is
+// now.
+type Discovery struct {
 	Resource
 
-	// ListedSince is when the list that showed the resource was begun, or the
-	// GET where there was no list, by the store's time. What was deleted since
-	// is not brought back.
+	// ListedSince is the store time at which the list that showed the resource began,
+	// or the GET where there was no list. What was deleted since is not brought back.
 	ListedSince time.Time
 }
 
-// AdoptResult is what became of a sighting.
+// AdoptResult is what became of a discovery.
 type AdoptResult uint8
 
 // The ends of an adoption.
@@ -34,15 +33,15 @@ const (
 	Adopted AdoptResult = iota
 	// Known: there was a row in that region already; nothing was changed.
 	Known
-	// Strayed: there is a row in another region. The sighting was recorded as a
-	// Stray, and the row is as it was.
+	// Strayed: there is a row in another region. The resource was recorded as a Stray,
+	// and the row is as it was.
 	Strayed
-	// TooYoung: the resource, or one that it lies below, was deleted since it
-	// was listed, or a write that decides about it may be on its way.
+	// TooYoung: the resource, or one above it, was deleted since the list began, or a
+	// write that decides about it may be under way.
 	TooYoung
-	// NoGroup: the resource group does not exist. It is not made.
+	// NoGroup: the resource group does not exist. Adopt does not create it.
 	NoGroup
-	// Fenced: a fence stands on the ID, so that it can only be a write that landed
+	// Fenced: a fence stands on the ID, so the resource can only be a write that landed
 	// late. The fence's job sees to it.
 	Fenced
 )
@@ -56,12 +55,11 @@ const (
 	openRemovals    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND key = ? AND kind IN (?, ?)`
 )
 
-// Adopt takes a resource that the index does not have into it, as found. It
-// counts for its quota, also beyond the limit: what exists, exists. A group
-// that is being deleted adopts too, so that the resource is not forgotten with
-// it. Nothing is adopted while a write to the resource is open, or where it was
-// removed after the list was begun.
-func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
+// Adopt adds to the index a resource that it does not have. The resource counts for
+// its quota even beyond the limit: what exists, exists. A group that is being deleted
+// adopts too, so that the resource is not forgotten with it. Adopt does nothing while
+// a write to the resource is open, or where it was removed after the list began.
+func (s *Store) Adopt(ctx context.Context, seen Discovery) (AdoptResult, error) {
 	row := seen.Resource
 	row.Subscription, row.Group = arm.Fold(row.Subscription), arm.Fold(row.Group)
 	row.Key, row.Type, row.Parent = arm.Fold(row.ID), arm.Fold(row.Type), arm.Fold(row.Parent)
@@ -91,11 +89,11 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 		if fenced, err := t.fenced(row.Subscription, row.Key); err != nil || fenced {
 			return Fenced, err
 		}
-		moot, err := h.moot(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
+		gone, err := h.mayHaveGone(t, seen.ListedSince.Add(-s.engine.ClockSlack()))
 		switch {
 		case err != nil:
 			return 0, err
-		case moot || len(h.open) > 0:
+		case gone || len(h.open) > 0:
 			return TooYoung, nil
 		case h.row != nil:
 			_, err := t.Exec(putStray, row.Subscription, row.Region, row.Key, row.ID, row.Group, row.Type, engine.Micros(t.Now))
@@ -105,10 +103,9 @@ func (s *Store) Adopt(ctx context.Context, seen Sighting) (AdoptResult, error) {
 	})
 }
 
-// moot reports whether what was seen may have gone since: the resource, or one
-// above it that takes it along, was removed at that time or later, or is being
-// removed.
-func (h *resourceTx) moot(t *tx, since time.Time) (bool, error) {
+// mayHaveGone reports whether the resource may have gone since: it, or one above it that
+// takes it along, was removed at that time or later, or is being removed.
+func (h *resourceTx) mayHaveGone(t *tx, since time.Time) (bool, error) {
 	for _, key := range ancestry(h.key) {
 		var at int64
 		err := t.One(selectTombstone, h.subscription, key)(&at)
@@ -129,7 +126,7 @@ func (h *resourceTx) moot(t *tx, since time.Time) (bool, error) {
 	return false, nil
 }
 
-// adopt makes the row of a resource that is there, without a write.
+// adopt creates the row of an existing resource, without a write.
 func (h *resourceTx) adopt(t *tx, row Resource, incarnation [16]byte) error {
 	row.Changed = t.Now
 	if row.Created.IsZero() {

@@ -17,33 +17,32 @@ type Answer struct {
 	Outcome           index.Outcome
 	Status            int    // of the provider's answer; a refusal's decides
 	ProvisioningState string // as the body says, empty when it does not
-	ID                string // as the request wrote it; empty: as told to Begin
+	ID                string // as the request wrote it; empty: as given to Begin
 	Details           *Details
 	// Poll is where an accepted write is followed; nil: by asking for the
 	// resource.
 	Poll *Poll
-	// Operations are the polling URLs that the client is given with the answer.
-	// They are recorded along with what it means, so that the client waits for
-	// one transaction, and Follow is set to the result's.
+	// Operations are the polling URLs that the client gets with the answer. They are
+	// recorded with the answer's meaning, so that the client waits for one transaction;
+	// Follow is set to the result's.
 	Operations []Operation
 }
 
 // SettleResult is what the index says after an answer.
 type SettleResult struct {
-	// Settled: the answer was proof and the row says what it proved. It is
-	// false after an ambiguous answer, where a write that opposes this one was
-	// open meanwhile, and where the intent had ended by time.
+	// Settled: the answer was proof and the row says what it proved. It is false after
+	// an ambiguous answer, where an opposing write was open meanwhile, and where the
+	// intent had ended by time.
 	Settled bool
 	// Row is the row afterwards, nil when there is none.
 	Row *Resource
-	// Follow names what follows the write from now on, zero for nothing: see
-	// EndFollow.
+	// Follow names what follows the write from now on, zero for nothing: see EndFollow.
 	Follow [16]byte
 }
 
-// Settle records what the answer to a write means; the client should have its
-// answer after that, and has it also when this fails: the intent then ends by
-// time. It is visible to every reader when it returns, but not flushed.
+// Settle records what the answer to a write means. The client should get its answer
+// after that, and gets it even if this fails: the intent then ends by time. Every
+// reader sees the change when Settle returns, but it is not flushed.
 func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResult, error) {
 	if deletes := ticket.Kind == index.Delete; a.Outcome == index.Gone && !deletes || a.Outcome == index.Succeeded && deletes {
 		return SettleResult{}, fmt.Errorf("inventory: a %s cannot end as %s", ticket.Kind, a.Outcome)
@@ -92,9 +91,9 @@ func (s *Store) Settle(ctx context.Context, ticket Ticket, a Answer) (SettleResu
 	})
 }
 
-// follows reports whether an answer is the acceptance of a write that is still
-// open: its operation, and not an earlier one's, is the one to follow then. That
-// of a PATCH is not followed, as the row is flagged.
+// follows reports whether the answer accepts a write that is still open: then its
+// operation, and not an earlier one's, is the one to follow. A PATCH is not followed,
+// as the row is flagged.
 func (h *resourceTx) follows(t *tx, e index.Answered, kind index.WriteKind) bool {
 	unfinished := kind == index.Put && e.Outcome == index.Succeeded && !index.Terminal(e.ProvisioningState)
 	return kind != index.Patch && (e.Outcome == index.Accepted || unfinished) && slices.ContainsFunc(h.open, func(open index.Intent) bool {
@@ -115,28 +114,30 @@ func (r *Resource) learn(details *Details) {
 	}
 }
 
-// Observation is what a GET of a resource said: 200 or 404. No other answer
-// tells anything.
+// Observation is what a GET of a resource said: 200 or 404. No other answer says
+// anything.
 type Observation struct {
 	Found             bool
 	ProvisioningState string
-	// ID is how the provider spells it, not how whoever asked did: which of the
-	// writes that got no answer was the last one shows in its casing alone.
+	// ID is as the provider spells it, not as the caller did: which of the unanswered
+	// writes was the last one shows in its casing alone.
 	ID      string
 	Details *Details
 }
 
-// Observe records what a GET said, if the row is still of the generation that
-// was read before asking. It reports whether that settled the row: its flag is
-// then lifted, or the row removed; and the generation that the row has then, zero
-// where what the GET said is of another one, or there is no row. It does not settle while a write that could
-// overturn it is open, and not by a provisioning state that is not terminal;
-// the row is then flagged, or still followed, and shows what the GET said. A 404 does not settle a followed
-// create, nor a 200 a followed delete: see EndFollow.
+// Observe records what a GET said, if the row still has the generation that was read
+// before the call. It reports whether that settled the row: the flag is then lifted,
+// or the row removed. after is the row's generation then; it is zero where the GET is
+// about another generation, or there is no row.
 //
-// What it records is visible when it returns. That a resource is gone is also
-// flushed: no intent stands behind it, so were it lost after a client had the
-// 404, the row would be back and nobody would ask.
+// A GET does not settle while a write that could overturn it is open, nor by a
+// provisioning state that is not terminal; the row is then flagged, or still
+// followed, and shows what the GET said. A 404 does not settle a followed create, nor
+// a 200 a followed delete: see EndFollow.
+//
+// The record is visible when Observe returns. That a resource is gone is also
+// flushed: no intent stands behind it, so if it were lost after a client had the 404,
+// the row would be back and nobody would ask.
 func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byte, o Observation) (settled bool, after [16]byte, err error) {
 	type end struct {
 		settled bool
@@ -147,7 +148,7 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 		if err != nil {
 			return end{}, err
 		}
-		counts := h.row != nil && h.row.Generation == generation && !h.lapses(t)
+		counts := h.row != nil && h.row.Generation == generation && !h.hasExpired(t)
 		after, did := h.settle(t, index.Observed{
 			Generation: generation, Found: o.Found, ProvisioningState: o.ProvisioningState,
 		})
@@ -164,15 +165,15 @@ func (s *Store) Observe(ctx context.Context, sub, key string, generation [16]byt
 	return ended.settled, ended.after, err
 }
 
-// lapses reports whether time has ended an intent that nobody has looked at since.
-func (h *resourceTx) lapses(t *tx) bool {
+// lapses reports whether an intent's time is over that nothing has ended yet.
+func (h *resourceTx) hasExpired(t *tx) bool {
 	return slices.ContainsFunc(h.open, func(in index.Intent) bool { return in.Ends <= engine.Micros(t.Now) })
 }
 
-// EndFollow records that the operation of an accepted write is over, or lost. A
-// row that was followed for it is flagged: what became of the resource only a
-// GET tells. It returns the row, or ErrNotFound. follow names the operation, by
-// SettleResult; where another is followed by now nothing ends.
+// EndFollow records that the operation of an accepted write is over, or lost, and
+// flags the row that was followed for it: only a GET tells what became of the
+// resource. It returns the row, or ErrNotFound. follow names the operation, see
+// SettleResult; where the row follows another one by now nothing ends.
 func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Resource, error) {
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) (Resource, error) {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
@@ -197,8 +198,8 @@ func (s *Store) EndFollow(ctx context.Context, sub, key string, kind index.Write
 	})
 }
 
-// FollowOf returns what is followed on behalf of the acceptance that follow names;
-// ErrNotFound where it is not followed any more.
+// FollowOf returns the follow that the acceptance started; ErrNotFound where it has
+// ended.
 func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteKind, follow [16]byte) (Follow, error) {
 	job, err := s.Job(ctx, arm.Fold(sub), followID(kind, arm.Fold(key)))
 	switch {
@@ -210,17 +211,17 @@ func (s *Store) FollowOf(ctx context.Context, sub, key string, kind index.WriteK
 	return ReadFollow(job)
 }
 
-// HastenFollow has what is followed on behalf of a kind of write polled as soon as
-// the poll floor allows.
-func (s *Store) HastenFollow(ctx context.Context, sub, key string, kind index.WriteKind) error {
+// PollSoon has the operation of a write of this kind polled as soon as the poll floor
+// allows.
+func (s *Store) PollSoon(ctx context.Context, sub, key string, kind index.WriteKind) error {
 	return s.write(ctx, engine.Unflushed, resourceLocks(sub, key), func(t *tx) error {
-		return jobrow.Hasten(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
+		return jobrow.BringForward(t.Tx, arm.Fold(sub), followID(kind, arm.Fold(key)), t.Now.Add(s.options.PollFloor))
 	})
 }
 
-// Doubt flags a row, durably: its resource is to be asked for. Without a row it
+// RequestVerify flags a row, durably, for verification by a GET. Without a row it
 // does nothing.
-func (s *Store) Doubt(ctx context.Context, sub, key string) error {
+func (s *Store) RequestVerify(ctx context.Context, sub, key string) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(sub, key), func(t *tx) error {
 		h, err := lockResource(t, arm.Fold(sub), arm.Fold(key))
 		if err != nil || h.row == nil {

@@ -16,10 +16,10 @@ const (
 	selectCoverage = `SELECT region FROM coverage WHERE subscription = ? AND type = ? ORDER BY region`
 )
 
-// Uncovered returns those of the regions whose instances of a type may be
-// unknown to the index: absence of a row there is no absence of a resource. In
-// a covered subscription, and wherever a complete sweep has been, there are
-// none; in a subscription that the store does not know, all are.
+// Uncovered returns those of the regions where the index may lack resources of the
+// type, so that the absence of a row does not prove the absence of a resource. There
+// are none in a covered subscription, nor where a sweep was complete; in an unknown
+// subscription all are uncovered.
 func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string) ([]string, error) {
 	from := s.read(ctx)
 	switch known, err := loadSubscription(from, selectSubscription, sub); {
@@ -43,18 +43,16 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 	return uncovered, nil
 }
 
-// Cover records that all instances of a type which a region held when its list
-// was begun are known: each has a row, or something else remembers it. swept is
-// that begin, by the store's time.
+// Cover records that the index knows, by a row or otherwise, every instance of a type
+// that a region held when its list began. swept is that moment, by the store's clock.
 func (s *Store) Cover(ctx context.Context, sub, typ, region string, swept time.Time) error {
 	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
 		return t.Later(putCoverage, arm.Fold(sub), arm.Fold(typ), region, engine.Micros(swept))
 	})
 }
 
-// Time is the store's, which what is compared with its records has to be
-// measured by.
-func (s *Store) Time() time.Time { return s.engine.Now() }
+// Now is the store's time, for comparison with its records.
+func (s *Store) Now() time.Time { return s.engine.Now() }
 
 func scanText(scan engine.Scanner) (text string, err error) {
 	err = scan(&text)

@@ -22,9 +22,9 @@ import (
 // without queue, rules or callers. The two take turns; reported is the median of
 // how they compare.
 func BenchmarkCreate(b *testing.B) {
-	for _, engine := range []string{SQLite, Postgres} {
-		b.Run(engine, func(b *testing.B) {
-			o := benchOptions(b, engine)
+	for _, driver := range []string{engine.SQLite, engine.Postgres} {
+		b.Run(driver, func(b *testing.B) {
+			o := benchOptions(b, driver)
 			for _, writers := range []int{1, 16, 64} {
 				b.Run(fmt.Sprint(writers), func(b *testing.B) { benchmarkCreate(b, o(), writers) })
 			}
@@ -33,13 +33,13 @@ func BenchmarkCreate(b *testing.B) {
 }
 
 // benchOptions returns what opens an empty database at each call.
-func benchOptions(b *testing.B, engine string) func() Options {
+func benchOptions(b *testing.B, driver string) func() Options {
 	o := Options{
-		Driver: engine, SendWithin: time.Second, CallLimit: time.Minute, LateWriteWindow: time.Minute,
+		Driver: driver, SendWithin: time.Second, CallLimit: time.Minute, LateWriteWindow: time.Minute,
 		CacheTTL: time.Minute, CacheEntries: 1000,
 	}
 	made := 0
-	if engine == SQLite {
+	if driver == engine.SQLite {
 		folder := b.TempDir()
 		return func() Options {
 			made++

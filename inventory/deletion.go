@@ -10,48 +10,47 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// GroupDeleteJob is the kind of the job that deletes what a group holds, and
-// then the group. Its subject is the group's key, its ID the generation that the
-// group got when it was marked, and keeps for as long as it is Deleting.
+// GroupDeleteJob is the kind of the job that deletes a group's resources, and then
+// the group. Its subject is the group's key, its ID the generation that the mark gave
+// the group, which stays while it is Deleting.
 const GroupDeleteJob = "group-delete"
 
-// ErrChanged refuses a write that was meant for another state of its resource:
-// there is no row any more, or another generation of it.
+// ErrChanged refuses a write for another state of its resource: the row is gone, or
+// has another generation.
 var ErrChanged = errors.New("inventory: the resource has changed")
 
-// DeletionOrder is what a caller wants who has a group deleted.
-type DeletionOrder struct {
-	// Check judges the group before any other reason; nil asks nothing.
+// DeletionRequest is a request to delete a group.
+type DeletionRequest struct {
+	// Check judges the group before any other reason; nil accepts it.
 	Check func(Group) error
-	// Payload makes that of the job, where this order begins it.
+	// Payload makes the payload of the job if this request creates it.
 	Payload func(Group) string
 	// Operation is recorded for the caller. Its Follow becomes the job's ID.
 	Operation Operation
 }
 
-// BeginDeletion marks an Active group Deleting and makes the job that deletes
-// it, in one transaction; of a group that is being deleted it returns the job
-// that does so. From then on no client's write is admitted to the group. It
-// refuses by ErrNotFound, ErrSubscriptionNotFound, *GroupStateError, and
-// *LockedError where a lock stands on the subscription, on the group, or on
-// anything in it.
-func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionOrder) (Job, error) {
-	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (Job, error) {
+// BeginDeletion marks an Active group Deleting and creates the job that deletes it,
+// in one transaction; for a group that is being deleted it returns the present job.
+// From then on no client's write is admitted to the group. It refuses by ErrNotFound,
+// ErrSubscriptionNotFound, *index.GroupStateError, and *LockedError where a lock
+// stands on the subscription, on the group, or on anything in it.
+func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionRequest) (jobrow.Job, error) {
+	return commit(ctx, s, engine.Flushed, groupLocks(sub, name), func(t *tx) (jobrow.Job, error) {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(name), true)
 		if err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		if o.Check != nil {
 			if err := o.Check(g); err != nil {
-				return Job{}, err
+				return jobrow.Job{}, err
 			}
 		}
 		if err := g.admitsDelete(t); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		job, err := t.deletionOf(g, o)
 		if err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = g.Subscription, job.ID
@@ -59,9 +58,9 @@ func (s *Store) BeginDeletion(ctx context.Context, sub, name string, o DeletionO
 	})
 }
 
-// deletionOf returns the job that deletes a locked group, after making it if
-// there is none.
-func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
+// deletionOf returns the job that deletes a locked group, and creates it if there is
+// none.
+func (t *tx) deletionOf(g Group, o DeletionRequest) (jobrow.Job, error) {
 	switch g.State {
 	case index.GroupDeleting:
 		job, err := jobrow.Load(t, g.Subscription, g.Generation)
@@ -69,17 +68,17 @@ func (t *tx) deletionOf(g Group, o DeletionOrder) (Job, error) {
 			return job, nil
 		}
 		if err != nil && !errors.Is(err, ErrNotFound) {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 	case index.GroupActive:
 		g.State, g.Generation = index.GroupDeleting, engine.NewID()
 		if err := t.mark(g); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 	case index.GroupMoving:
-		return Job{}, &index.GroupStateError{State: g.State}
+		return jobrow.Job{}, &index.GroupStateError{State: g.State}
 	}
-	job := Job{
+	job := jobrow.Job{
 		Subscription: g.Subscription, ID: g.Generation, Kind: GroupDeleteJob, Subject: g.Key,
 		Incarnation: engine.NewID(), Due: t.Now, Created: t.Now, Payload: o.Payload(g),
 	}
@@ -97,11 +96,10 @@ func (t *tx) mark(g Group) error {
 		engine.Micros(t.Now), g.Subscription, g.Key)
 }
 
-// DeleteGroupBy is [Store.DeleteGroup] by the job that deletes the group, which
-// ends as done with that, its payload being the one given. ErrDeposed when the
-// caller no longer holds the job, ErrNotFound when the group is not the one that
-// it was made for.
-func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload string) error {
+// DeleteGroupByJob is [Store.DeleteGroup] by the group's job, which ends as done with
+// the payload given. jobrow.ErrLeaseLost when the caller no longer holds the job,
+// ErrNotFound when it was created for another group.
+func (s *Store) DeleteGroupByJob(ctx context.Context, j jobrow.Job, c DeleteGroupConditions, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		c.Check = func(g Group) error {
 			if g.Generation != j.ID {
@@ -112,15 +110,14 @@ func (s *Store) DeleteGroupBy(ctx context.Context, j Job, c Closing, payload str
 		if err := closeGroup(t, j.Subscription, j.Subject, c); err != nil {
 			return err
 		}
-		return s.endDeletion(t, j, JobDone, payload)
+		return s.endDeletion(t, j, jobrow.Done, payload)
 	})
 }
 
-// ReopenGroup ends the deletion of a group that could not be completed, or was
-// called off: the group is Active again, with what is left in it, and the job
-// ends. It waits, by *GroupNotEmptyError, for all writes that are on their way
-// into the group.
-func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload string) error {
+// ReopenGroup ends a deletion that failed or was cancelled: the group is Active
+// again, with what is left in it, and the job ends. It refuses by *GroupNotEmptyError
+// while a write may still reach the group.
+func (s *Store) ReopenGroup(ctx context.Context, j jobrow.Job, state jobrow.State, payload string) error {
 	return s.write(ctx, engine.Flushed, groupLocks(j.Subscription, j.Subject), func(t *tx) error {
 		g, err := t.group(j.Subscription, j.Subject)
 		switch {
@@ -129,7 +126,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 		case err != nil:
 			return err
 		}
-		if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+		if err := expireGroup(t, g.Subscription, g.Key); err != nil {
 			return err
 		}
 		var open int
@@ -149,7 +146,7 @@ func (s *Store) ReopenGroup(ctx context.Context, j Job, state JobState, payload 
 
 const forgetMembers = `DELETE FROM deletion_members WHERE subscription = ? AND job = ?`
 
-func (s *Store) endDeletion(t *tx, j Job, state JobState, payload string) error {
+func (s *Store) endDeletion(t *tx, j jobrow.Job, state jobrow.State, payload string) error {
 	if err := j.End(t.Tx, state, payload, t.Now.Add(s.options.JobRecords)); err != nil {
 		return err
 	}

@@ -8,10 +8,11 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
-// DeletionMember is what a deletion remembers of a resource: Payload is JSON of
-// its own, Error what the provider said last, empty for nothing.
+// DeletionMember is what a deletion remembers of a resource: Payload is JSON of its
+// own, Error what the provider said last, empty for nothing.
 type DeletionMember struct {
 	Key            string // a row's, or [Stray.MemberKey]
 	Payload, Error string
@@ -29,16 +30,15 @@ const (
 )
 
 // DeletionMembers lists what a deletion remembers, by key, without the errors.
-func (s *Store) DeletionMembers(ctx context.Context, j Job, after string, limit int) ([]DeletionMember, error) {
+func (s *Store) DeletionMembers(ctx context.Context, j jobrow.Job, after string, limit int) ([]DeletionMember, error) {
 	return engine.Collect(s.read(ctx), func(scan engine.Scanner) (m DeletionMember, err error) {
 		err = scan(&m.Key, &m.Payload)
 		return m, err
 	}, listMembers, j.Subscription, j.ID[:], after, engine.AtMost(limit))
 }
 
-// DeletionError returns what the provider said last of a resource that a
-// deletion remembers, empty for nothing.
-func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text string, err error) {
+// DeletionError returns what the provider said last of a resource, empty for nothing.
+func (s *Store) DeletionError(ctx context.Context, j jobrow.Job, key string) (text string, err error) {
 	err = s.read(ctx).One(selectMemberError, j.Subscription, j.ID[:], key)(&text)
 	if errors.Is(err, sql.ErrNoRows) {
 		return "", nil
@@ -46,11 +46,11 @@ func (s *Store) DeletionError(ctx context.Context, j Job, key string) (text stri
 	return text, err
 }
 
-// SaveDeletion records the progress of a deletion: of some of its resources,
-// where an empty Error leaves the last one, and its payload unless that is
-// empty. It need not be durable: what is lost is tried again. ErrDeposed when
-// the caller no longer holds the job.
-func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, members []DeletionMember) error {
+// SaveDeletionProgress records what a deletion remembers of some resources, where an
+// empty Error keeps the last one, and its payload unless that is empty. It need not
+// be durable: what is lost is tried again. jobrow.ErrLeaseLost when the caller no
+// longer holds the job.
+func (s *Store) SaveDeletionProgress(ctx context.Context, j *jobrow.Job, payload string, members []DeletionMember) error {
 	held := *j
 	err := s.write(ctx, engine.Unflushed, groupRecordLocks(held.Subscription, held.Subject), func(t *tx) error {
 		if err := held.CheckHeld(t.Tx); err != nil {
@@ -74,9 +74,9 @@ func (s *Store) SaveDeletion(ctx context.Context, j *Job, payload string, member
 	return err
 }
 
-// TellDeletion keeps what a provider said of a resource whose accepted delete
-// failed, for the deletion of its group, if there is one under way.
-func (s *Store) TellDeletion(ctx context.Context, sub, group, key, text string) error {
+// RecordDeletionError keeps what a provider said of a resource whose accepted delete
+// failed, if a deletion of its group is under way.
+func (s *Store) RecordDeletionError(ctx context.Context, sub, group, key, text string) error {
 	return s.write(ctx, engine.Unflushed, groupRecordLocks(sub, group), func(t *tx) error {
 		g, err := t.group(sub, group)
 		if errors.Is(err, ErrNotFound) || err == nil && g.State != index.GroupDeleting {

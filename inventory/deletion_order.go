@@ -8,8 +8,8 @@ import (
 	"portico/inventory/engine"
 )
 
-// TypeOrder says that resources of one type were refused while resources of
-// another stood: a hint by which later deletions go, and nothing else.
+// TypeOrder says that resources of one type could not be deleted while resources of
+// another existed: a hint for later deletions, and nothing else.
 type TypeOrder struct {
 	Before, After string // folded full types
 	Seen          time.Time
@@ -24,8 +24,8 @@ const (
 
 	// mostTypeOrders bounds what is kept of a subscription.
 	mostTypeOrders = 1000
-	// typeOrderAge is how long an order counts after it was seen last. One that
-	// holds is hardly ever seen again, for it is kept to; but nobody would notice
+	// typeOrderAge is how long an order counts after it was seen last. Deletions keep
+	// to an order, so one that holds is hardly ever seen again; but nobody would notice
 	// that it holds no longer.
 	typeOrderAge = 30 * 24 * time.Hour
 )
@@ -37,14 +37,14 @@ func scanTypeOrder(scan engine.Scanner) (o TypeOrder, err error) {
 	return o, err
 }
 
-// TypeOrders lists what has been learnt in a subscription, the newest first.
+// TypeOrders lists the orders learnt in a subscription, the newest first.
 func (s *Store) TypeOrders(ctx context.Context, sub string) ([]TypeOrder, error) {
 	horizon := s.engine.Now().Add(-typeOrderAge)
 	return engine.Collect(s.read(ctx), scanTypeOrder, listTypeOrder, arm.Fold(sub), engine.Micros(horizon), mostTypeOrders)
 }
 
-// LearnTypeOrders adds to what has been learnt, and forgets what is too old or
-// too much; Seen is the store's.
+// LearnTypeOrders adds orders, and forgets what is too old or too much; Seen is the
+// store's.
 func (s *Store) LearnTypeOrders(ctx context.Context, sub string, learnt []TypeOrder) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(sub), func(t *tx) error {
 		for _, o := range learnt[:min(len(learnt), mostTypeOrders)] {

@@ -9,24 +9,23 @@ import (
 	"portico/jsonscan"
 )
 
-// ReadObservation reads what the JSON of a resource that was found says of it.
+// ReadObservation reads the JSON of a resource that was found.
 func ReadObservation(text []byte) Observation {
 	said := readResource(text)
 	return Observation{Found: true, ID: said.ID.text, ProvisioningState: said.Properties.ProvisioningState, Details: said.details()}
 }
 
-// ReadDetails reads from a resource's JSON what the index keeps of it. Text
-// that is no such JSON says nothing: no state, and nil. A member that is not of
-// its kind, such as a tag that is a number, takes the details away, but not the
-// state: what that says is whether the resource is still being worked on. So do
-// more tags than [arm.MaxTags].
+// ReadDetails reads from a resource's JSON what the index keeps of it. Other text
+// gives no state, and nil. A member of the wrong kind, such as a tag that is a
+// number, takes the details away, and so do more tags than [arm.MaxTags]; the state
+// stays, as it says whether the resource is still being worked on.
 func ReadDetails(text []byte) (provisioningState string, _ *Details) {
 	said := readResource(text)
 	return said.Properties.ProvisioningState, said.details()
 }
 
-// resourceText is what a resource's JSON says. Texts and tags are read by methods
-// of their own: a resource that has a million of the wrong kind costs no error each.
+// resourceText is a resource's JSON. Texts and tags have methods that read them: a
+// resource with a million of the wrong kind costs no error each.
 type resourceText struct {
 	Details
 	ID         textMember `json:"id"`
@@ -64,8 +63,8 @@ type textMember struct {
 	misfit bool
 }
 
-// UnmarshalJSON implements json.Unmarshaler. It refuses nothing, for the rest of the
-// resource is to be read.
+// UnmarshalJSON implements json.Unmarshaler. It refuses nothing, so that the rest of
+// the resource is read.
 func (m *textMember) UnmarshalJSON(text []byte) error {
 	if said, ok := jsonscan.Text(text); ok {
 		m.text = strings.ToValidUTF8(said, "\uFFFD")

@@ -97,7 +97,7 @@ func TestAKeyInTheDatabaseStillDecrypts(t *testing.T) {
 			t.Fatal(err)
 		}
 		o := s.options
-		o.SealKeys = keys
+		o.EncryptionKeys = keys
 		s = openTest(t, o)
 		if plain, err := s.cipher.Decrypt(t.Context(), []byte("place"), text); err != nil || string(plain) != "text" {
 			t.Errorf("%d keys: %q, %v", len(keys), plain, err)

@@ -6,13 +6,14 @@ import (
 
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
-// EraseJob is the kind of the job that erases what is left of a Deleted
-// subscription. Its subject is the subscription.
+// EraseJob is the kind of the job that erases what is left of a Deleted subscription.
+// Its subject is the subscription.
 const EraseJob = "erase"
 
-var eraseID = JobID(EraseJob, "subscription")
+var eraseID = jobrow.ID(EraseJob, "subscription")
 
 // Erasure is how far the erasing of a subscription has come.
 type Erasure struct {
@@ -36,12 +37,12 @@ const (
 	eraseFirstTags     = `DELETE FROM resource_tags WHERE subscription = ? AND (tag, resource) <= (?, ?)`
 )
 
-// tagsAtOnce is how many tags of resources are erased in one step: a subscription
-// may have millions, which are more than a transaction has time for.
+// tagsAtOnce is how many tags of resources are erased in one step: a subscription may
+// have millions, too many for one transaction.
 const tagsAtOnce = 10_000
 
-// erasures empty the tables of all that is a subscription's, but for itself, its
-// secrets, of which it has none, and its jobs.
+// erasures empty the subscription's tables, except its own row, its secrets, of which
+// it has none, and its jobs.
 var erasures = []string{
 	`DELETE FROM resource_groups WHERE subscription = ?`,
 	eraseRegistrations,
@@ -63,21 +64,20 @@ var erasures = []string{
 	`DELETE FROM announcements WHERE subscription = ?`,
 }
 
-// EraseSubscription takes one step in erasing what is left of a Deleted
-// subscription, a group at a time and then the tags of its resources, some at a
-// time, by the job that does so: ErrDeposed when the caller no longer holds it.
+// EraseSubscription takes one step in erasing what is left of a Deleted subscription:
+// a group at a time, then the tags of its resources, some at a time.
+// jobrow.ErrLeaseLost when the caller no longer holds the job.
 //
-// It begins when every endpoint has confirmed that the subscription is Deleted,
-// no write is open, and no move out of it or into it is under way: then nothing
-// that is known can come back, and a subscription that is made anew under the same
-// ID has nothing to do with the old one. All groups' rows are locked, as by
-// whoever begins a write or a move, so that none is overlooked.
+// It begins when every endpoint has confirmed the deletion, no write is open, and no
+// move out of the subscription or into it is under way: then nothing known can come
+// back, and a new subscription of the same ID has nothing to do with the old one. It
+// locks all groups' rows, as writes and moves do when they begin, so none is missed.
 //
-// What lands after its provider confirmed would stay for good. So every endpoint
-// is told once more when all that is under way has ended, and has to confirm that
-// as well. That is done for every subscription: a write that began just as it was
-// marked as Deleted can have come and gone unseen.
-func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
+// What lands after its provider confirmed would stay for good. So when everything
+// under way has ended, every endpoint is notified once more and has to confirm again.
+// That holds for every subscription: a write that began just as it was marked Deleted
+// can have come and gone unseen.
+func (s *Store) EraseSubscription(ctx context.Context, j jobrow.Job) (Erasure, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionAndGroupsLocks(j.Subscription), func(t *tx) (e Erasure, err error) {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		switch {
@@ -98,16 +98,16 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 			return e, err
 		}
 		if e.Intents > 0 {
-			return e, t.unsettle(sub)
+			return e, t.resetFinal(sub)
 		}
 		if err := t.One(countMoving, sub.ID, index.GroupMoving)(&e.Moves); err != nil {
 			return e, err
 		}
 		if e.Moves > 0 {
-			return e, t.unsettle(sub)
+			return e, t.resetFinal(sub)
 		}
-		if sub.Final == 0 {
-			if e.Notices, err = t.tellFinally(&sub); err != nil || e.Notices > 0 {
+		if sub.FinalVersion == 0 {
+			if e.Notices, err = t.notifyFinally(&sub); err != nil || e.Notices > 0 {
 				return e, err
 			}
 		}
@@ -123,27 +123,27 @@ func (s *Store) EraseSubscription(ctx context.Context, j Job) (Erasure, error) {
 	})
 }
 
-// unsettle takes back that nothing was open when the endpoints were told.
-func (t *tx) unsettle(sub Subscription) error {
-	if sub.Final == 0 {
+// resetFinal takes back that nothing was open when the endpoints were notified.
+func (t *tx) resetFinal(sub Subscription) error {
+	if sub.FinalVersion == 0 {
 		return nil
 	}
-	sub.Final = 0
+	sub.FinalVersion = 0
 	return sub.update(t)
 }
 
-// tellFinally has every endpoint that was ever told of a subscription told once
-// more that it is Deleted, and returns how many have to confirm that.
-func (t *tx) tellFinally(sub *Subscription) (int, error) {
+// notifyFinally notifies every endpoint that ever heard of a subscription once more
+// that it is Deleted, and returns how many have to confirm.
+func (t *tx) notifyFinally(sub *Subscription) (int, error) {
 	sub.Version++
-	sub.Final = sub.Version
+	sub.FinalVersion = sub.Version
 	if err := sub.update(t); err != nil {
 		return 0, err
 	}
-	if err := t.findAbsent(sub.ID); err != nil {
+	if err := t.recordAbsent(sub.ID); err != nil {
 		return 0, err
 	}
-	if err := t.tell(*sub, nil, everyNamespace); err != nil {
+	if err := t.notify(*sub, nil, everyNamespace); err != nil {
 		return 0, err
 	}
 	return countNotices(t, sub.ID, everyNamespace)
@@ -184,13 +184,13 @@ func (t *tx) eraseTags(sub string) (more bool, err error) {
 	return true, err
 }
 
-func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
+func (s *Store) eraseRest(t *tx, sub *Subscription, j jobrow.Job) error {
 	for _, statement := range erasures {
 		if _, err := t.Exec(statement, sub.ID); err != nil {
 			return err
 		}
 	}
-	// Whoever holds one of these is deposed by that.
+	// Whoever holds one of these jobs loses the lease by that.
 	if _, err := t.Exec(eraseOtherJobs, sub.ID, j.ID[:]); err != nil {
 		return err
 	}
@@ -205,6 +205,6 @@ func (s *Store) eraseRest(t *tx, sub *Subscription, j Job) error {
 	return s.endErasure(t, j)
 }
 
-func (s *Store) endErasure(t *tx, j Job) error {
-	return j.End(t.Tx, JobDone, "", t.Now.Add(s.options.JobRecords))
+func (s *Store) endErasure(t *tx, j jobrow.Job) error {
+	return j.End(t.Tx, jobrow.Done, "", t.Now.Add(s.options.JobRecords))
 }

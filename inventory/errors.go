@@ -8,20 +8,20 @@ import (
 )
 
 var (
-	// ErrUnavailable is wrapped by every error that means that the store cannot
-	// serve at present (closed, full, broken, held by another process): nothing
-	// is wrong with the request. What a write with this error did is unknown.
+	// ErrUnavailable is wrapped by every error that means that the store cannot serve
+	// at present (closed, full, broken, held by another process): nothing is wrong with
+	// the request. Whether a write that failed so was made is unknown.
 	ErrUnavailable = engine.ErrUnavailable
 
-	// ErrNotFound says that what was asked for is not in the store.
+	// ErrNotFound says that the store has no such thing.
 	ErrNotFound = engine.ErrNotFound
 
-	// ErrParentNotFound refuses a PUT of a nested resource whose parent is
-	// absent or being deleted.
+	// ErrParentNotFound refuses a PUT of a nested resource whose parent is absent or
+	// being deleted.
 	ErrParentNotFound = errors.New("inventory: the parent resource does not exist")
 
-	// ErrParentMoved refuses a PUT of a nested resource whose parent was made
-	// anew in another region than the one that the write goes to.
+	// ErrParentMoved refuses a PUT of a nested resource whose parent was recreated in
+	// another region than the write's.
 	ErrParentMoved = errors.New("inventory: the parent resource lies in another region")
 )
 
@@ -80,8 +80,8 @@ func (e *QuotaError) Error() string {
 type RegistrationStateError struct {
 	Namespace string // folded
 	State     RegistrationState
-	// Region, when set, is the one that the registration, in a state that permits
-	// writes, is not for.
+	// Region, when set, is one that the registration does not cover, though its state
+	// permits writes.
 	Region string
 }
 
@@ -92,8 +92,8 @@ func (e *RegistrationStateError) Error() string {
 	return "inventory: the namespace " + e.Namespace + " is " + e.State.String()
 }
 
-// GroupNotEmptyError refuses to close a group that holds resources, or into
-// which a write may still be on its way.
+// GroupNotEmptyError refuses to close a group that holds resources, or that a write
+// may still reach.
 type GroupNotEmptyError struct {
 	Resources []string // their IDs as written, in the order of their keys, at most 100
 	Strays    []Stray  // its members that another region holds than the index says, at most 100
@@ -105,13 +105,12 @@ func (e *GroupNotEmptyError) Error() string {
 	return fmt.Sprintf("inventory: the resource group holds %d resources and %d strays, and %d writes are on their way", e.Total, len(e.Strays), e.Intents)
 }
 
-// LocationConflictError refuses a write to a resource that the index has in
-// another region or, for a PUT, in another location. Whether the row is proof
-// depends on its Phase and Verify, and on whether it is contested: see
-// [Store.Contested].
+// LocationConflictError refuses a write to a resource that the index has in another
+// region or, for a PUT, in another location. Whether the row is proof depends on its
+// Phase and Verify, and on RemovalOpen: see [Store.ResourceAndRemoval].
 type LocationConflictError struct {
-	Row       Resource
-	Contested bool
+	Row         Resource
+	RemovalOpen bool
 }
 
 func (e *LocationConflictError) Error() string {

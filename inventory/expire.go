@@ -14,14 +14,14 @@ import (
 
 const (
 	endedIntents   = `SELECT subscription, grp, key, ends FROM intents WHERE ends >= ? AND ends <= ? ORDER BY ends LIMIT ?`
-	lapsedInGroup  = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
+	endedInGroup   = `SELECT subscription, grp, key FROM intents WHERE subscription = ? AND grp = ? AND ends <= ?`
 	oldTombstones  = `SELECT subscription, key FROM tombstones WHERE at <= ? ORDER BY at LIMIT ?`
 	tombstones     = `SELECT COUNT(*) FROM (SELECT key FROM tombstones WHERE subscription = ? LIMIT ?) AS counted`
 	clearTombstone = `DELETE FROM tombstones WHERE subscription = ? AND key = ? AND at <= ?`
 )
 
-// SkippedError tells of resources whose intents could not be ended by time, as
-// what the store has of them cannot be read. It held up nothing else.
+// SkippedError names resources whose intents could not be ended by time, as their
+// records cannot be read. They held up nothing else.
 type SkippedError struct {
 	Resources int
 	Key       string // of the first of them
@@ -34,11 +34,10 @@ func (e *SkippedError) Error() string {
 
 func (e *SkippedError) Unwrap() error { return e.Err }
 
-// Expire ends at most limit intents whose time is over, flagging their rows,
-// and clears at most limit tombstones that are too old. It returns how many of
-// both. What concerns a resource that is worked on ends without it. A resource
-// that cannot be read holds up no other; with all else done, it returns
-// *SkippedError.
+// Expire ends at most limit intents whose time is over and flags their rows, and
+// clears at most limit tombstones that are too old. It returns how many of both. A
+// request for a resource ends that resource's intents without it. A resource that
+// cannot be read holds up no other: with all else done, Expire returns *SkippedError.
 func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 	lapsed, err := s.expireIntents(ctx, limit)
 	cleared, failure := s.clearTombstones(ctx, limit)
@@ -48,8 +47,8 @@ func (s *Store) Expire(ctx context.Context, limit int) (int, error) {
 	return lapsed + cleared, err
 }
 
-// CountTombstones returns how many removed resources of a subscription are
-// remembered, but counts no further than limit.
+// CountTombstones returns how many tombstones a subscription has, but counts no
+// further than limit.
 func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n int, err error) {
 	err = s.read(ctx).One(tombstones, arm.Fold(sub), limit)(&n)
 	return n, err
@@ -64,18 +63,18 @@ func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
 	return engine.InPieces(ctx, s.engine, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
 }
 
-// expireIntents goes on behind those that had to be left, as these are always
-// the first.
+// expireIntents pages past the intents that it had to skip, as these are always the
+// first.
 func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err error) {
 	now := engine.Micros(s.engine.Now())
 	var left skipped
 	for from := int64(0); ; {
-		page, err := engine.Collect(s.read(ctx), scanLapsing, endedIntents, from, now, engine.AtMost(limit-lapsed))
+		page, err := engine.Collect(s.read(ctx), scanEndedIntent, endedIntents, from, now, engine.AtMost(limit-lapsed))
 		if err != nil {
 			return lapsed, err
 		}
 		before := left.count()
-		n, err := s.lapseSkipping(ctx, page, &left)
+		n, err := s.expireSkipping(ctx, page, &left)
 		if lapsed += n; err != nil {
 			return lapsed, err
 		}
@@ -86,9 +85,9 @@ func (s *Store) expireIntents(ctx context.Context, limit int) (lapsed int, err e
 	}
 }
 
-// lapseSkipping ends intents, and leaves those that it cannot.
-func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped) (lapsed int, err error) {
-	run := func(t *tx, piece []member) (int, error) { return len(piece), lapse(t, piece) }
+// lapseSkipping ends intents, and skips those that it cannot end.
+func (s *Store) expireSkipping(ctx context.Context, page []endedIntent, left *skipped) (lapsed int, err error) {
+	run := func(t *tx, piece []member) (int, error) { return len(piece), expire(t, piece) }
 	var all []member
 	for _, e := range page {
 		if !left.has(e.member) {
@@ -116,27 +115,27 @@ func (s *Store) lapseSkipping(ctx context.Context, page []lapsing, left *skipped
 	return lapsed, nil
 }
 
-// lapseGroup ends the intents into a group whose time is over.
-func lapseGroup(t *tx, sub, group string) error {
-	ended, err := engine.Collect(t, scanMember, lapsedInGroup, sub, group, engine.Micros(t.Now))
+// lapseGroup ends a group's intents whose time is over.
+func expireGroup(t *tx, sub, group string) error {
+	ended, err := engine.Collect(t, scanMember, endedInGroup, sub, group, engine.Micros(t.Now))
 	if err != nil {
 		return err
 	}
-	return lapse(t, ended)
+	return expire(t, ended)
 }
 
-// lapsing is the intent of a resource, by when its time was over.
-type lapsing struct {
+// lapsing is the intent of a resource, with the end of its time.
+type endedIntent struct {
 	member
 	ends int64
 }
 
-func scanLapsing(scan engine.Scanner) (e lapsing, err error) {
+func scanEndedIntent(scan engine.Scanner) (e endedIntent, err error) {
 	err = scan(&e.subscription, &e.group, &e.key, &e.ends)
 	return e, err
 }
 
-// skipped are the resources that were left.
+// skipped are the resources that were skipped.
 type skipped struct {
 	members map[member]bool
 	first   *SkippedError
@@ -173,7 +172,7 @@ func scanMember(scan engine.Scanner) (m member, err error) {
 	return m, err
 }
 
-func lapse(t *tx, ended []member) error {
+func expire(t *tx, ended []member) error {
 	ended = slices.Clone(ended) // a transaction may be repeated
 	// The order in which all transactions lock rows.
 	slices.SortFunc(ended, member.compare)

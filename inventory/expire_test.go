@@ -72,7 +72,7 @@ func TestDamageHoldsUpNothingElse(t *testing.T) {
 	if n, err := s.Expire(t.Context(), 10*whole); n != whole-2 || !errors.As(err, &skipped) || skipped.Resources != damaged {
 		t.Fatalf("%d ended, %v", n, err)
 	}
-	if open, err := s.Intents(t.Context()); err != nil || open != damaged {
+	if open, err := s.CountIntents(t.Context()); err != nil || open != damaged {
 		t.Errorf("%d open, %v", open, err)
 	}
 	for i := range damaged {

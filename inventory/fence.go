@@ -10,23 +10,23 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
-// FenceJob is the kind of the job that watches the fences on one ID: it asks for
-// what may land under them, has that deleted, and removes them. Its subject is the
-// ID's key.
+// FenceJob is the kind of the job that watches the fences on one ID: it asks for what
+// may land under them, has that deleted, and removes them. Its subject is the ID's
+// key.
 const FenceJob = "fence"
 
-// Fence stands on the ID of a write of unknown fate that its group was closed
-// over. While it stands the resource is not there, nothing new is made under its
-// ID, and whatever appears there can only be the late landing of a PUT.
+// Fence stands on the ID of a write of unknown fate whose group was deleted. While it
+// stands the resource does not exist, nothing new is created under its ID, and
+// whatever appears there can only be a PUT that landed late.
 type Fence struct {
 	Subscription, Key string
 	// Intent is the id of the write.
 	Intent [16]byte
 	Kind   index.WriteKind
-	// ID of the resource as it was last written; where nothing is known of that,
-	// its key.
+	// ID is the resource's as last written, or its key where that is not known.
 	ID         string
 	Group      string // folded
 	Type       string // folded full type
@@ -36,12 +36,12 @@ type Fence struct {
 	// provider works on it.
 	Own, Accepted bool
 	Since         time.Time
-	// Until is when the write can no longer be applied. A PUT's fence stands
-	// longer where no GET after that has said that nothing is there.
+	// Until is when the write can no longer be applied. A PUT's fence stands until a
+	// GET after that has found nothing.
 	Until time.Time
 }
 
-// FencedError refuses to make a resource while a fence stands on its ID.
+// FencedError refuses to create a resource while a fence stands on its ID.
 type FencedError struct{ Until time.Time }
 
 func (e *FencedError) Error() string {
@@ -62,7 +62,7 @@ const (
 		ORDER BY subscription, key, id LIMIT ?`
 
 	groupIntents = `SELECT key, id, kind, type, region, api_version, ends FROM intents WHERE subscription = ? AND grp = ? ORDER BY key, id`
-	// A move's intents end by the knowledge of its job alone.
+	// A move's intents end only by what its job finds out.
 	countUnderWay = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND grp = ? AND (ended = 0 AND not_after > ? OR kind = ?)`
 )
 
@@ -82,8 +82,8 @@ func (f *Fence) insert(t *tx) error {
 		engine.Flag(f.Own), engine.Flag(f.Accepted), engine.Micros(f.Since), engine.Micros(f.Until))
 }
 
-// unfenced refuses by *FencedError what would make a resource under a fence. The
-// group's row is locked, as by whoever closes the group.
+// unfenced refuses by *FencedError to create a resource under a fence. The group's
+// row is locked, as by the deletion of the group.
 func (t *tx) unfenced(sub, key string) error {
 	var until int64
 	if err := t.One(fencedUntil, sub, key)(&until); err != nil || until == 0 {
@@ -102,8 +102,8 @@ func (t *tx) fenced(sub, key string) (bool, error) {
 	return false, err
 }
 
-// fence turns what is left of the writes into a group, all of unknown fate, into
-// fences. ids are those of the resources, by key, as far as they are known.
+// fence turns the remaining writes into a group, all of unknown fate, into fences.
+// ids are the resources' IDs by key, as far as they are known.
 func (t *tx) fence(g Group, ids map[string]string) error {
 	type left struct {
 		Fence
@@ -146,24 +146,24 @@ func resourceKey(intentKey string) string {
 	return intentKey[strings.IndexByte(intentKey, '/'):]
 }
 
-func fenceID(key string) [16]byte { return JobID(FenceJob, key) }
+func fenceID(key string) [16]byte { return jobrow.ID(FenceJob, key) }
 
-// watchFence has a fence watched, with the others on its ID.
+// watchFence creates the job that watches a fence, and the others on its ID.
 func (t *tx) watchFence(f Fence) error {
-	job := Job{
+	job := jobrow.Job{
 		Subscription: f.Subscription, ID: fenceID(f.Key), Kind: FenceJob, Subject: f.Key, Region: f.Region,
 		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
 	return job.Put(t.Tx)
 }
 
-// Fences lists the fences that stand on an ID.
+// Fences lists the fences on an ID.
 func (s *Store) Fences(ctx context.Context, sub, key string) ([]Fence, error) {
 	return engine.Collect(s.read(ctx), scanFence, selectFences, arm.Fold(sub), arm.Fold(key))
 }
 
-// AllFences lists at most limit fences of all subscriptions, behind one of them:
-// the zero Fence is before all.
+// AllFences lists at most limit fences of all subscriptions that follow after; the
+// zero Fence precedes all.
 func (s *Store) AllFences(ctx context.Context, after Fence, limit int) ([]Fence, error) {
 	return engine.Collect(s.read(ctx), scanFence, listFences, after.Subscription, after.Key, after.Intent[:], engine.AtMost(limit))
 }
@@ -174,11 +174,11 @@ func (s *Store) CountFences(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// BeginUnderFence records, durably, that what has landed under a fence is about to
-// be deleted: by a fence of its own, which stands for as long as that DELETE may
-// be applied. ErrChanged when the fence does not stand any more, or when such a
-// DELETE is under way in its region already.
-func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
+// BeginFencedDelete records, durably, that a DELETE of what landed under a fence is
+// about to be sent: by a fence of its own, which stands as long as that DELETE may be
+// applied. ErrChanged when the fence stands no more, or such a DELETE is under way in
+// its region already.
+func (s *Store) BeginFencedDelete(ctx context.Context, under Fence, lateWriteWindow time.Duration) (Ticket, error) {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
@@ -207,10 +207,10 @@ func (s *Store) BeginUnderFence(ctx context.Context, under Fence, lateWriteWindo
 	})
 }
 
-// SettleUnderFence records what became of the DELETE of a ticket from
-// [Store.BeginUnderFence]. A definite answer ends its fence, with acceptance it
-// stands for as long as the operation is given to end.
-func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
+// SettleFencedDelete records what became of the DELETE of a ticket from
+// [Store.BeginFencedDelete]. A definite answer ends its fence; after an acceptance it
+// stands for as long as the operation may take.
+func (s *Store) SettleFencedDelete(ctx context.Context, ticket Ticket, outcome index.Outcome, operation time.Duration) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(ticket.Subscription, ticket.Key), func(t *tx) error {
 		switch outcome {
 		case index.Ambiguous:
@@ -226,14 +226,14 @@ func (s *Store) SettleUnderFence(ctx context.Context, ticket Ticket, outcome ind
 	})
 }
 
-// ProvedAbsent is what Portico's own GETs said of an ID: that nothing was there in
-// a region, by the store's time when that was asked.
+// ProvedAbsent is, by region, the store time of Portico's own GET that found nothing
+// there under an ID.
 type ProvedAbsent map[string]time.Time
 
-// Unfence removes the fences on an ID whose time is over. A PUT's goes only where a
-// GET after its time has said that nothing is there; an accepted DELETE of what
-// landed has ended where that is gone. It returns what still stands.
-func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
+// RemoveEndedFences removes the fences on an ID whose time is over, and returns those
+// that still stand. A PUT's goes only where a GET after its time has found nothing;
+// an accepted DELETE of what landed has ended where that is gone.
+func (s *Store) RemoveEndedFences(ctx context.Context, sub, key string, absent ProvedAbsent) ([]Fence, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	return commit(ctx, s, engine.Flushed, resourceLocks(sub, key), func(t *tx) ([]Fence, error) {
 		all, err := engine.Collect(t, scanFence, lockFences, sub, key)
@@ -257,8 +257,8 @@ func (s *Store) Unfence(ctx context.Context, sub, key string, absent ProvedAbsen
 	})
 }
 
-// over reports whether a fence need not stand any more. slack is by how much the
-// clocks of those who compare times may differ.
+// over reports whether a fence has served. slack is by how much the clocks of
+// replicas may differ.
 func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bool {
 	asked, proved := absent[f.Region]
 	switch {
@@ -270,7 +270,7 @@ func (f *Fence) over(now time.Time, absent ProvedAbsent, slack time.Duration) bo
 	return !f.Until.After(now)
 }
 
-// writeTombstoneAt remembers that a resource went which has no row.
+// writeTombstoneAt remembers that a resource without a row is gone.
 func (t *tx) writeTombstoneAt(sub, key string) error {
 	return t.Later(putTombstone, sub, key, "", engine.Micros(t.Now))
 }

@@ -23,8 +23,8 @@ type Group struct {
 	ManagedBy    string
 	Tags         map[string]string
 	State        index.GroupState
-	// Incarnation tells this group from earlier ones of the same name,
-	// Generation this version of it from earlier ones.
+	// Incarnation tells this group from earlier ones of the same name, Generation this
+	// version of it from earlier ones.
 	Incarnation, Generation [16]byte
 	ETag                    string
 	Created, Changed        time.Time
@@ -97,17 +97,15 @@ func (s *Store) Groups(ctx context.Context, q GroupQuery) ([]Group, error) {
 	return engine.Collect(s.read(ctx), scanGroup, listGroups, arm.Fold(q.Subscription), arm.Fold(q.After), engine.AtMost(q.Limit))
 }
 
-// EditGroup creates or changes a group. edit is given the present group, nil
-// when there is none, and returns what it shall be; it decides on Name,
-// Location, ManagedBy, Tags, State and ETag, the rest is the store's. It runs
-// inside the writing transaction and must be pure. Its error is returned as it
-// is and nothing is written; so is a nil group without error, which leaves
-// things as they are (ErrNotFound when there is none).
+// EditGroup creates or changes a group. edit gets the present group, nil when there
+// is none, and returns the wanted one; it decides on Name, Location, ManagedBy, Tags,
+// State and ETag, the store on the rest. It runs inside the writing transaction and
+// must be pure. Its error is returned as it is and nothing is written; a nil group
+// without an error leaves things as they are (ErrNotFound when there is none).
 //
-// A new group gets a new incarnation and counts against the subscription's
-// quota: *QuotaError. The subscription must take the change:
-// ErrSubscriptionNotFound, *SubscriptionStateError. A lock can forbid it:
-// *LockedError.
+// A new group gets a new incarnation and counts against the subscription's quota:
+// *QuotaError. The subscription must admit the change: ErrSubscriptionNotFound,
+// *SubscriptionStateError. A lock can forbid it: *LockedError.
 func (s *Store) EditGroup(ctx context.Context, sub, name string, edit func(current *Group) (*Group, error)) (Group, bool, error) {
 	result, err := commit(ctx, s, engine.Flushed, newGroupLocks(sub, name), func(t *tx) (put[Group], error) {
 		current, err := openScope(t, arm.Fold(sub), arm.Fold(name), false)
@@ -181,7 +179,7 @@ func changeGroup(t *tx, current Group, edit func(*Group) (*Group, error)) (Group
 	return g, err
 }
 
-// spelling is the casing that wanted brings, unless it names something else.
+// spelling is wanted, unless that differs from otherwise in more than casing.
 func spelling(wanted, otherwise string) string {
 	if arm.EqualFold(wanted, otherwise) {
 		return wanted
@@ -194,32 +192,32 @@ func storedTags(tags map[string]string) (string, error) {
 	return string(text), err
 }
 
-// Closing is what a caller adds to the conditions under which a group goes. Its
-// functions run in the closing transaction and must be pure; nil asks nothing.
-type Closing struct {
+// DeleteGroupConditions are a caller's conditions for a group's deletion. The
+// functions run in the deleting transaction and must be pure; nil accepts.
+type DeleteGroupConditions struct {
 	// Check judges the group before any other reason.
 	Check func(Group) error
-	// Last judges it when the index knows of nothing that is left in it, by
-	// where this incarnation of the group ever sent a write to.
-	Last func(Group, []Touch) error
-	// Absent are the generations of rows, by key, of whose resources Portico's own
-	// GET said last that they are not there: see [Store.Observe]. Such a row goes
-	// with the group if nothing has happened to it since.
+	// CheckWrittenRegions judges the group once the index knows of nothing that is left
+	// in it, by the regions that this incarnation ever sent a write to.
+	CheckWrittenRegions func(Group, []WrittenRegion) error
+	// Absent are, by key, the generations of rows whose resources Portico's own last
+	// GET did not find: see [Store.Observe]. Such a row goes with the group if nothing
+	// has happened to it since.
 	Absent map[string][16]byte
 }
 
-// DeleteGroup removes a group in which there is no resource, no stray, and no
-// call that may still be running, all seen in one transaction; otherwise it
-// returns *GroupNotEmptyError. Writes of unknown fate leave fences on their IDs. The
-// errors of further conditions are returned as they are. ErrNotFound when there is no
-// such group, ErrSubscriptionNotFound when there is no such subscription.
-func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c Closing) error {
+// DeleteGroup removes a group that has no resource, no stray, and no call that may
+// still be running, all seen in one transaction; otherwise it returns
+// *GroupNotEmptyError. Writes of unknown fate leave fences on their IDs. Errors of
+// the conditions are returned as they are. ErrNotFound when there is no such group,
+// ErrSubscriptionNotFound when there is no such subscription.
+func (s *Store) DeleteGroup(ctx context.Context, sub, name string, c DeleteGroupConditions) error {
 	return s.write(ctx, engine.Flushed, groupLocks(sub, name), func(t *tx) error {
 		return closeGroup(t, arm.Fold(sub), arm.Fold(name), c)
 	})
 }
 
-func closeGroup(t *tx, sub, name string, c Closing) error {
+func closeGroup(t *tx, sub, name string, c DeleteGroupConditions) error {
 	g, err := openScope(t, sub, name, true)
 	if err != nil {
 		return err
@@ -238,17 +236,17 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 		return &index.GroupStateError{State: g.State}
 	case index.GroupDeleting:
 	}
-	if err := lapseGroup(t, g.Subscription, g.Key); err != nil {
+	if err := expireGroup(t, g.Subscription, g.Key); err != nil {
 		return err
 	}
 	ids, err := t.dropAbsent(g, c.Absent)
 	if err != nil {
 		return err
 	}
-	if err := emptyGroup(t, g.Subscription, g.Key); err != nil {
+	if err := checkEmpty(t, g.Subscription, g.Key); err != nil {
 		return err
 	}
-	if err := c.last(t, g); err != nil {
+	if err := c.checkWrittenRegions(t, g); err != nil {
 		return err
 	}
 	if err := t.fence(g, ids); err != nil {
@@ -265,9 +263,9 @@ func closeGroup(t *tx, sub, name string, c Closing) error {
 	return lowerUsage(t, usageOfGroups(sub))
 }
 
-// dropAbsent removes the rows of a group whose resources are not there, and returns
-// their IDs by key. The intents that may still make one come about stay. A refusal
-// to close the group, for whatever reason, takes that back.
+// dropAbsent removes the rows of a group whose resources do not exist, and returns
+// their IDs by key. The intents that may still create one stay. If the group's
+// deletion is refused, all that is rolled back.
 func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]string, err error) {
 	ids = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(absent)) {
@@ -288,19 +286,19 @@ func (t *tx) dropAbsent(g Group, absent map[string][16]byte) (ids map[string]str
 	return ids, nil
 }
 
-func (c Closing) last(t *tx, g Group) error {
-	if c.Last == nil {
+func (c DeleteGroupConditions) checkWrittenRegions(t *tx, g Group) error {
+	if c.CheckWrittenRegions == nil {
 		return nil
 	}
-	touched, err := writtenRegions(t, g)
+	written, err := writtenRegions(t, g)
 	if err != nil {
 		return err
 	}
-	return c.Last(g, touched)
+	return c.CheckWrittenRegions(g, written)
 }
 
-// emptyGroup returns *GroupNotEmptyError unless nothing is left in the group.
-func emptyGroup(t *tx, sub, group string) error {
+// checkEmpty returns *GroupNotEmptyError unless nothing is left in the group.
+func checkEmpty(t *tx, sub, group string) error {
 	var left GroupNotEmptyError
 	if err := t.One(countGroupResources, sub, group)(&left.Total); err != nil {
 		return err

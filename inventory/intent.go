@@ -26,15 +26,14 @@ type Write struct {
 	Location     string // normalised; empty: the row's is not compared
 	APIVersion   string
 	Sender       string // which replica sends it
-	// Creator and Created are for a row that this write makes; the zero time
-	// means now.
+	// Creator and Created are for a row that this write creates; the zero time means
+	// now.
 	Creator Creator
 	Created time.Time
 
-	// Incarnation, when set, is the group's that the write is meant for.
+	// Incarnation, when set, is that of the group that the write is meant for.
 	Incarnation [16]byte
-	// OfGroupDelete: the group's own delete sends it, and only into a group that
-	// is Deleting.
+	// OfGroupDelete: the deletion of the group sends it; the group must be Deleting.
 	OfGroupDelete bool
 	// Generation, when set, is the row's that the write is meant for: ErrChanged
 	// where it is another's by now.
@@ -43,17 +42,17 @@ type Write struct {
 	LateWriteWindow time.Duration
 }
 
-// Ticket is the right to send one write, and what its answer is settled by.
+// Ticket is the right to send one write, and what settles its answer.
 type Ticket struct {
 	Subscription, Key string
 	Kind              index.WriteKind
 	ID, APIVersion    string
 	Intent            [16]byte
 	Generation        [16]byte // of the row now; zero without one
-	Made              bool     // the row was made for this write
+	CreatedRow        bool     // the row was made for this write
 	Row               *Resource
-	// SendBy is the store time past which the first byte must not leave, and
-	// NotAfter the one past which the call has ended.
+	// SendBy is the store time after which the first byte must not leave, and NotAfter
+	// the one after which the call has ended.
 	SendBy, NotAfter time.Time
 }
 
@@ -80,22 +79,20 @@ func scanIntent(scan engine.Scanner) (index.Intent, error) {
 	return in, err
 }
 
-// Begin records, durably, that a write is about to be sent, and must have
-// returned before its first byte leaves. In one transaction it checks that the
-// subscription takes the write (ErrSubscriptionNotFound,
-// *SubscriptionStateError), that the group exists and is Active
-// (ErrGroupNotFound, *GroupStateError), that the subscription is registered for
-// the namespace (*RegistrationStateError), that the row lies where the write goes
-// (*LocationConflictError; but for a PUT the region alone is compared), that a
-// PATCH has one at all (ErrNotFound), that a PUT's parent is there
-// (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
+// Begin records, durably, that a write is about to be sent; no byte of the write may
+// leave before Begin has returned. In one transaction it checks that the subscription
+// admits the write (ErrSubscriptionNotFound, *SubscriptionStateError), that the group
+// exists and is Active (index.ErrGroupNotFound, *index.GroupStateError), that the
+// subscription is registered for the namespace (*RegistrationStateError), that the
+// row is where the write goes (*LocationConflictError; only a PUT's location is
+// compared, too), that a PATCH has a row at all (ErrNotFound), that a PUT's parent
+// exists (ErrParentNotFound, ErrParentMoved), that a new row fits the quota
 // (*QuotaError), that no fence stands on its ID (*FencedError), and that no lock
-// forbids it (*LockedError); then it records the
-// intent, makes the row of a create, and marks the writes that are open and oppose
-// each other.
+// forbids it (*LockedError); then it records the intent, creates the row of a create,
+// and marks open writes that oppose each other.
 //
-// Every ticket should come back to Settle. One that does not, ends by time:
-// its row is then flagged for verification.
+// Every ticket should come back to Settle. One that does not ends by time: its row is
+// then flagged for verification.
 func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 	w.Subscription, w.Group, w.Key = arm.Fold(w.Subscription), arm.Fold(w.Group), arm.Fold(w.Key)
 	w.Type, w.Parent, w.Namespace = arm.Fold(w.Type), arm.Fold(w.Parent), arm.Fold(w.Namespace)
@@ -118,7 +115,7 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 			return Ticket{}, err
 		}
 		// Before its child, as all do who lock both.
-		astray, err := w.lockParent(t)
+		refusal, err := w.lockParent(t)
 		if err != nil {
 			return Ticket{}, err
 		}
@@ -126,13 +123,13 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		if err != nil {
 			return Ticket{}, err
 		}
-		if err := s.admit(t, w, h, astray); err != nil {
+		if err := s.admit(t, w, h, refusal); err != nil {
 			return Ticket{}, err
 		}
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
-		return s.intend(t, h, w)
+		return s.recordIntent(t, h, w)
 	})
 }
 
@@ -147,21 +144,21 @@ func (w *Write) admitToScope(t *tx) (incarnation [16]byte, err error) {
 	return group.Incarnation, index.AdmitWrite(&index.Group{State: group.State, Incarnation: group.Incarnation}, w.Incarnation, w.OfGroupDelete)
 }
 
-func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
+func (s *Store) admit(t *tx, w Write, h *resourceTx, refusal error) error {
 	row := h.row
 	if w.Generation != [16]byte{} && (row == nil || row.Generation != w.Generation) {
 		return ErrChanged
 	}
 	if row != nil && w.conflicts(row) {
-		return &LocationConflictError{Row: *row, Contested: h.state().RemovalOpen()}
+		return &LocationConflictError{Row: *row, RemovalOpen: h.state().RemovalOpen()}
 	}
 	switch {
 	case w.Kind == index.Delete:
 		return nil
 	case w.Kind == index.Patch && row == nil:
 		return ErrNotFound
-	case astray != nil:
-		return astray
+	case refusal != nil:
+		return refusal
 	case row != nil:
 		return nil
 	}
@@ -171,12 +168,12 @@ func (s *Store) admit(t *tx, w Write, h *resourceTx, astray error) error {
 	return raiseUsage(t, usage{w.Subscription, w.Group, w.Type}, s.options.Limits.ResourcesPerTypeAndGroup)
 }
 
-// conflicts reports whether the write goes elsewhere than where the row lies.
+// conflicts reports whether the write goes elsewhere than the row is.
 func (w *Write) conflicts(row *Resource) bool {
 	return index.Conflicts(w.Kind, index.Placement{Region: w.Region, Location: w.Location}, index.Placement{Region: row.Region, Location: row.Location})
 }
 
-// above is the key of the parent that must be there.
+// above is the key of the parent that must exist.
 func (w *Write) above() string {
 	if w.Kind != index.Put {
 		return ""
@@ -184,9 +181,9 @@ func (w *Write) above() string {
 	return w.Parent
 }
 
-// lockParent locks the parent that a PUT needs. astray tells what is wrong with
-// it: that it is missing, or that it lies in another region.
-func (w *Write) lockParent(t *tx) (astray, err error) {
+// lockParent locks the parent that a PUT needs. refusal says that it is missing, or
+// lies in another region.
+func (w *Write) lockParent(t *tx) (refusal, err error) {
 	above := w.above()
 	if above == "" {
 		return nil, nil
@@ -205,7 +202,7 @@ func (w *Write) lockParent(t *tx) (astray, err error) {
 	return nil, nil
 }
 
-func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
+func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	sendBy := t.Now.Add(s.options.SendWithin)
 	notAfter := t.Now.Add(s.options.CallLimit + s.options.CallMargin)
 	e := index.Intended{ID: engine.NewID(), Kind: w.Kind, NotAfter: engine.Micros(notAfter), Ends: engine.Micros(notAfter.Add(w.LateWriteWindow))}
@@ -224,14 +221,14 @@ func (s *Store) intend(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	err := t.ChangeOne(insertIntent, w.Subscription, w.Key, added.ID[:], added.Kind, w.Group, w.Type, w.Region,
 		w.APIVersion, w.Sender, added.Generation[:], engine.Flag(added.CreatedRow), engine.Flag(added.Overlapped),
 		engine.Flag(added.CallEnded), engine.Micros(sendBy), added.NotAfter, added.Ends)
-	ticket.Made = added.CreatedRow
+	ticket.CreatedRow = added.CreatedRow
 	if after.Row != nil {
 		ticket.Generation = after.Row.Generation
 	}
 	return ticket, err
 }
 
-// row is what a create makes before anything is known.
+// row is the row of a create before anything is known.
 func (w *Write) row(now time.Time) *Resource {
 	created := w.Created
 	if created.IsZero() {

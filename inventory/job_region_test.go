@@ -8,20 +8,22 @@ import (
 	_ "github.com/jackc/pgx/v5/stdlib"
 	"github.com/pressly/goose/v3"
 
+	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/test/harness"
 )
 
 // Jobs that an earlier version made for rows belong to the regions of these.
 func TestRegionsOfEarlierJobs(t *testing.T) {
-	for _, engine := range []string{SQLite, Postgres} {
-		t.Run(engine, func(t *testing.T) {
+	for _, driver := range []string{engine.SQLite, engine.Postgres} {
+		t.Run(driver, func(t *testing.T) {
 			o := testOptions(t)
-			dialect, driver := goose.DialectSQLite3, "sqlite"
-			if engine == Postgres {
+			dialect, sqlDriver := goose.DialectSQLite3, "sqlite"
+			if driver == engine.Postgres {
 				cluster := harness.StartPostgres(t)
-				o.Driver, o.DSN = Postgres, cluster.CreateDatabase(t, "portico")
-				dialect, driver = goose.DialectPostgres, "pgx"
+				o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
+				dialect, sqlDriver = goose.DialectPostgres, "pgx"
 			}
 			s, err := Open(t.Context(), o)
 			if err != nil {
@@ -38,14 +40,14 @@ func TestRegionsOfEarlierJobs(t *testing.T) {
 			if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Ambiguous}); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := s.AddJob(t.Context(), Job{Kind: "sweep", Payload: "{}"}); err != nil {
+			if _, err := s.AddJob(t.Context(), jobrow.Job{Kind: "sweep", Payload: "{}"}); err != nil {
 				t.Fatal(err)
 			}
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
 			}
-			migrateDownTo(t, dialect, driver, o.DSN, 7)
-			jobs, err := openTest(t, o).Jobs(t.Context(), JobQuery{})
+			migrateDownTo(t, dialect, sqlDriver, o.DSN, 7)
+			jobs, err := openTest(t, o).Jobs(t.Context(), jobrow.Query{})
 			if err != nil || len(jobs) != 2 {
 				t.Fatal(jobs, err)
 			}

@@ -19,8 +19,7 @@ const (
 	FollowJob = "follow"
 )
 
-// Poll is the polling URL of an accepted write, on the region's endpoint of the
-// type.
+// Poll is the polling URL of an accepted write, on the region's endpoint of the type.
 type Poll struct {
 	Path, Query string        // as they came; the path is absolute
 	RetryAfter  time.Duration // before the first poll; 0: none was asked for
@@ -33,8 +32,8 @@ type Poll struct {
 	TenantID, ObjectID string
 }
 
-// Follow is the payload of a job that follows an accepted write. Without a path
-// there is no polling URL: the resource itself has to be asked for.
+// Follow is the payload of a job that follows an accepted write. Without a path there
+// is no polling URL: the job asks for the resource itself.
 type Follow struct {
 	Kind     index.WriteKind `json:"kind"`
 	Path     string          `json:"path,omitempty"`
@@ -58,11 +57,11 @@ type FollowProgress struct {
 
 // String is the payload as it is stored.
 func (f Follow) String() string {
-	return PayloadOf(f)
+	return jobrow.PayloadOf(f)
 }
 
 // ReadFollow reads the payload of a job that follows.
-func ReadFollow(j Job) (f Follow, err error) {
+func ReadFollow(j jobrow.Job) (f Follow, err error) {
 	err = j.Read(&f)
 	return f, err
 }
@@ -79,10 +78,10 @@ type VerifyProgress struct {
 	RefusedSince time.Time `json:"refusedSince,omitzero"`
 }
 
-func verifyID(key string) [16]byte { return JobID(VerifyJob, key) }
+func verifyID(key string) [16]byte { return jobrow.ID(VerifyJob, key) }
 
 func followID(kind index.WriteKind, key string) [16]byte {
-	return JobID(FollowJob, kind.String()+" "+key)
+	return jobrow.ID(FollowJob, kind.String()+" "+key)
 }
 
 // rowJobs are the jobs that a row has.
@@ -95,15 +94,15 @@ func jobsFor(row *index.Row) rowJobs {
 	return rowJobs{row.Verify, row.FollowPut, row.FollowDelete}
 }
 
-// accepted is a write of which a follow begins.
+// accepted is a write that is followed from now on.
 type accepted struct {
 	kind        index.WriteKind
 	poll        *Poll
 	incarnation [16]byte // of the job
 }
 
-// storeJobs gives the row the jobs that it needs now, where it had those of
-// before. What is plainly alive, and was, costs nothing.
+// storeJobs gives the row the jobs that it needs now, given those that it had. A row
+// that was and is plainly alive costs nothing.
 func (h *resourceTx) storeJobs(t *tx, before, now rowJobs, intentEnded bool) error {
 	if before == now && h.accepted == nil && !(intentEnded && now.verify) {
 		return nil
@@ -125,12 +124,12 @@ func (h *resourceTx) storeVerify(t *tx, before, now, intentEnded bool) error {
 		return h.dropJob(t, verifyID(h.key))
 	case now && intentEnded:
 		// An intent that has ended may have been what kept an answer from settling.
-		return jobrow.Hasten(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
+		return jobrow.BringForward(t.Tx, h.subscription, verifyID(h.key), t.Now.Add(t.store.options.PollFloor))
 	}
 	return nil
 }
 
-// region is where the resource is held, once its row is stored.
+// region is where the resource lies, once its row is stored.
 func (h *resourceTx) region() string {
 	switch {
 	case h.row != nil:
@@ -141,9 +140,9 @@ func (h *resourceTx) region() string {
 	return ""
 }
 
-// verify has a flagged row asked for.
+// verify creates the job that verifies a flagged row.
 func verify(t *tx, sub, key, region string) error {
-	job := Job{
+	job := jobrow.Job{
 		Subscription: sub, ID: verifyID(key), Kind: VerifyJob, Subject: key, Region: region,
 		Incarnation: engine.NewID(), Due: t.Now.Add(t.store.options.PollFloor), Payload: "{}",
 	}
@@ -164,8 +163,7 @@ func (h *resourceTx) storeFollow(t *tx, kind index.WriteKind, before, now bool) 
 	return nil
 }
 
-// follow has the operation of an accepted write followed, in the place of what was
-// followed before.
+// follow creates the job that follows an accepted write, in place of an earlier one.
 func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error {
 	follow, pause := Follow{Kind: kind}, t.store.options.PollFloor
 	incarnation := engine.NewID()
@@ -177,7 +175,7 @@ func (h *resourceTx) follow(t *tx, kind index.WriteKind, fresh *accepted) error 
 			pause = max(pause, fresh.poll.RetryAfter)
 		}
 	}
-	job := Job{
+	job := jobrow.Job{
 		Subscription: h.subscription, ID: followID(kind, h.key), Kind: FollowJob, Subject: h.key, Region: h.region(),
 		Incarnation: incarnation, Due: t.Now.Add(pause), Payload: follow.String(),
 	}
@@ -188,7 +186,7 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 	return jobrow.Delete(t.Tx, h.subscription, id)
 }
 
-// flagBelow flags the rows below a key, of any depth, and has them asked for.
+// flagBelow flags the rows below a key, of any depth, for verification.
 func flagBelow(t *tx, sub, key string) error {
 	from, to := below(key)
 	fresh := engine.NewID()
@@ -212,25 +210,25 @@ func flagBelow(t *tx, sub, key string) error {
 	return nil
 }
 
-// EndFollowBy is EndFollow by the job that follows, which ends with that. When
-// the caller no longer holds the job it returns ErrDeposed, and nothing ends.
-func (s *Store) EndFollowBy(ctx context.Context, j Job) error {
-	return s.endFollowBy(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
+// EndFollowByJob is EndFollow by the job that follows, which ends with that. When the
+// caller no longer holds the job it returns jobrow.ErrLeaseLost, and nothing ends.
+func (s *Store) EndFollowByJob(ctx context.Context, j jobrow.Job) error {
+	return s.endFollowByJob(ctx, j, func(f Follow, _ time.Time) any { return index.FollowEnded{Kind: f.Kind} })
 }
 
-// LoseFollowBy is EndFollowBy where nobody can say any more what became of the
-// operation. For the late-write window of the type, 0 for
-// Options.LateWriteWindow, it counts as a write without an answer.
-func (s *Store) LoseFollowBy(ctx context.Context, j Job, lateWriteWindow time.Duration) error {
+// LoseFollowByJob is EndFollowByJob where nobody can say any more what became of the
+// operation. For the late-write window of the type, 0 for Options.LateWriteWindow, it
+// counts as a write without an answer.
+func (s *Store) LoseFollowByJob(ctx context.Context, j jobrow.Job, lateWriteWindow time.Duration) error {
 	if lateWriteWindow <= 0 {
 		lateWriteWindow = s.options.LateWriteWindow
 	}
-	return s.endFollowBy(ctx, j, func(f Follow, now time.Time) any {
+	return s.endFollowByJob(ctx, j, func(f Follow, now time.Time) any {
 		return index.FollowLost{ID: engine.NewID(), Kind: f.Kind, Ends: engine.Micros(now.Add(lateWriteWindow))}
 	})
 }
 
-func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.Time) any) error {
+func (s *Store) endFollowByJob(ctx context.Context, j jobrow.Job, event func(Follow, time.Time) any) error {
 	return s.write(ctx, engine.Flushed, resourceLocks(j.Subscription, j.Subject), func(t *tx) error {
 		h, err := lockResource(t, j.Subscription, j.Subject)
 		if err != nil {
@@ -238,7 +236,7 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 		}
 		now, err := jobrow.Lock(t.Tx, j.Subscription, j.ID)
 		if errors.Is(err, ErrNotFound) || err == nil && (now.Token != j.Token || now.Incarnation != j.Incarnation) {
-			return ErrDeposed
+			return jobrow.ErrLeaseLost
 		}
 		if err != nil {
 			return err
@@ -255,7 +253,7 @@ func (s *Store) endFollowBy(ctx context.Context, j Job, event func(Follow, time.
 	})
 }
 
-// storeLost inserts the intents that stand for operations of which nobody knows.
+// storeLost inserts the intents of lost operations.
 func (h *resourceTx) storeLost(t *tx, after index.State) error {
 	for _, in := range after.Open {
 		if slices.ContainsFunc(h.open, func(known index.Intent) bool { return known.ID == in.ID }) {

@@ -35,13 +35,13 @@ func (l LockLevel) String() string {
 	return index.NameOf([]string{"NotSpecified", "CanNotDelete", "ReadOnly"}, int(l))
 }
 
-// forbids reports whether the level stands against a write.
+// forbids reports whether the level forbids a write of the kind.
 func (l LockLevel) forbids(kind index.WriteKind) bool {
 	return kind == index.Delete || l == LockReadOnly
 }
 
-// Lock is a management lock on a subscription, a group or a resource. It counts
-// for all that lies below.
+// Lock is a management lock on a subscription, a group or a resource, and on all that
+// lies below.
 type Lock struct {
 	Subscription string // folded
 	Scope        string // the folded id of what it stands on
@@ -55,12 +55,12 @@ type Lock struct {
 	ETag         string
 	Created      time.Time
 	Changed      time.Time
-	// Host is the key of the tracked resource with which the lock goes: the scope
-	// or what that lies in. Only who makes a lock names it; empty: there is none.
+	// Host is the key of the tracked resource that the lock goes with: the scope or its
+	// ancestor. Only EditLock's caller sets it; empty: there is none.
 	Host string
 }
 
-// LockedError refuses what locks forbid. They are those that do, at least one.
+// LockedError names the locks, at least one, that forbid something.
 type LockedError struct{ Locks []Lock }
 
 func (e *LockedError) Error() string {
@@ -80,7 +80,7 @@ func (e *LockedError) Scopes() []string {
 	return scopes
 }
 
-// lockProperties is what no statement looks at.
+// lockProperties are those that no statement looks at.
 type lockProperties struct {
 	ScopeID string          `json:"scope"`
 	Name    string          `json:"name"`
@@ -143,7 +143,7 @@ func (s *Store) Lock(ctx context.Context, sub, scope, name string) (Lock, error)
 	return l, engine.OrNotFound(err)
 }
 
-// Locks lists the locks on a scope and, if below, on all that lies below it.
+// Locks lists the locks on a scope and, with andBelow, on all that lies below it.
 func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]Lock, error) {
 	sub, scope = arm.Fold(sub), arm.Fold(scope)
 	if !andBelow {
@@ -153,10 +153,9 @@ func (s *Store) Locks(ctx context.Context, sub, scope string, andBelow bool) ([]
 	return engine.Collect(s.read(ctx), scanLock, listLocksBelow, sub, scope, from, to)
 }
 
-// CheckLocks returns *LockedError where a lock forbids a write that has no
-// intent: to what an id names, or to something that it lies in. group is empty
-// for what lies in the subscription itself. What is locked at the same moment
-// may be missed.
+// CheckLocks returns *LockedError where a lock forbids a write that has no intent: on
+// the ID, or on something above it. group is empty for what lies in the subscription
+// itself. It may miss a lock that is set at the same moment.
 func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind index.WriteKind) error {
 	from := s.read(ctx)
 	locked := false
@@ -175,16 +174,15 @@ func (s *Store) CheckLocks(ctx context.Context, sub, group, id string, kind inde
 	return forbidden(locks, kind, arm.Fold(id))
 }
 
-// EditLock creates or changes a lock on a scope, an id, in a group unless group
-// is empty. edit is as for [Store.EditGroup], but always returns a lock or an
-// error; it decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. A lock
-// is not made where there is no such host: ErrNotFound. The subscription and the
-// group must take the change: ErrSubscriptionNotFound, *SubscriptionStateError,
-// ErrGroupNotFound, *GroupStateError. A scope has so many locks and no more:
-// *QuotaError.
+// EditLock creates or changes a lock on a scope, an id, in a group unless group is
+// empty. edit is as for [Store.EditGroup], but always returns a lock or an error; it
+// decides on ScopeID, Name, Level, Notes, Owners, ETag and Host. ErrNotFound if the
+// host does not exist. The subscription and the group must admit the change:
+// ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
+// *index.GroupStateError. The locks of a scope are limited: *QuotaError.
 func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, edit func(current *Lock) (*Lock, error)) (Lock, bool, error) {
 	result, err := commit(ctx, s, engine.Flushed, scopeLocks(sub, group), func(t *tx) (put[Lock], error) {
-		current, err := t.lockHeld(sub, group, scope, name, false)
+		current, err := t.openLock(sub, group, scope, name, false)
 		if err != nil {
 			return put[Lock]{}, err
 		}
@@ -197,7 +195,7 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 		l.Generation, l.Created, l.Changed = engine.NewID(), t.Now, t.Now
 		if current != nil {
 			l.Created = current.Created
-		} else if err := t.placeForLock(l, s.options.Limits.LocksPerSubscription); err != nil {
+		} else if err := t.checkNewLock(l, s.options.Limits.LocksPerSubscription); err != nil {
 			return put[Lock]{}, err
 		}
 		properties, err := json.Marshal(lockProperties{l.ScopeID, l.Name, l.Notes, l.Owners})
@@ -211,9 +209,8 @@ func (s *Store) EditLock(ctx context.Context, sub, group, scope, name string, ed
 	return result.stored, result.created, err
 }
 
-// lockHeld returns the present lock, nil where there is none, after its scope
-// was opened.
-func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, error) {
+// lockHeld opens the scope and returns the present lock, nil where there is none.
+func (t *tx) openLock(sub, group, scope, name string, deletes bool) (*Lock, error) {
 	// Whoever deletes the group holds its row, so one of the two sees the other.
 	if group != "" {
 		g, err := openScope(t, arm.Fold(sub), arm.Fold(group), deletes)
@@ -235,11 +232,11 @@ func (t *tx) lockHeld(sub, group, scope, name string, deletes bool) (*Lock, erro
 	return &current, err
 }
 
-// placeForLock returns ErrNotFound where what the lock is to go with has gone
-// already, and *QuotaError where its scope, or its subscription, has all the locks
-// that it may have. Whoever adds one holds the row of the group or the
-// subscription; those of two groups may each add the last one of the subscription.
-func (t *tx) placeForLock(l Lock, inAll int) error {
+// checkNewLock returns ErrNotFound where the lock's host has gone already, and
+// *QuotaError where its scope, or its subscription, has all the locks that it may
+// have. The row of the group or the subscription is locked; still, locks in two
+// groups may each be the subscription's last.
+func (t *tx) checkNewLock(l Lock, inAll int) error {
 	if l.Host != "" {
 		if _, err := loadResource(t, lockResourceRow, l.Subscription, l.Host); err != nil {
 			return err
@@ -261,11 +258,11 @@ func (t *tx) placeForLock(l Lock, inAll int) error {
 	return &QuotaError{Kind: QuotaAllLocks, Limit: inAll, Current: n}
 }
 
-// DeleteLock removes a lock, after check has judged it. ErrNotFound where there
-// is none; otherwise it refuses like EditLock.
+// DeleteLock removes a lock that check accepts. ErrNotFound where there is none;
+// otherwise it refuses like EditLock.
 func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, check func(Lock) error) error {
 	return s.write(ctx, engine.Flushed, scopeLocks(sub, group), func(t *tx) error {
-		current, err := t.lockHeld(sub, group, scope, name, true)
+		current, err := t.openLock(sub, group, scope, name, true)
 		if err != nil {
 			return err
 		}
@@ -279,8 +276,8 @@ func (s *Store) DeleteLock(ctx context.Context, sub, group, scope, name string, 
 	})
 }
 
-// locks lists the locks that concern a group: those on its subscription, on
-// itself, and on what lies in it.
+// locks lists the locks that concern a group: those on its subscription, on itself,
+// and on what lies in it.
 func (g Group) locks(t *tx) ([]Lock, error) {
 	if !g.locked {
 		return nil, nil
@@ -290,8 +287,8 @@ func (g Group) locks(t *tx) ([]Lock, error) {
 	return engine.Collect(t, scanLock, locksOfGroup, g.Subscription, subscriptionScope(g.Subscription), scope, from, to)
 }
 
-// admitsDelete returns *LockedError where a lock forbids to delete a group and
-// all that it holds.
+// admitsDelete returns *LockedError where a lock forbids to delete a group and all
+// that it holds.
 func (g Group) admitsDelete(t *tx) error {
 	// What came with the row may be of before the wait for it.
 	g.locked = true
@@ -312,8 +309,8 @@ func (g Group) admitsChange(t *tx) error {
 	return forbidden(locks, index.Put, groupScope(g.Subscription, g.Key))
 }
 
-// admittedByLocks returns *LockedError where a lock on the resource, or on
-// something that it lies in, forbids a client's write.
+// admittedByLocks returns *LockedError where a lock on the resource, or above it,
+// forbids a client's write.
 func (w *Write) admittedByLocks(t *tx) error {
 	if w.OfGroupDelete {
 		return nil
@@ -329,7 +326,7 @@ func (w *Write) admittedByLocks(t *tx) error {
 	return forbidden(locks, w.Kind, w.Key)
 }
 
-// forbidden picks the locks that forbid a write to what has a folded id.
+// forbidden returns *LockedError with the locks that forbid a write to a folded id.
 func forbidden(locks []Lock, kind index.WriteKind, id string) error {
 	var refused LockedError
 	for _, l := range locks {

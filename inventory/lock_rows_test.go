@@ -82,7 +82,7 @@ func TestRowsAreLockedInOneOrder(t *testing.T) {
 			_, _, err := s.EditLock(ctx, "s", "", lock.Scope, "l", keep)
 			return err
 		}},
-		{"what was before it", func(ctx context.Context) error { _, err := s.Outlast(ctx, "", lock); return err }},
+		{"what was before it", func(ctx context.Context) error { _, err := s.WaitForConflictingWrites(ctx, "", lock); return err }},
 		{"its deletion", func(ctx context.Context) error {
 			return s.DeleteLock(ctx, "s", "", lock.Scope, "l", func(Lock) error { return nil })
 		}},

@@ -6,9 +6,8 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// The kinds of rows in lock sets. Every transaction locks them in this order;
-// where writes share one, a resource and the one above it come before those of
-// the next write.
+// The kinds of rows in lock sets. Every transaction locks them in this order; where
+// writes share one, a resource and its parent come before those of the next write.
 const (
 	subscriptionRow uint8 = iota // the subscription's own
 	everyGroup                   // all groups of the subscription, so that no intent is just being recorded
@@ -30,16 +29,16 @@ func groupLocks(sub, group string) engine.LockSet {
 	return locks
 }
 
-// groupRecordLocks are those of a write that locks a group, and changes nothing
-// but records of its own.
+// groupRecordLocks are those of a write that locks a group, and changes only its own
+// records.
 func groupRecordLocks(sub, group string) engine.LockSet {
 	locks := groupLocks(sub, group)
 	locks.ChangesOwnOnly = true
 	return locks
 }
 
-// newGroupLocks are those of a write that may make a group: a new one must not slip
-// in behind whoever has locked all that there are.
+// newGroupLocks are those of a write that may create a group: a new one must not slip
+// in behind a transaction that has locked all groups.
 func newGroupLocks(sub, group string) engine.LockSet {
 	locks := groupLocks(sub, group)
 	locks.Rows = append([]engine.Row{{Kind: subscriptionRow}}, locks.Rows...)
@@ -54,8 +53,8 @@ func resourceLocks(sub, key string) engine.LockSet {
 }
 
 // writeLocks are those of a write that locks a group, reads the registration of a
-// namespace, and locks a resource, after the one above.
-// namespace and above are folded, or empty.
+// namespace, and locks a resource after its parent. namespace and above are folded,
+// or empty.
 func writeLocks(sub, group, namespace, above, key string) engine.LockSet {
 	locks := engine.LockSet{Partition: arm.Fold(sub), Place: [2]string{arm.Fold(group), arm.Fold(key)}, ChangesOwnOnly: true}
 	locks.Rows = append(make([]engine.Row, 0, 4), engine.Row{Kind: groupRow, Name: locks.Place[0]})
@@ -101,8 +100,8 @@ func severalScopesLocks(sub string) engine.LockSet {
 	return engine.LockSet{Partition: arm.Fold(sub), Alone: true}
 }
 
-// recordLocks are those of a write that locks neither the subscription nor a
-// group, and changes nothing but records of its own.
+// recordLocks are those of a write that locks neither the subscription nor a group,
+// and changes only its own records.
 func recordLocks(sub string) engine.LockSet {
 	return engine.LockSet{Partition: arm.Fold(sub), ChangesOwnOnly: true}
 }

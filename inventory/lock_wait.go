@@ -18,17 +18,16 @@ const callUnderWay = `SELECT EXISTS (SELECT 1 FROM intents
 		AND NOT EXISTS (SELECT 1 FROM resource_groups
 			WHERE resource_groups.subscription = intents.subscription AND resource_groups.key = intents.grp AND state = ?))`
 
-// waitPause is how often a lock looks whether it has outlasted what was
-// before it.
+// waitPause is the time between two looks for conflicting calls.
 const waitPause = 20 * time.Millisecond
 
-// Outlast waits for the calls under way that a stored lock forbids, and for moves
-// where it forbids them, but no longer than ctx allows; it reports whether all
-// have ended. group is the lock's, "" for one on a subscription. It does not wait
-// for writes whose call has ended without a definite answer: those may still be
-// applied until their intents end. Nor does it wait for what takes no intent, and
-// for the deletion of a group that was accepted before.
-func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, err error) {
+// WaitForConflictingWrites waits for the calls under way that a stored lock forbids,
+// and for moves where it forbids them, but no longer than ctx allows; it reports
+// whether all have ended. group is the lock's, "" for one on a subscription. It does
+// not wait for writes whose call has ended without a definite answer, which may be
+// applied until their intents end, nor for what takes no intent, nor for the deletion
+// of a group that was accepted before.
+func (s *Store) WaitForConflictingWrites(ctx context.Context, group string, l Lock) (ended bool, err error) {
 	for err = s.waitForAdmissions(ctx, group, l); err == nil; {
 		var underWay bool
 		if underWay, err = s.conflictUnderWay(ctx, l); err == nil && !underWay {
@@ -46,9 +45,9 @@ func (s *Store) Outlast(ctx context.Context, group string, l Lock) (ended bool, 
 	return false, err
 }
 
-// waitForAdmissions waits for whoever holds a row of the groups that a lock
-// concerns: a write that was admitted without seeing the lock does so until its
-// intent can be seen, and whoever gets the row after that reads the locks anew.
+// waitForAdmissions waits for the row locks of the groups that a lock concerns: a
+// write that was admitted without seeing the lock holds one until its intent is
+// visible, and later writes read the locks anew.
 func (s *Store) waitForAdmissions(ctx context.Context, group string, l Lock) error {
 	if group == "" {
 		return s.write(ctx, engine.Unflushed, everyGroupLocks(l.Subscription), func(t *tx) error {

@@ -10,18 +10,17 @@ import (
 	"portico/inventory/index"
 )
 
-// lockedState is what a transaction has read behind the locks of its members,
-// and what is therefore true until one of them changes it: the groups that they
-// lock, the registrations that admit them, the resources that they hold, and
-// those above. What is not in it is read when it is asked for.
+// lockedState is what a transaction has read behind the locks of its members, true
+// until one of them changes it: the groups, registrations, resources and parents that
+// they lock. Anything else is read when a member asks for it.
 //
 // A group without a row cannot be locked, and what was read of its resources may be
-// older than a transaction that made both. So the group stays absent for all
-// members, and none asks for the resources. The member that makes the group has
-// everything forgotten.
+// older than a transaction that created both. So the group stays absent for all
+// members, and none asks for the resources. The member that creates the group clears
+// everything.
 //
-// A member takes the resource that it locks, so that no other is given what it
-// may have changed. A member that changes more than that has everything forgotten.
+// A member takes the resource that it locks out of the state, so that no other sees
+// what it may have changed. A member that changes more than that clears everything.
 type lockedState struct {
 	scopes        map[scopeOf]scopeState
 	registrations map[registrationOf]RegistrationState
@@ -45,9 +44,9 @@ func newLockedState() *lockedState {
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// Lookups implements [engine.Unit]. It locks, as far as a member needs it, the
-// subscription's own row, its groups, and their resources, in the order in which
-// every transaction does; registrations are read between.
+// Lookups implements [engine.Unit]. It locks, as far as members need it, the
+// subscription's own row, its groups, and their resources, in the order of every
+// transaction; it reads registrations in between.
 func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
 	queries := make([]engine.Lookup, 0, 4*len(members))
 	if t.LocksRows() {
@@ -79,9 +78,9 @@ func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
 	return queries
 }
 
-// appendLocks locks the rows of the subscription and of groups. What a statement
-// that waits for a lock reads beside the locked row may be of before the wait, so
-// nothing is taken from these. All members are of one subscription.
+// appendLocks locks the rows of the subscription and of groups. What a statement that
+// waits for a lock reads beside the locked row may be older than the wait, so these
+// results are dropped. All members are of one subscription.
 func appendLocks(queries []engine.Lookup, members []*engine.Write) []engine.Lookup {
 	for _, lock := range [...]struct {
 		kind      uint8
@@ -117,9 +116,8 @@ func rowsIn(members []*engine.Write, first, last uint8) iter.Seq2[string, *engin
 	}
 }
 
-// lookUp makes a lookup that keeps in read what it finds, from absent on. If a row
-// cannot be read nothing is kept: that is not the transaction's failure, but that
-// of the member that asks for it again.
+// lookUp makes a lookup that keeps its result in read, starting from absent. If a row
+// cannot be read nothing is kept: only the member that reads it again fails.
 func lookUp[K comparable, V any](read map[K]V, of K, absent V, r engine.Request, take func(V, engine.Scanner) (V, error)) engine.Lookup {
 	read[of] = absent
 	broken := false
@@ -170,7 +168,7 @@ func lockRowOf(of resourceOf) engine.Request {
 	return engine.Request{Statement: lockResourceRow, Args: []any{of.subscription, of.key}}
 }
 
-// take hands over what is known of a resource, and forgets it.
+// take removes what is known of a resource and returns it.
 func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, known bool) {
 	open, known = l.intents[of]
 	row, found := l.rows[of]
@@ -179,8 +177,8 @@ func (l *lockedState) take(of resourceOf) (open []index.Intent, row *Resource, k
 	return open, row, known && found
 }
 
-// row locks a resource that the member does not change. ErrNotFound where there
-// is none.
+// row locks a resource that the member does not change. ErrNotFound where there is
+// none.
 func (t *tx) row(sub, key string) (Resource, error) {
 	row, known := t.locked.rows[resourceOf{sub, key}]
 	switch {
@@ -199,8 +197,8 @@ type scopeState struct {
 	state SubscriptionState // known only with the group
 }
 
-// scope locks a group. What it finds holds for all members, and so does that it
-// finds nothing, where that was read before the members ran.
+// scope locks a group. Its result holds for all members, and so does an absence that
+// was read before the members ran.
 func (t *tx) scope(of scopeOf) (scopeState, error) {
 	if s, known := t.locked.scopes[of]; known {
 		return s, nil

@@ -14,10 +14,9 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// The kinds of the jobs that move resources from a group to another, and that
-// find out whether they could be. The ID of a job that moves is the generation
-// that both groups got when they were marked, and keep for as long as they are
-// Moving.
+// The kinds of the jobs that move resources to another group, and that check whether
+// they could be moved. The ID of a moving job is the generation that both groups got
+// when they were marked, and keep while they are Moving.
 const (
 	MoveJob         = "move"
 	ValidateMoveJob = "validate-move"
@@ -26,13 +25,14 @@ const (
 // GroupName names a group.
 type GroupName struct{ Subscription, Name string }
 
-// ErrTaken says that there is a resource where another was to move to.
-var ErrTaken = errors.New("inventory: the target group has a resource of this ID")
+// ErrTargetOccupied says that a resource of the ID exists in the target group.
+var ErrTargetOccupied = errors.New("inventory: the target group has a resource of this ID")
 
-// MoveError refuses a move for the sake of one of its groups or resources: by
-// ErrSubscriptionNotFound, *SubscriptionStateError, ErrGroupNotFound,
-// *RegistrationStateError, *GroupStateError, *QuotaError, ErrTaken, *LockedError,
-// ErrNotFound of a resource, or ErrChanged of one that is being deleted.
+// MoveError refuses a move because of one of its groups or resources: by
+// ErrSubscriptionNotFound, *SubscriptionStateError, index.ErrGroupNotFound,
+// *RegistrationStateError, *index.GroupStateError, *QuotaError, ErrTargetOccupied,
+// *LockedError, ErrNotFound for a resource, or ErrChanged for one that is being
+// deleted.
 type MoveError struct {
 	Target bool   // it is about the group that the resources were to move to
 	Key    string // of the resource, or the type whose quota or registration it is
@@ -43,14 +43,14 @@ func (e *MoveError) Error() string { return fmt.Sprintf("inventory: move, %q: %v
 
 func (e *MoveError) Unwrap() error { return e.Err }
 
-// MoveOrder is what a caller wants who has resources moved.
-type MoveOrder struct {
+// MoveRequest is a request to move resources.
+type MoveRequest struct {
 	Source, Target GroupName
 	Keys           []string // of the resources, which lie in Source; what lies below them moves along
-	// Namespaces are those of the resources that Target's subscription, where it
-	// is another one, must be registered for.
+	// Namespaces are those of the resources; Target's subscription, if it is another
+	// one, must be registered for them.
 	Namespaces []string
-	// Validate: nothing is to move, the job only asks whether it could.
+	// Validate: nothing moves, the job only checks whether it could.
 	Validate bool
 	// Payload makes that of the job.
 	Payload func(source, target Group) string
@@ -59,36 +59,36 @@ type MoveOrder struct {
 	Operation Operation
 }
 
-// BeginMove marks two Active groups as Moving and makes the job that moves
-// resources from one to the other, in one transaction. From then on neither
-// takes any write, until EndMove. It refuses by *MoveError (resource reference,
-// Move Resource).
-func (s *Store) BeginMove(ctx context.Context, o MoveOrder) (Job, error) {
+// BeginMove marks two Active groups as Moving and creates the job that moves
+// resources from one to the other, in one transaction. From then until EndMove
+// neither admits any write. It refuses by *MoveError (resource reference, Move
+// Resource).
+func (s *Store) BeginMove(ctx context.Context, o MoveRequest) (jobrow.Job, error) {
 	o.Source, o.Target = o.Source.folded(), o.Target.folded()
 	for i := range o.Keys {
 		o.Keys[i] = arm.Fold(o.Keys[i])
 	}
-	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (Job, error) {
+	return commit(ctx, s, engine.Flushed, severalScopesLocks(o.Source.Subscription), func(t *tx) (jobrow.Job, error) {
 		facts, err := t.movable(o)
 		if err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		if err := facts.judge(o.Keys, s.options.Limits.ResourcesPerTypeAndGroup); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
-		job := Job{
+		job := jobrow.Job{
 			Subscription: o.Source.Subscription, ID: engine.NewID(), Kind: MoveJob, Subject: o.Source.Name, Incarnation: engine.NewID(),
 			Due: t.Now, Created: t.Now, Payload: o.Payload(*facts.source.group, *facts.target.group),
 		}
 		if o.Validate {
 			job.Kind = ValidateMoveJob
 		} else if err := t.markPair(*facts.source.group, *facts.target.group, index.GroupMoving, job.ID); err != nil {
-			return Job{}, err
-		} else if err := facts.touch(t, o.Keys); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
+		} else if err := facts.recordRegions(t, o.Keys); err != nil {
+			return jobrow.Job{}, err
 		}
 		if _, err := job.Add(t.Tx); err != nil {
-			return Job{}, err
+			return jobrow.Job{}, err
 		}
 		operation := o.Operation
 		operation.Subscription, operation.Follow = job.Subscription, job.ID
@@ -118,8 +118,8 @@ func (t *tx) markPair(a, b Group, state index.GroupState, generation [16]byte) e
 	return nil
 }
 
-// lockPair locks two groups, in the order in which all transactions do. Of a
-// group that is not there it gives nil.
+// lockPair locks two groups in the order of all transactions. It returns nil for an
+// absent group.
 func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 	names := []GroupName{a, b}
 	slices.SortFunc(names, GroupName.compare)
@@ -139,10 +139,9 @@ func (t *tx) lockPair(a, b GroupName) (first, second *Group, err error) {
 
 const movesFrom = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND kind = ? AND subject = ? ORDER BY created`
 
-// MovesFrom lists the jobs that have moved resources, or do, out of the group
-// that a resource lies in, the oldest first. Jobs that have ended are known for a
-// while.
-func (s *Store) MovesFrom(ctx context.Context, key string) ([]Job, error) {
+// MovesFrom lists the jobs that move resources out of a resource's group, or did, the
+// oldest first. Jobs that have ended are known for a while.
+func (s *Store) MovesFrom(ctx context.Context, key string) ([]jobrow.Job, error) {
 	from := groupOf(arm.Fold(key))
 	return engine.Collect(s.read(ctx), jobrow.Scan, movesFrom, from.Subscription, MoveJob, from.Name)
 }
@@ -153,29 +152,29 @@ func groupOf(key string) (n GroupName) {
 	return n
 }
 
-// movingPair locks the groups that a job moves between, which holds them:
-// ErrDeposed where it does not.
-func (t *tx) movingPair(j *Job, source, target GroupName) (from, to Group, err error) {
+// movingPair locks the groups that a job moves between; jobrow.ErrLeaseLost where
+// they are not marked for it.
+func (t *tx) movingPair(j *jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	a, b, err := t.lockPair(source, target)
 	if err != nil {
 		return from, to, err
 	}
 	for _, g := range [...]*Group{a, b} {
 		if g == nil || g.State != index.GroupMoving || !bytes.Equal(g.Generation[:], j.ID[:]) {
-			return from, to, ErrDeposed
+			return from, to, jobrow.ErrLeaseLost
 		}
 	}
 	return *a, *b, nil
 }
 
-// MovingGroups returns the groups that a job moves between, while they are
-// marked for it; otherwise ErrDeposed.
-func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupName) (from, to Group, err error) {
+// MovingGroups returns the groups that a job moves between; jobrow.ErrLeaseLost where
+// they are not marked for it.
+func (s *Store) MovingGroups(ctx context.Context, j jobrow.Job, source, target GroupName) (from, to Group, err error) {
 	for name, into := range map[GroupName]*Group{source: &from, target: &to} {
 		*into, err = s.Group(ctx, name.Subscription, name.Name)
 		switch {
 		case errors.Is(err, ErrNotFound), err == nil && (into.State != index.GroupMoving || into.Generation != j.ID):
-			return from, to, ErrDeposed
+			return from, to, jobrow.ErrLeaseLost
 		case err != nil:
 			return from, to, err
 		}
@@ -183,9 +182,9 @@ func (s *Store) MovingGroups(ctx context.Context, j Job, source, target GroupNam
 	return from, to, nil
 }
 
-// EndMove ends a move: both groups are Active again, and the job ends. Where a
-// provider may still be moving something it refuses by *GroupNotEmptyError.
-func (s *Store) EndMove(ctx context.Context, j Job, source, target GroupName, state JobState, payload string) error {
+// EndMove ends a move: both groups are Active again, and the job ends. It refuses by
+// *GroupNotEmptyError while a provider may still be moving something.
+func (s *Store) EndMove(ctx context.Context, j jobrow.Job, source, target GroupName, state jobrow.State, payload string) error {
 	source, target = source.folded(), target.folded()
 	return s.write(ctx, engine.Flushed, severalScopesLocks(j.Subscription), func(t *tx) error {
 		from, to, err := t.movingPair(&j, source, target)

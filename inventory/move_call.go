@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // MoveMember is a top-level resource that moves, with what lies below it.
@@ -28,18 +29,18 @@ type MoveCall struct {
 }
 
 // intentOf is the id of the intents of a move in a region.
-func (m MoveMember) intentOf(j Job) (id [16]byte) {
+func (m MoveMember) intentOf(j jobrow.Job) (id [16]byte) {
 	sum := sha256.Sum256(append(j.ID[:], m.Region...))
 	copy(id[:], sum[:])
 	return id
 }
 
-// neverEnds is when an intent ends that ends by knowledge alone.
+// neverEnds is the end of an intent that only its job ends.
 var neverEnds = time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC)
 
 const (
 	lockTree = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) ORDER BY key` + engine.ForUpdate
-	// What a GET that was begun before says counts no longer.
+	// A GET that began before counts no longer.
 	renewTree = `UPDATE resources SET generation = ? WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?)`
 	anyAt     = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))
 		OR EXISTS (SELECT 1 FROM fences WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?))`
@@ -48,14 +49,13 @@ const (
 	endIntents = `DELETE FROM intents WHERE subscription = ? AND (key = ? OR key >= ? AND key < ?) AND id = ?`
 )
 
-// BeginMoveCall records, durably and with the job's payload, that a call is about
-// to be made, and must have returned before its first byte leaves. From then on,
-// until SettleMove, nothing that a GET says of its members, of what lies below
-// them, or of the IDs that they are to get, is believed. ErrChanged: one of them
-// is not there any more, or is being deleted; ErrTaken: something is in its
-// place; ErrSubscriptionNotFound: either subscription is Deleted, and nothing more
-// is to be sent of the move; ErrDeposed as ever.
-func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload string) error {
+// BeginMoveCall records, durably and with the job's payload, that a call is about to
+// be made; no byte of it may leave before BeginMoveCall has returned. From then until
+// SettleMove no GET is proof for its members, for what lies below them, or for their
+// new IDs. ErrChanged: a member is gone, or is being deleted; ErrTargetOccupied: its
+// new ID exists; ErrSubscriptionNotFound: either subscription is Deleted, and the
+// move must send nothing more; jobrow.ErrLeaseLost as ever.
+func (s *Store) BeginMoveCall(ctx context.Context, j *jobrow.Job, c MoveCall, payload string) error {
 	held := *j
 	c.Source, c.Target = c.Source.folded(), c.Target.folded()
 	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
@@ -74,7 +74,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload s
 			return err
 		}
 		for _, m := range c.Members {
-			if err := s.intendMove(t, held, c, m, to.Incarnation); err != nil {
+			if err := s.recordMoveIntents(t, held, c, m, to.Incarnation); err != nil {
 				return err
 			}
 		}
@@ -86,7 +86,7 @@ func (s *Store) BeginMoveCall(ctx context.Context, j *Job, c MoveCall, payload s
 	return err
 }
 
-func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
+func (s *Store) recordMoveIntents(t *tx, j jobrow.Job, c MoveCall, m MoveMember, incarnation [16]byte) error {
 	rows, err := t.treeOf(c.Source, m)
 	if err != nil {
 		return err
@@ -101,7 +101,7 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 		if taken, err := t.occupied(c.Target.Subscription, target); err != nil {
 			return err
 		} else if taken {
-			return ErrTaken
+			return ErrTargetOccupied
 		}
 		generation := engine.NewID()
 		if _, err := t.Exec(renewTree, generation[:], c.Source.Subscription, m.Key, first, last); err != nil {
@@ -129,8 +129,8 @@ func (s *Store) intendMove(t *tx, j Job, c MoveCall, m MoveMember, incarnation [
 	return nil
 }
 
-// treeOf loads and locks the rows of a member and of what lies below it. Of a
-// stray they are made up, from what was seen in its region.
+// treeOf loads and locks the rows of a member and of what lies below it. For a stray
+// it makes rows of what was seen in its region.
 func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	from, to := below(m.Key)
 	if !m.Stray {
@@ -142,19 +142,19 @@ func (t *tx) treeOf(source GroupName, m MoveMember) ([]Resource, error) {
 	}, listStray, source.Subscription, m.Region, m.Key, from, to)
 }
 
-// moved is the key of what had another in the source group, however the groups
-// are spelt.
+// moved is the key in the target group of a key in the source group, however the
+// groups are spelt.
 func (c *MoveCall) moved(key string) string {
 	return c.Target.scope() + strings.TrimPrefix(key, c.Source.scope())
 }
 
 const lastIntent = `SELECT COALESCE(MAX(ends), 0) FROM intents WHERE subscription = ? AND grp = ?`
 
-// expireAtOnce is how many intents whose time is over are ended at once.
+// expireAtOnce is how many intents are ended by time at once.
 const expireAtOnce = 1000
 
-// Drained reports whether no write into two groups is on its way any more, after
-// ending those whose time is over; until is when the last of them ends by time.
+// Drained reports whether no write into two groups is open any more, after ending
+// those whose time is over; until is when the last of them ends by time.
 func (s *Store) Drained(ctx context.Context, source, target GroupName) (until time.Time, drained bool, err error) {
 	if _, err := s.Expire(ctx, expireAtOnce); err != nil {
 		return until, false, err
@@ -171,8 +171,7 @@ func (s *Store) Drained(ctx context.Context, source, target GroupName) (until ti
 	return until, until.IsZero(), nil
 }
 
-// MovedRow is a row as it is at the place that a resource moved to, or would
-// move to: what is needed to ask for it.
+// MovedRow is a row as it is at its new place: what is needed to ask for it.
 func (c *MoveCall) MovedRow(row Resource, target Group) Resource {
 	row.Key = c.moved(row.Key)
 	row.Subscription, row.Group, row.ID = target.Subscription, target.Key, movedID(row.ID, target)

@@ -9,14 +9,14 @@ import (
 	"portico/inventory/index"
 )
 
-// side is one of the groups of a move, as it is while it is locked.
+// side is one of the groups of a move, while it is locked.
 type side struct {
 	state SubscriptionState
 	group *Group // nil: there is none
 	locks []Lock
 }
 
-// moveFacts is what a move is judged by.
+// moveFacts are what a move is judged by.
 type moveFacts struct {
 	source, target side
 	rows           []Resource      // in the source group, as far as a judgement needs them
@@ -31,8 +31,8 @@ const (
 	listFencedKeys  = `SELECT key FROM fences WHERE subscription = ? AND grp = ?`
 )
 
-// movable locks the groups of a move and reads what it is judged by.
-func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
+// movable locks the groups of a move and reads the facts.
+func (t *tx) movable(o MoveRequest) (f moveFacts, err error) {
 	if f.source.group, f.target.group, err = t.lockPair(o.Source, o.Target); err != nil {
 		return f, err
 	}
@@ -81,9 +81,9 @@ func (t *tx) movable(o MoveOrder) (f moveFacts, err error) {
 	}, listUsage, o.Target.Subscription, o.Target.Name)
 }
 
-// registrationsFor are those of the target of a move that its resources need. Its
-// group's row is locked, as whoever ends a registration locks it first.
-func (t *tx) registrationsFor(o MoveOrder) (all []Registration, err error) {
+// registrationsFor are the target's registrations that the resources need. Its
+// group's row is locked, and the end of a registration locks that first.
+func (t *tx) registrationsFor(o MoveRequest) (all []Registration, err error) {
 	if o.Source.Subscription == o.Target.Subscription {
 		return nil, nil
 	}
@@ -97,8 +97,8 @@ func (t *tx) registrationsFor(o MoveOrder) (all []Registration, err error) {
 	return all, nil
 }
 
-// unregisteredThere refuses what lies in a region that joined its provider when
-// the target had registered: nobody has told the region of the target.
+// unregisteredThere refuses resources in a region that joined its provider after the
+// target had registered: nobody has notified that region of the target.
 func (f *moveFacts) unregisteredThere(rows []Resource) error {
 	for _, row := range rows {
 		for _, r := range f.registrations {
@@ -110,15 +110,15 @@ func (f *moveFacts) unregisteredThere(rows []Resource) error {
 	return nil
 }
 
-// touch records where the target is going to have something. While its group is
-// Moving that keeps the registrations that the move was judged by: whoever ends
-// one would not see yet what it brings.
-func (f *moveFacts) touch(t *tx, keys []string) error {
+// recordRegions records where the target is going to have something. While its group
+// is Moving that keeps the registrations that the move was judged by: Unregister
+// would not see the resources yet.
+func (f *moveFacts) recordRegions(t *tx, keys []string) error {
 	rows, _ := f.trees(keys)
 	to := f.target.group
-	done := map[Touch]bool{}
+	done := map[WrittenRegion]bool{}
 	for _, row := range rows {
-		at := Touch{Type: row.Type, Region: row.Region}
+		at := WrittenRegion{Type: row.Type, Region: row.Region}
 		if done[at] {
 			continue
 		}
@@ -130,8 +130,8 @@ func (f *moveFacts) touch(t *tx, keys []string) error {
 	return nil
 }
 
-// judge holds a move of the keys, and of what lies below them, to what its
-// groups are, in the contract's order. It is pure.
+// judge checks a move of the keys, and of what lies below them, in the contract's
+// order. It is pure.
 func (f *moveFacts) judge(keys []string, limit int) error {
 	for _, s := range [...]struct {
 		side
@@ -158,7 +158,7 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 		func() error {
 			for _, key := range keys {
 				if f.taken[to+strings.TrimPrefix(key, from)] {
-					return &MoveError{Target: true, Key: key, Err: ErrTaken}
+					return &MoveError{Target: true, Key: key, Err: ErrTargetOccupied}
 				}
 			}
 			return nil
@@ -181,8 +181,8 @@ func (f *moveFacts) judge(keys []string, limit int) error {
 	return nil
 }
 
-// trees are the rows of the keys with those below them. missing is the first of
-// the keys that clients are not shown.
+// trees are the rows of the keys with those below them. missing is the first of the
+// keys that clients are not shown.
 func (f *moveFacts) trees(keys []string) (rows []Resource, missing string) {
 	for _, key := range keys {
 		from, to := below(key)
@@ -219,8 +219,8 @@ func (f *moveFacts) overQuota(rows []Resource, limit int) error {
 	return nil
 }
 
-// locked looks for locks against writes: on the resources, on what lies below
-// them, and on what either side lies in.
+// locked checks for locks that forbid writes: on the resources, below them, and above
+// either side.
 func (f *moveFacts) locked(keys []string, target string) error {
 	for _, key := range keys {
 		if err := forbidden(f.source.locks, index.Put, key); err != nil {

@@ -11,10 +11,10 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// errOccupied: nothing can be where a resource has moved to, so this is a fault.
+// errOccupied is a fault: BeginMoveCall keeps the new place of a resource free.
 var errOccupied = errors.New("inventory: the place of a resource that has moved is taken")
 
-// MoveResult is what became of resources that a provider was told to move.
+// MoveResult is what became of the resources of a move call.
 type MoveResult struct {
 	MoveCall                   // of which Members does not count
 	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
@@ -23,11 +23,11 @@ type MoveResult struct {
 	LockETag func(Lock) string
 }
 
-// SettleMove records, durably and with the job's payload, what became of members
-// of a call: those that have moved are at their new place, with all that lies
-// below them, and all of them are asked for there. Their locks, tags and follows
-// move along, a tombstone stays behind.
-func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload string) error {
+// SettleMove records, durably and with the job's payload, what became of members of a
+// call. Those that have moved are at their new place, with all that lies below them,
+// and are verified there. Their locks, tags and follows move along, tombstones stay
+// behind.
+func (s *Store) SettleMove(ctx context.Context, j *jobrow.Job, r MoveResult, payload string) error {
 	held := *j
 	r.Source, r.Target = r.Source.folded(), r.Target.folded()
 	err := s.write(ctx, engine.Flushed, severalScopesLocks(held.Subscription), func(t *tx) error {
@@ -62,7 +62,7 @@ func (s *Store) SettleMove(ctx context.Context, j *Job, r MoveResult, payload st
 }
 
 // settle ends the intents of a member and records what became of it.
-func (r *MoveResult) settle(t *tx, j Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
+func (r *MoveResult) settle(t *tx, j jobrow.Job, m MoveMember, to Group, record func(*tx, MoveMember, Group) error) error {
 	intent := m.intentOf(j)
 	for _, at := range [...]struct{ subscription, key string }{{r.Source.Subscription, m.Key}, {r.Target.Subscription, r.moved(m.Key)}} {
 		from, to := below(at.key)
@@ -89,8 +89,7 @@ func (r *MoveResult) move(t *tx, m MoveMember, to Group) error {
 	return r.moveLocks(t, m.Key, to)
 }
 
-// stay leaves a member where it is. What was asked about it meanwhile counts no
-// longer.
+// stay leaves a member where it is. GETs of the meantime count no longer.
 func (r *MoveResult) stay(t *tx, m MoveMember, _ Group) error {
 	if m.Stray {
 		return nil
@@ -146,7 +145,7 @@ func (r *MoveResult) moveRow(t *tx, row Resource, to Group) error {
 	return r.moveJobs(t, row, moved)
 }
 
-// insertNew makes a row where there must be none.
+// insertNew inserts a row where there must be none.
 func (r *Resource) insertNew(t *tx) error {
 	taken, err := t.occupied(r.Subscription, r.Key)
 	if err != nil {
@@ -165,8 +164,7 @@ func (t *tx) occupied(sub, key string) (taken bool, err error) {
 	return taken, err
 }
 
-// moveJobs has a row asked for at its new place, and what it is followed for
-// followed on.
+// moveJobs has a row verified at its new place, and moves its follows.
 func (r *MoveResult) moveJobs(t *tx, row, moved Resource) error {
 	old := resourceTx{subscription: row.Subscription, key: row.Key}
 	if row.Verify {
@@ -218,7 +216,7 @@ func (r *MoveResult) moveStrays(t *tx, m MoveMember, to Group) error {
 	return nil
 }
 
-// moveLocks has the locks on a resource, and below it, stand where that is now.
+// moveLocks moves the locks on a resource, and below it.
 func (r *MoveResult) moveLocks(t *tx, key string, to Group) error {
 	first, last := below(key)
 	locks, err := engine.Collect(t, scanLock, listLocksBelow, r.Source.Subscription, key, first, last)

@@ -30,7 +30,7 @@ func TestMoveIsJudgedInOrder(t *testing.T) {
 		{is(ErrSubscriptionNotFound), true, func() { facts.target.state = Enabled }},
 		{is(index.ErrGroupNotFound), true, func() { facts.target.group = &target }},
 		{refused[*QuotaError], true, func() { clear(facts.counted) }},
-		{is(ErrTaken), true, func() { clear(facts.taken) }},
+		{is(ErrTargetOccupied), true, func() { clear(facts.taken) }},
 		{refused[*LockedError], false, func() { facts.source.locks = nil }},
 		{refused[*LockedError], true, func() { facts.target.locks = nil }},
 		{refused[*index.GroupStateError], false, func() { source.State = index.GroupActive }},

@@ -13,35 +13,36 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// NoticeJob is the kind of the jobs that tell endpoints of a subscription, one
-// for each endpoint that does not know the newest version of it.
+// NoticeJob is the kind of the jobs that notify endpoints of a subscription, one for
+// each endpoint that does not know its newest version.
 const NoticeJob = "notice"
 
-// Addressee is a provider's endpoint that may have to be told of subscriptions.
-type Addressee struct {
+// NotificationTarget is a provider's endpoint that may have to be notified of
+// subscriptions.
+type NotificationTarget struct {
 	Namespace string // folded
 	Region    string
 	Address   string // of the endpoint, as the region map writes it
-	// Required: the provider knows those subscriptions alone that registered.
+	// Required: the provider knows only subscriptions that registered.
 	Required bool
 }
 
-func (a Addressee) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
+func (a NotificationTarget) subject() string { return a.Namespace + " " + a.Region + " " + a.Address }
 
-// addresseeOf reads what subject made.
-func addresseeOf(subject string) (a Addressee, ok bool) {
+// parseTarget reads what subject made.
+func parseTarget(subject string) (a NotificationTarget, ok bool) {
 	parts := strings.SplitN(subject, " ", 3)
 	if len(parts) != 3 {
 		return a, false
 	}
-	return Addressee{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
+	return NotificationTarget{Namespace: parts[0], Region: parts[1], Address: parts[2]}, true
 }
 
-// everyNamespace is for changes that concern all who know a subscription.
+// everyNamespace is for changes that concern all providers.
 const everyNamespace = ""
 
-// namespacesOf is the one namespace of all addressees, or everyNamespace.
-func namespacesOf(all []Addressee) string {
+// commonNamespace is the one namespace of all targets, or everyNamespace.
+func commonNamespace(all []NotificationTarget) string {
 	for _, a := range all {
 		if a.Namespace != all[0].Namespace {
 			return everyNamespace
@@ -53,13 +54,13 @@ func namespacesOf(all []Addressee) string {
 	return all[0].Namespace
 }
 
-// Notice is the payload of a job that tells an endpoint.
+// Notice is the payload of a job that notifies an endpoint.
 type Notice struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
 	Address   string `json:"address"`
-	// Ends is when the latest attempt is over that was recorded and of which
-	// nobody knows how it ended: until then it may reach the endpoint.
+	// Ends is when the latest attempt is over that was recorded and whose end nobody
+	// recorded: until then it may reach the endpoint.
 	Ends     time.Time      `json:"ends,omitzero"`
 	Progress NoticeProgress `json:"progress"`
 }
@@ -68,74 +69,74 @@ type Notice struct {
 type NoticeProgress struct {
 	Namespace string `json:"namespace"`
 	Region    string `json:"region"`
-	State     string `json:"state,omitempty"`  // that was last told
+	State     string `json:"state,omitempty"`  // that was last sent
 	Answer    string `json:"answer,omitempty"` // what came of that
 	Tries     int    `json:"tries,omitempty"`  // in vain, one after the other
 }
 
 // String is the payload as it is stored.
 func (n Notice) String() string {
-	return PayloadOf(n)
+	return jobrow.PayloadOf(n)
 }
 
-// ReadNotice reads the payload of a job that tells an endpoint.
-func ReadNotice(j Job) (n Notice, err error) {
+// ReadNotice reads the payload of a job that notifies an endpoint.
+func ReadNotice(j jobrow.Job) (n Notice, err error) {
 	err = j.Read(&n)
 	return n, err
 }
 
 const (
-	selectAnnounced = `SELECT endpoints FROM announcements WHERE subscription = ?`
-	putAnnounced    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
+	selectTargets = `SELECT endpoints FROM announcements WHERE subscription = ?`
+	putTargets    = `INSERT INTO announcements (subscription, endpoints) VALUES (?, ?)
 		ON CONFLICT (subscription) DO UPDATE SET endpoints = excluded.endpoints`
-	// Who holds the job may just have found that there is something to wait for.
-	recallJob = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
+	// The current holder may have just decided to wait, so its lease is revoked.
+	revokeLease = `UPDATE jobs SET due = ?, owner = '', until = 0, token = token + 1
 		WHERE subscription = ? AND id = ? AND shard >= 0`
 	openNotices = `SELECT subject FROM jobs WHERE subscription = ? AND kind = ? AND shard >= 0`
 )
 
-// announced are the endpoints that were told of a subscription.
-type announced []Addressee
+// targetList are the endpoints that were notified of a subscription.
+type targetList []NotificationTarget
 
-func loadAnnounced(from engine.Source, sub string) (announced, error) {
+func loadTargets(from engine.Source, sub string) (targetList, error) {
 	var text string
-	if err := engine.OrNotFound(from.One(selectAnnounced, sub)(&text)); errors.Is(err, ErrNotFound) {
+	if err := engine.OrNotFound(from.One(selectTargets, sub)(&text)); errors.Is(err, ErrNotFound) {
 		return nil, nil
 	} else if err != nil {
 		return nil, err
 	}
-	var all announced
+	var all targetList
 	for line := range strings.Lines(text) {
-		if one, ok := addresseeOf(strings.TrimSuffix(line, "\n")); ok {
+		if one, ok := parseTarget(strings.TrimSuffix(line, "\n")); ok {
 			all = append(all, one)
 		}
 	}
 	return all, nil
 }
 
-func (a announced) put(t *tx, sub string) error {
+func (a targetList) put(t *tx, sub string) error {
 	var text strings.Builder
 	for _, one := range a {
 		text.WriteString(one.subject() + "\n")
 	}
-	return t.Later(putAnnounced, sub, text.String())
+	return t.Later(putTargets, sub, text.String())
 }
 
-func (a announced) has(one Addressee) bool {
-	return slices.ContainsFunc(a, func(known Addressee) bool { return known.subject() == one.subject() })
+func (a targetList) has(one NotificationTarget) bool {
+	return slices.ContainsFunc(a, func(known NotificationTarget) bool { return known.subject() == one.subject() })
 }
 
-// tell makes the jobs that tell of a new version of a subscription, whose row is
-// locked: for those of the given endpoints that must know, and for those that
-// were told before. A namespace narrows it to that.
+// notify creates the jobs that notify endpoints of a new version of a subscription,
+// whose row is locked: those of the given endpoints that must know, and those that
+// were notified before. A namespace narrows it to that.
 //
-// Who must know (subscription lifecycle): of a provider that registers by itself
-// every endpoint; of any other those of the regions that the subscription is
-// registered for, and of the namespace that a change of its registration
-// concerns. That it is Deleted everybody is told: who never heard of it has
+// These must know (subscription lifecycle): every endpoint of a provider that
+// registers by itself; of any other provider those of the regions that the
+// subscription is registered for, and of the namespace whose registration changes. A
+// deletion concerns every endpoint: one that never heard of the subscription has
 // nothing to do.
-func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
-	known, err := loadAnnounced(t, sub.ID)
+func (t *tx) notify(sub Subscription, targets []NotificationTarget, namespace string) error {
+	known, err := loadTargets(t, sub.ID)
 	if err != nil {
 		return err
 	}
@@ -143,24 +144,24 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 	if err != nil {
 		return err
 	}
-	mustKnow := func(a Addressee) bool {
+	mustKnow := func(a NotificationTarget) bool {
 		return !a.Required || sub.State == Deleted || slices.ContainsFunc(registrations, func(r Registration) bool {
 			return r.Namespace == a.Namespace && r.Covers(a.Region) && (r.State.Permits() || r.State == Unregistering)
 		})
 	}
-	var targets, fresh announced
-	for _, a := range tell {
+	var due, fresh targetList
+	for _, a := range targets {
 		if !mustKnow(a) || namespace != everyNamespace && a.Namespace != namespace {
 			continue
 		}
-		targets = append(targets, a)
+		due = append(due, a)
 		if !known.has(a) {
 			fresh = append(fresh, a)
 		}
 	}
 	for _, a := range known { // endpoints that another replica's map has
-		if (namespace == everyNamespace || a.Namespace == namespace) && !announced(tell).has(a) {
-			targets = append(targets, a)
+		if (namespace == everyNamespace || a.Namespace == namespace) && !targetList(targets).has(a) {
+			due = append(due, a)
 		}
 	}
 	if len(fresh) > 0 {
@@ -168,51 +169,51 @@ func (t *tx) tell(sub Subscription, tell []Addressee, namespace string) error {
 			return err
 		}
 	}
-	return t.notify(sub.ID, targets)
+	return t.addNotices(sub.ID, due)
 }
 
-// notify makes the jobs, or hastens those that there are.
-func (t *tx) notify(sub string, targets announced) error {
-	jobs := make([]Job, 0, len(targets))
+// addNotices creates the jobs, or brings forward those that exist.
+func (t *tx) addNotices(sub string, targets targetList) error {
+	jobs := make([]jobrow.Job, 0, len(targets))
 	for _, a := range targets {
 		payload := Notice{
 			Namespace: a.Namespace, Region: a.Region, Address: a.Address,
 			Progress: NoticeProgress{Namespace: a.Namespace, Region: a.Region},
 		}
-		jobs = append(jobs, Job{
-			Subscription: sub, ID: JobID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
+		jobs = append(jobs, jobrow.Job{
+			Subscription: sub, ID: jobrow.ID(NoticeJob, a.subject()), Kind: NoticeJob, Subject: a.subject(), Region: a.Region, Due: t.Now, Payload: payload.String(),
 		})
 	}
 	// In the order in which claims lock them.
-	slices.SortFunc(jobs, func(a, b Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+	slices.SortFunc(jobs, func(a, b jobrow.Job) int { return bytes.Compare(a.ID[:], b.ID[:]) })
 	for _, job := range jobs {
-		if err := t.addOrHasten(job); err != nil {
+		if err := t.addOrBringForward(job); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// addOrHasten makes a job, or has the one that there is done at once if nobody
-// holds it. Whoever holds it looks for what is new before it ends.
-func (t *tx) addOrHasten(j Job) error {
+// addOrBringForward creates a job, or makes the existing one due if nobody holds it.
+// A holder looks for news before the job ends.
+func (t *tx) addOrBringForward(j jobrow.Job) error {
 	j.Incarnation = engine.NewID()
 	added, err := j.Add(t.Tx)
 	if err != nil || added {
 		return err
 	}
-	return jobrow.Hasten(t.Tx, j.Subscription, j.ID, j.Due)
+	return jobrow.BringForward(t.Tx, j.Subscription, j.ID, j.Due)
 }
 
-// Announcement is what an endpoint of a namespace is told of a subscription.
-type Announcement struct {
+// SubscriptionSnapshot is what a notification of an endpoint says.
+type SubscriptionSnapshot struct {
 	Subscription Subscription
 	Registration Registration
 }
 
-// Announcement returns what is known at present. The version is never newer than
-// what is told with it.
-func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Announcement, err error) {
+// SubscriptionSnapshot returns the present state for a namespace. The version is
+// never newer than the rest of it.
+func (s *Store) SubscriptionSnapshot(ctx context.Context, sub, namespace string) (a SubscriptionSnapshot, err error) {
 	if a.Subscription, err = s.Subscription(ctx, sub); err != nil {
 		return a, err
 	}
@@ -220,29 +221,29 @@ func (s *Store) Announcement(ctx context.Context, sub, namespace string) (a Anno
 	return a, err
 }
 
-// EndNotice ends the job of a notice by which the endpoint learnt a version.
-// ErrChanged when there is a newer one by now: then that has to be told.
-// ErrDeposed when the caller no longer holds the job.
-func (s *Store) EndNotice(ctx context.Context, j Job, version int64, payload string) error {
-	return s.endNotice(ctx, j, payload, func(sub Subscription) (JobState, error) {
+// EndNotice ends the job of a notice that brought a version to its endpoint.
+// ErrChanged when there is a newer version to notify of by now, jobrow.ErrLeaseLost
+// when the caller no longer holds the job.
+func (s *Store) EndNotice(ctx context.Context, j jobrow.Job, version int64, payload string) error {
+	return s.endNotice(ctx, j, payload, func(sub Subscription) (jobrow.State, error) {
 		if sub.Version != version {
 			return 0, ErrChanged
 		}
-		return JobDone, nil
+		return jobrow.Done, nil
 	})
 }
 
 // DropNotice ends the job of a notice to an endpoint that the region map lacks:
-// it is told when the map has its region again; see [Store.TellReturned].
-func (s *Store) DropNotice(ctx context.Context, j Job, n Notice) error {
-	gone := Addressee{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
-	return s.endNotice(ctx, j, n.String(), func(Subscription) (JobState, error) { return JobFailed, nil }, gone)
+// [Store.NotifyReturned] makes up for it when the map has the region again.
+func (s *Store) DropNotice(ctx context.Context, j jobrow.Job, n Notice) error {
+	gone := NotificationTarget{Namespace: n.Namespace, Region: n.Region, Address: n.Address}
+	return s.endNotice(ctx, j, n.String(), func(Subscription) (jobrow.State, error) { return jobrow.Failed, nil }, gone)
 }
 
-// endNotice ends a notice's job while the subscription's row is locked: a change
-// of it finds the job either open or ended, and in the latter case makes a new
-// one.
-func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func(Subscription) (JobState, error), gone ...Addressee) error {
+// endNotice ends a notice's job while the subscription's row is locked: a change of
+// the subscription finds the job either open or ended, and creates a new one if it
+// has ended.
+func (s *Store) endNotice(ctx context.Context, j jobrow.Job, payload string, judge func(Subscription) (jobrow.State, error), gone ...NotificationTarget) error {
 	return s.write(ctx, engine.Flushed, subscriptionLocks(j.Subscription), func(t *tx) error {
 		sub, err := loadSubscription(t, lockSubscription, j.Subscription)
 		if err != nil && !errors.Is(err, ErrNotFound) {
@@ -256,11 +257,11 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 			return err
 		}
 		if len(gone) > 0 {
-			known, err := loadAnnounced(t, sub.ID)
+			known, err := loadTargets(t, sub.ID)
 			if err != nil {
 				return err
 			}
-			left := slices.DeleteFunc(known, announced(gone).has)
+			left := slices.DeleteFunc(known, targetList(gone).has)
 			if err := left.put(t, sub.ID); err != nil {
 				return err
 			}
@@ -270,13 +271,13 @@ func (s *Store) endNotice(ctx context.Context, j Job, payload string, judge func
 				}
 			}
 		}
-		return t.recallErasure(sub)
+		return t.resumeErasure(sub)
 	})
 }
 
-// recallErasure has the erasing of a subscription go on, if all have confirmed
-// that it is Deleted.
-func (t *tx) recallErasure(sub Subscription) error {
+// recallErasure makes the erasing of a Deleted subscription due once all endpoints
+// have confirmed.
+func (t *tx) resumeErasure(sub Subscription) error {
 	if sub.State != Deleted {
 		return nil
 	}
@@ -284,11 +285,11 @@ func (t *tx) recallErasure(sub Subscription) error {
 	if err != nil || left > 0 {
 		return err
 	}
-	return t.Later(recallJob, engine.Micros(t.Now), sub.ID, eraseID[:])
+	return t.Later(revokeLease, engine.Micros(t.Now), sub.ID, eraseID[:])
 }
 
-// OpenNotices counts the endpoints of a namespace (empty: of all) that may not
-// know the newest version of a subscription.
+// OpenNotices counts the endpoints of a namespace (empty: of all) that may not know
+// the newest version of a subscription.
 func (s *Store) OpenNotices(ctx context.Context, sub, namespace string) (int, error) {
 	return countNotices(s.read(ctx), arm.Fold(sub), arm.Fold(namespace))
 }
@@ -304,11 +305,11 @@ func countNotices(from engine.Source, sub, namespace string) (int, error) {
 	return n, err
 }
 
-// Announce has those of the endpoints told of a subscription that must know it
-// and never heard of it: they have joined the region map.
-func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) error {
-	known, err := loadAnnounced(s.read(ctx), arm.Fold(sub))
-	if err != nil || !known.misses(tell) {
+// NotifyNewTargets notifies those of the endpoints that must know a subscription and
+// never heard of it: they have joined the region map.
+func (s *Store) NotifyNewTargets(ctx context.Context, sub string, targets []NotificationTarget) error {
+	known, err := loadTargets(s.read(ctx), arm.Fold(sub))
+	if err != nil || !known.misses(targets) {
 		return err
 	}
 	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
@@ -316,23 +317,23 @@ func (s *Store) Announce(ctx context.Context, sub string, tell []Addressee) erro
 		if err != nil || current.Erased {
 			return engine.OrNotFound(err)
 		}
-		known, err := loadAnnounced(t, current.ID)
+		known, err := loadTargets(t, current.ID)
 		if err != nil {
 			return err
 		}
-		fresh := slices.DeleteFunc(slices.Clone(tell), func(a Addressee) bool { return a.Required || known.has(a) })
+		fresh := slices.DeleteFunc(slices.Clone(targets), func(a NotificationTarget) bool { return a.Required || known.has(a) })
 		if len(fresh) == 0 {
 			return nil
 		}
 		if err := append(known, fresh...).put(t, current.ID); err != nil {
 			return err
 		}
-		return t.notify(current.ID, fresh)
+		return t.addNotices(current.ID, fresh)
 	})
 }
 
-// misses reports whether an endpoint lacks that has to be told without anybody's
-// registering.
-func (a announced) misses(tell []Addressee) bool {
-	return slices.ContainsFunc(tell, func(one Addressee) bool { return !one.Required && !a.has(one) })
+// misses reports whether the list lacks an endpoint that must know the subscription
+// without its registering.
+func (a targetList) misses(targets []NotificationTarget) bool {
+	return slices.ContainsFunc(targets, func(one NotificationTarget) bool { return !one.Required && !a.has(one) })
 }

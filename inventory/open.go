@@ -15,10 +15,10 @@ import (
 	"portico/inventory/locations"
 )
 
-// Options say where the inventory lives and by which times and bounds it
-// keeps. Only Driver, Connections and Now have a default here.
+// Options say where the inventory is stored, and set its times and bounds. Only
+// Driver, Connections and Now have a default here.
 type Options struct {
-	// Driver is the engine, SQLite when empty.
+	// Driver is engine.SQLite, also when empty, or engine.Postgres.
 	Driver string
 	// DSN is the path of SQLite's database file, made when it is absent, or a
 	// libpq URL or key=value list for PostgreSQL, which may name several hosts:
@@ -32,25 +32,24 @@ type Options struct {
 
 	Limits Limits
 
-	// A write may be sent until SendWithin after its intent, its call lasts no
-	// longer than CallLimit, and CallMargin covers what clocks and scheduling
-	// add to that.
+	// A write may be sent until SendWithin after its intent, its call lasts no longer
+	// than CallLimit, and CallMargin allows for clocks and scheduling.
 	SendWithin, CallLimit, CallMargin time.Duration
 	// LateWriteWindow is how long after a call has ended its provider may still
 	// apply the write; a Write can bring another.
 	LateWriteWindow time.Duration
 	// TombstoneAge is how long the memory of a removed resource is kept.
 	TombstoneAge time.Duration
-	// PollFloor is the least time between an event that leaves something to be
-	// asked of a provider and the question.
+	// PollFloor is the least time between an event that calls for a question to a
+	// provider and the question.
 	PollFloor time.Duration
 	// JobRecords is how long jobs that have ended are kept.
 	JobRecords time.Duration
 
-	// SealKeys are the keys of what is sealed: the first seals, all open. They have to
-	// be the same for all who share the store. Without any, a file beside SQLite's
-	// database holds a key, and PostgreSQL's database itself.
-	SealKeys [][32]byte
+	// EncryptionKeys encrypt contents: the first encrypts, all decrypt. All that share
+	// the store need the same ones. Without any, a key is kept in a file beside
+	// SQLite's database, or in PostgreSQL's database itself.
+	EncryptionKeys [][32]byte
 
 	// Metrics takes the store's metrics; it may be nil.
 	Metrics prometheus.Registerer
@@ -59,13 +58,6 @@ type Options struct {
 	CacheTTL     time.Duration
 	CacheEntries int
 }
-
-// The engines. An SQLite file is for one process, a PostgreSQL database for any
-// number of them.
-const (
-	SQLite   = engine.SQLite
-	Postgres = engine.Postgres
-)
 
 // Limits are the quotas; 0 means none.
 type Limits struct {
@@ -82,18 +74,21 @@ const readyTimeout = 2 * time.Second
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// Store is the inventory. It is safe for concurrent use; every call takes a
-// context and ends with it.
+// rows gives a Store the calls about jobs without exporting the field.
+type rows = jobrow.Rows
+
+// Store is the inventory. It is safe for concurrent use; every call takes a context
+// and ends with it.
 type Store struct {
-	*jobs
+	*rows
 	options   Options
 	engine    *engine.Engine
-	locations *Locations
+	locations *locations.Cache
 	cipher    *encryption.Cipher
 }
 
-// Open opens the inventory, creates or migrates its database, and refuses an
-// engine whose text comparison would break it.
+// Open opens the inventory, creates or migrates its database, and refuses an engine
+// whose text comparison would break it.
 func Open(ctx context.Context, o Options) (*Store, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -118,16 +113,16 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	s.jobs = jobrow.New(s.engine, o.JobRecords)
-	keys := encryption.Options{Keys: o.SealKeys, Stored: s.storedKey}
-	if o.Driver != Postgres {
+	s.rows = jobrow.New(s.engine, o.JobRecords)
+	keys := encryption.Options{Keys: o.EncryptionKeys, Stored: s.storedKey}
+	if o.Driver != engine.Postgres {
 		keys.Database = o.DSN
 	}
 	if s.cipher, err = encryption.New(keys); err != nil {
 		return nil, errors.Join(err, s.engine.Close())
 	}
 	if o.Metrics != nil {
-		s.locations.Show(o.Metrics)
+		s.locations.RegisterMetrics(o.Metrics)
 	}
 	return s, nil
 }
@@ -149,11 +144,11 @@ func (s *Store) Close() error {
 	return s.engine.Close()
 }
 
-// Ready reports whether the store can serve: it makes a real read and an empty
-// write transaction, and takes 2 seconds at most. That is not to say that a commit
-// ends: an empty one waits neither for the disk nor for a standby. Where a standby
-// is missing, reads go on, and writes are refused for all who share the store; were
-// they all unready for that, nobody would be answered.
+// Ready reports whether the store can serve: it makes a real read and an empty write
+// transaction within 2 seconds. That does not prove that a commit ends: an empty one
+// waits neither for the disk nor for a standby. Where a standby is missing, reads go
+// on, and all replicas refuse writes; were they all unready, nobody would be
+// answered.
 func (s *Store) Ready(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
 	defer cancel()
@@ -169,15 +164,15 @@ type Stats struct {
 	CacheHits, CacheMisses uint64 // of questions where a resource is
 }
 
-// Stats tells how well writes share commits, and reads their memory.
+// Stats counts how well writes share commits, and reads their memory.
 func (s *Store) Stats() Stats {
 	stats := Stats{Stats: s.engine.Stats()}
-	stats.CacheHits, stats.CacheMisses = s.locations.Asked()
+	stats.CacheHits, stats.CacheMisses = s.locations.Counts()
 	return stats
 }
 
 // Locations returns the cache in front of the index.
-func (s *Store) Locations() *Locations { return s.locations }
+func (s *Store) Locations() *locations.Cache { return s.locations }
 
 // read is the reading pool for one call.
 func (s *Store) read(ctx context.Context) engine.Source { return s.engine.Read(ctx) }

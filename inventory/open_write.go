@@ -15,12 +15,12 @@ type OpenWrite struct {
 	Kind   index.WriteKind
 	Region string
 	Begun  time.Time
-	// NotAfter is when its call ends at the latest; CallEnded: its sender has
-	// recorded the end of the call, but no definite answer.
+	// NotAfter is when its call ends at the latest; CallEnded: its sender has recorded
+	// the end of the call, but no definite answer.
 	NotAfter  time.Time
 	CallEnded bool
-	// Ends is when the write can no longer be applied; the zero time where only
-	// knowledge ends it.
+	// Ends is when the write can no longer be applied; the zero time where only its job
+	// ends it.
 	Ends time.Time
 }
 
@@ -43,14 +43,14 @@ func (s *Store) scanOpenWrite(scan engine.Scanner) (w OpenWrite, err error) {
 	return w, err
 }
 
-// GroupCalls lists at most limit writes that keep a group from closing, as their
-// calls may be running, those first that may take longest.
+// GroupCalls lists at most limit writes that keep a group from being deleted, as
+// their calls may be running, the longest first.
 func (s *Store) GroupCalls(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupCalls, arm.Fold(sub), arm.Fold(group), engine.Micros(s.engine.Now()), index.Move, engine.AtMost(limit))
 }
 
-// GroupWrites lists at most limit writes that keep a group from being given back, as
-// they may yet be applied, those first that may be last.
+// GroupWrites lists at most limit writes that keep a group from being reopened, as
+// they may yet be applied, the last to end first.
 func (s *Store) GroupWrites(ctx context.Context, sub, group string, limit int) ([]OpenWrite, error) {
 	return engine.Collect(s.read(ctx), s.scanOpenWrite, groupWrites, arm.Fold(sub), arm.Fold(group), engine.AtMost(limit))
 }

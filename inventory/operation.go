@@ -12,14 +12,14 @@ import (
 	"portico/inventory/engine"
 )
 
-// Operation is a polling URL that Portico handed out: where a poll of it goes.
+// Operation is a polling URL that Portico handed out, and where a poll of it goes.
 type Operation struct {
 	Subscription string // empty: of a call of the tenant
-	// Token is the hex SHA-256 of the folded path, '?' and the raw query. Where
-	// somebody else was given the URL before, it is stored as one of both.
+	// Token is the hex SHA-256 of the folded path, '?' and the raw query. Where another
+	// caller got the URL before, it is derived from that and the caller.
 	Token string
-	// Identity is one for all URLs of the operation, however they are spelled; empty
-	// where the URL is that of something else too.
+	// Identity is the same for all URLs of the operation, however they are spelled;
+	// empty where the URL is that of something else too.
 	Identity   string
 	Resource   string // key of the resource that the operation works on, or empty
 	Method     string // of the request that began it
@@ -31,42 +31,42 @@ type Operation struct {
 	ObjectID   string
 	// Origin is the path of the request that began it.
 	Origin string
-	// StandsIn: the URL is Portico's own, for clients cannot be given what the
-	// provider named, or it named nothing.
-	StandsIn bool
-	// Target is the path and query that is asked for in the URL's place, empty
-	// where that is the URL's own, or of a stand-in where there is none.
+	// Substitute: the URL is Portico's own, because clients cannot be given the
+	// provider's, or there was none.
+	Substitute bool
+	// Target is the path and query that is polled instead of the URL's own; empty where
+	// it is the URL's, or of a substitute that has none.
 	Target  string
 	Follow  [16]byte  // of SettleResult; zero where nothing is followed
 	Created time.Time // the zero time means now
 	Until   time.Time // the record counts no longer from then on
 }
 
-// BelongsTo reports whether a caller may poll the operation: who began it, or anybody
-// where that is not known.
+// BelongsTo reports whether a caller may poll the operation; operations of unknown
+// owner match everyone.
 func (o *Operation) BelongsTo(tenant, object string) bool {
 	return o.UnknownOwner() || arm.EqualFold(o.TenantID, tenant) && o.ObjectID == object
 }
 
-// UnknownOwner reports whether it is not known who began the operation.
+// UnknownOwner reports whether nobody knows who began the operation.
 func (o *Operation) UnknownOwner() bool { return o.TenantID == "" && o.ObjectID == "" }
 
-// sharedToken is the token of the record that somebody has of a URL which somebody
-// else was given before: several may have begun what a provider takes for one
-// operation, and each of them was told to poll it.
+// sharedToken is the token of a caller's record of a URL that another caller got
+// before: several may have begun what a provider takes for one operation, and each
+// was told to poll it.
 func sharedToken(token, tenant, object string) string {
 	sum := sha256.Sum256([]byte(token + "\n" + arm.Fold(tenant) + "\n" + object))
 	return hex.EncodeToString(sum[:])
 }
 
-// RecordedBy reports whether the record is of the very URL with a token, and not of
+// HasToken reports whether the record is of the very URL with a token, and not of
 // another spelling of it.
-func (o *Operation) RecordedBy(token string) bool {
+func (o *Operation) HasToken(token string) bool {
 	return o.Token == token || o.Token == sharedToken(token, o.TenantID, o.ObjectID)
 }
 
-// Replays reports whether not the URL itself is asked for.
-func (o *Operation) Replays() bool { return o.StandsIn || o.Target != "" }
+// PollsAnotherURL reports whether a poll asks for something else than the URL itself.
+func (o *Operation) PollsAnotherURL() bool { return o.Substitute || o.Target != "" }
 
 const (
 	operationColumns = `subscription, token, resource, method, namespace, type, region, api_version, tenant, object, follow, created, until, origin, target, stands_in, identity`
@@ -77,7 +77,7 @@ const (
 			type = excluded.type, region = excluded.region, api_version = excluded.api_version,
 			tenant = excluded.tenant, object = excluded.object, follow = excluded.follow, created = excluded.created, until = excluded.until,
 			origin = excluded.origin, target = excluded.target, stands_in = excluded.stands_in, identity = excluded.identity`
-	// What is somebody else's is not taken over while it counts.
+	// A record of another caller stays while it counts.
 	putOperation = overwriteOperation + ` WHERE operations.until <= ? OR operations.tenant = excluded.tenant AND operations.object = excluded.object
 		OR operations.tenant = '' AND operations.object = ''`
 	renewOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ? AND until < ?`
@@ -95,31 +95,31 @@ const (
 	deleteOperation      = `DELETE FROM operations WHERE subscription = ? AND token = ? AND until <= ?`
 )
 
-// RecordOperation remembers a polling URL, in place of what was known of it; but
-// beside what is known of whoever else was given it.
+// RecordOperation records a polling URL in place of the caller's own record, and
+// beside those of others.
 func (s *Store) RecordOperation(ctx context.Context, o Operation) error {
 	return s.write(ctx, engine.Flushed, recordLocks(o.Subscription), o.put)
 }
 
-// RenewOperation has what is known of a polling URL count until a later time. All
-// else stays, also what another poll has changed of it meanwhile.
+// RenewOperation extends the life of a polling URL's record. All else stays, also
+// what another poll has changed of it meanwhile.
 func (s *Store) RenewOperation(ctx context.Context, sub, token string, until time.Time) error {
 	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
 		return t.Later(renewOperation, engine.Micros(until), arm.Fold(sub), token, engine.Micros(until))
 	})
 }
 
-// IdentifyOperation tells which operation a polling URL is of, where that was not
-// recorded with it: by a version that knew URLs by their exact spelling alone.
+// IdentifyOperation sets the identity of a record without one: a version that knew
+// URLs only by their exact spelling wrote it.
 func (s *Store) IdentifyOperation(ctx context.Context, sub, token, identity string) error {
 	return s.write(ctx, engine.Flushed, recordLocks(sub), func(t *tx) error {
 		return t.Later(identifyOperation, identity, arm.Fold(sub), token)
 	})
 }
 
-// LearnOperation remembers a polling URL that an answer named without beginning
-// its operation. What is known of it stays as it is: whose it is above all. So
-// many are kept of a subscription that are nobody's; the oldest give way.
+// LearnOperation records a polling URL that an answer named without beginning its
+// operation. An existing record stays as it is, above all its owner. A subscription
+// keeps a limited number of ownerless records; the oldest are dropped.
 func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
 	return s.write(ctx, engine.Flushed, recordLocks(o.Subscription), func(t *tx) error {
 		n, err := t.Exec(learnOperation, append(o.columns(t), engine.Micros(t.Now))...)
@@ -130,8 +130,8 @@ func (s *Store) LearnOperation(ctx context.Context, o Operation) error {
 	})
 }
 
-// dropLearned removes the oldest of nobody's operations that are beyond the limit.
-// Each that is learned removes those before it, so there are never many.
+// dropLearned removes the oldest ownerless operations beyond the limit. Each new one
+// removes those before it, so there are never many.
 func dropLearned(t *tx, sub string, limit int) error {
 	if limit <= 0 {
 		return nil
@@ -155,8 +155,8 @@ func dropLearned(t *tx, sub string, limit int) error {
 	return nil
 }
 
-// CountOperations returns how many operations of a subscription are remembered
-// for a caller, but counts no further than limit.
+// CountOperations returns how many operations of a subscription a caller has, but
+// counts no further than limit.
 func (s *Store) CountOperations(ctx context.Context, sub, tenant, object string, limit int) (n int, err error) {
 	err = s.read(ctx).One(countOfCaller, arm.Fold(sub), tenant, object, engine.Micros(s.engine.Now()), limit)(&n)
 	return n, err
@@ -179,12 +179,12 @@ func (o Operation) columns(t *tx) []any {
 	return []any{
 		arm.Fold(o.Subscription), o.Token, arm.Fold(o.Resource), o.Method, o.Namespace,
 		o.Type, o.Region, o.APIVersion, o.TenantID, o.ObjectID, o.Follow[:], engine.Micros(created), engine.Micros(o.Until),
-		o.Origin, o.Target, engine.Flag(o.StandsIn), o.Identity,
+		o.Origin, o.Target, engine.Flag(o.Substitute), o.Identity,
 	}
 }
 
-// Operation returns what was recorded for a polling URL, or ErrNotFound, also
-// when the record has expired.
+// Operation returns the record of a polling URL, or ErrNotFound, also when the record
+// has expired.
 func (s *Store) Operation(ctx context.Context, sub, token string) (Operation, error) {
 	o, err := scanOperation(s.read(ctx).One(selectOperation, arm.Fold(sub), token, engine.Micros(s.engine.Now())))
 	return o, engine.OrNotFound(err)
@@ -197,15 +197,15 @@ func scanOperation(scan engine.Scanner) (Operation, error) {
 		created, until int64
 	)
 	err := scan(&o.Subscription, &o.Token, &o.Resource, &o.Method, &o.Namespace, &o.Type, &o.Region, &o.APIVersion,
-		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.StandsIn, &o.Identity)
+		&o.TenantID, &o.ObjectID, &follow, &created, &until, &o.Origin, &o.Target, &o.Substitute, &o.Identity)
 	copy(o.Follow[:], follow)
 	o.Created, o.Until = engine.Moment(created), engine.Moment(until)
 	return o, err
 }
 
-// OperationOf is Operation as a caller has it: the caller's own record, where that
-// is one of several of the URL.
-func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
+// OperationFor is Operation for a caller: the caller's own record, where the URL has
+// several.
+func (s *Store) OperationFor(ctx context.Context, sub, token, tenant, object string) (Operation, error) {
 	known, err := engine.Collect(s.read(ctx), scanOperation, selectEither, arm.Fold(sub), token, sharedToken(token, tenant, object), engine.Micros(s.engine.Now()))
 	switch {
 	case err != nil:
@@ -226,10 +226,10 @@ func (s *Store) OperationOf(ctx context.Context, sub, token, tenant, object stri
 	return known[0], nil
 }
 
-// OperationOwned looks for an operation by what is one for all its URLs. others
-// reports whether somebody else than the caller is known to have begun it; where
-// nobody else is, own is a record of the caller's, or ErrNotFound.
-func (s *Store) OperationOwned(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
+// OperationByIdentity looks for an operation by its identity. others reports whether
+// somebody else is known to have begun it; where nobody else is, own is a record of
+// the caller's, or ErrNotFound.
+func (s *Store) OperationByIdentity(ctx context.Context, sub, identity, tenant, object string) (own Operation, others bool, err error) {
 	err = ErrNotFound
 	last := Operation{} // what is of unknown owner comes before all others
 	for {
@@ -265,8 +265,8 @@ func scanPair(scan engine.Scanner) (p pair, err error) {
 	return p, err
 }
 
-// deleteAll runs a DELETE for each pair, by key and by a bound that may have
-// moved since the pair was read.
+// deleteAll runs a DELETE for each pair, by key and by a bound that may have moved
+// since the pair was read.
 func (t *tx) deleteAll(statement string, pairs []pair, bound int64) (int, error) {
 	deleted := 0
 	for _, p := range pairs {

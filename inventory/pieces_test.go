@@ -31,7 +31,7 @@ func TestMuchEndsInPieces(t *testing.T) {
 	if commits := s.Stats().Commits - before; commits != 3 {
 		t.Errorf("%d transactions", commits)
 	}
-	if open, err := s.Intents(t.Context()); err != nil || open != 0 {
+	if open, err := s.CountIntents(t.Context()); err != nil || open != 0 {
 		t.Errorf("%d open, %v", open, err)
 	}
 }

@@ -17,7 +17,7 @@ import (
 func openPostgres(t *testing.T, dsn string, connections int) *Store {
 	t.Helper()
 	o := testOptions(t)
-	o.Driver, o.DSN, o.Connections = Postgres, dsn, connections
+	o.Driver, o.DSN, o.Connections = engine.Postgres, dsn, connections
 	s, err := Open(t.Context(), o)
 	if err != nil {
 		t.Fatal(err)
@@ -79,7 +79,7 @@ func TestACommitThatTheStandbyMayLackIsUnknown(t *testing.T) {
 		standby.Resume(t)
 	}
 	var left *GroupNotEmptyError
-	if err := s.DeleteGroup(t.Context(), "s", "rg", Closing{}); !errors.As(err, &left) || left.Intents != len(endings) || left.Total != len(endings) {
+	if err := s.DeleteGroup(t.Context(), "s", "rg", DeleteGroupConditions{}); !errors.As(err, &left) || left.Intents != len(endings) || left.Total != len(endings) {
 		t.Errorf("what is left of them: %v", err)
 	}
 	if _, err := s.Begin(t.Context(), vmWrite("rg", "vm")); err != nil {
@@ -146,8 +146,8 @@ func TestAdoptionAllowsForClocksThatDiffer(t *testing.T) {
 	if _, err := s.Settle(t.Context(), ticket, Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
-	deleted := s.Time()
-	seen := Sighting{Resource: Resource{Subscription: "s", Group: "rg", ID: gone.ID, Type: gone.Type, Region: "westus"}}
+	deleted := s.Now()
+	seen := Discovery{Resource: Resource{Subscription: "s", Group: "rg", ID: gone.ID, Type: gone.Type, Region: "westus"}}
 	clockError := s.engine.ClockSlack()
 	for after, want := range map[time.Duration]AdoptResult{0: TooYoung, clockError / 2: TooYoung} {
 		seen.ListedSince = deleted.Add(after)
@@ -169,7 +169,7 @@ func TestStraysAllowForClocksThatDiffer(t *testing.T) {
 	makeGroup(t, s, "rg")
 	w := vmWrite("rg", "vm")
 	for i, want := range []AdoptResult{Adopted, Strayed} {
-		seen := Sighting{Resource: Resource{Subscription: "s", Group: "rg", ID: w.ID, Type: w.Type, Region: []string{"westus", "eastus"}[i]}, ListedSince: s.Time()}
+		seen := Discovery{Resource: Resource{Subscription: "s", Group: "rg", ID: w.ID, Type: w.Type, Region: []string{"westus", "eastus"}[i]}, ListedSince: s.Now()}
 		if got, err := s.Adopt(t.Context(), seen); err != nil || got != want {
 			t.Fatal(got, err)
 		}

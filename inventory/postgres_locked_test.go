@@ -45,9 +45,9 @@ func TestGroupThatIsMadeWhileOthersAreLocked(t *testing.T) {
 	}
 	switch now := tickets[0]; {
 	case errors.Is(errs[0], index.ErrGroupNotFound):
-	case errs[0] != nil || now.Made || now.Row == nil || now.Row.Generation != made.Generation || now.Generation != row.Generation:
+	case errs[0] != nil || now.CreatedRow || now.Row == nil || now.Row.Generation != made.Generation || now.Generation != row.Generation:
 		t.Errorf("the write into the new group: %v; it made its row: %v, it knew of %+v, its generation is the row's: %v",
-			errs[0], now.Made, now.Row, now.Generation == row.Generation)
+			errs[0], now.CreatedRow, now.Row, now.Generation == row.Generation)
 	}
 }
 
@@ -156,8 +156,8 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	}
 	spy.run = copied("alone")
 	ticket, err := s.Begin(t.Context(), vmWrite("rg", "alone"))
-	if err != nil || ticket.Made || ticket.Row == nil || ticket.Row.Generation != made.Generation {
-		t.Errorf("alone: %v, it made its row: %v, it knew of %+v", err, ticket.Made, ticket.Row)
+	if err != nil || ticket.CreatedRow || ticket.Row == nil || ticket.Row.Generation != made.Generation {
+		t.Errorf("alone: %v, it made its row: %v, it knew of %+v", err, ticket.CreatedRow, ticket.Row)
 	}
 
 	release, queued := blocked(t, s)
@@ -179,7 +179,7 @@ func TestRowsAreAsTheyWereRead(t *testing.T) {
 	spy.run = copied("shared")
 	release()
 	wait.Wait()
-	if before, shared := tickets["before"], tickets["shared"]; !before.Made || shared.Made || shared.Row == nil {
+	if before, shared := tickets["before"], tickets["shared"]; !before.CreatedRow || shared.CreatedRow || shared.Row == nil {
 		t.Errorf("with another: %+v, %+v", before, shared)
 	}
 }

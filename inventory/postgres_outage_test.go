@@ -13,7 +13,9 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -22,7 +24,7 @@ import (
 func served(t *testing.T, dsn string, adjust ...func(*inventory.Options)) *inventory.Store {
 	t.Helper()
 	o := childOptions(dsn)
-	o.Driver, o.Now = inventory.Postgres, nil
+	o.Driver, o.Now = engine.Postgres, nil
 	for _, a := range adjust {
 		a(&o)
 	}
@@ -264,7 +266,7 @@ func TestDatabasesThatAreUnfitAreRefused(t *testing.T) {
 		"encoding":  "TEMPLATE template0 ENCODING LATIN1",
 	} {
 		o := childOptions(cluster.CreateDatabase(t, name, options))
-		o.Driver = inventory.Postgres
+		o.Driver = engine.Postgres
 		store, err := inventory.Open(t.Context(), o)
 		if err == nil {
 			store.Close()
@@ -283,7 +285,7 @@ func TestAStandbyAloneIsUnavailable(t *testing.T) {
 	primary.CreateDatabase(t, "portico")
 	standby := primary.Standby(t)
 	o := childOptions(standby.DSN("portico"))
-	o.Driver = inventory.Postgres
+	o.Driver = engine.Postgres
 	if store, err := inventory.Open(t.Context(), o); !errors.Is(err, inventory.ErrUnavailable) {
 		if err == nil {
 			store.Close()
@@ -310,7 +312,7 @@ func TestPasswordsStayOutOfErrors(t *testing.T) {
 		strings.Replace(cluster.DSN("postgres"), "postgres@", "nobody:"+secret+"@", 1),
 	} {
 		o := childOptions(dsn)
-		o.Driver = inventory.Postgres
+		o.Driver = engine.Postgres
 		store, err := inventory.Open(t.Context(), o)
 		if err == nil {
 			store.Close()
@@ -405,9 +407,9 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 	primary.Kill(t)
 	standby.Promote(t)
 	healed(t, store)
-	row, contested, err := store.Contested(t.Context(), storetest.Sub, key)
-	if err != nil || row.Phase != index.Live || !contested && !row.Verify {
-		t.Fatalf("the row is %+v, contested %v, %v", row, contested, err)
+	row, removalOpen, err := store.ResourceAndRemoval(t.Context(), storetest.Sub, key)
+	if err != nil || row.Phase != index.Live || !removalOpen && !row.Verify {
+		t.Fatalf("the row is %+v, removalOpen %v, %v", row, removalOpen, err)
 	}
 	for deadline := time.Now().Add(2 * time.Minute); !row.Verify; time.Sleep(100 * time.Millisecond) {
 		if time.Now().After(deadline) {
@@ -420,7 +422,7 @@ func TestASettleLostInAFailoverLeadsToAVerification(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := store.Job(t.Context(), storetest.Sub, inventory.JobID(inventory.VerifyJob, row.Key)); err != nil {
+	if _, err := store.Job(t.Context(), storetest.Sub, jobrow.ID(inventory.VerifyJob, row.Key)); err != nil {
 		t.Errorf("the job that asks: %v", err)
 	}
 }

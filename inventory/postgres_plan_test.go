@@ -18,7 +18,7 @@ import (
 func TestPlansFollowTheTables(t *testing.T) {
 	cluster := harness.StartPostgres(t, "autovacuum=off")
 	o := testOptions(t)
-	o.Driver, o.DSN = Postgres, cluster.CreateDatabase(t, "portico")
+	o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
 	s := openTest(t, o)
 	makeGroup(t, s, "rg")
 	begin := func(name string) {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/inventory/storetest"
 	"portico/test/harness"
 )
@@ -28,7 +29,7 @@ func (d *databases) fresh(t *testing.T) string {
 func (d *databases) database(t *testing.T) storetest.Opener {
 	dsn := d.fresh(t)
 	return func(ctx context.Context, o inventory.Options) (*inventory.Store, error) {
-		o.Driver, o.DSN = inventory.Postgres, dsn
+		o.Driver, o.DSN = engine.Postgres, dsn
 		return inventory.Open(ctx, o)
 	}
 }

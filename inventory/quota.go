@@ -10,9 +10,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// usage is what a quota counts: the resources of a type in a group, or, with
-// neither, the groups of a subscription. What else is counted has a name in the
-// place of the type, which no type has.
+// usage names what a quota counts: the resources of a type in a group, or, with
+// neither, the groups of a subscription. Other counts use a name in place of the type
+// that no type has.
 type usage struct {
 	subscription, group, typ string // folded
 }
@@ -50,9 +50,9 @@ const (
 	selectUsage   = `SELECT n FROM usage WHERE subscription = ? AND grp = ? AND type = ?`
 )
 
-// tally is by how much a transaction changes each usage, and the limit that it
-// has to keep. The counts are what many transactions change, so they are
-// changed last, once each, in the same order by all.
+// tally is by how much a transaction changes each usage, and the limit that it has to
+// keep. Many transactions change the same counts, so each changes them last, once,
+// and in the same order.
 type tally map[usage]*tallied
 
 type tallied struct {
@@ -74,8 +74,8 @@ func (t *tx) count(u usage, by int64, limit int) {
 	}
 }
 
-// raiseUsage counts one more, or returns *QuotaError at the limit; a limit of
-// 0 only counts.
+// raiseUsage counts one more, or returns *QuotaError at the limit; a limit of 0 only
+// counts.
 func raiseUsage(t *tx, u usage, limit int) error { return raiseUsageBy(t, u, 1, limit) }
 
 // raiseUsageBy is raiseUsage for several at once.
@@ -105,8 +105,8 @@ func lowerUsageBy(t *tx, u usage, by int64) error {
 	return subtractFrom(t, u, by)
 }
 
-// settleUsage writes what was counted so far; engine.ErrRunSeparately when that exceeds a
-// limit, for the members to be asked one by one.
+// settleUsage writes the tally; engine.ErrRunSeparately when that exceeds a limit, so
+// that the members run one by one.
 func (t *tx) settleUsage() error {
 	changed := make([]usage, 0, len(t.tally))
 	for u := range t.tally {

@@ -8,8 +8,8 @@ import (
 	"portico/inventory/engine"
 )
 
-// Miscount is a quota's usage that does not agree with what it counts: the
-// resources of a type in a group or, with neither, the groups themselves.
+// Miscount is a quota's usage that differs from what it counts: the resources of a
+// type in a group or, with neither, the groups themselves.
 type Miscount struct {
 	Group, Type     string // folded
 	Counted, Actual int
@@ -20,7 +20,7 @@ const (
 	countType  = `SELECT COUNT(*) FROM resources WHERE subscription = ? AND grp = ? AND type = ?`
 	countAll   = `SELECT COUNT(*) FROM resource_groups WHERE subscription = ?`
 	listUsage  = `SELECT type, n FROM usage WHERE subscription = ? AND grp = ? AND type <> ''`
-	// haveUsage sees to it that there is a row to lock.
+	// haveUsage makes sure that there is a row to lock.
 	haveUsage = `INSERT INTO usage (subscription, grp, type, n) VALUES (?, ?, ?, 0)
 		ON CONFLICT (subscription, grp, type) DO NOTHING`
 	lockUsage = selectUsage + engine.ForUpdate
@@ -31,8 +31,8 @@ const (
 const groupsAtOnce = 100
 
 // Recount compares the usage of a subscription's quotas with the rows, group by
-// group, and returns what was off. With mend it corrects that, holding nothing
-// but the one count that it corrects, for as long as counting takes.
+// group, and returns the differences. With mend it corrects them; it locks only the
+// one count that it corrects, for as long as counting takes.
 func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount, error) {
 	all := []usage{usageOfGroups(sub)}
 	var off []Miscount
@@ -63,8 +63,8 @@ func (s *Store) Recount(ctx context.Context, sub string, mend bool) ([]Miscount,
 	}
 }
 
-// usagesOf names the quotas of a group whose usage does not seem to agree with
-// its rows; they were not read at one instant.
+// usagesOf names the quotas of a group whose usage seems to differ from its rows;
+// both were not read at one instant.
 func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error) {
 	from := s.read(ctx)
 	type count struct {
@@ -99,9 +99,9 @@ func (s *Store) usagesOf(ctx context.Context, sub, group string) ([]usage, error
 	return off, nil
 }
 
-// recount counts once more what seemed to be off, and corrects it when that is
-// wanted. The count's own row is locked first: a write that has changed rows
-// and not yet the count has to wait, or has committed both.
+// recount counts again what seemed wrong, and corrects it if mend says so. It locks
+// the count's own row first: a write that has changed rows and not yet the count has
+// to wait, or has committed both.
 func (s *Store) recount(ctx context.Context, u usage, mend bool) (Miscount, error) {
 	found := Miscount{Group: u.group, Type: u.typ}
 	err := u.compare(s.read(ctx), selectUsage, &found)

@@ -40,8 +40,8 @@ func recountStore(t *testing.T) *Store {
 	return s
 }
 
-func sightingIn(group, name string) Sighting {
-	return Sighting{Resource: Resource{
+func sightingIn(group, name string) Discovery {
+	return Discovery{Resource: Resource{
 		Subscription: recountSub, Group: group, Type: "c.c/vms", TypeName: "C.C/vms", Region: "westus",
 		ID: fmt.Sprintf("/subscriptions/%s/resourceGroups/%s/providers/C.C/vms/%s", recountSub, group, name),
 	}}
@@ -96,7 +96,7 @@ func TestRecountBesideWrites(t *testing.T) {
 		writers.Go(func() {
 			for i := 0; i < 100 && ctx.Err() == nil; i++ {
 				seen := sightingIn("g1", fmt.Sprint("vm", w))
-				seen.ListedSince = s.Time().Add(time.Second)
+				seen.ListedSince = s.Now().Add(time.Second)
 				if result, err := s.Adopt(ctx, seen); err != nil || result != Adopted {
 					t.Error(result, err)
 				}

@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // RegistrationState is the state of a provider namespace in a subscription.
@@ -20,10 +21,10 @@ type RegistrationState uint8
 // The states of a registration, as clients see them.
 const (
 	NotRegistered RegistrationState = iota
-	// Registering: the endpoints are being told. Writes are admitted.
+	// Registering: the endpoints are being notified. Writes are admitted.
 	Registering
 	Registered
-	// Unregistering: likewise, but nothing is admitted any more.
+	// Unregistering: likewise, but no write is admitted any more.
 	Unregistering
 	Unregistered
 )
@@ -35,7 +36,7 @@ func (s RegistrationState) String() string { return index.NameOf(registrationSta
 // Permits reports whether writes are admitted.
 func (s RegistrationState) Permits() bool { return s == Registering || s == Registered }
 
-// settled is the state that comes of one when the endpoints have been told.
+// settled is the state that follows once the endpoints know.
 func (s RegistrationState) settled() RegistrationState {
 	switch s {
 	case Registering:
@@ -47,26 +48,25 @@ func (s RegistrationState) settled() RegistrationState {
 	return s
 }
 
-// Registration reports whether a subscription uses a provider namespace.
+// Registration says how a subscription uses a provider namespace.
 type Registration struct {
 	Subscription string // folded
 	Namespace    string // folded
 	State        RegistrationState
-	// Locations are the regions of the provider when it was registered; nil: all
-	// that there will ever be.
+	// Locations are the provider's regions at the time it was registered; nil: all,
+	// including later ones.
 	Locations  []string
 	Registered time.Time // since when; zero: never
 	Changed    time.Time
 }
 
-// Covers reports whether the registration is for a region, too.
+// Covers reports whether the registration includes a region.
 func (r Registration) Covers(region string) bool {
 	return r.Locations == nil || slices.Contains(r.Locations, region)
 }
 
-// ErrNamespaceInUse refuses to end the registration of a namespace of which the
-// index holds a resource, to which a write may be on its way, or of which a move
-// brings something.
+// ErrNamespaceInUse refuses to unregister a namespace while the index holds a
+// resource of it, a write to one may be under way, or a move brings one.
 var ErrNamespaceInUse = errors.New("inventory: the subscription holds resources of the namespace")
 
 const (
@@ -102,8 +102,8 @@ func scanRegistration(scan engine.Scanner) (Registration, error) {
 	return r, err
 }
 
-// Registration returns the registration of a namespace, which is NotRegistered
-// where the store has none.
+// Registration returns the registration of a namespace; NotRegistered where the store
+// has none.
 func (s *Store) Registration(ctx context.Context, sub, namespace string) (Registration, error) {
 	return loadRegistration(s.read(ctx), sub, namespace)
 }
@@ -117,7 +117,7 @@ func loadRegistration(from engine.Source, sub, namespace string) (Registration, 
 	return r, err
 }
 
-// Registrations lists what the store has of a subscription, by namespace.
+// Registrations lists a subscription's registrations by namespace.
 func (s *Store) Registrations(ctx context.Context, sub string) ([]Registration, error) {
 	return engine.Collect(s.read(ctx), scanRegistration, listRegistrations, arm.Fold(sub))
 }
@@ -137,30 +137,29 @@ func (t *tx) registration(sub, namespace string) (RegistrationState, error) {
 	return r.State, nil
 }
 
-// RegistrationChange is what a client wants of a registration.
+// RegistrationChange is a request to register or unregister a namespace.
 type RegistrationChange struct {
 	Subscription, Namespace string
-	// Check judges the present registration before any other reason. It runs in
-	// the writing transaction and must be pure.
+	// Check judges the present registration before any other reason. It runs in the
+	// writing transaction and must be pure.
 	Check func(Registration) error
-	// Tell are the endpoints of the namespace; their regions are what is
-	// registered.
-	Tell []Addressee
+	// Targets are the endpoints of the namespace; their regions are what is registered.
+	Targets []NotificationTarget
 }
 
-// Register registers a namespace, for all the regions of Tell, and has these
-// told. It is Registering then, or, where nothing had to change, as it was. It
-// refuses as EditGroup does.
+// Register registers a namespace for the regions of all targets, and notifies them.
+// The result is Registering, or unchanged where nothing had to change. It refuses as
+// EditGroup does.
 func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionLocks, func(t *tx, r Registration) (Registration, error) {
-		missing := slices.ContainsFunc(c.Tell, func(a Addressee) bool { return !r.Covers(a.Region) })
+		missing := slices.ContainsFunc(c.Targets, func(a NotificationTarget) bool { return !r.Covers(a.Region) })
 		if r.State.Permits() && !missing {
 			return r, nil
 		}
 		if !r.State.Permits() {
 			r.Registered, r.Locations = t.Now, []string{}
 		}
-		for _, a := range c.Tell {
+		for _, a := range c.Targets {
 			if !slices.Contains(r.Locations, a.Region) {
 				r.Locations = append(r.Locations, a.Region)
 			}
@@ -171,10 +170,10 @@ func (s *Store) Register(ctx context.Context, c RegistrationChange) (Registratio
 	})
 }
 
-// Unregister ends the registration of a namespace, and has its endpoints told.
-// It is Unregistering then, or, where it was not registered, as it was. It
-// refuses as Register does, and by ErrNamespaceInUse. No write that was admitted
-// before is overlooked: all of them lock the row of their group, as this does.
+// Unregister ends the registration of a namespace, and notifies its endpoints. The
+// result is Unregistering, or unchanged where it was not registered. It refuses as
+// Register does, and by ErrNamespaceInUse. It misses no write that was admitted
+// before: each locks the row of its group, as Unregister does.
 func (s *Store) Unregister(ctx context.Context, c RegistrationChange) (Registration, error) {
 	return s.changeRegistration(ctx, c, subscriptionAndGroupsLocks, func(t *tx, r Registration) (Registration, error) {
 		if !r.State.Permits() {
@@ -214,11 +213,11 @@ func (s *Store) changeRegistration(ctx context.Context, c RegistrationChange, lo
 		if err := sub.update(t); err != nil {
 			return Registration{}, err
 		}
-		if err := t.tell(sub, c.Tell, next.Namespace); err != nil {
+		if err := t.notify(sub, c.Targets, next.Namespace); err != nil {
 			return Registration{}, err
 		}
-		return next, t.addOrHasten(Job{
-			Subscription: sub.ID, ID: JobID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
+		return next, t.addOrBringForward(jobrow.Job{
+			Subscription: sub.ID, ID: jobrow.ID(RegistrationJob, next.Namespace), Kind: RegistrationJob, Subject: next.Namespace,
 			Due: t.Now.Add(registrationTime), Payload: "{}",
 		})
 	})
@@ -232,13 +231,12 @@ func (r Registration) put(t *tx) error {
 	return t.Later(putRegistration, r.Subscription, r.Namespace, r.State, "", engine.Micros(r.Changed), strings.Join(r.Locations, " "), registered)
 }
 
-// RegistrationJob is the kind of the job that sees a registration to its settled
-// state, should whoever waits for the endpoints be gone. Its subject is the
-// namespace.
+// RegistrationJob is the kind of the job that settles a registration if the request
+// that waits for the endpoints is gone. Its subject is the namespace.
 const RegistrationJob = "registration"
 
-// registrationTime is how long the endpoints have at least, before they are told
-// what is settled already.
+// registrationTime is the least time that endpoints have before the registration
+// settles.
 const registrationTime = 3 * time.Second
 
 // SettleRegistration turns Registering into Registered and Unregistering into
@@ -254,8 +252,8 @@ func (s *Store) SettleRegistration(ctx context.Context, sub, namespace string) (
 	})
 }
 
-// inUse reports whether the index holds any resource of a namespace, in any phase,
-// or a write or a move may be bringing one. Both are folded.
+// inUse reports whether the index holds any resource of a namespace, in any phase, or
+// a write or a move may bring one. Both arguments are folded.
 func (t *tx) inUse(sub, namespace string) (used bool, err error) {
 	first, last := below(namespace)
 	err = t.One(anyOfNamespace, sub, first, last, sub, first, last, engine.Micros(t.Now), sub, first, last, sub, index.GroupMoving, first, last)(&used)

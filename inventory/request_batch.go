@@ -11,32 +11,32 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// RequestBatchJob is the kind of the job that carries the requests of a batch
-// which was too long to be answered at once. It belongs to no subscription.
+// RequestBatchJob is the kind of the job that runs the requests of a batch that was
+// too long to be answered at once. It belongs to no subscription.
 const RequestBatchJob = "batch"
 
-// ErrTooManyBatches refuses another batch of a caller who has many under way.
+// ErrTooManyBatches refuses another batch of a caller with too many unfinished ones.
 var ErrTooManyBatches = errors.New("inventory: the caller has too many batches under way")
 
-// RequestBatch is what is recorded of a batch.
+// RequestBatch is the record of a batch.
 type RequestBatch struct {
 	Until time.Time // when it is forgotten
-	// Content is all that is needed to carry it; none once the batch has ended.
+	// Content is all that is needed to run it; none once the batch has ended.
 	Content []byte
-	// Parts are those of which something is recorded, by their number.
+	// Parts are the recorded requests by their number.
 	Parts map[int]RequestPart
 }
 
-// RequestPart is how far one request of a batch has come. It may have been sent
-// from Begun on; there is an answer, of Size bytes, from Ended on. Requests that
-// change nothing have no Begun before they have an answer.
+// RequestPart is the progress of one request of a batch. It may have been sent from
+// Begun on; there is an answer, of Size bytes, from Ended on. Requests that change
+// nothing have no Begun before they have an answer.
 type RequestPart struct {
 	Begun, Ended time.Time
 	Answered     bool
 	Size         int64
 }
 
-// BatchLimits bound what is kept for batches. 0 means that there is no bound.
+// BatchLimits bound what is stored of batches; 0 means no bound.
 type BatchLimits struct {
 	Open        int // batches of one caller that have not ended
 	Stored      int // bytes of one caller's batches
@@ -84,8 +84,8 @@ const (
 	lockRequestBatch   = `SELECT caller, token, bytes, LENGTH(content), ended, until FROM request_batches WHERE subscription = ? AND job = ?` + engine.ForUpdate
 	growRequestBatch   = `UPDATE request_batches SET bytes = bytes + ? WHERE subscription = ? AND job = ?`
 	endRequestBatch    = `UPDATE request_batches SET content = ?, bytes = bytes - ?, ended = ?, until = ? WHERE subscription = ? AND job = ?`
-	hastenBatch        = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
-	hastenOperation    = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
+	shortenBatch       = `UPDATE request_batches SET until = ? WHERE subscription = ? AND job = ?`
+	shortenOperation   = `UPDATE operations SET until = ? WHERE subscription = ? AND token = ?`
 	endedBatches       = `SELECT subscription, job, bytes FROM request_batches WHERE until <= ? ORDER BY until LIMIT ?`
 	deleteRequestBatch = `DELETE FROM request_batches WHERE subscription = ? AND job = ? AND until <= ?`
 
@@ -101,20 +101,20 @@ const (
 	deleteParts = `DELETE FROM request_parts WHERE subscription = ? AND job = ?`
 )
 
-// partPlace is the place for which an answer of a batch is encrypted, or its content.
+// partPlace is the place that encryption binds an answer of a batch to, or its
+// content.
 func partPlace(job [16]byte, part int) []byte {
 	return binary.BigEndian.AppendUint64(job[:], uint64(int64(part)))
 }
 
-// contentPlace is the number under which a batch's content is encrypted.
+// contentPlace stands for the batch's content in place of a number.
 const contentPlace = -1
 
-// BeginRequestBatch records a batch, the job that carries it, and the operation
-// of whoever sent it, by whose time it is forgotten; durably. It refuses by
-// ErrTooManyBatches where the caller has most batches under way already, and by
-// *QuotaError where there is no room for its content and one answer.
+// BeginRequestBatch records, durably, a batch, the job that runs it, and the caller's
+// operation, whose Until is also the batch's. It refuses by ErrTooManyBatches, and by
+// *QuotaError where there is no room for the content and one answer.
 func (s *Store) BeginRequestBatch(ctx context.Context, content []byte, o Operation, limits BatchLimits) error {
-	job := Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
+	job := jobrow.Job{ID: engine.NewID(), Kind: RequestBatchJob, Incarnation: engine.NewID(), Payload: "{}"}
 	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job.ID, contentPlace), content)
 	if err != nil {
 		return err
@@ -178,10 +178,10 @@ func (s *Store) RequestBatch(ctx context.Context, job [16]byte) (b RequestBatch,
 	}, listParts, "", job[:])
 }
 
-// BeginRequestPart records, durably, that a request of a batch may have been
-// sent from now on. Only one caller ever gets true, and no other may send it.
-// ErrDeposed when the caller no longer holds the job.
-func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first bool, err error) {
+// BeginRequestPart records, durably, that a request of a batch may have been sent
+// from now on. Only one caller ever gets true, and no other may send it.
+// jobrow.ErrLeaseLost when the caller no longer holds the job.
+func (s *Store) BeginRequestPart(ctx context.Context, j jobrow.Job, number int) (first bool, err error) {
 	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (bool, error) {
 		if err := j.CheckHeld(t.Tx); err != nil {
 			return false, err
@@ -191,9 +191,9 @@ func (s *Store) BeginRequestPart(ctx context.Context, j Job, number int) (first 
 	})
 }
 
-// EndRequestPart records, durably, how a request of a batch was answered. The
-// first answer stands, whoever brings it: also one who was replaced meanwhile.
-// Of a batch that is over nothing is recorded any more.
+// EndRequestPart records, durably, the answer to a request of a batch. The first
+// answer stands, even if its holder has lost the lease meanwhile. Nothing is recorded
+// for a batch that has ended.
 func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, answer []byte) error {
 	encrypted, err := s.cipher.Encrypt(ctx, partPlace(job, number), answer)
 	if err != nil {
@@ -219,7 +219,7 @@ func (s *Store) EndRequestPart(ctx context.Context, job [16]byte, number int, an
 	})
 }
 
-// storedBatch is what a transaction has to know of a batch.
+// storedBatch is what a transaction needs to know of a batch.
 type storedBatch struct {
 	caller, token         string
 	bytes, content, ended int64
@@ -231,7 +231,7 @@ func loadBatch(t *tx, sub string, job []byte) (b storedBatch, err error) {
 	return b, err
 }
 
-// BatchRoom returns how many bytes may still be kept for a caller's batches, and
+// BatchRoom returns how many bytes may still be stored for a caller's batches, and
 // for all batches.
 func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits BatchLimits) (own, all int64, err error) {
 	from := s.read(ctx)
@@ -249,7 +249,7 @@ func (s *Store) BatchRoom(ctx context.Context, tenant, object string, limits Bat
 	return own, all, err
 }
 
-// RequestAnswer returns how a request of a batch was answered, or ErrNotFound.
+// RequestAnswer returns the answer to a request of a batch, or ErrNotFound.
 func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]byte, error) {
 	var encrypted []byte
 	err := s.read(ctx).One(selectPart, "", job[:], number)(&encrypted)
@@ -262,10 +262,10 @@ func (s *Store) RequestAnswer(ctx context.Context, job [16]byte, number int) ([]
 	return s.cipher.Decrypt(ctx, partPlace(job, number), encrypted)
 }
 
-// EndRequestBatch ends a batch and its job, durably; its content goes, and its
-// answers, its job and its operation are kept for so long. ErrDeposed when the
-// caller no longer holds the job.
-func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payload string, kept time.Duration) error {
+// EndRequestBatch ends a batch and its job, durably; it deletes the content, and
+// keeps the answers, the job and the operation for the given time.
+// jobrow.ErrLeaseLost when the caller no longer holds the job.
+func (s *Store) EndRequestBatch(ctx context.Context, j jobrow.Job, state jobrow.State, payload string, kept time.Duration) error {
 	return s.write(ctx, engine.Flushed, recordLocks(""), func(t *tx) error {
 		forget := t.Now.Add(kept)
 		if err := j.End(t.Tx, state, payload, forget); err != nil {
@@ -281,16 +281,16 @@ func (s *Store) EndRequestBatch(ctx context.Context, j Job, state JobState, payl
 		if _, err := t.Exec(endRequestBatch, []byte{}, batch.content, engine.Micros(t.Now), engine.Micros(forget), "", j.ID[:]); err != nil {
 			return err
 		}
-		if err := t.Later(hastenOperation, engine.Micros(forget), "", batch.token); err != nil {
+		if err := t.Later(shortenOperation, engine.Micros(forget), "", batch.token); err != nil {
 			return err
 		}
 		return chargeBatch(t, batch.caller, -batch.content, 0, 0)
 	})
 }
 
-// FetchedRequestBatch has a batch that has ended forgotten at a time, unless that
-// is to happen earlier. Losing this is harmless: it is forgotten later then.
-func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
+// ShortenRequestBatch moves the end of an ended batch's record to an earlier time; a
+// later one changes nothing. Losing this is harmless: the record then stays longer.
+func (s *Store) ShortenRequestBatch(ctx context.Context, job [16]byte, until time.Time) error {
 	return s.write(ctx, engine.Unflushed, recordLocks(""), func(t *tx) error {
 		batch, err := loadBatch(t, "", job[:])
 		if errors.Is(err, sql.ErrNoRows) || err == nil && (batch.ended == 0 || batch.until <= engine.Micros(until)) {
@@ -299,29 +299,29 @@ func (s *Store) FetchedRequestBatch(ctx context.Context, job [16]byte, until tim
 		if err != nil {
 			return err
 		}
-		if err := t.Later(hastenBatch, engine.Micros(until), "", job[:]); err != nil {
+		if err := t.Later(shortenBatch, engine.Micros(until), "", job[:]); err != nil {
 			return err
 		}
-		if err := t.Later(hastenOperation, engine.Micros(until), "", batch.token); err != nil {
+		if err := t.Later(shortenOperation, engine.Micros(until), "", batch.token); err != nil {
 			return err
 		}
 		return jobrow.ForgetAt(t.Tx, "", job, until)
 	})
 }
 
-// forgottenBytes is how much of batches goes in one transaction at most, but for
-// one batch alone.
+// forgottenBytes is how much of batches one transaction deletes at most, but for a
+// single larger batch.
 const forgottenBytes = 64 << 20
 
-// forgottenBatch names a batch whose time has passed.
+// forgottenBatch names a batch whose time is over.
 type forgottenBatch struct {
 	subscription string
 	job          []byte
 	bytes        int64
 }
 
-// ForgetRequestBatches deletes at most limit batches whose time has passed, with
-// their answers, and returns how many it deleted.
+// ForgetRequestBatches deletes at most limit batches whose time is over, with their
+// answers, and returns how many it deleted.
 func (s *Store) ForgetRequestBatches(ctx context.Context, limit int) (deleted int, err error) {
 	now := engine.Micros(s.engine.Now())
 	ended, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (b forgottenBatch, err error) {

@@ -30,8 +30,8 @@ type Resource struct {
 	Phase index.Phase
 	// Verify: something ambiguous happened, the provider has to be asked.
 	Verify bool
-	// FollowPut and FollowDelete: a PUT or a DELETE was accepted whose end has
-	// not been seen.
+	// FollowPut and FollowDelete: a PUT or a DELETE was accepted, and its end was not
+	// seen yet.
 	FollowPut, FollowDelete bool
 	// Generation is new at every change of what is known.
 	Generation [16]byte
@@ -44,19 +44,18 @@ type Resource struct {
 	Changed           time.Time // when the latest PUT or PATCH succeeded
 }
 
-// Doubtful reports whether the index is not sure of the resource: it is not
-// plainly alive, or a GET may settle something about it. A row whose delete was
-// accepted is one or the other.
-func (r *Resource) Doubtful() bool { return index.NeedsVerify(r.Phase, r.Verify) }
+// NeedsVerify reports whether a GET may settle something about the resource, or it is
+// not plainly alive. A row whose delete was accepted is one or the other.
+func (r *Resource) NeedsVerify() bool { return index.NeedsVerify(r.Phase, r.Verify) }
 
-// Creator is who sent a resource's first PUT; empty where nobody knows.
+// Creator is the sender of a resource's first PUT; empty where that is not known.
 type Creator struct {
 	Name string // as systemData signs it
 	Kind string // User, Application, …
 }
 
-// Details are what a list of resources shows beyond the row: as they passed
-// through, the JSON members untouched.
+// Details are what a list of resources shows beyond the row, the JSON members
+// untouched.
 type Details struct {
 	Tags      map[string]string `json:"tags,omitempty"`
 	Kind      string            `json:"kind,omitempty"`
@@ -67,16 +66,16 @@ type Details struct {
 	Zones     json.RawMessage   `json:"zones,omitempty"`
 }
 
-// ResourceQuery selects rows of a subscription in the order of their keys;
-// empty members select nothing away.
+// ResourceQuery selects rows of a subscription in the order of their keys; empty
+// members match everything.
 type ResourceQuery struct {
 	Subscription string
 	Group        string
 	Type         string // full type
 	Name         string // of a nested resource "parent/child"
 	Location     string
-	// Tag is the name of a tag. It narrows a query that nothing but a type or
-	// location narrows; otherwise it is for the caller to look at.
+	// Tag is the name of a tag. It filters only queries that nothing but a type or
+	// location narrows; otherwise the caller has to filter.
 	Tag     string
 	After   string // the key before the first one wanted
 	Limit   int    // 0: all
@@ -210,14 +209,13 @@ func (q ResourceQuery) statement() (string, []any) {
 // below is the range of the keys below one: '0' follows '/' bytewise.
 func below(key string) (from, to string) { return key + "/", key + "0" }
 
-// Regions returns, sorted, the regions that hold a row of the type in any
-// phase, in a group or, when group is empty, in the whole subscription.
+// Regions returns, sorted, the regions that hold a row of the type in any phase, in a
+// group or, when group is empty, in the whole subscription.
 func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, error) {
 	sub, group, typ = arm.Fold(sub), arm.Fold(group), arm.Fold(typ)
 	from := s.read(ctx)
 	var regions []string
-	// Region by region, each one step in the index, however many rows there
-	// are.
+	// Region by region, each one step in the index, however many rows there are.
 	for region := ""; ; {
 		err := from.One(nextRegion, sub, typ, region)(&region)
 		if errors.Is(err, sql.ErrNoRows) {
@@ -238,9 +236,9 @@ func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, 
 	}
 }
 
-// nameIn is the name that an ID gives a resource of a type: every second of
-// its last segments, as many as the type has, joined by '/'. It counts from
-// the end, since a name may be "providers".
+// nameIn is the name that an ID gives a resource of a type: every second of its last
+// segments, as many as the type has, joined by '/'. It counts from the end, since a
+// name may be "providers".
 func nameIn(id, typ string) string {
 	segments := strings.Split(id, "/")
 	depth := strings.Count(typ, "/")

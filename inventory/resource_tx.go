@@ -7,8 +7,8 @@ import (
 	"portico/inventory/index"
 )
 
-// resourceTx is one resource within a writing transaction: what the store has of
-// it, and the way from there to what the rule makes of it.
+// resourceTx is one resource within a writing transaction: what the store has of it,
+// and how that becomes what the rule makes of it.
 type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
@@ -17,9 +17,9 @@ type resourceTx struct {
 	accepted          *accepted // the write that begins to be followed
 }
 
-// lockResource loads and locks the open intents of a resource, and then its row.
-// The row comes last so that it shows every intent that was recorded before: an
-// engine that locks rows shows none that came while this waited for others, but
+// lockResource loads and locks the open intents of a resource, and then its row. The
+// row comes last so that it reflects every intent recorded before: an engine that
+// locks rows does not show intents that were added during the wait for others, but
 // those gave the row a new generation, and marked what they oppose.
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
@@ -53,15 +53,15 @@ func (h *resourceTx) settle(t *tx, event any) (index.State, index.Actions) {
 	return after, did
 }
 
-// create gives the row that store will write if the state has one.
+// create provides the row that store inserts if the state has one.
 func (h *resourceTx) create(row *Resource) { h.made = row }
 
-// learnt is what an answer told of the resource, beside its standing.
+// learnt applies what an answer said of the resource, apart from its existence.
 type learnt func(*Resource)
 
-// store writes what lies between the state that was loaded and the one that it
-// became. An intent that came new is the caller's to insert.
-func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...learnt) error {
+// store writes the difference between the loaded state and the new one. The caller
+// inserts new intents.
+func (h *resourceTx) store(t *tx, after index.State, did index.Actions, answered ...learnt) error {
 	if err := h.storeIntents(t, after.Open); err != nil {
 		return err
 	}
@@ -72,7 +72,7 @@ func (h *resourceTx) store(t *tx, after index.State, did index.Actions, told ...
 			return err
 		}
 	}
-	if err := h.storeRow(t, after.Row, did, told); err != nil {
+	if err := h.storeRow(t, after.Row, did, answered); err != nil {
 		return err
 	}
 	if err := h.storeJobs(t, before, jobsFor(after.Row), intentEnded); err != nil {
@@ -101,7 +101,7 @@ func (h *resourceTx) storeIntents(t *tx, open []index.Intent) error {
 	return nil
 }
 
-func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, told []learnt) error {
+func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered []learnt) error {
 	switch {
 	case now == nil && h.row == nil:
 		return nil
@@ -125,8 +125,8 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, told []l
 	}
 	row := *h.row
 	if did.Learn {
-		for _, tell := range told {
-			tell(&row)
+		for _, learn := range answered {
+			learn(&row)
 		}
 	}
 	row.apply(now)
@@ -147,7 +147,7 @@ func (r *Resource) ruleRow() *index.Row {
 	}
 }
 
-// apply takes over what the rule has made of the row.
+// apply copies what the rule has made of the row.
 func (r *Resource) apply(now *index.Row) {
 	r.Phase, r.Verify, r.Generation = now.Phase, now.Verify, now.Generation
 	r.FollowPut, r.FollowDelete = now.FollowPut, now.FollowDelete
@@ -156,8 +156,8 @@ func (r *Resource) apply(now *index.Row) {
 const putTombstone = `INSERT INTO tombstones (subscription, key, region, at) VALUES (?, ?, ?, ?)
 	ON CONFLICT (subscription, key) DO UPDATE SET region = excluded.region, at = excluded.at`
 
-// writeTombstone remembers that the resource went, so that a list which was begun before
-// does not bring it back.
+// writeTombstone remembers that the resource is gone, so that a list that began
+// before does not bring it back.
 func (h *resourceTx) writeTombstone(t *tx) error {
 	region := ""
 	if h.row != nil {

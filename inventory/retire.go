@@ -11,12 +11,12 @@ import (
 
 // Retirement is what the store has of a region that is gone for good.
 type Retirement struct {
-	Rows, Intents, Fences, Touched, Coverage, Strays, Operations int
-	Notices                                                      int // under way, or for endpoints that are absent
+	Rows, Intents, Fences, WrittenRegions, Coverage, Strays, Operations int
+	Notices                                                             int // under way, or for endpoints that are absent
 	// Moving are the IDs there that a move has under way: they stay until it ends.
 	Moving int
-	// Waiting are groups that are being deleted and have something there, in the
-	// order of their subscriptions and keys, the first ones of Groups.
+	// Waiting are the first of the Groups that are being deleted and have something
+	// there, ordered by subscription and key.
 	Waiting []GroupName
 	Groups  int
 }
@@ -24,14 +24,14 @@ type Retirement struct {
 // waitingShown bounds the groups that are named.
 const waitingShown = 100
 
-// UnderWayError refuses to forget a region while calls there may be under way: a
+// CallsUnderWayError refuses to retire a region while calls to it may be running: a
 // replica that sent them may still have the region in its map.
-type UnderWayError struct {
+type CallsUnderWayError struct {
 	Region string
 	Until  time.Time // when the last of them has ended
 }
 
-func (e *UnderWayError) Error() string {
+func (e *CallsUnderWayError) Error() string {
 	return fmt.Sprintf("inventory: calls to %s may be under way until %s", e.Region, e.Until.UTC().Format(time.RFC3339))
 }
 
@@ -42,18 +42,17 @@ func (s *Store) Retirement(ctx context.Context, region string) (Retirement, erro
 	return r.found, err
 }
 
-// RetireRegion forgets all that the store has of a region, which the map no longer
-// has and which nobody will ever ask again, and returns what it forgot: the rows
-// there with their tags, locks and jobs, the writes that were open, the places
-// that groups were to be looked at, the coverage, the strays, the polling URLs, and
-// what was to be told. Deletes of groups that waited for it go on.
+// RetireRegion forgets all that the store has of a region that the map no longer has
+// and nobody will ever ask again, and returns what it forgot: the rows there with
+// their tags, locks and jobs, open writes, written regions, coverage, strays, polling
+// URLs, and notices. Deletions of groups that waited for it go on.
 //
-// It goes through all subscriptions, in many short transactions. What was
-// forgotten stays so where it is cut short; called again it goes on with the rest.
-// *UnderWayError, before anything is forgotten, where a call may be under way.
+// It goes through all subscriptions in many short transactions. After an interruption
+// what was forgotten stays so, and another call goes on with the rest.
+// *CallsUnderWayError, before anything is forgotten, where a call may be running.
 func (s *Store) RetireRegion(ctx context.Context, region string) (Retirement, error) {
 	r := &retiring{Store: s, region: region}
-	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.atRest(ctx, sub.ID) }); err != nil {
+	if err := s.eachSubscription(ctx, func(sub Subscription) error { return r.checkNoCalls(ctx, sub.ID) }); err != nil {
 		return r.found, err
 	}
 	err := s.eachSubscription(ctx, func(sub Subscription) error { return r.forget(ctx, sub) })
@@ -81,7 +80,7 @@ func (s *Store) eachSubscription(ctx context.Context, visit func(Subscription) e
 	}
 }
 
-// retiring is the retiring of a region under way.
+// retiring is the retirement of a region under way.
 type retiring struct {
 	*Store
 	region string
@@ -95,21 +94,21 @@ const (
 	countRegionIntents    = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind <> ?`
 	countRegionMoves      = `SELECT COUNT(*) FROM intents WHERE subscription = ? AND region = ? AND kind = ?`
 	countRegionFences     = `SELECT COUNT(*) FROM fences WHERE subscription = ? AND region = ?`
-	countRegionTouched    = `SELECT COUNT(*) FROM touched WHERE subscription = ? AND region = ?`
+	countRegionWritten    = `SELECT COUNT(*) FROM touched WHERE subscription = ? AND region = ?`
 	countRegionCoverage   = `SELECT COUNT(*) FROM coverage WHERE subscription = ? AND region = ?`
 	countRegionStrays     = `SELECT COUNT(*) FROM strays WHERE subscription = ? AND region = ?`
 	countRegionOperations = `SELECT COUNT(*) FROM operations WHERE subscription = ? AND region = ?`
 	countRegionAbsent     = `SELECT COUNT(*) FROM absent_endpoints WHERE subscription = ? AND region = ?`
 )
 
-// atRest returns *UnderWayError unless every call to the region has ended.
-func (r *retiring) atRest(ctx context.Context, sub string) error {
+// checkNoCalls returns *CallsUnderWayError unless every call to the region has ended.
+func (r *retiring) checkNoCalls(ctx context.Context, sub string) error {
 	var last int64
 	if err := r.read(ctx).One(lastCallIn, sub, r.region, index.Move)(&last); err != nil {
 		return err
 	}
 	if last > engine.Micros(r.engine.Now()) {
-		return &UnderWayError{Region: r.region, Until: engine.Moment(last)}
+		return &CallsUnderWayError{Region: r.region, Until: engine.Moment(last)}
 	}
 	return nil
 }
@@ -138,7 +137,7 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 		to        *int
 		statement string
 	}{
-		{&r.found.Touched, countRegionTouched}, {&r.found.Coverage, countRegionCoverage}, {&r.found.Strays, countRegionStrays},
+		{&r.found.WrittenRegions, countRegionWritten}, {&r.found.Coverage, countRegionCoverage}, {&r.found.Strays, countRegionStrays},
 		{&r.found.Operations, countRegionOperations}, {&r.found.Fences, countRegionFences}, {&r.found.Notices, countRegionAbsent},
 	} {
 		if err := add(of.to, of.statement, sub, r.region); err != nil {
@@ -156,15 +155,15 @@ func (r *retiring) count(ctx context.Context, sub string) error {
 	return add(&r.found.Moving, countRegionMoves, sub, r.region, index.Move)
 }
 
-// forget forgets the region in one subscription. What waits for it goes on at the
-// end.
+// forget forgets the region in one subscription. The deletions that wait for it go on
+// at the end.
 func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 	waiting, err := r.waiting(ctx, sub.ID)
 	if err != nil {
 		return err
 	}
 	for _, part := range []func(context.Context, string) error{
-		r.forgetRows, r.forgetIntents, r.forgetFences, r.forgetStrays, r.forgetTouched, r.forgetCoverage, r.forgetOperations, r.forgetNotices,
+		r.forgetRows, r.forgetIntents, r.forgetFences, r.forgetStrays, r.forgetWrittenRegions, r.forgetCoverage, r.forgetOperations, r.forgetNotices,
 	} {
 		if err := part(ctx, sub.ID); err != nil {
 			return err
@@ -175,5 +174,5 @@ func (r *retiring) forget(ctx context.Context, sub Subscription) error {
 		return err
 	}
 	r.found.Moving += moving
-	return r.hasten(ctx, waiting)
+	return r.resume(ctx, waiting)
 }

@@ -10,8 +10,8 @@ import (
 
 const (
 	deletingGroups = `SELECT ` + groupColumns + ` FROM resource_groups WHERE subscription = ? AND state = ? ORDER BY key`
-	// hasInRegion reports whether a group has, or ever had, anything there.
-	touchedInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
+	// These report whether a group has, or ever had, anything there.
+	writtenInRegion = `SELECT EXISTS (SELECT 1 FROM touched WHERE subscription = ? AND grp = ? AND region = ?)`
 	rowsInRegion    = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND grp = ? AND region = ?)`
 	straysInRegion  = `SELECT EXISTS (SELECT 1 FROM strays WHERE subscription = ? AND grp = ? AND region = ?)`
 )
@@ -26,7 +26,7 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 	}
 	for _, g := range groups {
 		waits := false
-		for _, statement := range [...]string{touchedInRegion, rowsInRegion, straysInRegion} {
+		for _, statement := range [...]string{writtenInRegion, rowsInRegion, straysInRegion} {
 			if waits {
 				break
 			}
@@ -45,11 +45,11 @@ func (r *retiring) waiting(ctx context.Context, sub string) (waiting []Group, er
 	return waiting, nil
 }
 
-// hasten has the deletions of groups go on at once.
-func (r *retiring) hasten(ctx context.Context, groups []Group) error {
+// resume makes the deletions of groups due at once.
+func (r *retiring) resume(ctx context.Context, groups []Group) error {
 	_, err := engine.InPieces(ctx, r.engine, groups, func(t *tx, piece []Group) (int, error) {
 		for _, g := range piece {
-			if err := jobrow.Hasten(t.Tx, g.Subscription, g.Generation, t.Now); err != nil {
+			if err := jobrow.BringForward(t.Tx, g.Subscription, g.Generation, t.Now); err != nil {
 				return 0, err
 			}
 		}

@@ -11,9 +11,9 @@ import (
 )
 
 const (
-	touchedOfRegion = `SELECT grp, incarnation, type FROM touched WHERE subscription = ? AND region = ? AND (grp, incarnation, type) > (?, ?, ?)
+	writtenOfRegion = `SELECT grp, incarnation, type FROM touched WHERE subscription = ? AND region = ? AND (grp, incarnation, type) > (?, ?, ?)
 		ORDER BY grp, incarnation, type LIMIT ?`
-	deleteTouch         = `DELETE FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ? AND type = ? AND region = ?`
+	deleteWrittenRegion = `DELETE FROM touched WHERE subscription = ? AND grp = ? AND incarnation = ? AND type = ? AND region = ?`
 	deleteCoverage      = `DELETE FROM coverage WHERE subscription = ? AND region = ?`
 	straysOfRegion      = `SELECT key FROM strays WHERE subscription = ? AND region = ? AND key > ? ORDER BY key LIMIT ?`
 	fencesOfRegion      = `SELECT DISTINCT key FROM fences WHERE subscription = ? AND region = ? AND key > ? ORDER BY key LIMIT ?`
@@ -28,8 +28,8 @@ const (
 // pageOfRegion is how many records of a region are read at a time.
 const pageOfRegion = 10 * engine.PieceSize
 
-// forgetPages forgets what next finds, page by page, in the order of its keys, and
-// returns how much that was.
+// forgetPages forgets what next finds, page by page in the order of its keys, and
+// returns how many.
 func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, error), forget func(*tx, T) (bool, error)) (forgotten int, err error) {
 	for after := *new(T); ; {
 		page, err := next(after)
@@ -55,8 +55,8 @@ func forgetPages[T any](ctx context.Context, s *Store, next func(after T) ([]T, 
 	}
 }
 
-// forgetTouched has no group looked at in the region any more.
-func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
+// forgetWrittenRegions ends the looks at groups in the region.
+func (r *retiring) forgetWrittenRegions(ctx context.Context, sub string) error {
 	type touch struct {
 		group, typ  string
 		incarnation [16]byte
@@ -68,12 +68,12 @@ func (r *retiring) forgetTouched(ctx context.Context, sub string) error {
 		return at, err
 	}
 	n, err := forgetPages(ctx, r.Store, func(after touch) ([]touch, error) {
-		return engine.Collect(r.read(ctx), scan, touchedOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
+		return engine.Collect(r.read(ctx), scan, writtenOfRegion, sub, r.region, after.group, after.incarnation[:], after.typ, pageOfRegion)
 	}, func(t *tx, at touch) (bool, error) {
-		n, err := t.Exec(deleteTouch, sub, at.group, at.incarnation[:], at.typ, r.region)
+		n, err := t.Exec(deleteWrittenRegion, sub, at.group, at.incarnation[:], at.typ, r.region)
 		return n > 0, err
 	})
-	r.found.Touched += n
+	r.found.WrittenRegions += n
 	return err
 }
 
@@ -105,8 +105,8 @@ func (r *retiring) forgetStrays(ctx context.Context, sub string) error {
 	return err
 }
 
-// forgetFences forgets the fences of writes that went there. What watches the
-// others on an ID finds that they have gone.
+// forgetFences forgets the fences of writes that went there. The jobs of those IDs
+// find that they have gone.
 func (r *retiring) forgetFences(ctx context.Context, sub string) error {
 	n, err := forgetPages(ctx, r.Store, func(after string) ([]string, error) {
 		return engine.Collect(r.read(ctx), scanText, fencesOfRegion, sub, r.region, after, pageOfRegion)
@@ -130,7 +130,7 @@ func (r *retiring) forgetOperations(ctx context.Context, sub string) error {
 	return err
 }
 
-// notices are the ids of the jobs that tell endpoints in the region.
+// notices are the ids of the jobs that notify endpoints in the region.
 func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err error) {
 	err = from.Each(func(scan engine.Scanner) error {
 		var (
@@ -140,7 +140,7 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 		if err := scan(&id, &subject); err != nil {
 			return err
 		}
-		if a, ok := addresseeOf(subject); ok && r.serves(a) {
+		if a, ok := parseTarget(subject); ok && r.serves(a) {
 			ids = append(ids, [16]byte(id))
 		}
 		return nil
@@ -149,17 +149,17 @@ func (r *retiring) notices(from engine.Source, sub string) (ids [][16]byte, err 
 	return ids, err
 }
 
-func (r *retiring) serves(a Addressee) bool { return a.Region == r.region }
+func (r *retiring) serves(a NotificationTarget) bool { return a.Region == r.region }
 
-// announced reports whether an endpoint in the region was told of a subscription, or
-// is to be told.
-func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
+// notified reports whether an endpoint in the region was notified of a subscription,
+// or is to be.
+func (r *retiring) notified(ctx context.Context, sub string) (bool, error) {
 	from := r.read(ctx)
 	absent := 0
 	if err := from.One(countRegionAbsent, sub, r.region)(&absent); err != nil || absent > 0 {
 		return absent > 0, err
 	}
-	known, err := loadAnnounced(from, sub)
+	known, err := loadTargets(from, sub)
 	if err != nil || slices.ContainsFunc(known, r.serves) {
 		return err == nil, err
 	}
@@ -167,10 +167,10 @@ func (r *retiring) announced(ctx context.Context, sub string) (bool, error) {
 	return len(notices) > 0, err
 }
 
-// forgetNotices has nobody told in the region any more, also when it comes back.
-// The erasing of a subscription that waited for that goes on.
+// forgetNotices ends all notifications in the region, also for when it comes back.
+// The erasing of a subscription that waited for them goes on.
 func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
-	if knows, err := r.announced(ctx, sub); err != nil || !knows {
+	if knows, err := r.notified(ctx, sub); err != nil || !knows {
 		return err
 	}
 	n, err := commit(ctx, r.Store, engine.Flushed, subscriptionLocks(sub), func(t *tx) (int, error) {
@@ -182,7 +182,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 		if err != nil {
 			return 0, err
 		}
-		known, err := loadAnnounced(t, sub)
+		known, err := loadTargets(t, sub)
 		if err != nil {
 			return 0, err
 		}
@@ -199,7 +199,7 @@ func (r *retiring) forgetNotices(ctx context.Context, sub string) error {
 			}
 		}
 		if len(notices) > 0 {
-			err = t.recallErasure(current)
+			err = t.resumeErasure(current)
 		}
 		return int(absent) + len(notices), err
 	})

@@ -18,11 +18,11 @@ const (
 	intentsAt       = `SELECT id FROM intents WHERE subscription = ? AND key = ? AND region = ? AND kind <> ?`
 )
 
-// types lists the types of which a subscription has rows in the region, nested
-// ones before those that they lie below.
+// types lists the types of a subscription's rows in the region, nested ones before
+// their parents.
 func (r *retiring) types(ctx context.Context, sub string) (types []string, err error) {
 	from := r.read(ctx)
-	for at := (Touch{}); ; {
+	for at := (WrittenRegion{}); ; {
 		at, err = scanWrittenRegion(from.One(nextPlaceOfRows, sub, at.Type, at.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			break
@@ -38,8 +38,8 @@ func (r *retiring) types(ctx context.Context, sub string) (types []string, err e
 	return types, nil
 }
 
-// forgetRows removes the rows in the region. Nested resources go first, so that
-// none of them has to be asked for.
+// forgetRows removes the rows in the region. Nested resources go first, so that none
+// of them has to be verified.
 func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	types, err := r.types(ctx, sub)
 	if err != nil {
@@ -56,8 +56,8 @@ func (r *retiring) forgetRows(ctx context.Context, sub string) error {
 	return nil
 }
 
-// forgetIntents ends the writes to the region that are of no row there: those of
-// strays, and of what the index does not know.
+// forgetIntents ends the writes to the region without a row there: those to strays,
+// and to what the index does not know.
 func (r *retiring) forgetIntents(ctx context.Context, sub string) error {
 	return r.eachMember(ctx, func(limit int) ([]member, error) {
 		return engine.Collect(r.read(ctx), scanMember, intentsOfRegion, sub, r.region, index.Move, limit)
@@ -71,8 +71,8 @@ type retiredRow struct {
 	kept bool
 }
 
-// eachMember forgets what next finds, piece by piece, until it finds nothing else
-// than what has to stay.
+// eachMember forgets what next finds, piece by piece, until only what has to stay is
+// left.
 func (r *retiring) eachMember(ctx context.Context, next func(limit int) ([]member, error), forget func(*tx, member) (retiredRow, error)) error {
 	kept := map[member]bool{}
 	for {
@@ -123,8 +123,8 @@ func (r *retiring) forgetRow(t *tx, m member) (retiredRow, error) {
 	return retiredRow{rows: 1, intents: len(h.open)}, h.store(t, index.State{}, index.Actions{Tombstone: true, Orphaned: true})
 }
 
-// forgetIntentsAt ends the writes to the region under one ID. A row that is there
-// all the same lies elsewhere: what a GET said of it before counts no longer.
+// forgetIntentsAt ends the writes to the region under one ID. A row of that ID lies
+// elsewhere: earlier GETs of it count no longer.
 func (r *retiring) forgetIntentsAt(t *tx, m member) (retiredRow, error) {
 	h, err := lockResource(t, m.subscription, m.key)
 	if err != nil {

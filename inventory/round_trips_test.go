@@ -91,7 +91,7 @@ func TestRoundTrips(t *testing.T) {
 		makeGroup(t, s, group)
 	}
 	for _, namespace := range []string{"n1", "n2"} {
-		if _, err := s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: namespace, Tell: []Addressee{{Namespace: namespace, Region: "westus"}}}); err != nil {
+		if _, err := s.Register(t.Context(), RegistrationChange{Subscription: "s", Namespace: namespace, Targets: []NotificationTarget{{Namespace: namespace, Region: "westus"}}}); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 
+	"portico/inventory/engine"
 	"portico/inventory/locations"
 )
 
@@ -25,7 +26,7 @@ func BenchmarkScale(b *testing.B) {
 	if os.Getenv("PORTICO_BENCH_LONG") != "" {
 		small = 1_000_000
 	}
-	for _, engine := range []string{SQLite, Postgres} {
+	for _, engine := range []string{engine.SQLite, engine.Postgres} {
 		b.Run(engine, func(b *testing.B) {
 			o := benchOptions(b, engine)
 			few, many := openEstate(b, o(), small), openEstate(b, o(), 10*small)
@@ -184,7 +185,7 @@ const fillRows = `INSERT INTO resources (` + resourceColumns + `, name_key)
 // fillEstate fills a database without waiting for the disk. The rows come in the
 // order of all indexes, so that these grow at their ends.
 func fillEstate(ctx context.Context, o Options, rows int) error {
-	if o.Driver == Postgres {
+	if o.Driver == engine.Postgres {
 		conn, err := pgx.Connect(ctx, o.DSN)
 		if err != nil {
 			return err

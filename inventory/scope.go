@@ -6,13 +6,12 @@ import (
 	"portico/inventory/engine"
 )
 
-// ErrSubscriptionNotFound refuses what concerns a subscription that does not
-// exist, or that is Deleted.
+// ErrSubscriptionNotFound says that the subscription does not exist, or is Deleted.
 var ErrSubscriptionNotFound = errors.New("inventory: the subscription does not exist")
 
-// SubscriptionStateError refuses what a subscription in its state does not
-// take: while it is Warned or Disabled, anything but a DELETE (resource
-// reference, subscription states).
+// SubscriptionStateError says that the subscription's state forbids something: a
+// Warned or Disabled one takes only a DELETE (resource reference, subscription
+// states).
 type SubscriptionStateError struct {
 	State SubscriptionState
 }
@@ -21,7 +20,7 @@ func (e *SubscriptionStateError) Error() string {
 	return "inventory: the subscription is " + e.State.String()
 }
 
-// admits judges a write in a subscription of this state.
+// admits checks a write in a subscription of this state.
 func (s SubscriptionState) admits(deletes bool) error {
 	switch s {
 	case Deleted:
@@ -35,15 +34,15 @@ func (s SubscriptionState) admits(deletes bool) error {
 	return nil
 }
 
-// lockScope locks a group's row. The subscription's state comes with it, by a
-// plain read: its row would be locked by every write of a subscription.
-// Whether there are any locks comes along too, as hardly anybody has some.
+// lockScope locks a group's row. It reads the subscription's state plainly, since
+// every write in a subscription would lock that row. It also reads whether there are
+// any locks, as most have none.
 const lockScope = `SELECT ` + groupColumns + `, COALESCE((SELECT state FROM subscriptions WHERE subscription = ?), ?),
 		EXISTS (SELECT 1 FROM locks WHERE subscription = ?)
 	FROM resource_groups WHERE subscription = ? AND key = ?` + engine.ForUpdate
 
-// lockScopeOf asks for a group. As Deleted, a subscription that is not there
-// refuses everything.
+// lockScopeOf asks for a group. A subscription that does not exist counts as Deleted,
+// which refuses everything.
 func lockScopeOf(of scopeOf) engine.Request {
 	return engine.Request{Statement: lockScope, Args: []any{of.subscription, Deleted, of.subscription, of.subscription, of.group}}
 }
@@ -55,9 +54,8 @@ func scanScope(scan engine.Scanner) (s scopeState, err error) {
 	return s, err
 }
 
-// openScope locks the group that a write is about, after its subscription
-// admits the write. Without such a group it returns ErrNotFound. sub and name
-// are folded.
+// openScope locks a write's group after its subscription admits the write. Without
+// such a group it returns ErrNotFound. sub and name are folded.
 func openScope(t *tx, sub, name string, deletes bool) (Group, error) {
 	s, err := t.scope(scopeOf{sub, name})
 	if err == nil && !s.found {

@@ -16,8 +16,8 @@ const (
 	selectSecret = `SELECT secret FROM secrets WHERE subscription = ? AND name = ?`
 )
 
-// Secret returns the random key of that name. Whoever asks first makes it; from
-// then on it is the same for all who share the store.
+// Secret returns the random key of that name. The first caller creates it; from then
+// on it is the same for all that share the store.
 func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err error) {
 	return commit(ctx, s, engine.Flushed, recordLocks(""), func(t *tx) (key [32]byte, err error) {
 		var fresh [32]byte
@@ -36,10 +36,10 @@ func (s *Store) Secret(ctx context.Context, name string) (key [32]byte, err erro
 	})
 }
 
-// encryptionSecret is the secret that the key of encryption in the database is.
+// encryptionSecret names the encryption key that is stored in the database.
 const encryptionSecret = "request batches"
 
-// storedKey is the key of encryption in the database.
+// storedKey is the encryption key in the database.
 func (s *Store) storedKey(ctx context.Context, create bool) (key [32]byte, found bool, err error) {
 	if create {
 		key, err = s.Secret(ctx, encryptionSecret)

@@ -18,7 +18,7 @@ func TestMain(m *testing.M) {
 
 func sqliteDatabase(t *testing.T) storetest.Opener {
 	path := filepath.Join(t.TempDir(), "portico ?#%41.db") // nothing in a name is read as more
-	storetest.Lay(t, path)
+	storetest.CreateDatabase(t, path)
 	return func(ctx context.Context, o inventory.Options) (*inventory.Store, error) {
 		o.DSN = path
 		return inventory.Open(ctx, o)

@@ -8,9 +8,9 @@ import (
 	"portico/inventory/engine"
 )
 
-// Stray is a resource that was seen in a region other than the one where the
-// index has its ID. It is reported and counts as a member of its group; nothing
-// is ever routed to it.
+// Stray is a resource that was seen in a region other than the one where the index
+// has its ID. It is reported and counts as a member of its group; nothing is ever
+// routed to it.
 type Stray struct {
 	Subscription, Region, Key string
 	ID                        string // as the provider spells it
@@ -51,10 +51,9 @@ func (s *Store) Strays(ctx context.Context, sub, group string) ([]Stray, error) 
 	return engine.Collect(s.read(ctx), scanStray, listGroupStrays, arm.Fold(sub), arm.Fold(group))
 }
 
-// ForgetStrays drops the strays of a type in a region that were last seen
-// before a time, as after a complete list that was begun then and did not show
-// them. It returns how many those were. As far as clocks may differ, what was seen
-// since is not taken for what was seen before.
+// ForgetStrays deletes the strays of a type in a region that were last seen before a
+// time: a complete list that began then did not show them. It returns how many.
+// Within the differences of clocks, a stray counts as seen since.
 func (s *Store) ForgetStrays(ctx context.Context, sub, typ, region string, before time.Time) (int, error) {
 	before = before.Add(-s.engine.ClockSlack())
 	return commit(ctx, s, engine.Flushed, recordLocks(sub), func(t *tx) (int, error) {
@@ -69,8 +68,8 @@ func (s *Store) CountStrays(ctx context.Context) (n int, err error) {
 	return n, err
 }
 
-// ForgetStray drops a stray that its region was seen not to hold any more, if it
-// was not seen there again since it was read. It returns whether it was dropped.
+// ForgetStray deletes a stray that its region does not hold any more, if nothing saw
+// it there again since it was read, and reports whether it did.
 func (s *Store) ForgetStray(ctx context.Context, stray Stray) (bool, error) {
 	return commit(ctx, s, engine.Flushed, recordLocks(stray.Subscription), func(t *tx) (bool, error) {
 		n, err := t.Exec(forgetStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))

@@ -13,27 +13,27 @@ import (
 // must not change the row of its ID. The intent of its delete stands therefore
 // under a key of its own, where the rules find neither row nor another write.
 
-// strayMark stands in the keys of strays' intents, and in no resource's: these
-// begin with a slash.
+// strayMark begins the keys of strays' intents, and no resource's: these begin with a
+// slash.
 const strayMark = "stray:"
 
-// MemberKey is what a stray is called where rows are called by their keys.
+// MemberKey names a stray where rows are named by their keys.
 func (s Stray) MemberKey() string { return strayMark + s.Region + s.Key }
 
-// Row is what is needed to call for a stray like for a row.
+// Row is what a call for a stray needs of a row.
 func (s Stray) Row() Resource {
 	return Resource{
 		Subscription: s.Subscription, Key: s.Key, ID: s.ID, Group: s.Group, Type: s.Type, TypeName: s.Type, Region: s.Region,
 	}
 }
 
-// IsStrayKey tells a stray's MemberKey from a row's key.
+// IsStrayKey reports whether a key is a stray's MemberKey, and not a row's key.
 func IsStrayKey(key string) bool { return strings.HasPrefix(key, strayMark) }
 
-// BeginStray records the intent to delete a stray at the region where it was
-// seen, on behalf of the deletion of its group: w is the write, of which Key and
-// Region are the stray's. It refuses like [Store.Begin], and by ErrChanged when
-// the stray is no more or was seen again since it was read.
+// BeginStray records the intent to delete a stray at the region where it was seen,
+// for the deletion of its group: the write's Key and Region become the stray's. It
+// refuses like [Store.Begin], and by ErrChanged when the stray is gone or was seen
+// again since it was read.
 func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, error) {
 	w.Kind, w.OfGroupDelete = index.Delete, true
 	w.Subscription, w.Group, w.Type, w.Region = stray.Subscription, stray.Group, stray.Type, stray.Region
@@ -50,7 +50,7 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 		if err != nil {
 			return Ticket{}, err
 		}
-		n, err := t.Exec(touchStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
+		n, err := t.Exec(lockStray, stray.Subscription, stray.Region, stray.Key, engine.Micros(stray.Seen))
 		switch {
 		case err != nil:
 			return Ticket{}, err
@@ -60,12 +60,12 @@ func (s *Store) BeginStray(ctx context.Context, stray Stray, w Write) (Ticket, e
 		if err := t.Later(insertWrittenRegion, w.Subscription, w.Group, incarnation[:], w.Type, w.Region); err != nil {
 			return Ticket{}, err
 		}
-		return s.intend(t, h, w)
+		return s.recordIntent(t, h, w)
 	})
 }
 
 // touchStray locks a stray's row.
-const touchStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
+const lockStray = `UPDATE strays SET seen = seen WHERE subscription = ? AND region = ? AND key = ? AND seen = ?`
 
 // SettleStray records what became of the delete of a stray. Gone removes the
 // stray with the intent, in one transaction.

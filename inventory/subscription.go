@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/inventory/engine"
 	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // SubscriptionState is the state of a subscription as clients see it. The
@@ -49,27 +50,27 @@ type Subscription struct {
 	State       SubscriptionState
 	OfferID     string // what providers know as its quotaId
 	PlacementID string // locationPlacementId: where its resources may lie
-	// Features are those that it is registered for, "Namespace/name", sorted. Nil
-	// leaves them as they are where a subscription is written.
+	// Features are those that it is registered for, "Namespace/name", sorted. Writing a
+	// subscription with nil keeps them as they are.
 	Features []string
-	// Covered means that Portico knows all that the subscription holds. It is
-	// told when the subscription is created and then only learnt.
+	// Covered means that Portico knows all that the subscription holds. The creator
+	// says so; later it is only learnt.
 	Covered bool
-	// Version is raised by each change that providers are told of, also of a
-	// registration. It belongs to the store.
+	// Version is raised by each change that providers are notified of, also of a
+	// registration. The store sets it.
 	Version int64
-	// Final is the version by which providers were told of a Deleted one when no
-	// write to it was open any more; 0: they were not yet.
-	Final int64
-	// Erased: it is Deleted, and nothing of it is left, here or at any provider
-	// that the region map has; see [Store.AbsentRegions].
+	// FinalVersion is the version that providers of a Deleted one were notified of when
+	// no write to it was open any more; 0: not yet.
+	FinalVersion int64
+	// Erased: it is Deleted, and nothing of it is left, here or at any provider that
+	// the region map has; see [Store.UnnotifiedRegions].
 	Erased           bool
 	Tags             map[string]string // changed by EditSubscriptionTags alone
 	Created, Changed time.Time
 }
 
-// ErrErasing refuses to make a subscription anew of which providers, or the
-// inventory, still hold something.
+// ErrErasing refuses to recreate a subscription while providers, or the inventory,
+// still hold something of it.
 var ErrErasing = errors.New("inventory: the deleted subscription is still being erased")
 
 const (
@@ -81,8 +82,8 @@ const (
 			covered = ?, version = ?, final = ?, erased = ?, created = ?, changed = ?
 		WHERE subscription = ?`
 	selectSubscription = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions WHERE subscription = ?`
-	// lockSubscription holds back nobody but who changes what belongs to the
-	// subscription itself: writes in it read its row plainly.
+	// lockSubscription blocks only changes of the subscription itself: writes in it
+	// read its row plainly.
 	lockSubscription  = selectSubscription + engine.ForUpdate
 	listSubscriptions = `SELECT ` + subscriptionColumns + `, tags FROM subscriptions
 		WHERE subscription > ? ORDER BY subscription LIMIT ?`
@@ -97,7 +98,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 		created, changed int64
 		tags             string
 	)
-	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.Final, &s.Erased,
+	err := scan(&s.ID, &s.TenantID, &s.DisplayName, &s.State, &s.OfferID, &s.PlacementID, &features, &s.Covered, &s.Version, &s.FinalVersion, &s.Erased,
 		&created, &changed, &tags)
 	if err != nil {
 		return s, err
@@ -110,7 +111,7 @@ func scanSubscription(scan engine.Scanner) (Subscription, error) {
 	return s, err
 }
 
-// insert makes the first version.
+// insert creates the first version.
 func (s Subscription) insert(t *tx) (created bool, err error) {
 	n, err := t.Exec(insertSubscription, arm.Fold(s.ID), arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
 		joined(s.Features), engine.Flag(s.Covered), 1, 0, 0, engine.Micros(t.Now), engine.Micros(t.Now))
@@ -119,7 +120,7 @@ func (s Subscription) insert(t *tx) (created bool, err error) {
 
 func (s Subscription) update(t *tx) error {
 	return t.Later(updateSubscription, arm.Fold(s.TenantID), s.DisplayName, s.State, s.OfferID, s.PlacementID,
-		joined(s.Features), engine.Flag(s.Covered), s.Version, s.Final, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
+		joined(s.Features), engine.Flag(s.Covered), s.Version, s.FinalVersion, engine.Flag(s.Erased), engine.Micros(s.Created), engine.Micros(s.Changed), s.ID)
 }
 
 // joined is how features are stored; their names hold no space.
@@ -135,10 +136,10 @@ func (s Subscription) HasFeature(name string) bool {
 	return slices.ContainsFunc(s.Features, func(f string) bool { return arm.EqualFold(f, name) })
 }
 
-// SeedSubscriptions creates those that are absent, and has providers told of
-// them; it leaves the others as they are: the configuration names a beginning,
-// not the present.
-func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tell ...Addressee) error {
+// SeedSubscriptions creates the subscriptions that are absent, and notifies providers
+// of them. It leaves the others as they are: the configuration names a beginning, not
+// the present.
+func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, targets ...NotificationTarget) error {
 	for _, seed := range seeds {
 		if _, err := s.Subscription(ctx, seed.ID); err == nil {
 			continue
@@ -148,7 +149,7 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 			if err != nil || !created {
 				return err
 			}
-			return s.begun(t, seed.ID, tell)
+			return s.notifyChange(t, seed.ID, targets)
 		})
 		if err != nil {
 			return err
@@ -158,10 +159,10 @@ func (s *Store) SeedSubscriptions(ctx context.Context, seeds []Subscription, tel
 }
 
 // PutSubscription creates a subscription or replaces what may change of it, and
-// has providers told. Covered counts at creation only. A Deleted one can be made
-// anew when it is erased, not before: ErrErasing; nor while an endpoint that the
-// region map lacked does not know: *AbsentError.
-func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Addressee) (stored Subscription, created bool, err error) {
+// notifies providers. Covered counts at creation only. A Deleted one can be recreated
+// once it is erased: ErrErasing before; *UnnotifiedRegionsError while an endpoint
+// that the region map lacked does not know.
+func (s *Store) PutSubscription(ctx context.Context, p Subscription, targets ...NotificationTarget) (stored Subscription, created bool, err error) {
 	result, err := commit(ctx, s, engine.Flushed, subscriptionLocks(p.ID), func(t *tx) (put[Subscription], error) {
 		current, err := loadSubscription(t, lockSubscription, p.ID)
 		switch {
@@ -171,7 +172,7 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 				err = engine.ErrOvertaken // by another replica, since there was none to lock
 			}
 			if err == nil {
-				err = s.begun(t, p.ID, tell)
+				err = s.notifyChange(t, p.ID, targets)
 			}
 			if err != nil {
 				return put[Subscription]{}, err
@@ -181,9 +182,9 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 		case err != nil:
 			return put[Subscription]{}, err
 		}
-		next, anew, err := p.following(current, t.Now)
-		if err == nil && anew {
-			err = t.mayReturn(next.ID)
+		next, recreated, err := p.following(current, t.Now)
+		if err == nil && recreated {
+			err = t.checkRecreate(next.ID)
 		}
 		if err != nil {
 			return put[Subscription]{}, err
@@ -192,18 +193,18 @@ func (s *Store) PutSubscription(ctx context.Context, p Subscription, tell ...Add
 			return put[Subscription]{}, err
 		}
 		if next.Version != current.Version {
-			err = s.begun(t, next.ID, tell)
+			err = s.notifyChange(t, next.ID, targets)
 		}
-		return put[Subscription]{next, anew}, err
+		return put[Subscription]{next, recreated}, err
 	})
 	return result.stored, result.created, err
 }
 
 // following is the version that a PUT makes of the current one, and whether that
-// is a subscription made anew.
-func (s Subscription) following(current Subscription, now time.Time) (next Subscription, anew bool, err error) {
-	anew = current.State == Deleted && s.State != Deleted
-	if anew && !current.Erased {
+// recreates the subscription.
+func (s Subscription) following(current Subscription, now time.Time) (next Subscription, recreated bool, err error) {
+	recreated = current.State == Deleted && s.State != Deleted
+	if recreated && !current.Erased {
 		return s, false, ErrErasing
 	}
 	next = current
@@ -212,46 +213,46 @@ func (s Subscription) following(current Subscription, now time.Time) (next Subsc
 	if s.Features != nil {
 		next.Features = strings.Fields(joined(s.Features))
 	}
-	if anew {
+	if recreated {
 		next.Features = strings.Fields(joined(s.Features))
 		next.Covered, next.Created = s.Covered, now
 	}
 	next.Erased = current.Erased && next.State == Deleted
 	if current.State != Deleted {
-		next.Final = 0
+		next.FinalVersion = 0
 	}
-	// What has not ended to be deleted is told again: somebody asks for that.
+	// A repeated DELETE before the erasing is complete notifies once more.
 	again := next.State == Deleted && !next.Erased
-	if again || anew || next.told() != current.told() {
+	if again || recreated || next.notified() != current.notified() {
 		next.Version++
 	}
-	return next, anew, nil
+	return next, recreated, nil
 }
 
-// told is all that providers are told of the subscription itself.
-func (s Subscription) told() string {
+// notified is all that notifications say of the subscription itself.
+func (s Subscription) notified() string {
 	return strings.Join([]string{s.State.String(), s.TenantID, s.OfferID, s.PlacementID, joined(s.Features)}, "\n")
 }
 
-// begun has providers told of a new version of a subscription, and where it is
-// Deleted has it erased when they all know.
-func (s *Store) begun(t *tx, id string, tell []Addressee) error {
+// notifyChange notifies providers of a new version of a subscription, and creates the
+// job that erases a Deleted one once they all know.
+func (s *Store) notifyChange(t *tx, id string, targets []NotificationTarget) error {
 	sub, err := loadSubscription(t, selectSubscription, id)
 	if err != nil {
 		return err
 	}
-	if err := t.tell(sub, tell, everyNamespace); err != nil {
+	if err := t.notify(sub, targets, everyNamespace); err != nil {
 		return err
 	}
 	if sub.State != Deleted || sub.Erased {
 		return nil
 	}
-	return t.addOrHasten(Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
+	return t.addOrBringForward(jobrow.Job{Subscription: sub.ID, ID: eraseID, Kind: EraseJob, Subject: sub.ID, Due: t.Now, Payload: "{}"})
 }
 
-// SetFeature registers a subscription for a feature, "Namespace/name", or ends
-// that, and has the providers of tell know. It refuses as EditGroup does.
-func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, tell []Addressee) (Subscription, error) {
+// SetFeature registers a subscription for a feature, "Namespace/name", or ends that,
+// and notifies the targets. It refuses as EditGroup does.
+func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, targets []NotificationTarget) (Subscription, error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (Subscription, error) {
 		current, err := t.openSubscription(sub, false)
 		if err != nil || current.HasFeature(feature) == on {
@@ -267,7 +268,7 @@ func (s *Store) SetFeature(ctx context.Context, sub, feature string, on bool, te
 		if err := current.update(t); err != nil {
 			return current, err
 		}
-		return current, t.tell(current, tell, namespacesOf(tell))
+		return current, t.notify(current, targets, commonNamespace(targets))
 	})
 }
 
@@ -287,8 +288,8 @@ func (s *Store) SubscriptionsOf(ctx context.Context, tenant, after string, limit
 	return engine.Collect(s.read(ctx), scanSubscription, listTenantSubscriptions, arm.Fold(tenant), arm.Fold(after), engine.AtMost(limit))
 }
 
-// AllSubscriptions lists the subscriptions of every tenant as SubscriptionsOf does
-// those of one.
+// AllSubscriptions lists the subscriptions of every tenant, as SubscriptionsOf those
+// of one.
 func (s *Store) AllSubscriptions(ctx context.Context, after string, limit int) ([]Subscription, error) {
 	return engine.Collect(s.read(ctx), scanSubscription, listSubscriptions, arm.Fold(after), engine.AtMost(limit))
 }

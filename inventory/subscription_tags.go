@@ -12,11 +12,11 @@ import (
 
 const updateSubscriptionTags = `UPDATE subscriptions SET tags = ?, changed = ? WHERE subscription = ?`
 
-// EditSubscriptionTags changes the tags of a subscription. edit gets those that
-// there are, as its own, and returns all that there shall be; it runs inside the
-// writing transaction and must be pure, and its error is returned as it is. The
-// subscription must take the change, and no lock on it forbid it, of the kind
-// that is told: ErrSubscriptionNotFound, *SubscriptionStateError, *LockedError.
+// EditSubscriptionTags changes the tags of a subscription. edit gets a copy of the
+// present tags and returns all wanted ones; it runs inside the writing transaction
+// and must be pure, and its error is returned as it is. The subscription must admit a
+// change of the kind, and no lock on it forbid it: ErrSubscriptionNotFound,
+// *SubscriptionStateError, *LockedError.
 func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index.WriteKind, edit func(map[string]string) (map[string]string, error)) (map[string]string, error) {
 	sub = arm.Fold(sub)
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (map[string]string, error) {
@@ -44,8 +44,8 @@ func (s *Store) EditSubscriptionTags(ctx context.Context, sub string, kind index
 	})
 }
 
-// readTags reads stored tags. Most have none, and every request reads its
-// subscription.
+// readTags reads stored tags. Most subscriptions have none, and every request reads
+// one.
 func readTags(text, of string) (tags map[string]string, err error) {
 	if text == "{}" || text == "null" {
 		return nil, nil

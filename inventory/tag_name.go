@@ -9,8 +9,8 @@ import (
 	"portico/inventory/engine"
 )
 
-// TagName is the name of a tag that clients have defined ahead of its use, with
-// the values that they have defined for it.
+// TagName is a tag name that clients have defined ahead of its use, with its defined
+// values.
 type TagName struct {
 	Key    string // the folded name
 	Name   string // as the PUT that defined it wrote it
@@ -27,11 +27,10 @@ const (
 	nextTagInUse  = `SELECT tag FROM resource_tags WHERE subscription = ? AND tag > ? ORDER BY tag LIMIT 1`
 )
 
-// DefineTag defines the name of a tag or, unless it is empty, a value for a
-// defined name; ErrNotFound where the name is not defined. It reports whether
-// there was none before. The subscription must take the change:
-// ErrSubscriptionNotFound, *SubscriptionStateError. A subscription has so many
-// names and values and no more: *QuotaError.
+// DefineTag defines a tag name or, unless it is empty, a value for a defined name;
+// ErrNotFound where the name is not defined. It reports whether that is new. The
+// subscription must admit the change: ErrSubscriptionNotFound,
+// *SubscriptionStateError. The number of names and values is limited: *QuotaError.
 func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created bool, err error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
@@ -58,11 +57,11 @@ func (s *Store) DefineTag(ctx context.Context, sub, name, value string) (created
 	})
 }
 
-// ErrHasValues refuses to remove the name of a tag for which values are defined.
+// ErrHasValues refuses to remove a tag name that has defined values.
 var ErrHasValues = errors.New("inventory: values are defined for the tag")
 
-// RemoveTag removes a defined name or, unless it is empty, a value of it. It
-// reports whether there was one. The subscription must take it, as by DefineTag.
+// RemoveTag removes a defined name or, unless it is empty, a value of it, and reports
+// whether there was one. The subscription must admit it, as for DefineTag.
 func (s *Store) RemoveTag(ctx context.Context, sub, name, value string) (removed bool, err error) {
 	return commit(ctx, s, engine.Flushed, subscriptionLocks(sub), func(t *tx) (bool, error) {
 		sub := arm.Fold(sub)
@@ -113,7 +112,7 @@ func loadTagName(from engine.Source, sub, name string) (TagName, error) {
 	return defined, err
 }
 
-// NextTagName returns the folded name, behind after, of the next tag that is
+// NextTagName returns the folded name, after the given one, of the next tag that is
 // defined or that a resource has; "" at the end.
 func (s *Store) NextTagName(ctx context.Context, sub, after string) (next string, err error) {
 	from := s.read(ctx)

@@ -7,7 +7,7 @@ import (
 	"portico/inventory/locations"
 )
 
-// tx is a writing transaction, with what is kept beside it.
+// tx is a writing transaction, with what it remembers.
 type tx struct {
 	*engine.Tx
 	store  *Store
@@ -30,7 +30,7 @@ func (t *tx) Complete() error { return t.settleUsage() }
 // Ended implements [engine.Unit].
 func (t *tx) Ended() { t.store.locations.Forget(t.written) }
 
-// dropLocation has the cached location of a resource forgotten.
+// dropLocation has the cache forget a resource's location after the commit.
 func (t *tx) dropLocation(key string) {
 	t.written = append(t.written, t.store.locations.Place(key))
 }

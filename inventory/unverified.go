@@ -12,12 +12,12 @@ import (
 	"portico/inventory/jobrow"
 )
 
-// Unverified is a resource that the index is not sure of, and what keeps it so.
+// Unverified is a resource that the index is not sure of, with the reasons.
 type Unverified struct {
 	Subscription, Key string
-	Row               *Resource   // nil: there is none
-	Writes            []OpenWrite // the last to end first, and only so many
-	Jobs              []Job       // that verify the row, or follow its accepted writes
+	Row               *Resource    // nil: there is none
+	Writes            []OpenWrite  // the last to end first, and only so many
+	Jobs              []jobrow.Job // that verify the row, or follow its accepted writes
 }
 
 // UnverifiedQuery selects a page for operators.
@@ -33,12 +33,12 @@ type UnverifiedPage struct {
 	Next  string // empty: there is no other page
 }
 
-// ErrNoPosition refuses an UnverifiedQuery.After that no page had as its Next.
-var ErrNoPosition = errors.New("inventory: there is no such position in the list")
+// ErrInvalidCursor refuses an UnverifiedQuery.After that was never a page's Next.
+var ErrInvalidCursor = errors.New("inventory: there is no such position in the list")
 
 const (
-	// openWritesShown bounds the writes that are shown of one resource, and
-	// jobsPassed the jobs that are looked at for one page.
+	// openWritesShown bounds the writes that are shown of one resource, and jobsPassed
+	// the jobs that are looked at for one page.
 	openWritesShown = 20
 	jobsPassed      = 1000
 
@@ -51,16 +51,16 @@ const (
 	jobsOfRow     = `SELECT ` + jobrow.Columns + ` FROM jobs WHERE subscription = ? AND id IN (?, ?, ?)`
 )
 
-// Unverified lists the resources that the index is not sure of: first those with
-// open writes, by key, then those whose rows are flagged or followed, by the job
-// that does it. It looks at a bounded number of rows. What changes while a caller
-// turns the pages is listed or not. It returns ErrNoPosition for a wrong After.
+// Unverified lists the resources that the index is not sure of: first those with open
+// writes, by key, then those whose rows are flagged or followed, by job. It looks at
+// a bounded number of rows. Changes between pages may be listed or not. It returns
+// ErrInvalidCursor for a wrong After.
 func (s *Store) Unverified(ctx context.Context, q UnverifiedQuery) (page UnverifiedPage, err error) {
 	q.Subscription = arm.Fold(q.Subscription)
-	var after Job
+	var after jobrow.Job
 	if q.After != "" && !strings.HasPrefix(q.After, "/") {
-		if after.Subscription, after.ID, err = ParseJobName(q.After); err != nil {
-			return UnverifiedPage{}, ErrNoPosition
+		if after.Subscription, after.ID, err = jobrow.ParseName(q.After); err != nil {
+			return UnverifiedPage{}, ErrInvalidCursor
 		}
 	} else {
 		if page, err = s.unverifiedByKey(ctx, q); err != nil || page.Next != "" {
@@ -108,19 +108,19 @@ func subscriptionOf(key string) (string, error) {
 	rest, found := strings.CutPrefix(key, subscriptionScope(""))
 	sub, _, whole := strings.Cut(rest, "/")
 	if !found || !whole {
-		return "", ErrNoPosition
+		return "", ErrInvalidCursor
 	}
 	return sub, nil
 }
 
-// unverifiedByJob adds the rows that are flagged or followed, and have no open
-// write. A row that has several jobs is listed by the first of them.
-func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Job, page *UnverifiedPage) error {
+// unverifiedByJob adds the rows that are flagged or followed, and have no open write.
+// A row with several jobs is listed by the first of them.
+func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after jobrow.Job, page *UnverifiedPage) error {
 	statement, args := passJobs, []any{after.Subscription, after.ID[:], jobsPassed}
 	if q.Subscription != "" {
 		statement, args = passJobsOf, []any{q.Subscription, after.ID[:], jobsPassed}
 	}
-	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j Job, err error) {
+	jobs, err := engine.Collect(s.read(ctx), func(scan engine.Scanner) (j jobrow.Job, err error) {
 		var id []byte
 		err = scan(&j.Subscription, &id, &j.Kind, &j.Subject, &j.State)
 		copy(j.ID[:], id)
@@ -151,7 +151,7 @@ func (s *Store) unverifiedByJob(ctx context.Context, q UnverifiedQuery, after Jo
 	return nil
 }
 
-// unverified reads what keeps the index from being sure of a resource.
+// unverified reads the reasons why the index is not sure of a resource.
 func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, err error) {
 	u.Subscription, u.Key = sub, key
 	from := s.read(ctx)
@@ -172,6 +172,6 @@ func (s *Store) unverified(ctx context.Context, sub, key string) (u Unverified, 
 	ids := [][16]byte{verifyID(key), followID(index.Put, key), followID(index.Delete, key)}
 	slices.SortFunc(ids, func(a, b [16]byte) int { return slices.Compare(a[:], b[:]) })
 	u.Jobs, err = engine.Collect(from, jobrow.Scan, jobsOfRow+` ORDER BY id`, sub, ids[0][:], ids[1][:], ids[2][:])
-	u.Jobs = slices.DeleteFunc(u.Jobs, func(j Job) bool { return j.State.Ended() })
+	u.Jobs = slices.DeleteFunc(u.Jobs, func(j jobrow.Job) bool { return j.State.Ended() })
 	return u, err
 }

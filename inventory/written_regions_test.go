@@ -42,7 +42,7 @@ func TestTouchedPlacesAreKeptPerIncarnation(t *testing.T) {
 		}
 	}
 	touched(2)
-	if err := s.DeleteGroup(t.Context(), "s", "rg", Closing{}); err != nil {
+	if err := s.DeleteGroup(t.Context(), "s", "rg", DeleteGroupConditions{}); err != nil {
 		t.Fatal(err)
 	}
 	makeGroup(t, s, "rg")

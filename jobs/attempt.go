@@ -11,7 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/failpoint"
-	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // RecordTime bounds the recording of what an attempt came to, which the end of the
@@ -33,7 +33,7 @@ var errPanicked = errors.New("the attempt panicked")
 
 // attempt makes one attempt at a job whose lease counts since a time, and records
 // what it came to.
-func (w *worker) attempt(ctx context.Context, job inventory.Job, since time.Time) {
+func (w *worker) attempt(ctx context.Context, job jobrow.Job, since time.Time) {
 	name, metrics := w.name, w.metrics
 	metrics.running.WithLabelValues(name).Inc()
 	defer metrics.running.WithLabelValues(name).Dec()
@@ -54,7 +54,7 @@ func (w *worker) attempt(ctx context.Context, job inventory.Job, since time.Time
 	metrics.attempts.WithLabelValues(name, outcome).Inc()
 	switch {
 	case outcome == outcomeDone && result.Recorded:
-		metrics.ended.WithLabelValues(name, inventory.JobDone.String()).Inc()
+		metrics.ended.WithLabelValues(name, jobrow.Done.String()).Inc()
 	case (outcome == outcomeDone || outcome == outcomeFailed) && result.End.Ended():
 		metrics.ended.WithLabelValues(name, result.End.String()).Inc()
 	}
@@ -87,7 +87,7 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 	}
 	failpoint.Pass(failpoint.JobConcludeBefore)
 	switch failure := record(bounded); {
-	case errors.Is(failure, inventory.ErrDeposed):
+	case errors.Is(failure, jobrow.ErrLeaseLost):
 		return outcomeDeposed
 	case failure != nil:
 		r.Log.Warn("what an attempt came to was not recorded", zap.String("job", claim.Job.Name()), zap.String("kind", claim.Job.Kind), zap.Error(failure))
@@ -101,11 +101,11 @@ func (r *Runner) conclude(ctx context.Context, claim *Claim, result Result, err 
 func (r *Runner) decide(claim *Claim, result Result, err error, ending bool) (outcome string, record func(context.Context) error) {
 	job, payload := claim.Job, result.Payload
 	later := func(pause time.Duration) func(context.Context) error {
-		due := r.Store.Time().Add(pause)
+		due := r.Store.Now().Add(pause)
 		return func(ctx context.Context) error { return r.Store.DeferJob(ctx, job, due, payload) }
 	}
 	switch {
-	case errors.Is(err, inventory.ErrDeposed), errors.Is(err, errLeaseLost):
+	case errors.Is(err, jobrow.ErrLeaseLost), errors.Is(err, errLeaseLost):
 		return outcomeDeposed, nil
 	case err == nil && result.Recorded:
 		return outcomeDone, nil

@@ -8,17 +8,18 @@ import (
 	"github.com/google/uuid"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/tracing"
 )
 
 // Claim is a job that an attempt is made at.
 type Claim struct {
-	Job inventory.Job
+	Job jobrow.Job
 
 	store *inventory.Store
 }
 
-// Save records progress durably. After inventory.ErrDeposed another holds the job,
+// Save records progress durably. After jobrow.ErrLeaseLost another holds the job,
 // and the attempt has to end.
 func (c *Claim) Save(ctx context.Context, payload string) error {
 	return c.store.SaveJob(ctx, &c.Job, payload)

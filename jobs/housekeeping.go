@@ -47,7 +47,7 @@ func (r *Runner) tidy(ctx context.Context) (more bool, unreadable, err error) {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
 	for _, part := range []func(context.Context, int) (int, error){
-		r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetTurns,
+		r.Store.Expire, r.Store.ForgetOperations, r.Store.ForgetJobs, r.Store.ForgetRequestBatches, r.Store.ForgetAdvisoryLeases,
 	} {
 		n, failure := part(ctx, recordsAtOnce)
 		if skipped := new(inventory.SkippedError); errors.As(failure, &skipped) {
@@ -63,7 +63,7 @@ func (r *Runner) tidy(ctx context.Context) (more bool, unreadable, err error) {
 func (r *Runner) measure(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
-	intents, failures := r.Store.Intents(ctx)
+	intents, failures := r.Store.CountIntents(ctx)
 	if failures == nil {
 		r.index.intents.Set(float64(intents))
 	}

@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap/zaptest/observer"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 )
@@ -34,7 +35,7 @@ func openFile(b *jobstest.Provider) *sql.DB {
 func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
 	b := jobstest.NewProvider(t)
 	for key, hold := range map[string]time.Duration{jobstest.Machine: time.Millisecond, "/other": time.Hour} {
-		if _, taken, err := b.Store.TakeTurn(t.Context(), jobstest.Subscription, key, hold); err != nil || !taken {
+		if _, taken, err := b.Store.AcquireAdvisoryLease(t.Context(), jobstest.Subscription, key, hold); err != nil || !taken {
 			t.Fatal(taken, err)
 		}
 	}
@@ -52,7 +53,7 @@ func TestTurnsOfDeadGatewaysAreRemoved(t *testing.T) {
 // A resource that cannot be read is logged, and housekeeping goes on with the rest.
 func TestHousekeepingGoesOnBesideUnreadableRows(t *testing.T) {
 	b := jobstest.NewProvider(t)
-	b.Write(inventory.Put, inventory.Answer{})
+	b.Write(index.Put, inventory.Answer{})
 	if _, err := openFile(b).ExecContext(t.Context(), "UPDATE resources SET details = '{'"); err != nil {
 		t.Fatal(err)
 	}
@@ -67,7 +68,7 @@ func TestHousekeepingGoesOnBesideUnreadableRows(t *testing.T) {
 		return false
 	})
 	if _, err := b.Store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Put, Subscription: jobstest.Subscription, Group: "g", Key: jobstest.Machine + "2", ID: jobstest.Machine + "2", Type: jobstest.Machines, TypeName: jobstest.Machines,
+		Kind: index.Put, Subscription: jobstest.Subscription, Group: "g", Key: jobstest.Machine + "2", ID: jobstest.Machine + "2", Type: jobstest.Machines, TypeName: jobstest.Machines,
 		Region: "westus", Location: "westus", APIVersion: "2024-01-01", LateWriteWindow: time.Hour,
 	}); err != nil {
 		t.Fatal(err)

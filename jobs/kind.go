@@ -6,7 +6,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // Kind is one kind of work, made for one configuration.
@@ -32,7 +32,7 @@ type Lasting interface {
 type Commissioned interface {
 	// Caller names the client of a job. After an error the job counts for nobody,
 	// and its attempt will say what is wrong with it.
-	Caller(ctx context.Context, job inventory.Job) (string, error)
+	Caller(ctx context.Context, job jobrow.Job) (string, error)
 }
 
 // Measured is a Kind with metrics that Measure updates from time to time.
@@ -50,8 +50,8 @@ type Scheduled interface {
 // Result is what an attempt came to. The zero Result means that the work is not
 // done and is to be tried again as after an error.
 type Result struct {
-	End   inventory.JobState // an end, if it has one
-	Again time.Duration      // > 0: it goes on, after this pause; with an error, the pause in place of the runner's
+	End   jobrow.State  // an end, if it has one
+	Again time.Duration // > 0: it goes on, after this pause; with an error, the pause in place of the runner's
 	// Payload replaces the job's; empty: it stays as it was last saved.
 	Payload string
 	// Recorded: what the attempt did in the inventory has removed the job.

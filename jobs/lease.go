@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/timing"
 )
 
@@ -16,8 +17,8 @@ var errLeaseLost = errors.New("the lease was lost")
 type lease struct {
 	store  *inventory.Store
 	length time.Duration
-	job    inventory.Job // for renewals; the kind has its own copy
-	since  time.Time     // from when the lease counts
+	job    jobrow.Job // for renewals; the kind has its own copy
+	since  time.Time  // from when the lease counts
 }
 
 // keep renews the lease at a third of its length until ctx ends. When the
@@ -39,7 +40,7 @@ func (l *lease) keep(ctx context.Context, stop context.CancelCauseFunc) {
 		if passed < l.length/3 {
 			continue
 		}
-		if errors.Is(l.renew(ctx, l.length-passed), inventory.ErrDeposed) {
+		if errors.Is(l.renew(ctx, l.length-passed), jobrow.ErrLeaseLost) {
 			stop(errLeaseLost)
 			return
 		}

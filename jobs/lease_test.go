@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 func storeAt(t *testing.T, path string) *inventory.Store {
@@ -49,7 +50,7 @@ func TestALeaseThatCannotBeRenewedEndsTheWork(t *testing.T) {
 func TestLeasesCountFromTheirBeginning(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "portico.db")
 	store := storeAt(t, path)
-	if _, err := store.AddJob(t.Context(), inventory.Job{Kind: "k", Subject: "s", Payload: "{}"}); err != nil {
+	if _, err := store.AddJob(t.Context(), jobrow.Job{Kind: "k", Subject: "s", Payload: "{}"}); err != nil {
 		t.Fatal(err)
 	}
 	db, err := sql.Open("sqlite", path)

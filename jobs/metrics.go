@@ -5,7 +5,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/meter"
 )
 
@@ -34,7 +34,7 @@ func newRunnerMetrics(registry prometheus.Registerer) *runnerMetrics {
 			Name: "portico_jobs_overdue_seconds", Help: "How long the first of the overdue jobs has been due.",
 		}, []string{"kind"}),
 		putOff: prometheus.NewGaugeVec(prometheus.GaugeOpts{
-			Name: "portico_jobs_put_off", Help: fmt.Sprintf("Jobs of which more than %d attempts in a row have come to nothing.", inventory.ManyAttempts),
+			Name: "portico_jobs_put_off", Help: fmt.Sprintf("Jobs of which more than %d attempts in a row have come to nothing.", jobrow.ManyAttempts),
 		}, []string{"kind"}),
 		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "portico_job_attempts_total", Help: "Attempts at jobs, by what they came to: done, again (it goes on), unfinished (nothing yet), failed, panicked, deposed (another replica has it), released (this one ends).",

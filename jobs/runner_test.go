@@ -10,7 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 )
@@ -22,7 +22,7 @@ func (w work) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	return w(ctx, claim)
 }
 
-var done = jobs.Result{End: inventory.JobDone}
+var done = jobs.Result{End: jobrow.Done}
 
 // one is a single kind of work.
 func one(name string, kind jobs.Kind) map[string]jobs.Kind { return map[string]jobs.Kind{name: kind} }
@@ -51,7 +51,7 @@ func TestLeasesAreRenewed(t *testing.T) {
 	until := b.Load(id).Until
 	b.Within("renewals", func() bool { return b.Load(id).Until.After(until.Add(time.Second)) })
 	close(release)
-	b.Within("the end", func() bool { return b.Load(id).State == inventory.JobDone })
+	b.Within("the end", func() bool { return b.Load(id).State == jobrow.Done })
 	b.Within("the count of one end", func() bool {
 		return first.Metric(t, "portico_job_attempts_total", "long", "done")+other.Metric(t, "portico_job_attempts_total", "long", "done") == 1
 	})
@@ -67,8 +67,8 @@ func TestDeposedAttemptsAreCancelled(t *testing.T) {
 	cancelled := errors.New("its context was not cancelled")
 	ended := make(chan error, 1)
 	r := b.Run(b.Store, one("long", work(func(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
-		if claim.Job.State == inventory.JobCancelling {
-			return jobs.Result{End: inventory.JobCancelled, Payload: `{"progress":"undone"}`}, nil
+		if claim.Job.State == jobrow.Cancelling {
+			return jobs.Result{End: jobrow.Cancelled, Payload: `{"progress":"undone"}`}, nil
 		}
 		select {
 		case <-ctx.Done():
@@ -76,13 +76,13 @@ func TestDeposedAttemptsAreCancelled(t *testing.T) {
 		case <-time.After(20 * time.Second):
 		}
 		ended <- cancelled
-		return jobs.Result{End: inventory.JobDone, Payload: `{"progress":"a lie"}`}, nil
+		return jobs.Result{End: jobrow.Done, Payload: `{"progress":"a lie"}`}, nil
 	})), func(o *jobs.Options) { o.Lease = 3 * time.Second }) // not lost before it is taken
 	b.Within("the beginning", func() bool { return b.Load(id).Owner != "" })
 	if err := b.Open().CancelJob(t.Context(), jobstest.Subscription, id); err != nil {
 		t.Fatal(err)
 	}
-	b.Within("the cancelling", func() bool { return b.Load(id).State == inventory.JobCancelled })
+	b.Within("the cancelling", func() bool { return b.Load(id).State == jobrow.Cancelled })
 	if err := <-ended; err != nil {
 		t.Error("the deposed attempt went on")
 	}
@@ -134,7 +134,7 @@ func TestPanicsStayInTheirAttempt(t *testing.T) {
 		}
 		return done, nil
 	})))
-	b.Within("the end", func() bool { return b.Load(id).State == inventory.JobDone })
+	b.Within("the end", func() bool { return b.Load(id).State == jobrow.Done })
 	for _, outcome := range []string{"panicked", "failed", "unfinished", "done"} {
 		b.Within(outcome, func() bool { return r.Metric(t, "portico_job_attempts_total", "wild", outcome) == 1 })
 	}
@@ -164,7 +164,7 @@ func TestKindsDoNotStarveEachOther(t *testing.T) {
 	}, func(o *jobs.Options) { o.Lease = time.Minute })
 	b.Within("all slots taken", func() bool { return r.Metric(t, "portico_jobs", "slow", "running") == 16 })
 	quick := b.AddJob("quick", "x")
-	b.Within("the quick one", func() bool { return b.Load(quick).State == inventory.JobDone })
+	b.Within("the quick one", func() bool { return b.Load(quick).State == jobrow.Done })
 	b.Within("the count", func() bool { return r.Metric(t, "portico_jobs", "slow", "stored") == 40 })
 	close(release)
 	b.Within("all of them", func() bool { return r.Metric(t, "portico_job_attempts_total", "slow", "done") == 40 })
@@ -197,7 +197,7 @@ func TestRegionsDoNotStarveEachOther(t *testing.T) {
 	b.Within("all slots taken", func() bool { return r.Metric(t, "portico_jobs", "work", "running") >= 64 })
 	for i := range 3 {
 		well := b.AddJobIn("well", "work", fmt.Sprint("well", i))
-		b.Within("the one in another region", func() bool { return b.Load(well).State == inventory.JobDone })
+		b.Within("the one in another region", func() bool { return b.Load(well).State == jobrow.Done })
 	}
 	if n := r.Metric(t, "portico_job_attempts_total", "work", "done"); n > 3 {
 		t.Errorf("%v attempts had ended by then", n)
@@ -217,7 +217,7 @@ func TestKindsAreReplaced(t *testing.T) {
 	by := func(name string, wait <-chan struct{}) jobs.Kind {
 		return work(func(context.Context, *jobs.Claim) (jobs.Result, error) {
 			<-wait
-			return jobs.Result{End: inventory.JobDone, Payload: name}, nil
+			return jobs.Result{End: jobrow.Done, Payload: name}, nil
 		})
 	}
 	r := b.Run(b.Store, one("work", by("old", release)), func(o *jobs.Options) { o.Lease = time.Minute })
@@ -227,9 +227,9 @@ func TestKindsAreReplaced(t *testing.T) {
 	close(open)
 	r.Replace(map[string]jobs.Kind{"work": by("new", open)})
 	later := b.AddJob("work", "later")
-	b.Within("what came later", func() bool { return b.Load(later).State == inventory.JobDone })
+	b.Within("what came later", func() bool { return b.Load(later).State == jobrow.Done })
 	close(release)
-	b.Within("what was begun", func() bool { return b.Load(begun).State == inventory.JobDone })
+	b.Within("what was begun", func() bool { return b.Load(begun).State == jobrow.Done })
 	if got := b.Load(begun).Payload + ", " + b.Load(later).Payload; got != "old, new" {
 		t.Errorf("done by %s", got)
 	}
@@ -290,7 +290,7 @@ func TestJobsThatKeepFailingAreCounted(t *testing.T) {
 	})
 	b.Within("the count", func() bool { return r.Metric(t, "portico_jobs_put_off", "vain") == 1 })
 	b.Within("as many attempts", func() bool {
-		return r.Metric(t, "portico_job_attempts_total", "again", "again") > inventory.ManyAttempts
+		return r.Metric(t, "portico_job_attempts_total", "again", "again") > jobrow.ManyAttempts
 	})
 	if n := r.Metric(t, "portico_jobs_put_off", "again"); n != 0 {
 		t.Errorf("%v jobs that go on count as put off", n)

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // commissioned is a kind of work whose caller is the job's subject.
@@ -15,7 +15,7 @@ type commissioned func(*Claim) Result
 
 func (f commissioned) Run(_ context.Context, claim *Claim) (Result, error) { return f(claim), nil }
 
-func (f commissioned) Caller(_ context.Context, j inventory.Job) (string, error) {
+func (f commissioned) Caller(_ context.Context, j jobrow.Job) (string, error) {
 	if j.Subject == "" {
 		return "", errors.New("it cannot be read")
 	}
@@ -31,11 +31,11 @@ func TestCallersShareAKind(t *testing.T) {
 			begun <- struct{}{}
 			<-release
 		}
-		return Result{End: inventory.JobDone}
+		return Result{End: jobrow.Done}
 	})
 	w := newWorker(&Runner{Options: Options{CallerShare: 0.25, Floor: time.Minute}}, "k", kind)
 	run := func(caller, payload string) Result {
-		result, err := w.shares.run(t.Context(), kind, &Claim{Job: inventory.Job{Subject: caller, Payload: payload}})
+		result, err := w.shares.run(t.Context(), kind, &Claim{Job: jobrow.Job{Subject: caller, Payload: payload}})
 		if err != nil {
 			t.Error(err)
 		}
@@ -50,13 +50,13 @@ func TestCallersShareAKind(t *testing.T) {
 		t.Errorf("one more of the same caller: %+v", v)
 	}
 	for _, other := range []string{"bob", ""} {
-		if v := run(other, ""); v.End != inventory.JobDone {
+		if v := run(other, ""); v.End != jobrow.Done {
 			t.Errorf("%q: %+v", other, v)
 		}
 	}
 	close(release)
 	wait.Wait()
-	if v := run("alice", ""); v.End != inventory.JobDone {
+	if v := run("alice", ""); v.End != jobrow.Done {
 		t.Errorf("afterwards: %+v", v)
 	}
 	if n := w.slots.each; n != 4*slots {

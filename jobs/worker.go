@@ -5,7 +5,7 @@ import (
 	"sync"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // worker works on the jobs of one kind.
@@ -60,7 +60,7 @@ func (w *worker) run(ctx context.Context) {
 // claimed are the jobs that a claim brought. Their leases count since before it
 // was sent.
 type claimed struct {
-	jobs  []inventory.Job
+	jobs  []jobrow.Job
 	more  bool // jobs may be due that found no slot
 	since time.Time
 }

@@ -20,7 +20,7 @@ import (
 // have: q names the resource by its path, region is the one whose endpoint answered
 // 200 with body, version the api-version, and since is when the resource was listed
 // or asked for, by the store's time. Casing, location and creator are the provider's.
-func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, body []byte, since time.Time) inventory.Sighting {
+func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, body []byte, since time.Time) inventory.Discovery {
 	var shown struct {
 		ID         string `json:"id"`
 		Location   string `json:"location"`
@@ -53,13 +53,13 @@ func NewDiscovery(m *regions.Map, q *routing.Request, region, version string, bo
 	if row.ProvisioningState = state; details != nil {
 		row.Details = *details
 	}
-	return inventory.Sighting{Resource: row, ListedSince: since}
+	return inventory.Discovery{Resource: row, ListedSince: since}
 }
 
 // discover asks one endpoint, on a caller's behalf, for a resource that has no row
 // there. It returns nil if the provider has no such resource; a fault means that
 // the provider did not say.
-func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Sighting, *arm.Error) {
+func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Sought, endpoint *regions.Endpoint) (*inventory.Discovery, *arm.Error) {
 	q, fault := routing.ClassifyID(p.Map, http.MethodGet, sought.ID)
 	if fault != nil {
 		return nil, fault
@@ -67,7 +67,7 @@ func (p Prober) discover(ctx context.Context, caller Caller, sought routing.Soug
 	path, query := q.Path.Escaped(), "api-version="+sought.APIVersion
 	header := http.Header{}
 	caller.Stamp(header, sought.Subscription.TenantID, p.Public, fanout.PublicLink(p.Public, path, query))
-	since := p.Store.Time()
+	since := p.Store.Now()
 	answer, err := p.Upstream.Read(ctx, upstream.Call{Endpoint: endpoint, Path: path, Query: query, Header: header, Caller: caller.Share})
 	namespace := sought.Type.Provider.Namespace
 	switch {

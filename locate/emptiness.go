@@ -28,7 +28,7 @@ type EmptinessCheck struct {
 
 	// What the last look covered: every place that the group's writes touched.
 	incarnation [16]byte
-	touched     []inventory.Touch
+	touched     []inventory.WrittenRegion
 	conclusive  bool // nothing changed meanwhile
 }
 
@@ -36,7 +36,7 @@ type EmptinessCheck struct {
 // its providers have not been asked.
 type uncheckedError struct {
 	group   inventory.Group
-	touched []inventory.Touch
+	touched []inventory.WrittenRegion
 }
 
 func (e *uncheckedError) Error() string {
@@ -45,7 +45,7 @@ func (e *uncheckedError) Error() string {
 
 // Judge allows the group to go if the last look covered all that its writes
 // touched. It runs in the closing transaction.
-func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.Touch) error {
+func (c *EmptinessCheck) Judge(group inventory.Group, touched []inventory.WrittenRegion) error {
 	seen := c.conclusive && c.incarnation == group.Incarnation
 	for _, touch := range touched {
 		seen = seen && slices.Contains(c.touched, touch)
@@ -118,7 +118,7 @@ func (p place) tracked() *regions.ResourceType { return p.types[len(p.types)-1] 
 
 // places lists where to look, each place once. A place that has left the map cannot
 // be looked at, so the group stays.
-func (l *look) places(ctx context.Context, touched []inventory.Touch) ([]place, error) {
+func (l *look) places(ctx context.Context, touched []inventory.WrittenRegion) ([]place, error) {
 	var places []place
 	add := func(types []*regions.ResourceType, region string) error {
 		p := place{types, types[len(types)-1].Endpoint(region)}

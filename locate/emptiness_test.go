@@ -11,18 +11,18 @@ import (
 // What changes while a look is taken is looked at again.
 func TestLookCountsForWhatItSaw(t *testing.T) {
 	group := inventory.Group{Incarnation: [16]byte{1}}
-	west, east := inventory.Touch{Type: "t", Region: "westus"}, inventory.Touch{Type: "t", Region: "eastus"}
-	looked := EmptinessCheck{incarnation: group.Incarnation, touched: []inventory.Touch{west}, conclusive: true}
+	west, east := inventory.WrittenRegion{Type: "t", Region: "westus"}, inventory.WrittenRegion{Type: "t", Region: "eastus"}
+	looked := EmptinessCheck{incarnation: group.Incarnation, touched: []inventory.WrittenRegion{west}, conclusive: true}
 	for _, c := range []struct {
 		check   EmptinessCheck
 		group   inventory.Group
-		touched []inventory.Touch
+		touched []inventory.WrittenRegion
 		goes    bool
 	}{
-		{looked, group, []inventory.Touch{west}, true},
+		{looked, group, []inventory.WrittenRegion{west}, true},
 		{looked, group, nil, true},
-		{looked, group, []inventory.Touch{west, east}, false},
-		{looked, inventory.Group{}, []inventory.Touch{west}, false},
+		{looked, group, []inventory.WrittenRegion{west, east}, false},
+		{looked, inventory.Group{}, []inventory.WrittenRegion{west}, false},
 		{EmptinessCheck{}, inventory.Group{}, nil, false},
 	} {
 		if err := c.check.Judge(c.group, c.touched); (err == nil) != c.goes {

@@ -147,18 +147,18 @@ func (f *Finder) search(ctx context.Context, caller Caller, sought routing.Sough
 // discoverAll asks all endpoints at once, within the time of one call. If one of
 // them holds the resource, it exists, whatever the others answer. Only if none
 // does, the failures count.
-func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.Sought) ([]inventory.Sighting, error) {
+func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.Sought) ([]inventory.Discovery, error) {
 	ctx, cancel := context.WithTimeout(ctx, f.prober.Timeout)
 	defer cancel()
 	type result struct {
-		seen  *inventory.Sighting
+		seen  *inventory.Discovery
 		fault *arm.Error
 	}
 	results := make([]result, len(sought.Endpoints))
 	limits.ForEach(regionsAtOnce, len(results), func(i int) {
 		results[i].seen, results[i].fault = f.prober.discover(ctx, caller, sought, sought.Endpoints[i])
 	})
-	var seen []inventory.Sighting
+	var seen []inventory.Discovery
 	var failures []regionFailure
 	for i, r := range results {
 		switch {
@@ -178,7 +178,7 @@ func (f *Finder) discoverAll(ctx context.Context, caller Caller, sought routing.
 // first in the map's order gets the row, so that replicas which search at the same
 // time agree; the others become strays. again reports that the resource changed
 // while it was seen.
-func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []inventory.Sighting) (again bool, err error) {
+func (f *Finder) adopt(ctx context.Context, sought routing.Sought, seen []inventory.Discovery) (again bool, err error) {
 	found := false
 	ctx, cancel := context.WithTimeout(ctx, f.prober.Timeout)
 	defer cancel()

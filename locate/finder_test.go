@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/tracing"
 )
 
@@ -122,19 +123,19 @@ func TestDiscoveryThatIsOvertaken(t *testing.T) {
 	if err := f.Find(t.Context(), Caller{}, sought); err != nil {
 		t.Fatal(err)
 	}
-	stale := inventory.Sighting{ListedSince: w.store.Time(), Resource: inventory.Resource{
+	stale := inventory.Discovery{ListedSince: w.store.Now(), Resource: inventory.Resource{
 		Subscription: subscription, Group: "g", ID: machine, Type: sought.Type.Key, TypeName: sought.Type.FullName, Region: "eastus",
 	}}
 	ticket, err := w.store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Delete, Subscription: subscription, Group: "g", Key: machine, ID: machine, Type: sought.Type.Key, TypeName: sought.Type.FullName, Region: "eastus",
+		Kind: index.Delete, Subscription: subscription, Group: "g", Key: machine, ID: machine, Type: sought.Type.Key, TypeName: sought.Type.FullName, Region: "eastus",
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Gone}); err != nil {
+	if _, err := w.store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Gone}); err != nil {
 		t.Fatal(err)
 	}
-	if again, err := f.adopt(t.Context(), sought, []inventory.Sighting{stale}); err != nil || !again {
+	if again, err := f.adopt(t.Context(), sought, []inventory.Discovery{stale}); err != nil || !again {
 		t.Errorf("%v %v", again, err)
 	}
 	if row, err := w.store.Resource(t.Context(), subscription, machine); !errors.Is(err, inventory.ErrNotFound) {

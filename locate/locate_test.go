@@ -64,7 +64,7 @@ providers:
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "portico.db")
-	storetest.Lay(t, path)
+	storetest.CreateDatabase(t, path)
 	w.store, err = inventory.Open(t.Context(), inventory.Options{
 		DSN: path, SendWithin: time.Second, CallLimit: time.Second, LateWriteWindow: time.Second, TombstoneAge: time.Hour, JobRecords: time.Hour,
 		CacheTTL: time.Minute, CacheEntries: 100,

@@ -80,10 +80,10 @@ func (p Prober) VerifyAbsence(ctx context.Context, header http.Header, subscript
 		return false, err
 	}
 	result, err := p.Probe(ctx, header, row)
-	if err == nil || row.Doubtful() {
+	if err == nil || row.NeedsVerify() {
 		return result.Found, err
 	}
-	return false, errors.Join(err, p.Store.Doubt(context.WithoutCancel(ctx), subscription, key))
+	return false, errors.Join(err, p.Store.RequestVerify(context.WithoutCancel(ctx), subscription, key))
 }
 
 // Get asks the provider for the resource of a row. Its answer is a 200, or a 404 that

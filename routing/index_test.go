@@ -9,6 +9,8 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/locations"
 )
 
 // memory is an index that is a few maps.
@@ -17,9 +19,9 @@ type memory struct {
 	groups        map[string]inventory.Group // by folded name
 	registrations map[string]inventory.RegistrationState
 	rows          map[string]inventory.Resource
-	cached        map[string]inventory.Located
+	cached        map[string]locations.Located
 	operations    map[string]inventory.Operation
-	contested     map[string]bool
+	removalOpen   map[string]bool
 	uncovered     map[string][]string // by type key
 	// failing names the method that fails.
 	failing string
@@ -46,9 +48,9 @@ func newMemory() *memory {
 		},
 		registrations: map[string]inventory.RegistrationState{"contoso.compute": inventory.Registered},
 		rows:          map[string]inventory.Resource{},
-		cached:        map[string]inventory.Located{},
+		cached:        map[string]locations.Located{},
 		operations:    map[string]inventory.Operation{},
-		contested:     map[string]bool{},
+		removalOpen:   map[string]bool{},
 		uncovered:     map[string][]string{},
 	}
 	m.add(vms+"/west", "contoso.compute/virtualmachines", "westus")
@@ -68,7 +70,7 @@ func (m *memory) add(id, typeKey, region string) {
 	key := arm.Fold(p.String())
 	m.rows[key] = inventory.Resource{
 		Subscription: arm.Fold(p.Subscription()), Key: key, ID: id, Group: arm.Fold(p.Group()), Type: typeKey,
-		Region: region, Location: region, Phase: inventory.Live, Generation: [16]byte{byte(len(m.rows) + 1)},
+		Region: region, Location: region, Phase: index.Live, Generation: [16]byte{byte(len(m.rows) + 1)},
 	}
 }
 
@@ -81,7 +83,7 @@ func (m *memory) change(id string, edit func(*inventory.Resource)) {
 
 // cache makes memory say that id lies in region.
 func (m *memory) cache(id, region string) {
-	m.cached[arm.Fold(id)] = inventory.Located{Region: region, Found: true, Cached: true, Phase: inventory.Live, Generation: [16]byte{99}}
+	m.cached[arm.Fold(id)] = locations.Located{Region: region, Found: true, Cached: true, Phase: index.Live, Generation: [16]byte{99}}
 }
 
 func lookup[V any](m *memory, method string, from map[string]V, key string) (V, error) {
@@ -123,9 +125,9 @@ func (m *memory) Resource(_ context.Context, subscription, key string) (inventor
 	return row, err
 }
 
-func (m *memory) Contested(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
+func (m *memory) ResourceAndRemoval(ctx context.Context, subscription, key string) (inventory.Resource, bool, error) {
 	row, err := m.Resource(ctx, subscription, key)
-	return row, m.contested[key], err
+	return row, m.removalOpen[key], err
 }
 
 func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) ([]string, error) {
@@ -141,15 +143,15 @@ func (m *memory) Uncovered(_ context.Context, _, typeKey string, all []string) (
 	return uncovered, nil
 }
 
-func (m *memory) Locate(_ context.Context, _ string, key []byte, _ time.Time) (inventory.Located, error) {
+func (m *memory) Locate(_ context.Context, _ string, key []byte, _ time.Time) (locations.Located, error) {
 	if m.failing == "Locate" {
-		return inventory.Located{}, errDown
+		return locations.Located{}, errDown
 	}
 	if located, ok := m.cached[string(key)]; ok {
 		return located, nil
 	}
 	row, ok := m.rows[string(key)]
-	return inventory.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
+	return locations.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
 }
 
 func (m *memory) Regions(_ context.Context, subscription, group, typeKey string) ([]string, error) {
@@ -165,8 +167,8 @@ func (m *memory) Regions(_ context.Context, subscription, group, typeKey string)
 	return slices.Sorted(maps.Keys(regions)), nil
 }
 
-func (m *memory) OperationOwned(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {
-	if m.failing == "OperationOwned" {
+func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {
+	if m.failing == "OperationByIdentity" {
 		return own, false, errDown
 	}
 	err = inventory.ErrNotFound
@@ -182,6 +184,6 @@ func (m *memory) OperationOwned(_ context.Context, _, identity, tenant, object s
 	return own, false, err
 }
 
-func (m *memory) OperationOf(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
+func (m *memory) OperationFor(_ context.Context, _, token, _, _ string) (inventory.Operation, error) {
 	return lookup(m, "Operation", m.operations, token)
 }

@@ -59,7 +59,7 @@ func (s *resolution) read(t *regions.ResourceType) error {
 		return err
 	}
 	if located.Found {
-		s.d.Cached, s.d.Generation, s.d.Doubtful = located.Cached, located.Generation, located.Doubtful()
+		s.d.Cached, s.d.Generation, s.d.NeedsVerify = located.Cached, located.Generation, located.NeedsVerify()
 		return s.serve(t, located.Region)
 	}
 	hop := s.r.Path.LastHop()
@@ -70,14 +70,14 @@ func (s *resolution) read(t *regions.ResourceType) error {
 	case err != nil:
 		return err
 	}
-	s.d.Generation, s.d.Doubtful = row.Generation, row.Doubtful()
+	s.d.Generation, s.d.NeedsVerify = row.Generation, row.NeedsVerify()
 	return s.serve(t, row.Region)
 }
 
 // stored routes everything that might change something, and HEAD, by the store
 // itself.
 func (s *resolution) stored(t *regions.ResourceType) error {
-	row, contested, err := s.currentRow()
+	row, removalOpen, err := s.currentRow()
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return s.withoutRow(t)
@@ -87,7 +87,7 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 	s.d.Row, s.d.Generation = &row, row.Generation
 	switch s.r.Method {
 	case http.MethodHead:
-		if !row.Doubtful() && !contested {
+		if !row.NeedsVerify() && !removalOpen {
 			s.d.Answer = Present
 			return nil
 		}
@@ -104,19 +104,19 @@ func (s *resolution) stored(t *regions.ResourceType) error {
 	return s.serve(t, row.Region)
 }
 
-// currentRow returns the row of the instance that the request names. contested is
+// currentRow returns the row of the instance that the request names. removalOpen is
 // for HEAD alone: no other method trusts a row without asking its provider.
-func (s *resolution) currentRow() (row inventory.Resource, contested bool, err error) {
+func (s *resolution) currentRow() (row inventory.Resource, removalOpen bool, err error) {
 	key, hop := s.r.Key(), s.r.Path.LastHop()
 	if s.r.Method == http.MethodHead {
-		row, contested, err = s.Index.Contested(s.ctx, s.d.Subscription.ID, key)
+		row, removalOpen, err = s.Index.ResourceAndRemoval(s.ctx, s.d.Subscription.ID, key)
 	} else {
 		row, err = s.Index.Resource(s.ctx, s.d.Subscription.ID, key)
 	}
 	if errors.Is(err, inventory.ErrNotFound) {
 		row, err = s.unindexed(hop, hop.Len(), key)
 	}
-	return row, contested, err
+	return row, removalOpen, err
 }
 
 func (s *resolution) withoutRow(t *regions.ResourceType) error {

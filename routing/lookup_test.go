@@ -234,9 +234,9 @@ func TestListsAskWhereAbsenceWasNotSeen(t *testing.T) {
 }
 
 // A row that a DELETE may have ended is not called present.
-func TestHeadOfAContestedRow(t *testing.T) {
+func TestHeadOfARowBeingRemoved(t *testing.T) {
 	index := newMemory()
-	index.contested[arm.Fold(vms+"/east")] = true
+	index.removalOpen[arm.Fold(vms+"/east")] = true
 	checkRoutes(t, index, []route{
 		{"HEAD", vms + "/east", "", eastCompute},
 		{"HEAD", vms + "/west", "", "present"},

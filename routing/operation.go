@@ -80,7 +80,7 @@ func (rt *Router) record(ctx context.Context, r *Request, p access.Principal, d 
 // recordedURL finds the operation that was recorded by the request's URL as it is
 // spelled.
 func (rt *Router) recordedURL(ctx context.Context, r *Request, p access.Principal, d *Decision) error {
-	record, err := rt.Index.OperationOf(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
+	record, err := rt.Index.OperationFor(ctx, d.Subscription.ID, PollToken(r.Path.String(), r.Query), p.TenantID, p.ObjectID)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return nil
@@ -106,14 +106,14 @@ func (rt *Router) ownOperation(ctx context.Context, r *Request, p access.Princip
 	}
 	var own *inventory.Operation
 	for _, scope := range scopes {
-		record, others, err := rt.Index.OperationOwned(ctx, scope, r.OperationIdentity(), p.TenantID, p.ObjectID)
+		record, others, err := rt.Index.OperationByIdentity(ctx, scope, r.OperationIdentity(), p.TenantID, p.ObjectID)
 		switch {
 		case errors.Is(err, inventory.ErrNotFound):
 		case err != nil:
 			return nil, err
 		case others:
 			return nil, r.Unroutable()
-		case scope == subscription && !record.Replays() && (r.Location == "" || r.Location == record.Region):
+		case scope == subscription && !record.PollsAnotherURL() && (r.Location == "" || r.Location == record.Region):
 			own = &record
 		}
 	}

@@ -10,6 +10,8 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/locations"
 	"portico/regions"
 )
 
@@ -19,16 +21,16 @@ type Index interface {
 	Group(ctx context.Context, subscription, name string) (inventory.Group, error)
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
-	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (inventory.Located, error)
+	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
 	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
-	// OperationOf is what was recorded of a polling URL, for a caller.
-	OperationOf(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
-	// OperationOwned is what is known of an operation by its identity: whether
+	// OperationFor is what was recorded of a polling URL, for a caller.
+	OperationFor(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
+	// OperationByIdentity is what is known of an operation by its identity: whether
 	// somebody else than the caller began it, or else a record of the caller's.
-	OperationOwned(ctx context.Context, subscription, identity, tenant, object string) (own inventory.Operation, others bool, err error)
-	// Contested is Resource, and whether a DELETE that may have ended the
+	OperationByIdentity(ctx context.Context, subscription, identity, tenant, object string) (own inventory.Operation, others bool, err error)
+	// ResourceAndRemoval is Resource, and whether a DELETE that may have ended the
 	// resource is open.
-	Contested(ctx context.Context, subscription, key string) (row inventory.Resource, contested bool, err error)
+	ResourceAndRemoval(ctx context.Context, subscription, key string) (row inventory.Resource, removalOpen bool, err error)
 	// Uncovered are those of the regions where the absence of a row is no
 	// absence of a resource.
 	Uncovered(ctx context.Context, subscription, typeKey string, regions []string) ([]string, error)
@@ -67,10 +69,10 @@ type Decision struct {
 	// itself.
 	Cached    bool
 	CachedKey string
-	// Generation is that of the row by which a read was routed; Doubtful reports
+	// Generation is that of the row by which a read was routed; NeedsVerify reports
 	// that a read may settle something about it.
-	Generation [16]byte
-	Doubtful   bool
+	Generation  [16]byte
+	NeedsVerify bool
 	// Parent is the key of the nearest tracked resource above a nested tracked
 	// instance, "" where there is none.
 	Parent string
@@ -189,7 +191,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 	if err != nil {
 		return err
 	}
-	if !r.Reads() && g.State != inventory.GroupActive {
+	if !r.Reads() && g.State != index.GroupActive {
 		return GroupClosed(g.State, g.Name)
 	}
 	d.Group = g
@@ -203,9 +205,9 @@ func (rt *Router) needsRegistration(r *Request, d Decision) bool {
 }
 
 // GroupClosed is the answer to a write into a group that takes none in its state.
-func GroupClosed(state inventory.GroupState, name string) *arm.Error {
+func GroupClosed(state index.GroupState, name string) *arm.Error {
 	code := arm.ResourceGroupBeingDeleted
-	if state == inventory.GroupMoving {
+	if state == index.GroupMoving {
 		code = arm.ResourcesBeingMoved
 	}
 	return arm.NewError(code, name).About("resourceGroupName")

@@ -11,10 +11,11 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // resolve takes a request, with an api-version, the whole way through.
-func resolve(t *testing.T, index *memory, method, path, content string) (Decision, error) {
+func resolve(t *testing.T, known *memory, method, path, content string) (Decision, error) {
 	t.Helper()
 	m := sample(t)
 	path, query, _ := strings.Cut(path, "?")
@@ -31,7 +32,7 @@ func resolve(t *testing.T, index *memory, method, path, content string) (Decisio
 			t.Fatalf("%s: %v", content, fault)
 		}
 	}
-	rt := Router{Map: m, Index: index}
+	rt := Router{Map: m, Index: known}
 	return rt.Resolve(context.Background(), r, access.Principal{TenantID: tenant}, body)
 }
 
@@ -76,22 +77,22 @@ const (
 
 type route struct{ method, path, content, want string }
 
-func checkRoutes(t *testing.T, index *memory, routes []route) {
+func checkRoutes(t *testing.T, known *memory, routes []route) {
 	t.Helper()
 	for _, c := range routes {
-		if got := told(resolve(t, index, c.method, c.path, c.content)); got != c.want {
+		if got := told(resolve(t, known, c.method, c.path, c.content)); got != c.want {
 			t.Errorf("%s %s %s\n got %s\nwant %s", c.method, c.path, c.content, got, c.want)
 		}
 	}
 }
 
 func TestTrackedInstances(t *testing.T) {
-	index := newMemory()
-	index.add(vms+"/doubtful", "contoso.compute/virtualmachines", "eastus")
-	index.change(vms+"/doubtful", func(r *inventory.Resource) { r.Verify = true })
-	index.add(vms+"/pending", "contoso.compute/virtualmachines", "eastus")
-	index.change(vms+"/pending", func(r *inventory.Resource) { r.Phase = inventory.Pending })
-	checkRoutes(t, index, []route{
+	known := newMemory()
+	known.add(vms+"/doubtful", "contoso.compute/virtualmachines", "eastus")
+	known.change(vms+"/doubtful", func(r *inventory.Resource) { r.Verify = true })
+	known.add(vms+"/pending", "contoso.compute/virtualmachines", "eastus")
+	known.change(vms+"/pending", func(r *inventory.Resource) { r.Phase = index.Pending })
+	checkRoutes(t, known, []route{
 		// The region is that of the row, in whatever casing it is named.
 		{"GET", vms + "/west", "", westCompute},
 		{"GET", strings.ToUpper(vms + "/east"), "", eastCompute},
@@ -155,17 +156,17 @@ func TestTrackedInstances(t *testing.T) {
 }
 
 func TestDecisionsOfInstances(t *testing.T) {
-	index := newMemory()
-	index.cache(vms+"/east", "westus")
+	known := newMemory()
+	known.cache(vms+"/east", "westus")
 	decide := func(method, path, content string) Decision {
 		t.Helper()
-		d, err := resolve(t, index, method, path, content)
+		d, err := resolve(t, known, method, path, content)
 		if err != nil {
 			t.Fatalf("%s %s: %v", method, path, err)
 		}
 		return d
 	}
-	if d := decide("GET", vms+"/west", ""); d.Cached || d.Doubtful || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
+	if d := decide("GET", vms+"/west", ""); d.Cached || d.NeedsVerify || d.Row != nil || d.Generation != [16]byte{1} || d.Parent != "" {
 		t.Errorf("read: %+v", d)
 	}
 	// Memory may be wrong, and says so; nothing but reads goes by it.
@@ -177,8 +178,8 @@ func TestDecisionsOfInstances(t *testing.T) {
 			t.Errorf("%s: %+v", method, d)
 		}
 	}
-	index.change(vms+"/west", func(r *inventory.Resource) { r.Phase = inventory.Deleting })
-	if d := decide("GET", vms+"/west", ""); !d.Doubtful {
+	known.change(vms+"/west", func(r *inventory.Resource) { r.Phase = index.Deleting })
+	if d := decide("GET", vms+"/west", ""); !d.NeedsVerify {
 		t.Errorf("a resource that is being deleted: %+v", d)
 	}
 	// What a new row gets.
@@ -200,9 +201,9 @@ func TestDecisionsOfInstances(t *testing.T) {
 }
 
 func TestUntrackedInstances(t *testing.T) {
-	index := newMemory()
-	index.cache(vms+"/east", "westus")
-	checkRoutes(t, index, []route{
+	known := newMemory()
+	known.cache(vms+"/east", "westus")
+	checkRoutes(t, known, []route{
 		{"GET", rg + compute + "/catalogs/c", "", northCompute},
 		{"PUT", sub + compute + "/catalogs/c", `{"location":"westus"}`, northCompute},
 		{"GET", sub + compute + "/quotas/q", "", globalCompute},
@@ -215,15 +216,15 @@ func TestUntrackedInstances(t *testing.T) {
 		{"PUT", vms + "/none/agents/a", "{}", "404 ParentResourceNotFound"},
 		{"DELETE", vms + "/none/agents/a", "", "absent"},
 	})
-	if d, err := resolve(t, index, "GET", vms+"/east/agents/a", ""); err != nil || !d.Cached {
+	if d, err := resolve(t, known, "GET", vms+"/east/agents/a", ""); err != nil || !d.Cached {
 		t.Errorf("got %+v, %v: the region came from memory", d, err)
 	}
 }
 
 func TestExtensions(t *testing.T) {
-	index := newMemory()
+	known := newMemory()
 	const lock = rg + "/providers/Microsoft.Authorization/locks/l"
-	checkRoutes(t, index, []route{
+	checkRoutes(t, known, []route{
 		{"PUT", vms + "/west" + guard + "/guards/g", "{}", westGuard},
 		{"GET", vms + "/west" + guard + "/guards", "", westGuard},
 		{"GET", vms + "/west/disks/d" + guard + "/guards/g", "", westGuard},
@@ -262,9 +263,9 @@ func TestExtensions(t *testing.T) {
 }
 
 func TestBelowAndBeside(t *testing.T) {
-	index := newMemory()
-	index.cache(vms+"/east", "westus")
-	checkRoutes(t, index, []route{
+	known := newMemory()
+	known.cache(vms+"/east", "westus")
+	checkRoutes(t, known, []route{
 		{"POST", vms + "/east/start", "", eastCompute}, // actions go by the store
 		{"GET", vms + "/east/skus", "", westCompute},   // reads by memory
 		{"POST", vms + "/west/agents/a/restart", "", westCompute},
@@ -288,18 +289,18 @@ func TestBelowAndBeside(t *testing.T) {
 		{"GET", rg + compute, "", "404 HttpResourceNotFound"},
 		{"GET", rg + "/resources", "", "404 HttpResourceNotFound"}, // own routes are not resolved here
 	})
-	_, err := resolve(t, index, "GET", sub+compute+"/locations/mars/orchestrators/o", "")
+	_, err := resolve(t, known, "GET", sub+compute+"/locations/mars/orchestrators/o", "")
 	if err == nil || !strings.Contains(err.Error(), "for location 'mars' and API version '2024-01-01' for type 'locations/orchestrators'. The supported api-versions are '2024-01-01, 2023-01-01-preview'. The supported locations are 'westus, eastus, northeurope, global'.") {
 		t.Errorf("got %v", err)
 	}
 }
 
 func TestCollections(t *testing.T) {
-	index := newMemory()
-	index.groups["one"] = inventory.Group{Subscription: subID, Name: "one", Key: "one"}
-	index.add(sub+"/resourceGroups/one"+compute+"/virtualMachines/a", "contoso.compute/virtualmachines", "eastus")
-	index.cache(vms+"/east", "westus")
-	checkRoutes(t, index, []route{
+	known := newMemory()
+	known.groups["one"] = inventory.Group{Subscription: subID, Name: "one", Key: "one"}
+	known.add(sub+"/resourceGroups/one"+compute+"/virtualMachines/a", "contoso.compute/virtualmachines", "eastus")
+	known.cache(vms+"/east", "westus")
+	checkRoutes(t, known, []route{
 		{"GET", vms, "", "merge " + eastCompute + " " + westCompute},
 		{"GET", sub + compute + "/virtualMachines", "", "merge " + eastCompute + " " + westCompute},
 		{"GET", sub + "/resourceGroups/ONE" + compute + "/virtualMachines", "", "merge " + eastCompute},
@@ -318,28 +319,28 @@ func TestCollections(t *testing.T) {
 		{"POST", vms, "", "405 MethodNotAllowed"},
 		{"POST", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "405 MethodNotAllowed"},
 	})
-	if d, err := resolve(t, index, "GET", vms+"/east/disks", ""); err != nil || !d.Cached {
+	if d, err := resolve(t, known, "GET", vms+"/east/disks", ""); err != nil || !d.Cached {
 		t.Errorf("got %+v, %v: the region came from memory", d, err)
 	}
 	// A further page is of the regions that the first one began with.
 	for _, token := range []string{"$skipToken=x", "%24skiptoken=x"} {
-		if d, err := resolve(t, index, "GET", sub+"/resourceGroups/empty"+compute+"/virtualMachines?"+token, ""); err != nil || d.Answer != Merge || d.Endpoints != nil {
+		if d, err := resolve(t, known, "GET", sub+"/resourceGroups/empty"+compute+"/virtualMachines?"+token, ""); err != nil || d.Answer != Merge || d.Endpoints != nil {
 			t.Errorf("%s: %+v, %v", token, d, err)
 		}
 	}
-	if d, err := resolve(t, index, "GET", rg+compute+"/catalogs?$skipToken=x", ""); err != nil || d.Answer != Forward {
+	if d, err := resolve(t, known, "GET", rg+compute+"/catalogs?$skipToken=x", ""); err != nil || d.Answer != Forward {
 		t.Errorf("a token of the one region that serves a type: %+v, %v", d, err)
 	}
-	if d, err := resolve(t, index, "GET", vms, ""); err != nil || d.Region != "" || d.Endpoint != nil {
+	if d, err := resolve(t, known, "GET", vms, ""); err != nil || d.Region != "" || d.Endpoint != nil {
 		t.Errorf("a merge has one endpoint of its own: %+v, %v", d, err)
 	}
 }
 
 // Rows in a region without endpoint are an outage, never an absence.
 func TestRegionThatLeftTheMap(t *testing.T) {
-	index := newMemory()
-	index.add(vms+"/moon", "contoso.compute/virtualmachines", "moon")
-	checkRoutes(t, index, []route{
+	known := newMemory()
+	known.add(vms+"/moon", "contoso.compute/virtualmachines", "moon")
+	checkRoutes(t, known, []route{
 		{"GET", vms + "/moon", "", "503 NoRegisteredProviderFound"},
 		{"PUT", vms + "/moon", `{"location":"westus"}`, "503 NoRegisteredProviderFound"},
 		{"DELETE", vms + "/moon", "", "503 NoRegisteredProviderFound"},
@@ -352,9 +353,9 @@ func TestRegionThatLeftTheMap(t *testing.T) {
 }
 
 func TestPolls(t *testing.T) {
-	index := newMemory()
+	known := newMemory()
 	record := func(path, query string, o inventory.Operation) {
-		index.operations[PollToken(path, Query{Raw: query})] = o
+		known.operations[PollToken(path, Query{Raw: query})] = o
 	}
 	record(vms+"/gone/operationResults/o", "t=1", inventory.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
 	record(sub+compute+"/locations/westus/operationStatuses/o", "", inventory.Operation{Namespace: "contoso.compute", Type: "left/the/map", Region: "northeurope"})
@@ -362,7 +363,7 @@ func TestPolls(t *testing.T) {
 	record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon"})
 	record(sub+compute+"/operationResults/nobody", "", inventory.Operation{Namespace: "nobody.knows", Region: "westus"})
 	record(strings.Replace(vms, "/Rg", "/no-such-group", 1)+"/vm/operationResults/o", "", inventory.Operation{Namespace: "contoso.compute", Type: "virtualMachines", Region: "eastus"})
-	checkRoutes(t, index, []route{
+	checkRoutes(t, known, []route{
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/o", "", eastCompute},
 		{"GET", strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/operationResults/x", "", "404 ResourceGroupNotFound"},
 
@@ -392,18 +393,18 @@ func TestPolls(t *testing.T) {
 		{"GET", compute + "/locations/westus/operationResults/x/result", "", "404 HttpResourceNotFound"},
 		{"GET", compute + "/locations/westus/usages/x", "", westCompute},
 	})
-	d, err := resolve(t, index, "GET", vms+"/gone/operationResults/o?t=1", "")
+	d, err := resolve(t, known, "GET", vms+"/gone/operationResults/o?t=1", "")
 	if err != nil || d.Operation == nil || d.Operation.Region != "eastus" {
 		t.Errorf("got %+v, %v", d, err)
 	}
 	// There is a record to be answered by, if no endpoint.
 	for _, standsIn := range []bool{false, true} {
-		record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", StandsIn: standsIn})
-		if d, err := resolve(t, index, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
+		record(sub+compute+"/operationResults/moon", "", inventory.Operation{Namespace: "contoso.compute", Region: "moon", Substitute: standsIn})
+		if d, err := resolve(t, known, "GET", sub+compute+"/operationResults/moon", ""); err != nil || d.Operation == nil || d.Endpoint != nil || d.Region != "moon" {
 			t.Errorf("got %+v, %v", d, err)
 		}
 	}
-	if d, err := resolve(t, index, "GET", vms+"/west/operationResults/x", ""); err != nil || d.Operation != nil {
+	if d, err := resolve(t, known, "GET", vms+"/west/operationResults/x", ""); err != nil || d.Operation != nil {
 		t.Errorf("got %+v, %v", d, err)
 	}
 }
@@ -412,10 +413,10 @@ func TestPolls(t *testing.T) {
 // door's own, and is its record's there, whatever the path says otherwise.
 func TestPollsOfAnySpelling(t *testing.T) {
 	ann := access.Principal{TenantID: tenant, ObjectID: "ann"}
-	index := newMemory()
+	known := newMemory()
 	record := func(path string, o inventory.Operation) {
 		o.Namespace, o.Type, o.Region = "contoso.compute", "virtualMachines", "eastus"
-		index.operations[PollToken(path, Query{})] = o
+		known.operations[PollToken(path, Query{})] = o
 	}
 	anns := inventory.Operation{TenantID: tenant, ObjectID: "ann"}
 	missing := strings.Replace(vms, "/Rg", "/no-such-group", 1) + "/vm/jobs/o"
@@ -423,7 +424,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 	declared := []string{compute + "/quotas/q", vms + "/west/agents/a", vms + "/west/agents"}
 	for _, path := range append(paths, declared...) {
 		if path == compute+"/jobs/o" || path == compute+"/quotas/q" {
-			index.operations[PollToken(path, Query{})] = inventory.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
+			known.operations[PollToken(path, Query{})] = inventory.Operation{Namespace: "contoso.compute", Region: "eastus", TenantID: tenant, ObjectID: "ann"}
 			continue
 		}
 		record(path, anns)
@@ -433,7 +434,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 		if fault != nil {
 			t.Fatal(fault)
 		}
-		router := &Router{Map: sample(t), Index: index}
+		router := &Router{Map: sample(t), Index: known}
 		caller := access.Principal{TenantID: tenant, ObjectID: object}
 		found, err := router.FindOperation(t.Context(), r, caller)
 		if err != nil {
@@ -474,9 +475,9 @@ func TestPollsOfAnySpelling(t *testing.T) {
 			t.Errorf("%s is a poll", path)
 		}
 	}
-	index.failing = "Operation"
+	known.failing = "Operation"
 	r, _ := Classify(sample(t), "GET", vms+"/west/jobs/o", "")
-	if _, err := (&Router{Map: sample(t), Index: index}).FindOperation(t.Context(), r, ann); !errors.Is(err, errDown) {
+	if _, err := (&Router{Map: sample(t), Index: known}).FindOperation(t.Context(), r, ann); !errors.Is(err, errDown) {
 		t.Errorf("%v", err)
 	}
 }
@@ -484,7 +485,7 @@ func TestPollsOfAnySpelling(t *testing.T) {
 // Another spelling of an operation's URL serves who began it, by the record where the
 // path says nothing else, and nobody else, by any method.
 func TestPollsByIdentity(t *testing.T) {
-	index := newMemory()
+	known := newMemory()
 	record := func(target, object string, o inventory.Operation) {
 		path, query, _ := strings.Cut(target, "?")
 		r, fault := Classify(sample(t), "GET", path, query)
@@ -495,11 +496,11 @@ func TestPollsByIdentity(t *testing.T) {
 		if object != "" {
 			o.TenantID, o.ObjectID = tenant, object
 		}
-		index.operations[PollToken(path, r.Query)] = o
+		known.operations[PollToken(path, r.Query)] = o
 	}
 	located := compute + "/locations/eastus/operationResults/"
 	record(sub+located+"o?t=1", "ann", inventory.Operation{})
-	record(sub+located+"stood-in", "ann", inventory.Operation{StandsIn: true})
+	record(sub+located+"stood-in", "ann", inventory.Operation{Substitute: true})
 	record(sub+located+"learned?t=1", "", inventory.Operation{})
 	record(located+"learned?t=1", "", inventory.Operation{})
 	record(sub+located+"both?t=1", "ann", inventory.Operation{})
@@ -527,7 +528,7 @@ func TestPollsByIdentity(t *testing.T) {
 			if fault != nil {
 				t.Fatal(fault)
 			}
-			d, err := (&Router{Map: sample(t), Index: index}).Resolve(t.Context(), r, access.Principal{TenantID: tenant, ObjectID: object}, Body{})
+			d, err := (&Router{Map: sample(t), Index: known}).Resolve(t.Context(), r, access.Principal{TenantID: tenant, ObjectID: object}, Body{})
 			if want == "" {
 				want = "404 HttpResourceNotFound"
 			}
@@ -549,23 +550,23 @@ func TestIndexFailures(t *testing.T) {
 		"Regions":      {"GET", vms, "", ""},
 		"Operation":    {"GET", vms + "/west/operationResults/o", "", ""},
 
-		"OperationOwned": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},
+		"OperationByIdentity": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},
 	} {
-		index := newMemory()
-		index.failing = failing
+		known := newMemory()
+		known.failing = failing
 		c.want = errDown.Error()
-		checkRoutes(t, index, []route{c})
+		checkRoutes(t, known, []route{c})
 	}
-	index := newMemory()
-	index.failing = "Resource"
-	checkRoutes(t, index, []route{
+	known := newMemory()
+	known.failing = "Resource"
+	checkRoutes(t, known, []route{
 		{"PUT", vms + "/west/disks/new", "{}", errDown.Error()},
 		{"PUT", vms + "/west/agents/a", "{}", errDown.Error()},
 		{"GET", vms + "/none/disks/d", "", errDown.Error()}, // whether the parent is there
 		{"POST", vms + "/west/start", "", errDown.Error()},
 	})
-	index.failing = "Locate"
-	checkRoutes(t, index, []route{
+	known.failing = "Locate"
+	checkRoutes(t, known, []route{
 		{"GET", vms + "/west/agents/a", "", errDown.Error()},
 		{"GET", vms + "/west/disks", "", errDown.Error()},
 		{"GET", vms + "/west" + guard + "/guards/g", "", errDown.Error()},

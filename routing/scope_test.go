@@ -7,6 +7,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func TestScopes(t *testing.T) {
@@ -25,9 +26,9 @@ func TestScopes(t *testing.T) {
 		{inventory.Deleted, "404 SubscriptionNotFound", "404 SubscriptionNotFound", "404 SubscriptionNotFound"},
 	} {
 		t.Run(c.state.String(), func(t *testing.T) {
-			index := newMemory()
-			index.subscriptions[subID] = inventory.Subscription{ID: subID, TenantID: tenant, State: c.state}
-			checkRoutes(t, index, []route{
+			known := newMemory()
+			known.subscriptions[subID] = inventory.Subscription{ID: subID, TenantID: tenant, State: c.state}
+			checkRoutes(t, known, []route{
 				{"GET", vms + "/west", "", c.reads},
 				{"DELETE", vms + "/west", "", c.wipes},
 				{"PUT", vms + "/west", `{"location":"westus"}`, c.write},
@@ -37,17 +38,17 @@ func TestScopes(t *testing.T) {
 		})
 	}
 	t.Run("tenants", func(t *testing.T) {
-		index := newMemory()
-		index.subscriptions[arm.Fold(other[len("/subscriptions/"):])] = inventory.Subscription{TenantID: "another"}
-		checkRoutes(t, index, []route{
+		known := newMemory()
+		known.subscriptions[arm.Fold(other[len("/subscriptions/"):])] = inventory.Subscription{TenantID: "another"}
+		checkRoutes(t, known, []route{
 			{"GET", other + compute + "/virtualMachines", "", "404 SubscriptionNotFound"},
 			{"GET", sub[:len(sub)-1] + "D" + group, "", "404 SubscriptionNotFound"},
 		})
 	})
 	t.Run("groups", func(t *testing.T) {
-		index := newMemory()
-		index.groups["rg"] = inventory.Group{Subscription: subID, Name: "rG", Key: "rg", State: inventory.GroupDeleting}
-		checkRoutes(t, index, []route{
+		known := newMemory()
+		known.groups["rg"] = inventory.Group{Subscription: subID, Name: "rG", Key: "rg", State: index.GroupDeleting}
+		checkRoutes(t, known, []route{
 			{"GET", sub + "/resourceGroups/none" + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
 			{"GET", "/subscriptions/" + moonSub + group + compute + "/virtualMachines/a", "", "404 ResourceGroupNotFound"},
 			{"GET", vms + "/west", "", westCompute},
@@ -95,14 +96,14 @@ func TestRegistrations(t *testing.T) {
 		{inventory.Unregistered, false, list.want},
 	} {
 		t.Run(c.state.String(), func(t *testing.T) {
-			index := newMemory()
-			index.registrations["contoso.compute"] = c.state
+			known := newMemory()
+			known.registrations["contoso.compute"] = c.state
 			write, remove := westCompute, westCompute
 			if !c.writes {
 				write, remove = "409 MissingSubscriptionRegistration", "409 MissingSubscriptionRegistration"
 			}
 			list.want = c.list
-			checkRoutes(t, index, []route{
+			checkRoutes(t, known, []route{
 				list,
 				{"GET", sub + "/resourceGroups/empty" + compute + "/virtualMachines", "", "empty"},
 				{"GET", sub + compute + "/quotas", "", map[bool]string{true: "empty", false: globalCompute}[c.state == inventory.NotRegistered]},

@@ -169,8 +169,8 @@ func openStore(ctx context.Context, cfg *config.Config, metrics prometheus.Regis
 		keys = append(keys, key.Key)
 	}
 	return inventory.Open(ctx, inventory.Options{
-		SealKeys: keys,
-		Driver:   cfg.Store.Driver, DSN: cfg.Store.DSN, Connections: cfg.Store.Connections,
+		EncryptionKeys: keys,
+		Driver:         cfg.Store.Driver, DSN: cfg.Store.DSN, Connections: cfg.Store.Connections,
 		Limits: inventory.Limits{
 			ResourcesPerTypeAndGroup: cfg.Limits.ResourcesPerTypeAndGroup,
 			GroupsPerSubscription:    cfg.Limits.GroupsPerSubscription,

@@ -18,6 +18,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/observe"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/operations/sweep"
 )
 
@@ -27,8 +28,8 @@ type Options struct {
 	Store  *inventory.Store
 	Jobs   interface{ Nudge(kind string) }
 	Sweeps Sweeps
-	// Addressees are the endpoints that must learn of changed subscriptions.
-	Addressees []inventory.Addressee
+	// Targets are the endpoints that must learn of changed subscriptions.
+	Targets []inventory.NotificationTarget
 	// Reload reads the configuration again; nil: there is no file.
 	Reload   func(context.Context) (Reloaded, error)
 	Metrics  prometheus.Gatherer
@@ -39,7 +40,7 @@ type Options struct {
 
 // Sweeps orders comparisons of the index with the providers.
 type Sweeps interface {
-	Order(context.Context, sweep.Order) (inventory.Job, error)
+	Order(context.Context, sweep.Order) (jobrow.Job, error)
 	// OrderUncovered orders one where a subscription's absences were not seen.
 	OrderUncovered(ctx context.Context, subscription string) error
 }

@@ -8,6 +8,8 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 func (l *listener) doubtRoutes() []route {
@@ -96,7 +98,7 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) reason {
 		r.Until = &w.Ends
 	}
 	switch {
-	case w.Kind == inventory.Move:
+	case w.Kind == index.Move:
 		r.Reason = moveUnderWay
 	case !w.CallEnded && now.Before(w.NotAfter):
 		r.Reason, r.Until = writeUnderWay, &w.NotAfter
@@ -105,7 +107,7 @@ func reasonOfWrite(w inventory.OpenWrite, now time.Time) reason {
 	return r
 }
 
-func reasonOfJob(j inventory.Job) reason {
+func reasonOfJob(j jobrow.Job) reason {
 	r := reason{Reason: verificationPending, Since: j.Created, Job: j.Name(), Attempts: j.Attempts}
 	if j.Owner == "" {
 		r.Next = &j.Due
@@ -139,13 +141,13 @@ func (l *listener) listDoubts(_ http.ResponseWriter, r *http.Request) (int, any,
 		return 0, nil, err
 	}
 	found, err := l.Store.Unverified(r.Context(), wanted)
-	if errors.Is(err, inventory.ErrNoPosition) {
+	if errors.Is(err, inventory.ErrInvalidCursor) {
 		return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is that of a nextLink").About("after")
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	now := l.Store.Time()
+	now := l.Store.Now()
 	page := exchange.ListOf(found.Value, func(u inventory.Unverified) doubt { return doubtOf(u, now) })
 	if found.Next != "" {
 		page.NextLink = nextPage("/admin/doubts", query, found.Next)

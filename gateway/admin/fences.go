@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func (l *listener) fenceRoutes() []route {
@@ -35,7 +36,7 @@ func fenceReason(f inventory.Fence) string {
 	switch {
 	case f.Own:
 		return "A write landed after its resource group was deleted; it is being deleted."
-	case f.Kind == inventory.Put:
+	case f.Kind == index.Put:
 		return "A PUT got no answer before its resource group was deleted. What it makes will be deleted."
 	}
 	return "A " + f.Kind.String() + " got no answer before its resource group was deleted. Until it can no longer take effect, no resource is made under this ID."

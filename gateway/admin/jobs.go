@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 func (l *listener) jobRoutes() []route {
@@ -37,7 +38,7 @@ type job struct {
 	Progress     json.RawMessage `json:"progress,omitempty"`
 }
 
-func jobOf(j inventory.Job) job {
+func jobOf(j jobrow.Job) job {
 	shown := job{
 		ID: j.Name(), Kind: j.Kind, Subscription: j.Subscription, Subject: j.Subject, State: j.State.String(), Owner: j.Owner,
 		Attempts: j.Attempts, Created: j.Created, Changed: j.Changed,
@@ -58,13 +59,13 @@ func jobOf(j inventory.Job) job {
 // (the id of a job).
 func (l *listener) listJobs(_ http.ResponseWriter, r *http.Request) (int, any, error) {
 	query := r.URL.Query()
-	wanted := inventory.JobQuery{Kind: query.Get("kind")}
+	wanted := jobrow.Query{Kind: query.Get("kind")}
 	var err error
 	if wanted.Limit, err = pageSize(query); err != nil {
 		return 0, nil, err
 	}
 	if after := query.Get("after"); after != "" {
-		if wanted.AfterSubscription, wanted.AfterID, err = inventory.ParseJobName(after); err != nil {
+		if wanted.AfterSubscription, wanted.AfterID, err = jobrow.ParseName(after); err != nil {
 			return 0, nil, arm.NewError(arm.InvalidQueryParameter, "after", "it is the id of a job").About("after")
 		}
 	}
@@ -93,14 +94,14 @@ func (l *listener) getJob(_ http.ResponseWriter, r *http.Request) (int, any, err
 	return http.StatusOK, jobOf(j), nil
 }
 
-func (l *listener) namedJob(r *http.Request) (inventory.Job, error) {
-	sub, id, err := inventory.ParseJobName(mux.Vars(r)["id"])
+func (l *listener) namedJob(r *http.Request) (jobrow.Job, error) {
+	sub, id, err := jobrow.ParseName(mux.Vars(r)["id"])
 	if err != nil {
-		return inventory.Job{}, noJob()
+		return jobrow.Job{}, noJob()
 	}
 	j, err := l.Store.Job(r.Context(), sub, id)
 	if errors.Is(err, inventory.ErrNotFound) {
-		return inventory.Job{}, noJob()
+		return jobrow.Job{}, noJob()
 	}
 	return j, err
 }
@@ -123,7 +124,7 @@ func (l *listener) cancelJob(_ http.ResponseWriter, r *http.Request) (int, any, 
 	switch {
 	case errors.Is(err, inventory.ErrNotFound):
 		return 0, nil, noJob()
-	case errors.Is(err, inventory.ErrJobEnded):
+	case errors.Is(err, jobrow.ErrEnded):
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The job has ended.")
 	case err != nil:
 		return 0, nil, err

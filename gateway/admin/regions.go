@@ -64,14 +64,14 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 		return http.StatusOK, retirementOf(region, true, found), err
 	}
 	found, err := l.Store.RetireRegion(r.Context(), region)
-	if busy, ok := errors.AsType[*inventory.UnderWayError](err); ok {
+	if busy, ok := errors.AsType[*inventory.CallsUnderWayError](err); ok {
 		fault := arm.NewError(arm.Conflict).Saying("Calls to the location '%s' may be under way until %s. Reload all gateways, and retire it then.",
 			region, busy.Until.UTC().Format(time.RFC3339)).About("region")
-		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Time()), arm.MaxRetryAfter))
+		fault.RetryAfter = max(time.Second, min(busy.Until.Sub(l.Store.Now()), arm.MaxRetryAfter))
 		return 0, nil, fault
 	}
 	l.Audit.Event("region retired", zap.String("client", r.RemoteAddr), zap.String("region", region), zap.Bool("complete", err == nil),
-		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("touched", found.Touched), zap.Int("coverage", found.Coverage),
+		zap.Int("rows", found.Rows), zap.Int("intents", found.Intents), zap.Int("touched", found.WrittenRegions), zap.Int("coverage", found.Coverage),
 		zap.Int("notices", found.Notices), zap.Int("strays", found.Strays), zap.Int("fences", found.Fences), zap.Int("operations", found.Operations),
 		zap.Int("moving", found.Moving), zap.Int("groups", found.Groups))
 	if err != nil {
@@ -84,7 +84,7 @@ func (l *listener) retireRegion(w http.ResponseWriter, r *http.Request) (int, an
 
 func retirementOf(region string, dryRun bool, r inventory.Retirement) retirement {
 	shown := retirement{
-		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, Touched: r.Touched, Coverage: r.Coverage,
+		Region: region, DryRun: dryRun, Rows: r.Rows, Intents: r.Intents, Touched: r.WrittenRegions, Coverage: r.Coverage,
 		Notices: r.Notices, Strays: r.Strays, Fences: r.Fences, Operations: r.Operations, Moving: r.Moving, Groups: waitingGroups{Count: r.Groups},
 	}
 	for _, group := range r.Waiting {

@@ -69,7 +69,7 @@ func (l *listener) getSubscription(_ http.ResponseWriter, r *http.Request) (int,
 		return 0, nil, err
 	}
 	shown := subscriptionOf(s)
-	shown.Unconfirmed, err = l.Store.AbsentRegions(r.Context(), s.ID)
+	shown.Unconfirmed, err = l.Store.UnnotifiedRegions(r.Context(), s.ID)
 	return http.StatusOK, shown, err
 }
 
@@ -81,8 +81,8 @@ func (l *listener) putSubscription(w http.ResponseWriter, r *http.Request) (int,
 	if err != nil {
 		return 0, nil, err
 	}
-	stored, created, err := l.Store.PutSubscription(r.Context(), wanted, l.Addressees...)
-	if absent, ok := errors.AsType[*inventory.AbsentError](err); ok {
+	stored, created, err := l.Store.PutSubscription(r.Context(), wanted, l.Targets...)
+	if absent, ok := errors.AsType[*inventory.UnnotifiedRegionsError](err); ok {
 		return 0, nil, arm.NewError(arm.Conflict).Saying("The subscription '%s' was deleted while the map had no endpoint in '%s', "+
 			"which was not told of that. Configure the location again; or retire it where it is gone for good: portico retire %s",
 			id, strings.Join(absent.Regions, "', '"), absent.Regions[0]).About("state")

@@ -9,6 +9,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/routing"
 )
 
@@ -21,9 +22,9 @@ func (a *Admission) CheckLocks(ctx context.Context, x *exchange.Exchange, subscr
 	if q.Reads() || subscription == "" {
 		return nil
 	}
-	kind := inventory.Put
+	kind := index.Put
 	if q.Method == http.MethodDelete {
-		kind = inventory.Delete
+		kind = index.Delete
 	}
 	return Refusal(x, a.Store.CheckLocks(ctx, subscription, q.Path.Group(), q.Path.String(), kind))
 }
@@ -50,7 +51,7 @@ type Target struct {
 // Refusal turns the inventory's refusal of a write of the target, for a lock or for
 // its subscription or group, into ARM's. It returns nil for any other error.
 func (t Target) Refusal(err error) *arm.Error {
-	var group *inventory.GroupStateError
+	var group *index.GroupStateError
 	var locked *inventory.LockedError
 	switch {
 	case errors.As(err, &locked):
@@ -59,7 +60,7 @@ func (t Target) Refusal(err error) *arm.Error {
 		return arm.NewError(arm.SubscriptionNotFound, t.Subscription).About("subscriptionId")
 	case errors.As(err, new(*inventory.SubscriptionStateError)):
 		return arm.NewError(arm.ReadOnlyDisabledSubscription, t.Subscription).About("subscriptionId")
-	case errors.Is(err, inventory.ErrGroupNotFound):
+	case errors.Is(err, index.ErrGroupNotFound):
 		return arm.NewError(arm.ResourceGroupNotFound, t.Group).About("resourceGroupName")
 	case errors.As(err, &group):
 		return routing.GroupClosed(group.State, t.Group)

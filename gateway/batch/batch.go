@@ -16,6 +16,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/limits"
 )
 
@@ -177,7 +178,7 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		return err
 	case !job.State.Ended():
 		return b.Polls.Pending(w, x)
-	case job.State == inventory.JobFailed:
+	case job.State == jobrow.Failed:
 		return errors.New("a batch could not be carried")
 	}
 	batch, err := b.Store.RequestBatch(r.Context(), job.ID)
@@ -194,8 +195,8 @@ func (b *Batches) result(w http.ResponseWriter, r *http.Request, x *exchange.Exc
 		next++
 		return answer, err
 	})
-	if until := b.Store.Time().Add(refetch); until.Before(batch.Until) {
-		if err := b.Store.FetchedRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
+	if until := b.Store.Now().Add(refetch); until.Before(batch.Until) {
+		if err := b.Store.ShortenRequestBatch(context.WithoutCancel(r.Context()), job.ID, until); err != nil {
 			x.Warn("that the answers of a batch were fetched was not recorded; they are kept for longer", err)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 )
 
@@ -55,7 +56,7 @@ func readOrder(order []byte) (*Caller, []Request, error) {
 }
 
 // Caller names the caller of a job's batch, whose share of such work it uses.
-func (b *Batches) Caller(ctx context.Context, job inventory.Job) (string, error) {
+func (b *Batches) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	batch, err := b.Store.RequestBatch(ctx, job.ID)
 	if err != nil {
 		return "", err
@@ -71,14 +72,14 @@ func (b *Batches) Caller(ctx context.Context, job inventory.Job) (string, error)
 func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	batch, err := b.Store.RequestBatch(ctx, claim.Job.ID)
 	if errors.Is(err, inventory.ErrNotFound) { // its time was over first
-		return jobs.Result{Recorded: true}, b.endJob(ctx, claim.Job, inventory.JobFailed, "")
+		return jobs.Result{Recorded: true}, b.endJob(ctx, claim.Job, jobrow.Failed, "")
 	}
 	if err != nil {
 		return jobs.Result{}, err
 	}
 	caller, requests, err := readOrder(batch.Content)
 	if err != nil {
-		return jobs.Result{Recorded: true}, errors.Join(err, b.endJob(ctx, claim.Job, inventory.JobFailed, ""))
+		return jobs.Result{Recorded: true}, errors.Join(err, b.endJob(ctx, claim.Job, jobrow.Failed, ""))
 	}
 	s := b.newSending(ctx, claim.Job, caller, requests)
 	memory := b.Memory.Reservation(caller.name(), b.Config.Batch.Memory)
@@ -94,7 +95,7 @@ func (b *Batches) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	return b.conclude(ctx, claim.Job, len(requests), unknown)
 }
 
-func (b *Batches) endJob(ctx context.Context, job inventory.Job, state inventory.JobState, progress string) error {
+func (b *Batches) endJob(ctx context.Context, job jobrow.Job, state jobrow.State, progress string) error {
 	return b.Store.EndRequestBatch(ctx, job, state, progress, b.Config.Batch.AnswersKept)
 }
 
@@ -120,7 +121,7 @@ func (b *Batches) requestLimit() time.Duration {
 	return b.Config.Upstream.CallTimeout + b.Config.Index.CallMargin + 4*b.Config.Index.AskTimeout
 }
 
-func (b *Batches) newSending(ctx context.Context, job inventory.Job, caller *Caller, requests []Request) *sending {
+func (b *Batches) newSending(ctx context.Context, job jobrow.Job, caller *Caller, requests []Request) *sending {
 	return &sending{
 		Batches: b, caller: caller, requests: requests, room: b.Config.Batch.Memory,
 		patience: b.requestLimit(), // by then a request that holds some has ended
@@ -143,7 +144,7 @@ func (b *Batches) newSending(ctx context.Context, job inventory.Job, caller *Cal
 }
 
 // beginPart records that a request is about to be sent.
-func (b *Batches) beginPart(ctx context.Context, job inventory.Job, i int) (first bool, err error) {
+func (b *Batches) beginPart(ctx context.Context, job jobrow.Job, i int) (first bool, err error) {
 	failpoint.Pass(failpoint.BatchBeginBefore)
 	first, err = b.Store.BeginRequestPart(ctx, job, i)
 	failpoint.Pass(failpoint.BatchBeginAfter)
@@ -161,8 +162,8 @@ func (b *Batches) endPart(ctx context.Context, job [16]byte, i int, answer []byt
 // plan finds the requests that are to be sent, and answers those that are not: of one
 // that another process has sent, and whose time is over, the outcome is unknown; in a
 // cancelled batch nothing more is sent.
-func (b *Batches) plan(s *sending, job inventory.Job, batch inventory.RequestBatch) (unknown int, err error) {
-	now := b.Store.Time()
+func (b *Batches) plan(s *sending, job jobrow.Job, batch inventory.RequestBatch) (unknown int, err error) {
+	now := b.Store.Now()
 	for i := range s.requests {
 		part, begun := batch.Parts[i]
 		s.room -= part.Size
@@ -175,7 +176,7 @@ func (b *Batches) plan(s *sending, job inventory.Job, batch inventory.RequestBat
 		case begun:
 			unknown++
 			fault = arm.NewError(arm.InternalServerError).Saying("The outcome of the request is unknown: it was sent, and its answer was lost.")
-		case job.State == inventory.JobCancelling:
+		case job.State == jobrow.Cancelling:
 			fault = arm.NewError(arm.OperationCanceled).Saying("The batch was canceled before this request was sent.")
 		default:
 			s.todo = append(s.todo, i)
@@ -190,7 +191,7 @@ func (b *Batches) plan(s *sending, job inventory.Job, batch inventory.RequestBat
 
 // conclude ends the batch if every request has its answer. Else the job goes on when
 // the first request that another process has sent is out of time.
-func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknown int) (jobs.Result, error) {
+func (b *Batches) conclude(ctx context.Context, job jobrow.Job, total, unknown int) (jobs.Result, error) {
 	batch, err := b.Store.RequestBatch(ctx, job.ID)
 	if err != nil {
 		return jobs.Result{}, err
@@ -200,7 +201,7 @@ func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknow
 		if part.Answered {
 			answered++
 		} else {
-			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.Store.Time()))
+			pause = min(pause, part.Begun.Add(b.requestLimit()).Sub(b.Store.Now()))
 		}
 	}
 	if answered < total {
@@ -210,9 +211,9 @@ func (b *Batches) conclude(ctx context.Context, job inventory.Job, total, unknow
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	state := inventory.JobDone
-	if job.State == inventory.JobCancelling {
-		state = inventory.JobCancelled
+	state := jobrow.Done
+	if job.State == jobrow.Cancelling {
+		state = jobrow.Cancelled
 	}
 	return jobs.Result{Recorded: true}, b.endJob(ctx, job, state, string(progress))
 }

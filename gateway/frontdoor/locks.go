@@ -199,7 +199,7 @@ func (g locks) scopeDeleted(ctx context.Context, x *exchange.Exchange, s scope.S
 func (g locks) waitForConflictingCalls(ctx context.Context, x *exchange.Exchange, l inventory.Lock) error {
 	ctx, cancel := context.WithTimeout(ctx, g.callWait)
 	defer cancel()
-	_, err := g.store.Outlast(ctx, x.Request.Path.Group(), l)
+	_, err := g.store.WaitForConflictingWrites(ctx, x.Request.Path.Group(), l)
 	return err
 }
 

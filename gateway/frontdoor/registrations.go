@@ -95,7 +95,7 @@ func (g registrations) change(w http.ResponseWriter, r *http.Request, x *exchang
 	}
 	ctx := context.WithoutCancel(r.Context())
 	registration, err := change(ctx, inventory.RegistrationChange{
-		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Tell: notify.Targets(p),
+		Subscription: req.Subscription.ID, Namespace: p.Key, Check: check, Targets: notify.Targets(p),
 	})
 	if errors.Is(err, inventory.ErrNamespaceInUse) {
 		return arm.NewError(arm.UnregisterNotAllowed, p.Namespace).About(p.Namespace)

@@ -12,6 +12,7 @@ import (
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jsonscan"
 )
 
@@ -92,7 +93,7 @@ func resourceOf(row inventory.Resource, e expansion) resourceBody {
 // shownState is the state that the index last saw; none counts as Succeeded.
 func shownState(row inventory.Resource) string {
 	switch {
-	case row.Phase == inventory.Deleting:
+	case row.Phase == index.Deleting:
 		return "Deleting"
 	case row.ProvisioningState == "":
 		return "Succeeded"

@@ -4,10 +4,11 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func TestAStateThatNobodyNamedIsSucceeded(t *testing.T) {
-	if got := shownState(inventory.Resource{Phase: inventory.Live}); got != "Succeeded" {
+	if got := shownState(inventory.Resource{Phase: index.Live}); got != "Succeeded" {
 		t.Errorf("%s", got)
 	}
 }

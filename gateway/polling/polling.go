@@ -17,6 +17,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // The forms in which operations are polled (async reference, 202 Accepted and
@@ -48,7 +49,7 @@ func (o *Operations) Record(x *exchange.Exchange, s inventory.Subscription, id s
 	principal := x.Principal.In(s.TenantID)
 	return inventory.Operation{
 		Token: token(id), Method: x.Request.Method, APIVersion: x.Request.Query.APIVersion,
-		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Time().Add(o.Settings.Records),
+		TenantID: principal.TenantID, ObjectID: principal.ObjectID, Until: o.Store.Now().Add(o.Settings.Records),
 	}
 }
 
@@ -80,7 +81,7 @@ func (o *Operations) PollAgain(h http.Header) {
 // Job finds the job of the operation that a request polls. To anybody but the
 // caller that began it, it does not exist (async reference, Operation result
 // rules).
-func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subscription) (id string, j inventory.Job, err error) {
+func (o *Operations) Job(r *http.Request, x *exchange.Exchange, s inventory.Subscription) (id string, j jobrow.Job, err error) {
 	id = x.Request.Path.Segment(x.Request.Path.Len() - 1)
 	record, err := o.Store.Operation(r.Context(), s.ID, token(id))
 	principal := x.Principal.In(s.TenantID)

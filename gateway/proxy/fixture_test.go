@@ -14,6 +14,7 @@ import (
 	"portico/gateway/exchange"
 	"portico/gateway/polling"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/inventory/storetest"
 	"portico/routing"
 )
@@ -65,7 +66,7 @@ func newFixture(t *testing.T) fixture {
 		t.Fatal(err)
 	}
 	path := filepath.Join(t.TempDir(), "portico.db")
-	storetest.Lay(t, path)
+	storetest.CreateDatabase(t, path)
 	store, err := inventory.Open(t.Context(), inventory.Options{
 		DSN: path, SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Second, TombstoneAge: time.Hour,
 		PollFloor: 5 * time.Millisecond, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,
@@ -109,10 +110,10 @@ func (f fixture) put() *routing.Request {
 }
 
 // begin records the intent of a write of the machine.
-func (f fixture) begin(kind inventory.WriteKind, region string) inventory.Ticket {
+func (f fixture) begin(kind index.WriteKind, region string) inventory.Ticket {
 	f.t.Helper()
 	location := region
-	if kind == inventory.Delete {
+	if kind == index.Delete {
 		location = ""
 	}
 	ticket, err := f.Store.Begin(f.t.Context(), inventory.Write{
@@ -124,9 +125,9 @@ func (f fixture) begin(kind inventory.WriteKind, region string) inventory.Ticket
 }
 
 // write is a successful write of the machine.
-func (f fixture) write(kind inventory.WriteKind, region string) {
+func (f fixture) write(kind index.WriteKind, region string) {
 	f.t.Helper()
-	_, err := f.Store.Settle(f.t.Context(), f.begin(kind, region), inventory.Answer{Outcome: inventory.OutcomeOf(kind, http.StatusOK, false), Status: http.StatusOK, ID: machine})
+	_, err := f.Store.Settle(f.t.Context(), f.begin(kind, region), inventory.Answer{Outcome: index.OutcomeOf(kind, http.StatusOK, false), Status: http.StatusOK, ID: machine})
 	f.ok(err)
 }
 

@@ -12,6 +12,7 @@ import (
 	"portico/gateway/admission"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/regions"
 	"portico/routing"
 )
@@ -45,7 +46,7 @@ func (p *Proxy) intend(ctx context.Context, x *exchange.Exchange, d Resolved) (i
 // row and the write can be resolved again, which happens once.
 func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Resolved, conflict *inventory.LocationConflictError, first bool) error {
 	row := conflict.Row
-	if !row.Doubtful() && !conflict.Contested {
+	if !row.NeedsVerify() && !conflict.RemovalOpen {
 		return locationConflict(x, row, d.Location)
 	}
 	prober, header := p.Resolver.ProberFor(x)
@@ -59,7 +60,7 @@ func (p *Proxy) resolveConflict(ctx context.Context, x *exchange.Exchange, d Res
 func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 	q := x.Request
 	intent := inventory.Write{
-		Kind:            inventory.Put,
+		Kind:            index.Put,
 		Subscription:    d.Subscription.ID,
 		Group:           d.Group.Key,
 		Key:             q.Key(),
@@ -82,9 +83,9 @@ func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 	}
 	switch q.Method {
 	case http.MethodDelete:
-		intent.Kind, intent.Parent, intent.Location = inventory.Delete, "", ""
+		intent.Kind, intent.Parent, intent.Location = index.Delete, "", ""
 	case http.MethodPatch:
-		intent.Kind, intent.Parent, intent.Location = inventory.Patch, "", ""
+		intent.Kind, intent.Parent, intent.Location = index.Patch, "", ""
 	}
 	return intent
 }
@@ -92,9 +93,9 @@ func (p *Proxy) intent(x *exchange.Exchange, d Resolved) inventory.Write {
 // locationRefusal refuses a write to another place than the index names, after a probe:
 // for good if the resource is known to exist there, to be retried while that is open.
 func (p *Proxy) locationRefusal(ctx context.Context, x *exchange.Exchange, d Resolved, probed inventory.Resource, err error) error {
-	row, contested, lookupErr := p.Store.Contested(ctx, probed.Subscription, probed.Key)
+	row, removalOpen, lookupErr := p.Store.ResourceAndRemoval(ctx, probed.Subscription, probed.Key)
 	moved := row.Region != probed.Region || row.Location != probed.Location // perhaps to the wanted location
-	if err == nil && lookupErr == nil && !moved && !row.Doubtful() && !contested {
+	if err == nil && lookupErr == nil && !moved && !row.NeedsVerify() && !removalOpen {
 		return locationConflict(x, row, d.Location)
 	}
 	return admission.Busy(probed.ID).Because(err)
@@ -109,7 +110,7 @@ func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
 	if err == nil {
 		return nil
 	}
-	var state *inventory.GroupStateError
+	var state *index.GroupStateError
 	var quota *inventory.QuotaError
 	var registration *inventory.RegistrationStateError
 	var fence *inventory.FencedError
@@ -135,7 +136,7 @@ func (p *Proxy) refusal(x *exchange.Exchange, d Resolved, err error) error {
 // still take effect.
 func (p *Proxy) fenced(x *exchange.Exchange, fence *inventory.FencedError) *arm.Error {
 	fault := arm.NewError(arm.Conflict).About(x.Request.Path.String()).Because(fence)
-	fault.RetryAfter = min(max(fence.Until.Sub(p.Store.Time()), admission.ConflictRetry), arm.MaxRetryAfter)
+	fault.RetryAfter = min(max(fence.Until.Sub(p.Store.Now()), admission.ConflictRetry), arm.MaxRetryAfter)
 	return fault.Saying("The resource '%s' cannot be created yet: its resource group was deleted, and an earlier request for it that the resource provider did not answer may take effect until %s.",
 		x.Request.Name(), fence.Until.UTC().Format(time.RFC3339))
 }

@@ -7,6 +7,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // refused expects locationRefusal to refuse a write with a code after a probe of row.
@@ -23,20 +24,20 @@ func (f fixture) refused(want arm.Code, wanted Resolved, row inventory.Resource)
 // open, a Live row does not prove that the resource exists.
 func TestLocationRefusalWhileADeleteIsOpen(t *testing.T) {
 	f := newFixture(t)
-	f.write(inventory.Put, "westus")
+	f.write(index.Put, "westus")
 	row := f.row()
 	f.refused(arm.InvalidResourceLocation, Resolved{}, row)
-	f.begin(inventory.Delete, "westus")
+	f.begin(index.Delete, "westus")
 	f.refused(arm.Conflict, Resolved{}, row)
 }
 
 // Nor does it if the resource has moved meanwhile, even to the wanted location.
 func TestLocationRefusalAfterAMove(t *testing.T) {
 	f := newFixture(t)
-	f.write(inventory.Put, "westus")
+	f.write(index.Put, "westus")
 	probed := f.row()
-	f.write(inventory.Delete, "westus")
-	f.write(inventory.Put, "eastus")
+	f.write(index.Delete, "westus")
+	f.write(index.Put, "eastus")
 	wanted := Resolved{}
 	wanted.Region, wanted.Location = "eastus", "eastus"
 	f.refused(arm.Conflict, wanted, probed)

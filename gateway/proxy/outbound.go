@@ -43,7 +43,7 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, meth
 // readsAnswer reports whether the front door reads the answer, which then must come
 // uncompressed. It reads the GET of a resource only if that may settle the row.
 func readsAnswer(q *routing.Request, d Resolved, method string) bool {
-	return q.Class != routing.Instance || method != http.MethodGet || d.Doubtful || d.Row != nil
+	return q.Class != routing.Instance || method != http.MethodGet || d.NeedsVerify || d.Row != nil
 }
 
 // publicURI is the URI of q on the public host, whatever host the client used:

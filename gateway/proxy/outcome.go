@@ -87,7 +87,7 @@ func (p *Proxy) outcomeOfAbsence(o inventory.Operation, followed bool) outcome {
 	case http.MethodDelete:
 		return outcome{ended: true, state: stateSucceeded}
 	case http.MethodPut:
-		if followed || o.Resource == "" && p.Store.Time().Sub(o.Created) < p.Config.Index.FollowLimit {
+		if followed || o.Resource == "" && p.Store.Now().Sub(o.Created) < p.Config.Index.FollowLimit {
 			return outcome{state: stateInProgress}
 		}
 	}

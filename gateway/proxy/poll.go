@@ -8,6 +8,7 @@ import (
 	"portico/arm"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/operations/async"
 	"portico/operations/reconcile"
 )
@@ -25,7 +26,7 @@ func (p *Proxy) poll(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 			p.renew(r.Context(), x, *o)
 			p.addIdentity(r.Context(), x, *o)
 		}
-		if o.Replays() {
+		if o.PollsAnotherURL() {
 			return p.pollTarget(w, r, x, d)
 		}
 		if d.Endpoint == nil {
@@ -50,7 +51,7 @@ func noEndpointToPoll(o *inventory.Operation) *arm.Error {
 // renew extends the record of a URL that is still polled after half of its lifetime:
 // operations may run for longer than records live.
 func (p *Proxy) renew(ctx context.Context, x *exchange.Exchange, o inventory.Operation) {
-	now, kept := p.Store.Time(), p.Config.Operations.Records
+	now, kept := p.Store.Now(), p.Config.Operations.Records
 	if o.Until.Sub(now) > kept/2 {
 		return
 	}
@@ -123,12 +124,12 @@ func (p *Proxy) confirmEnd(ctx context.Context, x *exchange.Exchange, o inventor
 // the operation's resource.
 func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory.Operation) (inventory.Resource, error) {
 	row, err := p.Store.Resource(ctx, o.Subscription, o.Resource)
-	kind := inventory.Put
+	kind := index.Put
 	switch {
 	case err != nil:
 		return row, err
 	case o.Method == http.MethodDelete:
-		kind = inventory.Delete
+		kind = index.Delete
 	case o.Method != http.MethodPut:
 		return row, nil
 	}
@@ -150,7 +151,7 @@ func (p *Proxy) endFollow(ctx context.Context, x *exchange.Exchange, o inventory
 	// The poll may have used up the time.
 	hastening, cancel := context.WithTimeout(context.WithoutCancel(ctx), p.Config.Index.AskTimeout)
 	defer cancel()
-	if err := p.Store.HastenFollow(hastening, o.Subscription, o.Resource, kind); err != nil {
+	if err := p.Store.PollSoon(hastening, o.Subscription, o.Resource, kind); err != nil {
 		return row, err
 	}
 	return p.Store.Resource(ctx, o.Subscription, o.Resource) // which the poll may have settled

@@ -24,7 +24,7 @@ func (p *Proxy) recordPollURLs(ctx context.Context, x *exchange.Exchange, d Reso
 		if err != nil {
 			x.Warn("a polling URL was not recorded", err)
 		}
-		return err != nil && link.record.Replays()
+		return err != nil && link.record.PollsAnotherURL()
 	})
 }
 
@@ -63,7 +63,7 @@ func (p *Proxy) recordOf(x *exchange.Exchange, d Resolved, link *url.URL) *inven
 	}
 	record := p.newRecord(x, d)
 	record.Token, record.Identity = routing.PollToken(q.Path.String(), q.Query), q.OperationIdentity()
-	if d.Operation != nil && record.Token == routing.PollToken(x.Request.Path.String(), x.Request.Query) && d.Operation.RecordedBy(record.Token) {
+	if d.Operation != nil && record.Token == routing.PollToken(x.Request.Path.String(), x.Request.Query) && d.Operation.HasToken(record.Token) {
 		return nil
 	}
 	return &record
@@ -71,10 +71,10 @@ func (p *Proxy) recordOf(x *exchange.Exchange, d Resolved, link *url.URL) *inven
 
 // newRecord is the record of a polling URL in the answer to a request, without the URL.
 func (p *Proxy) newRecord(x *exchange.Exchange, d Resolved) inventory.Operation {
-	until := p.Store.Time().Add(p.Config.Operations.Records)
+	until := p.Store.Now().Add(p.Config.Operations.Records)
 	if d.Operation != nil { // a further URL of the polled operation
 		record := *d.Operation
-		record.Target, record.StandsIn, record.Until = "", false, until
+		record.Target, record.Substitute, record.Until = "", false, until
 		return record
 	}
 	principal := x.Principal.In(d.Subscription.TenantID)

@@ -13,7 +13,7 @@ import (
 // renews it.
 func TestRenewalKeepsWhatChanged(t *testing.T) {
 	f := newFixture(t)
-	o := inventory.Operation{Subscription: subscription, Token: "t", StandsIn: true, Target: "/first", Until: f.Store.Time().Add(time.Minute)}
+	o := inventory.Operation{Subscription: subscription, Token: "t", Substitute: true, Target: "/first", Until: f.Store.Now().Add(time.Minute)}
 	if err := f.Store.RecordOperation(t.Context(), o); err != nil {
 		t.Fatal(err)
 	}
@@ -27,7 +27,7 @@ func TestRenewalKeepsWhatChanged(t *testing.T) {
 	}
 	f.renew(t.Context(), &exchange.Exchange{}, read)
 	now, err := f.Store.Operation(t.Context(), subscription, "t")
-	if left := now.Until.Sub(f.Store.Time()); err != nil || now.Target != "/second" || left < time.Hour {
+	if left := now.Until.Sub(f.Store.Now()); err != nil || now.Target != "/second" || left < time.Hour {
 		t.Errorf("%+v, %v left, %v", now, left, err)
 	}
 }

@@ -106,7 +106,7 @@ func TestRecordedPollURLs(t *testing.T) {
 	}
 	f.guarded(202, http.Header{"Location": {poll}})
 	if record, err := f.recorded(poll); err != nil || record.Method != "PUT" || record.Namespace != "Contoso.Compute" || record.Type != "virtualMachines" || record.APIVersion != "2024-01-01" ||
-		record.Until.Sub(f.Store.Time()) < 47*time.Hour {
+		record.Until.Sub(f.Store.Now()) < 47*time.Hour {
 		t.Errorf("%+v %v", record, err)
 	}
 	for _, link := range []string{

@@ -17,7 +17,7 @@ func (p *Proxy) read(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 		return err
 	}
 	defer answer.Body.Close()
-	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && d.Doubtful {
+	if answer.StatusCode == http.StatusNotFound || answer.StatusCode == http.StatusOK && d.NeedsVerify {
 		if err := p.recordRead(r.Context(), x, d, answer); err != nil {
 			return err
 		}

@@ -37,7 +37,7 @@ func (p *Proxy) substitutePollURL(x *exchange.Exchange, d Resolved, header, targ
 	if q, fault := routing.Classify(p.Config.Map, http.MethodGet, path, ""); fault == nil {
 		record.Identity = q.OperationIdentity()
 	}
-	record.StandsIn, record.Target = true, target
+	record.Substitute, record.Target = true, target
 	return pollURL{header: header, url: fanout.PublicLink(p.Public, path, query), record: &record}
 }
 
@@ -46,7 +46,7 @@ func (p *Proxy) retarget(x *exchange.Exchange, d Resolved, header, target string
 	link := pollURL{header: header, url: p.publicURI(x.Request)}
 	if target != "" && target != d.Operation.Target {
 		record := *d.Operation
-		record.Target, record.Until = target, p.Store.Time().Add(p.Config.Operations.Records)
+		record.Target, record.Until = target, p.Store.Now().Add(p.Config.Operations.Records)
 		link.record = &record
 	}
 	return link
@@ -77,5 +77,5 @@ func (p *Proxy) replayable(x *exchange.Exchange, name, sent string) string {
 // results are retargeted.
 func pollsResult(q *routing.Request, o *inventory.Operation) bool {
 	hop := q.Path.LastHop()
-	return !o.StandsIn || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)
+	return !o.Substitute || arm.EqualFold(hop.Segment(hop.Len()-2), polling.Results)
 }

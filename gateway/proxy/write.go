@@ -10,6 +10,7 @@ import (
 	"portico/failpoint"
 	"portico/gateway/exchange"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/operations/async"
 	"portico/routing"
 	"portico/upstream"
@@ -51,18 +52,18 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 
 // readOutcome reads what the answer to a write means. The error is that of a body that
 // could not be read whole.
-func (p *Proxy) readOutcome(x *exchange.Exchange, kind inventory.WriteKind, answer *http.Response) (inventory.Answer, error) {
+func (p *Proxy) readOutcome(x *exchange.Exchange, kind index.WriteKind, answer *http.Response) (inventory.Answer, error) {
 	text, err := p.buffer(answer, x.Request.Provider.Namespace, x.Region)
 	absent := err == nil && answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(text, x.Request.ID())
-	settled := inventory.Answer{Outcome: inventory.OutcomeOf(kind, answer.StatusCode, absent), Status: answer.StatusCode, ID: x.Request.ID()}
+	settled := inventory.Answer{Outcome: index.OutcomeOf(kind, answer.StatusCode, absent), Status: answer.StatusCode, ID: x.Request.ID()}
 	switch {
-	case err == nil && settled.Outcome == inventory.Succeeded:
+	case err == nil && settled.Outcome == index.Succeeded:
 		settled.ProvisioningState, settled.Details = inventory.ReadDetails(text)
 	case err != nil && !tooLarge(err): // broken off: the status may not be true
-		settled.Outcome = inventory.Ambiguous
+		settled.Outcome = index.Ambiguous
 	}
-	if kind == inventory.Patch && settled.Outcome == inventory.Succeeded && settled.Details == nil {
-		settled.Outcome = inventory.Accepted // the provider is asked for the result later
+	if kind == index.Patch && settled.Outcome == index.Succeeded && settled.Details == nil {
+		settled.Outcome = index.Accepted // the provider is asked for the result later
 	}
 	return settled, err
 }
@@ -78,9 +79,9 @@ func (p *Proxy) settleUnanswered(ctx context.Context, x *exchange.Exchange, tick
 	if !ok {
 		fault = &upstream.Fault{Sent: true, Region: x.Region, Err: err}
 	}
-	outcome := inventory.Ambiguous
+	outcome := index.Ambiguous
 	if !fault.Sent {
-		outcome = inventory.NotSent
+		outcome = index.NotSent
 	}
 	p.settle(ctx, x, ticket, inventory.Answer{Outcome: outcome, ID: x.Request.ID()})
 	if fault.TooLate() {

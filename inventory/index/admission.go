@@ -29,15 +29,15 @@ func (e *GroupStateError) Error() string {
 	return "inventory: the resource group is " + e.State.String()
 }
 
-// Group is what of a group decides about the writes into it.
+// Group is what decides about writes into a group.
 type Group struct {
 	State       GroupState
 	Incarnation [16]byte
 }
 
-// AdmitWrite judges a write by the group that it goes into, nil where there is
-// none: an Active group takes clients' writes, a Deleting one those of its own
-// deletion, and both only those that are meant for this incarnation, if for any.
+// AdmitWrite judges a write by its group, nil where there is none: an Active group
+// admits clients' writes, a Deleting one those of its own deletion, and both only
+// those for this incarnation, if the write names any.
 func AdmitWrite(into *Group, incarnation [16]byte, ofGroupDelete bool) error {
 	takes := GroupActive
 	if ofGroupDelete {
@@ -52,22 +52,20 @@ func AdmitWrite(into *Group, incarnation [16]byte, ofGroupDelete bool) error {
 	return nil
 }
 
-// MayReopen reports whether a group whose deletion has come to nothing takes
-// writes again, while so many calls into it are open. None may be: one of the
-// deletion's own that landed later could hit what was made meanwhile (R8).
+// MayReopen reports whether a group whose deletion has failed admits writes again,
+// with so many calls into it open. None may be: a late DELETE of the deletion could
+// hit what was created meanwhile (R8).
 func MayReopen(open int) bool { return open == 0 }
 
-// MayClose reports whether a group may go in which so many rows, strays and calls
-// that may still be running are left. None may outlive it. What is only of unknown
-// fate leaves a fence.
+// MayClose reports whether a group may go with so many rows, strays and calls that
+// may still be running. There must be none; a write of unknown fate leaves a fence.
 func MayClose(rows, strays, calls int) bool { return rows == 0 && strays == 0 && calls == 0 }
 
 // Placement is where a resource is, or is to be.
 type Placement struct{ Region, Location string }
 
-// Conflicts reports whether a write goes elsewhere than where the row lies. All
-// writes are held to it: the success of one in one region says nothing of a row
-// that speaks of another.
+// Conflicts reports whether a write goes elsewhere than the row is. That concerns all
+// writes: the success of one in one region says nothing about a row in another.
 func Conflicts(kind WriteKind, to, row Placement) bool {
 	return row.Region != to.Region ||
 		kind == Put && to.Location != "" && row.Location != "" && row.Location != to.Location

@@ -114,10 +114,10 @@ func (s *State) flag() {
 	}
 }
 
-// applyRefusal ends a write that changed nothing. Only the row that it made itself
-// goes with it, and only if no other write touched that since. A DELETE's 404
-// that speaks of something else than the resource, such as a route, flags the row:
-// it may not come from the provider that holds the resource.
+// applyRefusal ends a write that changed nothing. It removes only the row that the
+// write created, if no other write changed the row since. A DELETE's 404 that does
+// not speak of the resource, but of a route, say, flags the row: it may not come from
+// the provider that holds the resource.
 func (s *State) applyRefusal(own Intent, e Answered) Actions {
 	if own.Kind == Delete && e.Outcome == Refused && e.Status == http.StatusNotFound {
 		s.flag()
@@ -239,8 +239,8 @@ func (s *State) has(kind WriteKind) bool {
 	return slices.ContainsFunc(s.Open, func(open Intent) bool { return open.Kind == kind })
 }
 
-// showUnproven takes a GET that a write on its way may overturn: the row shows what is
-// so now, and stays in doubt.
+// showUnproven applies a GET that an open write may overturn: the row shows what the
+// GET said, and stays flagged.
 func (s *State) showUnproven(e Observed) Actions {
 	s.Row.Verify = true
 	if e.Found {

@@ -99,21 +99,21 @@ type (
 	Seen struct{ ProvisioningState string }
 )
 
-// Actions is what an event asks for beyond the new state.
+// Actions are what an event asks for beyond the new state.
 type Actions struct {
 	// Settled: the event was proof, and the state says what it proved.
 	Settled bool
-	// Learn: take over what the answer told of the resource.
+	// Learn: the row takes over what the answer said of the resource.
 	Learn bool
-	// Tombstone: remember that the resource went.
+	// Tombstone: the resource is gone; a tombstone remembers that.
 	Tombstone bool
-	// Orphaned: the resource went, or may have gone and come back; those below
-	// it, which do not come back with it, have to be verified.
+	// Orphaned: the resource went, or may have gone and come back; those below it,
+	// which do not come back with it, have to be verified.
 	Orphaned bool
 }
 
-// UnderWay counts the open writes whose call may still be running. All others are
-// of unknown fate, and hold no group back.
+// UnderWay counts the open writes whose call may still be running. All others are of
+// unknown fate, and delay no group's end.
 func (s State) UnderWay(now int64) (n int) {
 	for _, in := range s.Open {
 		if !in.over(now) {
@@ -123,8 +123,8 @@ func (s State) UnderWay(now int64) (n int) {
 	return n
 }
 
-// Absent reports whether a row is of a resource that is not there: Portico's own GET
-// said so of this generation, and no followed create can make it untrue.
+// Absent reports whether the row's resource does not exist: Portico's own GET said so
+// of this generation, and no followed create can make it untrue.
 func (s State) Absent(generation [16]byte) bool {
 	return s.Row.Generation == generation && !s.Row.FollowPut
 }

@@ -132,23 +132,23 @@ func jobKinds(from engine.Source, shard int) (kinds []string, err error) {
 	}
 }
 
-// Save records progress, or returns ErrDeposed.
+// Save records progress, or returns ErrLeaseLost.
 func (j *Job) Save(t *engine.Tx, payload string) error {
 	return j.update(t, saveJob, payload, engine.Micros(t.Now))
 }
 
-// End ends a job, which is kept until it is to be forgotten, or returns ErrDeposed.
+// End ends a job, which is kept until it is to be forgotten, or returns ErrLeaseLost.
 // An empty payload leaves the one that was saved last.
 func (j *Job) End(t *engine.Tx, state State, payload string, forget time.Time) error {
 	return j.update(t, endJob, state, payload, payload, endedShard, engine.Micros(forget), engine.Micros(t.Now))
 }
 
-// CheckHeld returns ErrDeposed unless the job is held by the caller.
+// CheckHeld returns ErrLeaseLost unless the job is held by the caller.
 func (j *Job) CheckHeld(t *engine.Tx) error {
 	var token int64
 	err := t.One(heldToken, j.Subscription, j.ID[:], j.Incarnation[:])(&token)
 	if errors.Is(err, sql.ErrNoRows) || err == nil && token != j.Token {
-		return ErrDeposed
+		return ErrLeaseLost
 	}
 	return err
 }
@@ -157,12 +157,12 @@ func (j *Job) CheckHeld(t *engine.Tx) error {
 func (j *Job) update(t *engine.Tx, statement string, args ...any) error {
 	n, err := t.Exec(statement, append(args, j.Subscription, j.ID[:], j.Incarnation[:], j.Token)...)
 	if err == nil && n == 0 {
-		return ErrDeposed
+		return ErrLeaseLost
 	}
 	return err
 }
 
-// RenewJob gives the holder another lease from now on, or ErrDeposed when the
+// RenewJob gives the holder another lease from now on, or ErrLeaseLost when the
 // token has moved on. It is to be timed like a claim. It need not be durable: a
 // renewal that is lost lets another take the job earlier.
 func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error {
@@ -178,7 +178,7 @@ func (r *Rows) RenewJob(ctx context.Context, j *Job, lease time.Duration) error 
 	return err
 }
 
-// SaveJob records progress, durably, or returns ErrDeposed.
+// SaveJob records progress, durably, or returns ErrLeaseLost.
 func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 	held := *j
 	err := r.write(ctx, engine.Flushed, Locks(held.Subscription, held.Subject), func(t *engine.Tx) error {
@@ -191,7 +191,7 @@ func (r *Rows) SaveJob(ctx context.Context, j *Job, payload string) error {
 }
 
 // DeferJob gives a job back until it is due, with the job's Attempts as the
-// caller leaves them; or it returns ErrDeposed. An empty payload leaves the one
+// caller leaves them; or it returns ErrLeaseLost. An empty payload leaves the one
 // that was saved last, also by a call whose outcome the caller did not learn.
 // Where the payload is as it was this need not be durable: the lease then ends
 // by time.
@@ -201,7 +201,7 @@ func (r *Rows) DeferJob(ctx context.Context, j Job, due time.Time, payload strin
 	})
 }
 
-// EndJob ends a job, durably, or returns ErrDeposed. An empty payload is as for
+// EndJob ends a job, durably, or returns ErrLeaseLost. An empty payload is as for
 // DeferJob. The job is kept for a while.
 func (r *Rows) EndJob(ctx context.Context, j Job, state State, payload string) error {
 	return r.write(ctx, engine.Flushed, Locks(j.Subscription, j.Subject), func(t *engine.Tx) error {

@@ -26,8 +26,7 @@ type Counts struct {
 	PutOff  int           // attempted more than ManyAttempts times in vain
 }
 
-// ManyAttempts is how often work may come to nothing in a row before it counts as
-// put off.
+// ManyAttempts is how often work may fail in a row before it counts as put off.
 const ManyAttempts = 20
 
 // CountJobs counts the jobs of a kind that have not ended: those that have been

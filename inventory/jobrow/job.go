@@ -36,8 +36,8 @@ func (s State) String() string { return index.NameOf(states[:], int(s)) }
 // Ended reports whether nothing more will be done.
 func (s State) Ended() bool { return s >= Done }
 
-// Job is a piece of work that outlives the process that began it. Any replica
-// may take it, one at a time: whoever claimed it last holds it, by its token.
+// Job is a piece of work that outlives the process that began it. Any replica may
+// claim it, one at a time; the token of the latest claim names its holder.
 type Job struct {
 	Subscription string // folded; "" for work that concerns all
 	ID           [16]byte
@@ -53,20 +53,19 @@ type Job struct {
 	Owner       string    // who holds it
 	Token       int64     // raised by every claim; every update names it
 	Until       time.Time // end of the lease
-	// Attempts counts the claims since work on it last went well, which is for
-	// its holder to tell DeferJob.
+	// Attempts counts the claims since work on it last went well, as its holder tells
+	// DeferJob.
 	Attempts int64
-	// Payload is JSON of the kind's own. Its member progress is shown to
-	// operators, nothing else of it.
+	// Payload is JSON of the kind's own. Operators see only its member progress.
 	Payload string
 	Created time.Time
 	Changed time.Time // by a claim, progress, or an end
 }
 
 var (
-	// ErrDeposed refuses an update by whoever no longer holds the job: another
-	// has claimed it, it was cancelled, made anew, or has ended.
-	ErrDeposed = errors.New("inventory: the job is held by another")
+	// ErrLeaseLost refuses an update by a caller that no longer holds the job: another
+	// has claimed it, it was cancelled, recreated, or has ended.
+	ErrLeaseLost = errors.New("inventory: the job is held by another")
 
 	// ErrEnded refuses to cancel a job that has ended.
 	ErrEnded = errors.New("inventory: the job has ended")

@@ -36,10 +36,10 @@ const (
 	listJobs  = `SELECT ` + Columns + ` FROM jobs WHERE (subscription, id) > (?, ?)`
 	// hastenJob leaves alone what somebody works on. Of a job that has ended, due is
 	// when it is forgotten.
-	hastenJob      = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
-	hastenEndedJob = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
-	deleteJob      = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
-	cancelJob      = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
+	bringForwardJob  = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard >= 0 AND owner = '' AND due > ?`
+	forgetEndedJobAt = `UPDATE jobs SET due = ? WHERE subscription = ? AND id = ? AND shard = ?`
+	deleteJob        = `DELETE FROM jobs WHERE subscription = ? AND id = ?`
+	cancelJob        = `UPDATE jobs SET state = ?, due = ?, owner = '', until = 0, attempts = 0, token = token + 1, changed = ?
 		WHERE subscription = ? AND id = ?`
 )
 
@@ -73,18 +73,18 @@ func (j Job) Add(t *engine.Tx) (added bool, err error) {
 	return n > 0, err
 }
 
-// Put makes a job, in the place of the one of its ID and of its holder.
+// Put creates a job, in place of one of the same ID, whose holder loses the lease.
 func (j Job) Put(t *engine.Tx) error { return t.Later(putJob, j.insertion(t.Now)...) }
 
-// Hasten has a job done at due at the latest, unless somebody holds it.
-func Hasten(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
+// BringForward makes a job due at due at the latest, unless somebody holds it.
+func BringForward(t *engine.Tx, sub string, id [16]byte, due time.Time) error {
 	at := engine.Micros(due)
-	return t.Later(hastenJob, at, sub, id[:], at)
+	return t.Later(bringForwardJob, at, sub, id[:], at)
 }
 
-// ForgetAt has a job that has ended forgotten at another time.
+// ForgetAt sets when an ended job is forgotten.
 func ForgetAt(t *engine.Tx, sub string, id [16]byte, at time.Time) error {
-	return t.Later(hastenEndedJob, engine.Micros(at), sub, id[:], endedShard)
+	return t.Later(forgetEndedJobAt, engine.Micros(at), sub, id[:], endedShard)
 }
 
 // Delete removes a job.
@@ -174,9 +174,9 @@ func (r *Rows) Jobs(ctx context.Context, q Query) ([]Job, error) {
 	return engine.Collect(r.engine.Read(ctx), Scan, statement+` ORDER BY subscription, id LIMIT ?`, append(args, engine.AtMost(q.Limit))...)
 }
 
-// CancelJob has a job end early: it becomes Cancelling and due, and whoever
-// works on it is deposed. What that means is for its kind. ErrNotFound when
-// there is no such job, ErrEnded when it is over; cancelling twice is once.
+// CancelJob makes a job Cancelling and due, and revokes its holder's lease. What that
+// means is for its kind. ErrNotFound when there is no such job, ErrEnded when it is
+// over; cancelling twice is once.
 func (r *Rows) CancelJob(ctx context.Context, sub string, id [16]byte) error {
 	return r.write(ctx, engine.Flushed, engine.LockSet{Partition: arm.Fold(sub), ChangesOwnOnly: true}, func(t *engine.Tx) error {
 		j, err := Lock(t, arm.Fold(sub), id)

@@ -18,7 +18,7 @@ import (
 )
 
 // Cache is the index as reads use it. It is never more than its TTL behind, and
-// forgets at once what it is told to.
+// forgets a place as soon as Forget says so.
 type Cache struct {
 	read   func(ctx context.Context, sub, key string) (Located, error)
 	seeds  [2]maphash.Seed
@@ -28,21 +28,20 @@ type Cache struct {
 	clock func() time.Time
 	begun time.Time // when the cache was made, by clock; ages count from there
 	ttl   time.Duration
-	// changes counts, per class of places, what was forgotten: a reading that
-	// was begun before is not kept.
+	// changes counts, per class of places, what was forgotten: a reading that began
+	// before is not kept.
 	changes [256]atomic.Uint64
 	answers [shards]answers
 }
 
-// answers are counted apart, by shard and on cache lines of their own, as all
-// processors count.
+// answers are counted by shard, on cache lines of their own, as all processors count.
 type answers struct {
 	hits, misses atomic.Uint64
 	_            [48]byte
 }
 
-// Asked returns how many questions memory has answered, and how many it has not.
-func (c *Cache) Asked() (hits, misses uint64) {
+// Counts returns how many questions memory has answered, and how many it has not.
+func (c *Cache) Counts() (hits, misses uint64) {
 	for i := range c.answers {
 		hits, misses = hits+c.answers[i].hits.Load(), misses+c.answers[i].misses.Load()
 	}
@@ -72,8 +71,8 @@ type Located struct {
 	Cached     bool // from memory, so possibly out of date
 }
 
-// Doubtful reports whether a GET may settle something about the resource.
-func (l Located) Doubtful() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
+// NeedsVerify reports whether a GET may settle something about the resource.
+func (l Located) NeedsVerify() bool { return index.NeedsVerify(l.Phase, l.Verify) || l.Unfinished }
 
 // entry is what memory holds of a place. It is never changed.
 type entry struct {
@@ -82,9 +81,9 @@ type entry struct {
 	until   time.Duration // since Cache.begun
 }
 
-// Place is the key of a resource, which begins with its subscription, in 128
-// bits, so that a lookup needs no string. The hashes are keyed, anew in each
-// cache: nobody outside can look for two keys of one place.
+// Place is the key of a resource, which begins with its subscription, in 128 bits, so
+// that a lookup needs no string. The hashes are keyed, with new keys in each cache:
+// nobody outside can look for two resources of one place.
 type Place [2]uint64
 
 func (c *Cache) placeOf(key []byte) Place {
@@ -140,8 +139,8 @@ func (c *Cache) Locate(ctx context.Context, sub string, key []byte, asked time.T
 }
 
 // Refresh returns where a resource is by the store, whatever memory says, and
-// corrects memory. Calls for one resource share reads, but never one that was
-// begun before the call.
+// corrects memory. Calls for one resource share reads, but never one that began
+// before the call.
 func (c *Cache) Refresh(ctx context.Context, sub, key string) (Located, error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	at := c.Place(key)
@@ -159,7 +158,7 @@ func (c *Cache) forget(at Place) {
 	c.shard(at).Remove(at[0])
 }
 
-// Forget forgets what was written, after it can be seen by others.
+// Forget forgets what was written, once others can see the write.
 func (c *Cache) Forget(written []Place) {
 	for _, at := range written {
 		c.forget(at)
@@ -178,16 +177,16 @@ func (c *Cache) load(ctx context.Context, at Place, sub, key string, asked time.
 	return row, nil
 }
 
-// keep remembers a reading. A write may have been told to forget the place
-// while it was read, or right now: it counts before it forgets, so looking at
-// the count after keeping misses none.
+// keep remembers a reading. A Forget of the place may run while it is read, or right
+// now: it counts before it forgets, so looking at the count after keeping misses
+// none.
 func (c *Cache) keep(at Place, row Located, changes uint64, asked time.Time) {
 	if c.ttl <= 0 {
 		return
 	}
 	row.Cached = true
-	// A quarter of the age varies, so that what was learnt at once is not
-	// asked for at once again.
+	// A quarter of the age varies, so that what was read at once is not read again at
+	// once.
 	ttl := c.ttl - rand.N(c.ttl/4+1)
 	c.shard(at).Add(at[0], &entry{at: at, located: row, until: asked.Sub(c.begun) + ttl})
 	if c.change(at).Load() != changes {

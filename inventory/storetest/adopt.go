@@ -5,11 +5,12 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
-// sighting is a virtual machine that a provider was seen to hold just now.
-func (b *bench) sighting(group, name string) inventory.Sighting {
-	return inventory.Sighting{
+// discovery is a virtual machine that a provider was seen to hold just now.
+func (b *bench) discovery(group, name string) inventory.Discovery {
+	return inventory.Discovery{
 		Resource: inventory.Resource{
 			Subscription: Sub, ID: id(group, name), Group: group, Type: vmType, TypeName: "Contoso.Compute/virtualMachines",
 			Region: "westus", APIVersion: "2024-01-01", ProvisioningState: "Succeeded",
@@ -19,15 +20,15 @@ func (b *bench) sighting(group, name string) inventory.Sighting {
 	}
 }
 
-func (b *bench) diskSighting(group, vm, name string) inventory.Sighting {
-	s := b.sighting(group, vm)
+func (b *bench) diskSighting(group, vm, name string) inventory.Discovery {
+	s := b.discovery(group, vm)
 	s.Parent, s.Type, s.TypeName = s.ID, diskType, "Contoso.Compute/virtualMachines/disks"
 	s.ID += "/disks/" + name
 	return s
 }
 
-// adopts asserts what becomes of a sighting.
-func (b *bench) adopts(s inventory.Sighting, want inventory.AdoptResult) {
+// adopts asserts what becomes of a discovery.
+func (b *bench) adopts(s inventory.Discovery, want inventory.AdoptResult) {
 	b.Helper()
 	got, err := b.Adopt(b.ctx, s)
 	b.ok(err)
@@ -38,9 +39,9 @@ func testAdoption(t *testing.T, database Database) {
 	t.Run("what was found has a row as found, once", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("RG")
-		b.adopts(b.sighting("RG", "Vm-1"), inventory.Adopted)
+		b.adopts(b.discovery("RG", "Vm-1"), inventory.Adopted)
 		row := b.row("rg", "vm-1")
-		b.stands("vm-1", inventory.Live, false)
+		b.stands("vm-1", index.Live, false)
 		equal(b, row.ID, id("RG", "Vm-1"))
 		equal(b, row.Name, "Vm-1")
 		equal(b, row.Region+" "+row.Location+" "+row.Group, "westus westus rg")
@@ -48,7 +49,7 @@ func testAdoption(t *testing.T, database Database) {
 		tagged, err := b.Resources(b.ctx, inventory.ResourceQuery{Subscription: Sub, Tag: "env"})
 		b.ok(err)
 		equal(b, len(tagged), 1)
-		again := b.sighting("rg", "VM-1")
+		again := b.discovery("rg", "VM-1")
 		again.Details.Tags = nil
 		b.adopts(again, inventory.Known)
 		equal(b, b.row("rg", "vm-1").ID, id("RG", "Vm-1"))
@@ -59,7 +60,7 @@ func testAdoption(t *testing.T, database Database) {
 		before, err := b.Locations().Locate(b.ctx, Sub, []byte(id("rg", "vm")), b.clock.Now())
 		b.ok(err)
 		equal(b, before.Found, false)
-		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
+		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
 		// Keys are folded; this one needs folding.
 		after, err := b.Locations().Refresh(b.ctx, Sub, id("rg", "vm"))
 		b.ok(err)
@@ -68,30 +69,30 @@ func testAdoption(t *testing.T, database Database) {
 	t.Run("a nested one belongs to its parent", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
+		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
 		b.adopts(b.diskSighting("rg", "vm", "d"), inventory.Adopted)
 		children := b.children(id("rg", "vm"))
 		equal(b, len(children), 1)
 		equal(b, children[0].Name, "vm/d")
 		equal(b, children[0].Parent, b.row("rg", "vm").Key)
 	})
-	t.Run("R6 one that is still on its way is in doubt", func(t *testing.T) {
+	t.Run("R6 one that is still on its way is unverified", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		for name, want := range map[string]inventory.Phase{"Deleting": inventory.Deleting, "Creating": inventory.Live} {
-			s := b.sighting("rg", name)
+		for name, want := range map[string]index.Phase{"Deleting": index.Deleting, "Creating": index.Live} {
+			s := b.discovery("rg", name)
 			s.ProvisioningState = name
 			b.adopts(s, inventory.Adopted)
 			b.stands(name, want, true)
 		}
-		failed := b.sighting("rg", "failed")
+		failed := b.discovery("rg", "failed")
 		failed.ProvisioningState = "Failed"
 		b.adopts(failed, inventory.Adopted)
-		b.stands("failed", inventory.Live, false)
+		b.stands("failed", index.Live, false)
 	})
 	t.Run("R13 an unknown group is reported, not made", func(t *testing.T) {
 		b := newBench(t, database)
-		b.adopts(b.sighting("rg", "vm"), inventory.NoGroup)
+		b.adopts(b.discovery("rg", "vm"), inventory.NoGroup)
 		_, err := b.Group(b.ctx, Sub, "rg")
 		b.is(err, inventory.ErrNotFound)
 		b.absent("vm")
@@ -100,76 +101,76 @@ func testAdoption(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		_, _, err := b.EditGroup(b.ctx, Sub, "rg", func(g *inventory.Group) (*inventory.Group, error) {
-			g.State = inventory.GroupDeleting
+			g.State = index.GroupDeleting
 			return g, nil
 		})
 		b.ok(err)
-		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})
 	t.Run("R13 nothing that was deleted since it was listed", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		listed := b.sighting("rg", "vm")
+		listed := b.discovery("rg", "vm")
 		b.live("rg", "vm")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.adopts(listed, inventory.TooYoung)
 		b.absent("vm")
 		b.clock.Pass(time.Microsecond)
-		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
+		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
 	})
 	t.Run("R13 nor what a delete without a row was accepted for since", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		listed := b.sighting("rg", "vm")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Accepted)
+		listed := b.discovery("rg", "vm")
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Accepted)
 		b.adopts(listed, inventory.TooYoung)
 	})
 	t.Run("R13 nothing while a write is open, nor what was listed before it ended by time", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Ambiguous)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Ambiguous)
 		b.clock.Pass(intentLife - time.Microsecond)
-		listed := b.sighting("rg", "vm")
+		listed := b.discovery("rg", "vm")
 		b.adopts(listed, inventory.TooYoung)
 		b.clock.Pass(time.Microsecond)
 		_, err := b.Expire(b.ctx, 10)
 		b.ok(err)
 		b.adopts(listed, inventory.TooYoung)
 		b.clock.Pass(time.Microsecond)
-		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
+		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
 	})
 	t.Run("R10 nor what lies below something that was deleted since, or is being deleted", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
 		listed := b.diskSighting("rg", "vm", "d")
-		open := b.begin(write(inventory.Delete, "rg", "vm"))
+		open := b.begin(write(index.Delete, "rg", "vm"))
 		b.adopts(listed, inventory.TooYoung)
-		b.settle(open, inventory.Gone)
+		b.settle(open, index.Gone)
 		b.adopts(listed, inventory.TooYoung)
 	})
 	t.Run("it counts for its quota, also beyond it", func(t *testing.T) {
 		b := newBench(t, database, func(o *inventory.Options) { o.Limits.ResourcesPerTypeAndGroup = 1 })
 		b.group("rg")
-		b.adopts(b.sighting("rg", "v1"), inventory.Adopted)
-		b.adopts(b.sighting("rg", "v2"), inventory.Adopted)
-		_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "v3"))
+		b.adopts(b.discovery("rg", "v1"), inventory.Adopted)
+		b.adopts(b.discovery("rg", "v2"), inventory.Adopted)
+		_, err := b.Begin(b.ctx, write(index.Put, "rg", "v3"))
 		equal(b, as[*inventory.QuotaError](b, err).Current, 2)
 	})
 	t.Run("R14 where it was found is remembered", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		b.adopts(b.sighting("rg", "vm"), inventory.Adopted)
+		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
 		regions, err := b.Regions(b.ctx, Sub, "rg", vmType)
 		b.ok(err)
 		equal(b, len(regions), 1)
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, touched []inventory.WrittenRegion) error {
 			equal(b, len(touched), 1)
-			equal(b, touched[0], inventory.Touch{Type: vmType, Region: "westus"})
+			equal(b, touched[0], inventory.WrittenRegion{Type: vmType, Region: "westus"})
 			return nil
 		}}))
 	})
@@ -179,7 +180,7 @@ func testStrays(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
 	b.live("rg", "vm")
-	elsewhere := b.sighting("RG", "VM")
+	elsewhere := b.discovery("RG", "VM")
 	elsewhere.Region = "eastus"
 	t.Run("R13 a second region is reported, and the row stays where it is", func(t *testing.T) {
 		before := b.row("rg", "vm")
@@ -212,7 +213,7 @@ func testStrays(t *testing.T, database Database) {
 	})
 	t.Run("it is none any more when the row has gone", func(t *testing.T) {
 		b.adopts(elsewhere, inventory.Strayed)
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.adopts(elsewhere, inventory.TooYoung)
 		b.clock.Pass(time.Second)
 		elsewhere.ListedSince = b.clock.Now()

@@ -8,18 +8,20 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // deletion marks a group, as a client's DELETE does.
-func (b *bench) deletion(group, token string) (inventory.Job, error) {
-	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionOrder{
+func (b *bench) deletion(group, token string) (jobrow.Job, error) {
+	return b.BeginDeletion(b.ctx, Sub, group, inventory.DeletionRequest{
 		Payload:   func(g inventory.Group) string { return `{"group":"` + g.Name + `"}` },
 		Operation: inventory.Operation{Token: token, Until: b.clock.Now().Add(time.Hour)},
 	})
 }
 
 // claimDeletion takes the one job of a deletion.
-func (b *bench) claimDeletion() inventory.Job {
+func (b *bench) claimDeletion() jobrow.Job {
 	b.Helper()
 	b.clock.Pass(time.Minute)
 	jobs, err := b.ClaimJobs(b.ctx, "owner", time.Second, 10, inventory.GroupDeleteJob)
@@ -32,7 +34,7 @@ func (b *bench) claimDeletion() inventory.Job {
 
 // ofDelete is the write of the deletion of rg, to its one resource.
 func ofDelete() inventory.Write {
-	w := write(inventory.Delete, "rg", "vm")
+	w := write(index.Delete, "rg", "vm")
 	w.OfGroupDelete = true
 	return w
 }
@@ -46,16 +48,16 @@ func testDeletion(t *testing.T, database Database) {
 		b.ok(err)
 		g, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
-		equal(b, g.State, inventory.GroupDeleting)
+		equal(b, g.State, index.GroupDeleting)
 		equal(b, g.Generation, job.ID)
 		equal(b, g.ETag, "1")
 		equal(b, job.Payload, `{"group":"RG"}`)
 		stored, err := b.Job(b.ctx, Sub, job.ID)
 		b.ok(err)
 		equal(b, stored.Subject, "rg")
-		for _, kind := range []inventory.WriteKind{inventory.Put, inventory.Delete} {
+		for _, kind := range []index.WriteKind{index.Put, index.Delete} {
 			_, err = b.Begin(b.ctx, write(kind, "rg", "vm"))
-			refuses[*inventory.GroupStateError](b, err)
+			refuses[*index.GroupStateError](b, err)
 		}
 		joined, err := b.deletion("rg", "second")
 		b.ok(err)
@@ -74,7 +76,7 @@ func testDeletion(t *testing.T, database Database) {
 		b.group("rg")
 		b.live("rg", "vm")
 		_, err := b.Begin(b.ctx, ofDelete())
-		refuses[*inventory.GroupStateError](b, err)
+		refuses[*index.GroupStateError](b, err)
 		_, err = b.deletion("rg", "x")
 		b.ok(err)
 		row, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
@@ -84,7 +86,7 @@ func testDeletion(t *testing.T, database Database) {
 		ticket := b.begin(w)
 		_, err = b.Begin(b.ctx, w) // the intent has changed the row
 		b.is(err, inventory.ErrChanged)
-		b.settle(ticket, inventory.Gone)
+		b.settle(ticket, index.Gone)
 		_, err = b.Begin(b.ctx, w)
 		b.is(err, inventory.ErrChanged)
 	})
@@ -95,17 +97,17 @@ func testDeletion(t *testing.T, database Database) {
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.ok(b.SaveDeletion(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		b.ok(b.SaveDeletionProgress(b.ctx, &job, `{"a":1}`, []inventory.DeletionMember{{Key: "k", Payload: "{}", Error: "e"}}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		running := b.begin(ofDelete())
-		b.settle(b.begin(ofDelete()), inventory.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		b.settle(b.begin(ofDelete()), index.Gone)
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		equal(b, left.Intents, 1)
-		b.settle(running, inventory.Ambiguous)
-		b.ok(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, `{"end":1}`))
+		b.settle(running, index.Ambiguous)
+		b.ok(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, `{"end":1}`))
 		ended, err := b.Job(b.ctx, Sub, job.ID)
 		b.ok(err)
-		equal(b, ended.State, inventory.JobDone)
+		equal(b, ended.State, jobrow.Done)
 		equal(b, ended.Payload, `{"end":1}`)
 		_, err = b.Group(b.ctx, Sub, "rg")
 		b.is(err, inventory.ErrNotFound)
@@ -113,26 +115,26 @@ func testDeletion(t *testing.T, database Database) {
 		b.ok(err)
 		equal(b, len(members), 0)
 	})
-	t.Run("R7 a deposed holder ends nothing, nor what was made anew", func(t *testing.T) {
+	t.Run("R7 a stale holder ends nothing, nor what was made anew", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
-		deposed := b.claimDeletion()
+		stale := b.claimDeletion()
 		job := b.claimDeletion()
-		b.is(b.DeleteGroupBy(b.ctx, deposed, inventory.Closing{}, "{}"), inventory.ErrDeposed)
-		b.is(b.ReopenGroup(b.ctx, deposed, inventory.JobFailed, "{}"), inventory.ErrDeposed)
-		b.is(b.SaveDeletion(b.ctx, &deposed, "{}", nil), inventory.ErrDeposed)
+		b.is(b.DeleteGroupByJob(b.ctx, stale, inventory.DeleteGroupConditions{}, "{}"), jobrow.ErrLeaseLost)
+		b.is(b.ReopenGroup(b.ctx, stale, jobrow.Failed, "{}"), jobrow.ErrLeaseLost)
+		b.is(b.SaveDeletionProgress(b.ctx, &stale, "{}", nil), jobrow.ErrLeaseLost)
 		g, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
-		equal(b, g.State, inventory.GroupDeleting)
-		b.ok(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"))
+		equal(b, g.State, index.GroupDeleting)
+		b.ok(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"))
 		b.group("rg")
-		b.is(b.DeleteGroupBy(b.ctx, job, inventory.Closing{}, "{}"), inventory.ErrNotFound)
-		b.is(b.ReopenGroup(b.ctx, deposed, inventory.JobFailed, "{}"), inventory.ErrDeposed)
+		b.is(b.DeleteGroupByJob(b.ctx, job, inventory.DeleteGroupConditions{}, "{}"), inventory.ErrNotFound)
+		b.is(b.ReopenGroup(b.ctx, stale, jobrow.Failed, "{}"), jobrow.ErrLeaseLost)
 		g, err = b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
-		equal(b, g.State, inventory.GroupActive)
+		equal(b, g.State, index.GroupActive)
 	})
 	t.Run("it is given back", func(t *testing.T) {
 		b := newBench(t, database)
@@ -141,23 +143,23 @@ func testDeletion(t *testing.T, database Database) {
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.settle(b.begin(ofDelete()), inventory.Ambiguous) // R8: it may still hit what is made meanwhile
-		left := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+		b.settle(b.begin(ofDelete()), index.Ambiguous) // R8: it may still hit what is made meanwhile
+		left := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}"))
 		equal(b, left.Intents, 1)
 		writes, err := b.GroupWrites(b.ctx, Sub, "rg", 10)
 		b.ok(err)
 		equal(b, len(writes), 1)
 		equal(b, writes[0].Ends, b.clock.Now().Add(intentLife))
 		b.clock.Pass(intentLife)
-		b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, `{"end":2}`))
+		b.ok(b.ReopenGroup(b.ctx, job, jobrow.Failed, `{"end":2}`))
 		g, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
-		equal(b, g.State, inventory.GroupActive)
+		equal(b, g.State, index.GroupActive)
 		equal(b, g.Generation == job.ID, false)
 		equal(b, g.ETag, "1")
 		_, err = b.Begin(b.ctx, ofDelete())
-		refuses[*inventory.GroupStateError](b, err)
-		b.begin(write(inventory.Put, "rg", "vm"))
+		refuses[*index.GroupStateError](b, err)
+		b.begin(write(index.Put, "rg", "vm"))
 		again, err := b.deletion("rg", "y")
 		b.ok(err)
 		equal(b, again.ID == job.ID, false)
@@ -186,13 +188,13 @@ func testDeletion(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		b.ok(b.TellDeletion(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
+		b.ok(b.RecordDeletionError(b.ctx, Sub, "rg", id("rg", "vm"), "of no deletion"))
 		_, err := b.deletion("rg", "x")
 		b.ok(err)
 		job := b.claimDeletion()
-		b.ok(b.SaveDeletion(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
-		b.ok(b.SaveDeletion(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
-		b.ok(b.TellDeletion(b.ctx, Sub, "RG", "B", "told"))
+		b.ok(b.SaveDeletionProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "1", Error: "first"}, {Key: "b", Payload: "2"}}))
+		b.ok(b.SaveDeletionProgress(b.ctx, &job, "", []inventory.DeletionMember{{Key: "a", Payload: "3"}}))
+		b.ok(b.RecordDeletionError(b.ctx, Sub, "RG", "B", "told"))
 		members, err := b.DeletionMembers(b.ctx, job, "", 1)
 		b.ok(err)
 		equal(b, members[0], inventory.DeletionMember{Key: "a", Payload: "3"})
@@ -247,7 +249,7 @@ func testStrayDelete(b *bench) {
 	b.live("rg", "vm")
 	row, err := b.Resource(b.ctx, Sub, id("rg", "vm"))
 	b.ok(err)
-	elsewhere := inventory.Sighting{ListedSince: b.clock.Now(), Resource: inventory.Resource{
+	elsewhere := inventory.Discovery{ListedSince: b.clock.Now(), Resource: inventory.Resource{
 		Subscription: Sub, Group: "rg", ID: id("rg", "vm"), Type: row.Type, Region: "elsewhere",
 	}}
 	result, err := b.Adopt(b.ctx, elsewhere)
@@ -257,18 +259,18 @@ func testStrayDelete(b *bench) {
 	b.ok(err)
 	w := inventory.Write{APIVersion: "v"}
 	_, err = b.BeginStray(b.ctx, strays[0], w)
-	refuses[*inventory.GroupStateError](b, err)
+	refuses[*index.GroupStateError](b, err)
 	_, err = b.deletion("rg", "x")
 	b.ok(err)
 	job := b.claimDeletion()
 	first, err := b.BeginStray(b.ctx, strays[0], w)
 	b.ok(err)
-	b.ok(b.SettleStray(b.ctx, strays[0], first, inventory.Answer{Outcome: inventory.Ambiguous}))
-	open := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+	b.ok(b.SettleStray(b.ctx, strays[0], first, inventory.Answer{Outcome: index.Ambiguous}))
+	open := as[*inventory.GroupNotEmptyError](b, b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}"))
 	equal(b, open.Intents, 1)
 	second, err := b.BeginStray(b.ctx, strays[0], w)
 	b.ok(err)
-	b.ok(b.SettleStray(b.ctx, strays[0], second, inventory.Answer{Outcome: inventory.Gone}))
+	b.ok(b.SettleStray(b.ctx, strays[0], second, inventory.Answer{Outcome: index.Gone}))
 	strays2, err := b.Strays(b.ctx, Sub, "rg")
 	b.ok(err)
 	equal(b, len(strays2), 0)
@@ -278,7 +280,7 @@ func testStrayDelete(b *bench) {
 	b.ok(err)
 	equal(b, now.Generation, row.Generation)
 	b.clock.Pass(intentLife)
-	b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+	b.ok(b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}"))
 }
 
 func testLocks(t *testing.T, database Database) {
@@ -296,26 +298,26 @@ func testLocks(t *testing.T, database Database) {
 			b.group("rg")
 			b.live("rg", "vm")
 			b.live("rg", "vm2")
-			b.ok(b.CheckLocks(b.ctx, Sub, "rg", vm+"/actions/a", inventory.Delete))
+			b.ok(b.CheckLocks(b.ctx, Sub, "rg", vm+"/actions/a", index.Delete))
 			put(b, c.in, c.scope, inventory.LockCanNotDelete)
-			b.ok(b.CheckLocks(b.ctx, Sub, "rg", vm+"/actions/a", inventory.Put))
-			refuses[*inventory.LockedError](b, b.CheckLocks(b.ctx, Sub, "rg", vm+"/actions/a", inventory.Delete))
-			equal(b, b.CheckLocks(b.ctx, Sub, "", subscription+"/providers/x", inventory.Delete) == nil, c.in != "")
-			b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Refused)
-			_, err := b.Begin(b.ctx, write(inventory.Delete, "rg", "vm"))
+			b.ok(b.CheckLocks(b.ctx, Sub, "rg", vm+"/actions/a", index.Put))
+			refuses[*inventory.LockedError](b, b.CheckLocks(b.ctx, Sub, "rg", vm+"/actions/a", index.Delete))
+			equal(b, b.CheckLocks(b.ctx, Sub, "", subscription+"/providers/x", index.Delete) == nil, c.in != "")
+			b.settle(b.begin(write(index.Put, "rg", "vm")), index.Refused)
+			_, err := b.Begin(b.ctx, write(index.Delete, "rg", "vm"))
 			locked := as[*inventory.LockedError](b, err)
 			equal(b, locked.Scopes()[0], c.scope)
 			_, err = b.deletion("rg", "x")
 			refuses[*inventory.LockedError](b, err)
-			refuses[*inventory.LockedError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+			refuses[*inventory.LockedError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 			put(b, c.in, c.scope, inventory.LockReadOnly)
-			_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm"))
+			_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm"))
 			refuses[*inventory.LockedError](b, err)
-			_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm2"))
+			_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm2"))
 			equal(b, err == nil, c.scope == vm)
 			b.ok(b.DeleteLock(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }))
 			b.is(b.DeleteLock(b.ctx, Sub, c.in, c.scope, "l", func(inventory.Lock) error { return nil }), inventory.ErrNotFound)
-			b.begin(write(inventory.Delete, "rg", "vm"))
+			b.begin(write(index.Delete, "rg", "vm"))
 		}
 	})
 	t.Run("R10 go with what they stand on", func(t *testing.T) {
@@ -326,11 +328,11 @@ func testLocks(t *testing.T, database Database) {
 		b.ok(err)
 		job := b.claimDeletion()
 		_, _, err = b.EditLock(b.ctx, Sub, "rg", group, "l", nil)
-		refuses[*inventory.GroupStateError](b, err)
-		b.ok(b.ReopenGroup(b.ctx, job, inventory.JobFailed, "{}"))
+		refuses[*index.GroupStateError](b, err)
+		b.ok(b.ReopenGroup(b.ctx, job, jobrow.Failed, "{}"))
 		put(b, "rg", vm+"/disks/d", inventory.LockReadOnly)
 		put(b, "rg", vm+"s", inventory.LockReadOnly)
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		locks, err := b.Locks(b.ctx, Sub, group, true)
 		b.ok(err)
 		equal(b, len(locks), 1)

@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // testDurability tells which records wait for the disk. A settle need not: its
@@ -13,7 +14,7 @@ func testDurability(t *testing.T, database Database) {
 	b.group("rg")
 	b.live("rg", "vm")
 	b.live("rg", "gone")
-	open := b.begin(write(inventory.Put, "rg", "vm"))
+	open := b.begin(write(index.Put, "rg", "vm"))
 	key := id("rg", "vm")
 	see := func(name string, o inventory.Observation) {
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", name), b.row("rg", name).Generation, o)
@@ -25,17 +26,17 @@ func testDurability(t *testing.T, database Database) {
 		flushes uint64
 		record  func()
 	}{
-		{"an intent", 1, func() { b.begin(write(inventory.Put, "rg", "other")) }},
-		{"a settle", 0, func() { equal(b, b.settle(open, inventory.Succeeded).Settled, true) }},
-		{"an ambiguous end", 0, func() { b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous) }},
+		{"an intent", 1, func() { b.begin(write(index.Put, "rg", "other")) }},
+		{"a settle", 0, func() { equal(b, b.settle(open, index.Succeeded).Settled, true) }},
+		{"an ambiguous end", 0, func() { b.settle(b.begin(write(index.Put, "rg", "vm")), index.Ambiguous) }},
 		{"that a resource is there", 0, func() { see("vm", inventory.Observation{Found: true}) }},
 		{"that a resource is gone", 1, func() { see("gone", inventory.Observation{}) }},
-		{"a PATCH and its settle", 1, func() { b.settle(b.begin(write(inventory.Patch, "rg", "vm")), inventory.Succeeded) }},
-		{"a doubt", 1, func() { b.ok(b.Doubt(b.ctx, Sub, key)) }},
-		{"an adoption", 1, func() { b.adopts(b.sighting("rg", "found"), inventory.Adopted) }},
+		{"a PATCH and its settle", 1, func() { b.settle(b.begin(write(index.Patch, "rg", "vm")), index.Succeeded) }},
+		{"a request to verify", 1, func() { b.ok(b.RequestVerify(b.ctx, Sub, key)) }},
+		{"an adoption", 1, func() { b.adopts(b.discovery("rg", "found"), inventory.Adopted) }},
 		{"the end of a group", 1, func() {
 			b.group("empty")
-			b.ok(b.DeleteGroup(b.ctx, Sub, "empty", inventory.Closing{}))
+			b.ok(b.DeleteGroup(b.ctx, Sub, "empty", inventory.DeleteGroupConditions{}))
 		}},
 	} {
 		before := b.Stats().Flushes
@@ -56,8 +57,8 @@ func testDurability(t *testing.T, database Database) {
 func testText(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
-	result, err := b.Settle(b.ctx, b.begin(write(inventory.Put, "rg", "vm")), inventory.Answer{
-		Outcome: inventory.Succeeded, ProvisioningState: "Succ\x00eeded",
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{
+		Outcome: index.Succeeded, ProvisioningState: "Succ\x00eeded",
 		Details: &inventory.Details{Tags: map[string]string{"a\x00b": "c\xffd"}},
 	})
 	b.ok(err)

@@ -5,12 +5,13 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // closes deletes the group with what Portico's own GETs did not find.
 func (b *bench) closes(absent map[string][16]byte) {
 	b.Helper()
-	b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Absent: absent}))
+	b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{Absent: absent}))
 }
 
 // fences lists the fences on a virtual machine of the group.
@@ -24,7 +25,7 @@ func (b *bench) fences(name string) []inventory.Fence {
 // fencePut closes the group over a PUT without an answer, whose row it returns.
 func (b *bench) fencePut() inventory.Resource {
 	b.Helper()
-	b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+	b.settle(b.begin(write(index.Put, "rg", "vm")), index.Ambiguous)
 	row := b.row("rg", "vm")
 	_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	b.ok(err)
@@ -41,45 +42,45 @@ func testFences(t *testing.T, database Database) {
 	t.Run("R16 a group closes over a DELETE of unknown fate, under whose fence nothing is made", func(t *testing.T) {
 		b := fresh(t)
 		b.live("rg", "vm")
-		unknown := b.begin(write(inventory.Delete, "rg", "vm"))
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		unknown := b.begin(write(index.Delete, "rg", "vm"))
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, left.Intents, 1)
 		calls, err := b.GroupCalls(b.ctx, Sub, "rg", 10)
 		b.ok(err)
 		equal(b, len(calls), 1)
 		equal(b, calls[0].NotAfter, unknown.NotAfter)
-		b.settle(unknown, inventory.Ambiguous)
+		b.settle(unknown, index.Ambiguous)
 		b.closes(nil)
 		b.group("rg")
-		fence := as[*inventory.FencedError](b, b.begins(write(inventory.Put, "rg", "VM")))
+		fence := as[*inventory.FencedError](b, b.begins(write(index.Put, "rg", "VM")))
 		standing := b.fences("vm")
 		equal(b, len(standing), 1)
 		equal(b, standing[0].Until, fence.Until)
 		equal(b, fence.Until, b.clock.Now().Add(intentLife))
-		equal(b, standing[0].Kind, inventory.Delete)
+		equal(b, standing[0].Kind, index.Delete)
 		b.live("rg", "other")
-		b.adopts(b.sighting("rg", "vm"), inventory.Fenced)
-		b.settle(unknown, inventory.Gone) // too late: nobody waits for it any more
+		b.adopts(b.discovery("rg", "vm"), inventory.Fenced)
+		b.settle(unknown, index.Gone) // too late: nobody waits for it any more
 		equal(b, len(b.fences("vm")), 1)
-		_, err = b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
+		_, err = b.RemoveEndedFences(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
 		equal(b, len(b.fences("vm")), 1)
 		b.clock.Pass(intentLife)
-		left2, err := b.Unfence(b.ctx, Sub, id("rg", "vm"), nil)
+		left2, err := b.RemoveEndedFences(b.ctx, Sub, id("rg", "vm"), nil)
 		b.ok(err)
 		equal(b, len(left2), 0)
 		b.live("rg", "vm")
 	})
 	t.Run("R16 a row that a GET did not find goes with its group, if nothing has happened to it", func(t *testing.T) {
 		b := fresh(t)
-		b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Ambiguous)
+		b.settle(b.begin(write(index.Put, "rg", "vm")), index.Ambiguous)
 		row := b.row("rg", "vm")
 		settled, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, false)
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{
 			Absent: map[string][16]byte{row.Key: {1}},
 		}))
 		equal(b, b.row("rg", "vm").Generation, generation)
@@ -92,19 +93,19 @@ func testFences(t *testing.T, database Database) {
 	})
 	t.Run("R16 no group closes over a followed create", func(t *testing.T) {
 		b := fresh(t)
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{
 			Absent: map[string][16]byte{row.Key: generation},
 		}))
 	})
 	t.Run("R16 a lost create leaves a fence", func(t *testing.T) {
 		b := fresh(t)
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.clock.Pass(time.Minute)
-		b.ok(b.LoseFollowBy(b.ctx, b.one("a"), 0))
+		b.ok(b.LoseFollowByJob(b.ctx, b.one("a"), 0))
 		row := b.row("rg", "vm")
 		_, generation, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
@@ -117,15 +118,15 @@ func testFences(t *testing.T, database Database) {
 		before := b.clock.Now()
 		b.clock.Pass(intentLife + time.Minute)
 		for _, absent := range []inventory.ProvedAbsent{nil, {"westus": before}, {"eastus": b.clock.Now()}} {
-			left, err := b.Unfence(b.ctx, Sub, row.Key, absent)
+			left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, absent)
 			b.ok(err)
 			equal(b, len(left), 1)
 		}
-		left, err := b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
 		equal(b, len(left), 0)
 		b.group("rg")
-		seen := b.sighting("rg", "vm")
+		seen := b.discovery("rg", "vm")
 		seen.ListedSince = before
 		b.adopts(seen, inventory.TooYoung)
 	})
@@ -133,40 +134,40 @@ func testFences(t *testing.T, database Database) {
 		b := fresh(t)
 		row := b.fencePut()
 		fence := b.fences("vm")[0]
-		ticket, err := b.BeginUnderFence(b.ctx, fence, 0)
+		ticket, err := b.BeginFencedDelete(b.ctx, fence, 0)
 		b.ok(err)
-		_, err = b.BeginUnderFence(b.ctx, fence, 0)
+		_, err = b.BeginFencedDelete(b.ctx, fence, 0)
 		b.is(err, inventory.ErrChanged)
-		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Ambiguous, 0))
+		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Ambiguous, 0))
 		equal(b, len(b.fences("vm")), 2)
 		b.clock.Pass(intentLife - time.Second)
-		left, err := b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		left, err := b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
 		equal(b, len(left), 2) // it may still be applied, to whatever is there then
 		b.clock.Pass(time.Second)
-		left, err = b.Unfence(b.ctx, Sub, row.Key, nil)
+		left, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, nil)
 		b.ok(err)
 		equal(b, len(left), 1)
 		equal(b, left[0].Intent, fence.Intent)
-		for _, outcome := range []inventory.Outcome{inventory.Gone, inventory.Refused, inventory.NotSent} {
-			ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
+		for _, outcome := range []index.Outcome{index.Gone, index.Refused, index.NotSent} {
+			ticket, err = b.BeginFencedDelete(b.ctx, fence, 0)
 			b.ok(err)
-			b.ok(b.SettleUnderFence(b.ctx, ticket, outcome, 0))
+			b.ok(b.SettleFencedDelete(b.ctx, ticket, outcome, 0))
 			equal(b, len(b.fences("vm")), 1)
 		}
-		ticket, err = b.BeginUnderFence(b.ctx, fence, 0)
+		ticket, err = b.BeginFencedDelete(b.ctx, fence, 0)
 		b.ok(err)
-		b.ok(b.SettleUnderFence(b.ctx, ticket, inventory.Accepted, time.Hour))
+		b.ok(b.SettleFencedDelete(b.ctx, ticket, index.Accepted, time.Hour))
 		equal(b, len(b.fences("vm")), 2)
-		_, err = b.Unfence(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
+		_, err = b.RemoveEndedFences(b.ctx, Sub, row.Key, inventory.ProvedAbsent{"westus": b.clock.Now()})
 		b.ok(err)
-		_, err = b.BeginUnderFence(b.ctx, fence, 0)
+		_, err = b.BeginFencedDelete(b.ctx, fence, 0)
 		b.is(err, inventory.ErrChanged)
 	})
 	t.Run("all fences are listed in pages", func(t *testing.T) {
 		b := fresh(t)
 		for _, name := range []string{"a", "b", "c"} {
-			b.settle(b.begin(write(inventory.Delete, "rg", name)), inventory.Ambiguous)
+			b.settle(b.begin(write(index.Delete, "rg", name)), index.Ambiguous)
 		}
 		b.closes(nil)
 		var listed []string

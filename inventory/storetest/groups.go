@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func testGroupDelete(t *testing.T, database Database) {
@@ -17,26 +18,26 @@ func testGroupDelete(t *testing.T, database Database) {
 		b.group("rg-1")
 		b.live("rg-1", "other")
 		b.live("rg", "VM")
-		ticket := b.begin(write(inventory.Delete, "rg", "absent"))
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		ticket := b.begin(write(index.Delete, "rg", "absent"))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(left.Resources), 1)
 		equal(b, left.Resources[0], id("rg", "VM"))
 		equal(b, left.Total, 1)
 		equal(b, left.Intents, 1)
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
-		left = as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
+		left = as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, left.Total, 0)
 		equal(b, left.Intents, 1)
-		b.settle(ticket, inventory.Ambiguous) // its call is over, and it leaves a fence
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.settle(ticket, index.Ambiguous) // its call is over, and it leaves a fence
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(b.fences("absent")), 1)
 	})
-	t.Run("a lapsed create still holds its group by its row", func(t *testing.T) {
+	t.Run("an expired create still holds its group by its row", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		b.begin(write(inventory.Put, "rg", "vm"))
+		b.begin(write(index.Put, "rg", "vm"))
 		b.clock.Pass(intentLife)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, left.Total, 1)
 		equal(b, left.Intents, 0)
 	})
@@ -44,9 +45,9 @@ func testGroupDelete(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		for i := range 103 {
-			b.begin(write(inventory.Put, "rg", fmt.Sprintf("vm%03d", i)))
+			b.begin(write(index.Put, "rg", fmt.Sprintf("vm%03d", i)))
 		}
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(left.Resources), 100)
 		equal(b, left.Total, 103)
 		equal(b, left.Intents, 103)
@@ -56,7 +57,7 @@ func testGroupDelete(t *testing.T, database Database) {
 		b.group("rg")
 		b.live("rg", "vm")
 		refusal := errors.New("precondition")
-		equal(b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Check: func(g inventory.Group) error {
+		equal(b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{Check: func(g inventory.Group) error {
 			equal(b, g.ETag, "1")
 			return refusal
 		}}), refusal)
@@ -68,8 +69,8 @@ func testGroupDelete(t *testing.T, database Database) {
 			b.group(group)
 			var wait sync.WaitGroup
 			var begun, deleted error
-			wait.Go(func() { _, begun = b.Begin(b.ctx, write(inventory.Put, group, "vm")) })
-			wait.Go(func() { deleted = b.DeleteGroup(b.ctx, Sub, group, inventory.Closing{}) })
+			wait.Go(func() { _, begun = b.Begin(b.ctx, write(index.Put, group, "vm")) })
+			wait.Go(func() { deleted = b.DeleteGroup(b.ctx, Sub, group, inventory.DeleteGroupConditions{}) })
 			wait.Wait()
 			_, groupErr := b.Group(b.ctx, Sub, group)
 			_, rowErr := b.Resource(b.ctx, Sub, id(group, "vm"))
@@ -79,7 +80,7 @@ func testGroupDelete(t *testing.T, database Database) {
 				b.ok(rowErr)
 				continue
 			}
-			b.is(begun, inventory.ErrGroupNotFound)
+			b.is(begun, index.ErrGroupNotFound)
 			b.ok(deleted)
 			b.is(groupErr, inventory.ErrNotFound)
 			b.is(rowErr, inventory.ErrNotFound)
@@ -128,22 +129,22 @@ func testQuota(t *testing.T, database Database) {
 		for i := range 5 {
 			b.live("rg", fmt.Sprint("vm", i))
 		}
-		_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "vm5"))
+		_, err := b.Begin(b.ctx, write(index.Put, "rg", "vm5"))
 		equal(b, *as[*inventory.QuotaError](b, err), inventory.QuotaError{Kind: inventory.QuotaResources, Limit: 5, Current: 5})
 		b.absent("vm5")
 		b.live("rg", "vm1")    // an update needs no room
 		b.live("other", "vm5") // nor does another group
-		b.settle(b.begin(disk(inventory.Put, "rg", "vm1", "d")), inventory.Succeeded)
+		b.settle(b.begin(disk(index.Put, "rg", "vm1", "d")), index.Succeeded)
 		// Each way in which a row goes makes room.
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm0")), inventory.Gone)
-		b.settle(b.begin(write(inventory.Put, "rg", "vm5")), inventory.Refused)
-		b.settle(b.begin(write(inventory.Put, "rg", "vm5")), inventory.NotSent)
+		b.settle(b.begin(write(index.Delete, "rg", "vm0")), index.Gone)
+		b.settle(b.begin(write(index.Put, "rg", "vm5")), index.Refused)
+		b.settle(b.begin(write(index.Put, "rg", "vm5")), index.NotSent)
 		row := b.live("rg", "vm5")
 		settled, _, err := b.Observe(b.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 		b.ok(err)
 		equal(b, settled, true)
 		b.live("rg", "vm6")
-		_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm7"))
+		_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm7"))
 		refuses[*inventory.QuotaError](b, err)
 	})
 	t.Run("groups of a subscription", func(t *testing.T) {
@@ -159,7 +160,7 @@ func testQuota(t *testing.T, database Database) {
 		}
 		equal(b, *as[*inventory.QuotaError](b, create("rg3")), inventory.QuotaError{Kind: inventory.QuotaGroups, Limit: 3, Current: 3})
 		b.ok(create("RG1"))
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg1", inventory.DeleteGroupConditions{}))
 		b.ok(create("rg3"))
 		refuses[*inventory.QuotaError](b, create("rg1"))
 	})
@@ -177,7 +178,7 @@ func testQuota(t *testing.T, database Database) {
 				if i%4 == 0 {
 					group = "free"
 				}
-				_, err := b.Begin(b.ctx, write(inventory.Put, group, fmt.Sprint("vm", i)))
+				_, err := b.Begin(b.ctx, write(index.Put, group, fmt.Sprint("vm", i)))
 				var quota *inventory.QuotaError
 				switch {
 				case err == nil:

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // addInRegion makes n jobs of a region, due at once.
@@ -15,8 +15,8 @@ func (b *bench) addInRegion(region string, n int) {
 	b.Helper()
 	for i := range n {
 		subject := fmt.Sprint(region, i)
-		added, err := b.AddJob(b.ctx, inventory.Job{
-			Subscription: Sub, ID: inventory.JobID("verify", subject), Kind: "verify", Subject: subject, Region: region, Payload: `{}`,
+		added, err := b.AddJob(b.ctx, jobrow.Job{
+			Subscription: Sub, ID: jobrow.ID("verify", subject), Kind: "verify", Subject: subject, Region: region, Payload: `{}`,
 		})
 		b.ok(err)
 		equal(b, added, true)

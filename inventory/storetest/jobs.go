@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 const (
@@ -16,16 +17,16 @@ const (
 	nope  = `{"progress":"a stale holder's"}`
 )
 
-func (b *bench) addJob(kind, subject string, due time.Time) inventory.Job {
+func (b *bench) addJob(kind, subject string, due time.Time) jobrow.Job {
 	b.Helper()
-	j := inventory.Job{Subscription: Sub, ID: inventory.JobID(kind, subject), Kind: kind, Subject: subject, Due: due, Payload: `{}`}
+	j := jobrow.Job{Subscription: Sub, ID: jobrow.ID(kind, subject), Kind: kind, Subject: subject, Due: due, Payload: `{}`}
 	added, err := b.AddJob(b.ctx, j)
 	b.ok(err)
 	equal(b, added, true)
 	return b.job(j.ID)
 }
 
-func (b *bench) job(id [16]byte) inventory.Job {
+func (b *bench) job(id [16]byte) jobrow.Job {
 	b.Helper()
 	j, err := b.Job(b.ctx, Sub, id)
 	b.ok(err)
@@ -33,7 +34,7 @@ func (b *bench) job(id [16]byte) inventory.Job {
 }
 
 // claim claims jobs and returns their subjects, in the order of their names.
-func (b *bench) claim(owner string, limit int, kinds ...string) (jobs []inventory.Job, subjects string) {
+func (b *bench) claim(owner string, limit int, kinds ...string) (jobs []jobrow.Job, subjects string) {
 	b.Helper()
 	jobs, err := b.ClaimJobs(b.ctx, owner, lease, limit, kinds...)
 	b.ok(err)
@@ -46,7 +47,7 @@ func (b *bench) claim(owner string, limit int, kinds ...string) (jobs []inventor
 }
 
 // one claims the one job that is due.
-func (b *bench) one(owner string) inventory.Job {
+func (b *bench) one(owner string) jobrow.Job {
 	b.Helper()
 	jobs, _ := b.claim(owner, 10)
 	if len(jobs) != 1 {
@@ -55,15 +56,15 @@ func (b *bench) one(owner string) inventory.Job {
 	return jobs[0]
 }
 
-// deposed asserts that a holder can do nothing more, and that what it tried has
+// lostLease asserts that a holder can do nothing more, and that what it tried has
 // left no trace.
-func (b *bench) deposed(stale inventory.Job) {
+func (b *bench) lostLease(stale jobrow.Job) {
 	b.Helper()
 	before, known := b.Job(b.ctx, Sub, stale.ID)
-	b.is(b.RenewJob(b.ctx, &stale, lease), inventory.ErrDeposed)
-	b.is(b.SaveJob(b.ctx, &stale, nope), inventory.ErrDeposed)
-	b.is(b.DeferJob(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), inventory.ErrDeposed)
-	b.is(b.EndJob(b.ctx, stale, inventory.JobDone, nope), inventory.ErrDeposed)
+	b.is(b.RenewJob(b.ctx, &stale, lease), jobrow.ErrLeaseLost)
+	b.is(b.SaveJob(b.ctx, &stale, nope), jobrow.ErrLeaseLost)
+	b.is(b.DeferJob(b.ctx, stale, b.clock.Now().Add(time.Hour), nope), jobrow.ErrLeaseLost)
+	b.is(b.EndJob(b.ctx, stale, jobrow.Done, nope), jobrow.ErrLeaseLost)
 	if after, err := b.Job(b.ctx, Sub, stale.ID); known == nil {
 		b.ok(err)
 		equal(b, after, before)
@@ -74,26 +75,26 @@ func testJobs(t *testing.T, database Database) {
 	t.Run("a job is made once, and anew when it has ended", func(t *testing.T) {
 		b := newBench(t, database)
 		first := b.addJob("sweep", "s", time.Time{})
-		equal(b, first.State, inventory.JobWaiting)
+		equal(b, first.State, jobrow.Waiting)
 		equal(b, first.Due, b.clock.Now())
 		equal(b, first.Created, b.clock.Now())
 		equal(b, first.Incarnation == [16]byte{}, false)
-		again := inventory.Job{Subscription: Sub, ID: first.ID, Kind: "sweep", Subject: "other", Payload: nope}
+		again := jobrow.Job{Subscription: Sub, ID: first.ID, Kind: "sweep", Subject: "other", Payload: nope}
 		added, err := b.AddJob(b.ctx, again)
 		b.ok(err)
 		equal(b, added, false)
 		equal(b, b.job(first.ID), first)
 		held := b.one("a")
-		b.ok(b.EndJob(b.ctx, held, inventory.JobDone, `{"progress":1}`))
+		b.ok(b.EndJob(b.ctx, held, jobrow.Done, `{"progress":1}`))
 		ended := b.job(first.ID)
-		equal(b, ended.State, inventory.JobDone)
+		equal(b, ended.State, jobrow.Done)
 		equal(b, ended.Payload, `{"progress":1}`)
 		added, err = b.AddJob(b.ctx, again)
 		b.ok(err)
 		equal(b, added, true)
-		b.deposed(held)
+		b.lostLease(held)
 		equal(b, b.one("b").Subject, "other")
-		b.deposed(held)
+		b.lostLease(held)
 	})
 	t.Run("one of two claims it, the other after the lease", func(t *testing.T) {
 		b := newBench(t, database)
@@ -115,10 +116,10 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, taken.Attempts, 2)
 		equal(b, taken.Token > held.Token, true)
 		equal(b, taken.Incarnation, held.Incarnation)
-		b.deposed(held)
+		b.lostLease(held)
 		b.ok(b.SaveJob(b.ctx, &taken, `{"n":1}`))
-		b.ok(b.EndJob(b.ctx, taken, inventory.JobFailed, taken.Payload))
-		b.deposed(taken)
+		b.ok(b.EndJob(b.ctx, taken, jobrow.Failed, taken.Payload))
+		b.lostLease(taken)
 	})
 	t.Run("many who claim at once get each job once", func(t *testing.T) {
 		b := newBench(t, database)
@@ -175,35 +176,35 @@ func testJobs(t *testing.T, database Database) {
 		taken := b.one("b")
 		equal(b, taken.Payload, `{"n":2}`)
 		equal(b, taken.Attempts, 1)
-		b.deposed(held)
+		b.lostLease(held)
 		// Progress of which the holder does not know is not undone.
 		stale := taken
 		b.ok(b.SaveJob(b.ctx, &taken, `{"n":3}`))
 		b.ok(b.DeferJob(b.ctx, stale, b.clock.Now(), ""))
 		taken = b.one("c")
 		equal(b, taken.Payload, `{"n":3}`)
-		b.ok(b.EndJob(b.ctx, taken, inventory.JobDone, ""))
+		b.ok(b.EndJob(b.ctx, taken, jobrow.Done, ""))
 		equal(b, b.job(taken.ID).Payload, `{"n":3}`)
 	})
-	t.Run("cancelling deposes the holder and is for the next one to carry out", func(t *testing.T) {
+	t.Run("cancelling ends the lease of the holder and is for the next one to carry out", func(t *testing.T) {
 		b := newBench(t, database)
 		b.addJob("sweep", "s", time.Time{})
 		held := b.one("a")
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
-		b.deposed(held)
+		b.lostLease(held)
 		b.ok(b.CancelJob(b.ctx, Sub, held.ID))
 		taken := b.one("b")
-		equal(b, taken.State, inventory.JobCancelling)
-		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is under way: nobody is deposed
-		b.ok(b.EndJob(b.ctx, taken, inventory.JobCancelled, taken.Payload))
-		b.is(b.CancelJob(b.ctx, Sub, held.ID), inventory.ErrJobEnded)
+		equal(b, taken.State, jobrow.Cancelling)
+		b.ok(b.CancelJob(b.ctx, Sub, held.ID)) // it is under way: nobody loses a lease
+		b.ok(b.EndJob(b.ctx, taken, jobrow.Cancelled, taken.Payload))
+		b.is(b.CancelJob(b.ctx, Sub, held.ID), jobrow.ErrEnded)
 		b.is(b.CancelJob(b.ctx, Sub, [16]byte{1}), inventory.ErrNotFound)
 	})
 	t.Run("what has ended is kept for a time, and not done again", func(t *testing.T) {
 		b := newBench(t, database)
 		b.addJob("sweep", "s", time.Time{})
 		held := b.one("a")
-		b.ok(b.EndJob(b.ctx, held, inventory.JobDone, held.Payload))
+		b.ok(b.EndJob(b.ctx, held, jobrow.Done, held.Payload))
 		b.clock.Pass(48*time.Hour - time.Microsecond)
 		_, got := b.claim("b", 10)
 		equal(b, got, "")
@@ -216,7 +217,7 @@ func testJobs(t *testing.T, database Database) {
 		equal(b, n, 1)
 		_, err = b.Job(b.ctx, Sub, held.ID)
 		b.is(err, inventory.ErrNotFound)
-		b.deposed(held)
+		b.lostLease(held)
 	})
 	t.Run("lists have every job once", func(t *testing.T) {
 		b := newBench(t, database)
@@ -227,11 +228,11 @@ func testJobs(t *testing.T, database Database) {
 				want[added.Name()] = true
 			}
 		}
-		all := inventory.Job{ID: inventory.JobID("sweep", ""), Kind: "sweep"}
+		all := jobrow.Job{ID: jobrow.ID("sweep", ""), Kind: "sweep"}
 		_, err := b.AddJob(b.ctx, all)
 		b.ok(err)
 		want[all.Name()] = true
-		var q inventory.JobQuery
+		var q jobrow.Query
 		q.Limit = 2
 		for range 4 {
 			page, err := b.Jobs(b.ctx, q)
@@ -239,17 +240,17 @@ func testJobs(t *testing.T, database Database) {
 			for _, j := range page {
 				equal(b, want[j.Name()], true)
 				delete(want, j.Name())
-				sub, id, err := inventory.ParseJobName(j.Name())
+				sub, id, err := jobrow.ParseName(j.Name())
 				b.ok(err)
 				equal(b, sub == j.Subscription && id == j.ID, true)
 				q.AfterSubscription, q.AfterID = j.Subscription, j.ID
 			}
 		}
 		equal(b, len(want), 0)
-		sweeps, err := b.Jobs(b.ctx, inventory.JobQuery{Kind: "sweep"})
+		sweeps, err := b.Jobs(b.ctx, jobrow.Query{Kind: "sweep"})
 		b.ok(err)
 		equal(b, len(sweeps), 4)
-		_, _, err = inventory.ParseJobName("-.00")
+		_, _, err = jobrow.ParseName("-.00")
 		equal(b, err != nil, true)
 	})
 	testClaimsByRegion(t, database)
@@ -265,8 +266,8 @@ func testJobs(t *testing.T, database Database) {
 		b.addJob("verify", "h", now.Add(time.Hour))
 		counts, err := b.CountJobs(b.ctx, "verify", 10*time.Second, time.Second)
 		b.ok(err)
-		equal(b, counts, inventory.JobCounts{All: 7, Due: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
-		for range inventory.ManyAttempts + 1 {
+		equal(b, counts, jobrow.Counts{All: 7, Due: 6, Overdue: 4, Oldest: 12 * time.Second, Old: 5})
+		for range jobrow.ManyAttempts + 1 {
 			counts, err = b.CountJobs(b.ctx, "follow", 0, 0)
 			b.ok(err)
 			equal(b, counts.PutOff, 0)
@@ -275,7 +276,7 @@ func testJobs(t *testing.T, database Database) {
 		}
 		counts, err = b.CountJobs(b.ctx, "follow", 0, 0)
 		b.ok(err)
-		equal(b, counts, inventory.JobCounts{All: 1, Due: 1, Overdue: 1, Old: 1, PutOff: 1})
+		equal(b, counts, jobrow.Counts{All: 1, Due: 1, Overdue: 1, Old: 1, PutOff: 1})
 	})
 }
 
@@ -304,5 +305,5 @@ func testJobsOutlive(t *testing.T, database Database) {
 	taken := b.one("b")
 	equal(b, taken.Payload, `{"n":1}`)
 	equal(b, taken.Attempts, 2)
-	b.deposed(held)
+	b.lostLease(held)
 }

@@ -10,13 +10,15 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 const computeNamespace = "contoso.compute"
 
-// endpoints are those that may have to be told: two of a provider that registers
+// endpoints are those that may have to be notified: two of a provider that registers
 // by itself, and two of one that does not.
-var endpoints = []inventory.Addressee{
+var endpoints = []inventory.NotificationTarget{
 	{Namespace: "auto", Region: "westus", Address: "http://a1"},
 	{Namespace: "auto", Region: "eastus", Address: "http://a2"},
 	{Namespace: computeNamespace, Region: "westus", Address: "http://c1", Required: true},
@@ -24,12 +26,12 @@ var endpoints = []inventory.Addressee{
 }
 
 // compute is a change of the registration that needs one.
-var compute = inventory.RegistrationChange{Subscription: Sub, Namespace: computeNamespace, Tell: endpoints[2:]}
+var compute = inventory.RegistrationChange{Subscription: Sub, Namespace: computeNamespace, Targets: endpoints[2:]}
 
-// notices claims and ends what is to be told at present, and returns to whom.
+// notices claims and ends the notices that are due, and returns their targets.
 func (b *bench) notices() string {
 	b.Helper()
-	jobs, subjects := b.claim("teller", 100, inventory.NoticeJob)
+	jobs, subjects := b.claim("notifier", 100, inventory.NoticeJob)
 	sub, err := b.Subscription(b.ctx, Sub)
 	b.ok(err)
 	for _, j := range jobs {
@@ -82,14 +84,14 @@ func testNotices(t *testing.T, database Database) {
 		equal(b, got.HasFeature("auto/Beta"), on)
 		equal(b, b.notices(), map[int]string{1: auto, 3: auto}[i])
 	}
-	// An endpoint that joins is told by itself, once; but not of a provider that
+	// An endpoint that joins is notified by itself, once; but not of a provider that
 	// asks for a registration.
-	joined := append([]inventory.Addressee{
+	joined := append([]inventory.NotificationTarget{
 		{Namespace: "auto", Region: "northeurope", Address: "http://a3"},
 		{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true},
 	}, endpoints...)
 	for _, want := range []string{"auto northeurope@a3", ""} {
-		b.ok(b.Announce(b.ctx, Sub, joined))
+		b.ok(b.NotifyNewTargets(b.ctx, Sub, joined))
 		equal(b, b.notices(), want)
 	}
 	// What this map lacks another replica's may have.
@@ -100,16 +102,16 @@ func testNotices(t *testing.T, database Database) {
 func testNoticesMeanwhile(t *testing.T, database Database) {
 	b := newBench(t, database)
 	first := b.put(inventory.Subscription{OfferID: "free"})
-	jobs, _ := b.claim("teller", 1, inventory.NoticeJob)
+	jobs, _ := b.claim("notifier", 1, inventory.NoticeJob)
 	second := b.put(inventory.Subscription{OfferID: "paid"})
 	b.is(b.EndNotice(b.ctx, jobs[0], first.Version, ""), inventory.ErrChanged)
 	b.ok(b.EndNotice(b.ctx, jobs[0], second.Version, ""))
-	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), inventory.ErrDeposed)
+	b.is(b.EndNotice(b.ctx, jobs[0], second.Version, ""), jobrow.ErrLeaseLost)
 	n, err := b.OpenNotices(b.ctx, Sub, "")
 	b.ok(err)
 	equal(b, n, 1)
 	// One that waits is hastened by a change.
-	jobs, _ = b.claim("teller", 1, inventory.NoticeJob)
+	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	b.ok(b.DeferJob(b.ctx, jobs[0], b.clock.Now().Add(time.Hour), ""))
 	equal(b, b.notices(), "")
 	b.put(inventory.Subscription{OfferID: "free"})
@@ -117,9 +119,9 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, n, 2)
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
-	// An endpoint that has gone is not told again.
+	// An endpoint that has gone is not notified again.
 	b.put(inventory.Subscription{OfferID: "paid"})
-	jobs, _ = b.claim("teller", 1, inventory.NoticeJob)
+	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	gone, err := inventory.ReadNotice(jobs[0])
 	b.ok(err)
 	b.ok(b.DropNotice(b.ctx, jobs[0], gone))
@@ -132,14 +134,14 @@ func testNoticesMeanwhile(t *testing.T, database Database) {
 func testRegistrationGuards(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
-	w := write(inventory.Put, "rg", "vm")
+	w := write(index.Put, "rg", "vm")
 	w.Namespace = "Contoso.Compute"
 	begin := func(admitted bool, want inventory.RegistrationState) {
 		t.Helper()
 		ticket, err := b.Begin(b.ctx, w)
 		if admitted {
 			b.ok(err)
-			b.settle(ticket, inventory.NotSent)
+			b.settle(ticket, index.NotSent)
 			return
 		}
 		equal(b, as[*inventory.RegistrationStateError](b, err).State, want)
@@ -163,10 +165,10 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	b.ok(err)
 	_, err = b.Unregister(b.ctx, compute)
 	b.is(err, inventory.ErrNamespaceInUse)
-	b.settle(ticket, inventory.Succeeded)
+	b.settle(ticket, index.Succeeded)
 	_, err = b.Unregister(b.ctx, compute)
 	b.is(err, inventory.ErrNamespaceInUse)
-	b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+	b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 	_, err = b.Unregister(b.ctx, compute)
 	b.ok(err)
 	begin(false, inventory.Unregistering)
@@ -177,7 +179,7 @@ func testRegistrationGuards(t *testing.T, database Database) {
 	b.ok(err)
 	settle(inventory.Registered)
 	wider := compute
-	wider.Tell = append([]inventory.Addressee{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Tell...)
+	wider.Targets = append([]inventory.NotificationTarget{{Namespace: computeNamespace, Region: "northeurope", Address: "http://c3", Required: true}}, compute.Targets...)
 	for _, want := range []inventory.RegistrationState{inventory.Registering, inventory.Registered} {
 		r, err = b.Register(b.ctx, wider)
 		b.ok(err)
@@ -214,11 +216,11 @@ func testErasing(t *testing.T, database Database) {
 	})
 	b.ok(err)
 	b.notices()
-	open := b.begin(write(inventory.Put, "rg", "late"))
+	open := b.begin(write(index.Put, "rg", "late"))
 	b.put(inventory.Subscription{State: inventory.Deleted})
 
-	anew := inventory.Subscription{ID: Sub, TenantID: "t2", Covered: true}
-	_, _, err = b.PutSubscription(b.ctx, anew, endpoints...)
+	recreated := inventory.Subscription{ID: Sub, TenantID: "t2", Covered: true}
+	_, _, err = b.PutSubscription(b.ctx, recreated, endpoints...)
 	b.is(err, inventory.ErrErasing)
 	step := func() inventory.Erasure {
 		t.Helper()
@@ -237,19 +239,19 @@ func testErasing(t *testing.T, database Database) {
 	// Who has found that and is about to wait must not miss the last of them.
 	held, _ := b.claim("eraser", 1, inventory.EraseJob)
 	equal(b, strings.Count(b.notices(), "@"), 4)
-	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), inventory.ErrDeposed)
+	b.is(b.DeferJob(b.ctx, held[0], b.clock.Now().Add(time.Hour), ""), jobrow.ErrLeaseLost)
 	equal(b, step(), inventory.Erasure{Intents: 1})
-	b.settle(open, inventory.NotSent)
-	// What was open could have landed since they confirmed: all are told once more.
+	b.settle(open, index.NotSent)
+	// What was open could have landed since they confirmed: all are notified once more.
 	equal(b, step(), inventory.Erasure{Notices: 4})
 	equal(b, strings.Count(b.notices(), "@"), 4)
 	equal(b, step(), inventory.Erasure{Groups: 1})
 	equal(b, step(), inventory.Erasure{})
-	_, _, err = b.PutSubscription(b.ctx, anew, endpoints...)
+	_, _, err = b.PutSubscription(b.ctx, recreated, endpoints...)
 	b.is(err, inventory.ErrErasing)
 	equal(b, step(), inventory.Erasure{Done: true})
 
-	stored, created, err := b.PutSubscription(b.ctx, anew, endpoints...)
+	stored, created, err := b.PutSubscription(b.ctx, recreated, endpoints...)
 	b.ok(err)
 	equal(b, fmt.Sprintf("%v %s %s %v", created, stored.State, stored.TenantID, stored.Covered), "true Enabled t2 true")
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
@@ -266,13 +268,13 @@ func testErasing(t *testing.T, database Database) {
 }
 
 // testAbsentEndpoints: what the region map lacked when a subscription was deleted
-// is told when the map has it again, however long it takes, under whatever address;
-// and only then the subscription is made anew.
+// is notified when the map has it again, however long it takes, under whatever address;
+// and only then the subscription is recreated.
 func testAbsentEndpoints(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.put(inventory.Subscription{OfferID: "free"})
 	b.group("rg")
-	b.live("rg", "vm") // in westus, of a provider that was never told
+	b.live("rg", "vm") // in westus, of a provider that was never notified
 	b.notices()
 	deleted := inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Deleted}
 	_, _, err := b.PutSubscription(b.ctx, deleted, endpoints[0])
@@ -289,7 +291,7 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 		}
 		_ = b.DeferJob(b.ctx, jobs[0], b.clock.Now(), "") // it may have ended
 	}
-	jobs, subjects := b.claim("teller", 100, inventory.NoticeJob)
+	jobs, subjects := b.claim("notifier", 100, inventory.NoticeJob)
 	equal(b, subjects, "auto eastus http://a2 auto westus http://a1")
 	sub, err := b.Subscription(b.ctx, Sub)
 	b.ok(err)
@@ -308,49 +310,49 @@ func testAbsentEndpoints(t *testing.T, database Database) {
 	sub, err = b.Subscription(b.ctx, Sub)
 	b.ok(err)
 	equal(b, sub.Erased, true)
-	regions, err := b.AbsentRegions(b.ctx, Sub)
+	regions, err := b.UnnotifiedRegions(b.ctx, Sub)
 	b.ok(err)
 	equal(b, strings.Join(regions, " "), "eastus westus")
 
-	anew := inventory.Subscription{ID: Sub, TenantID: "t2"}
+	recreated := inventory.Subscription{ID: Sub, TenantID: "t2"}
 	refused := func(regions string) {
 		t.Helper()
-		_, _, err := b.PutSubscription(b.ctx, anew, endpoints...)
+		_, _, err := b.PutSubscription(b.ctx, recreated, endpoints...)
 		b.is(err, inventory.ErrErasing)
 		if regions != "" {
-			equal(b, strings.Join(as[*inventory.AbsentError](b, err).Regions, " "), regions)
+			equal(b, strings.Join(as[*inventory.UnnotifiedRegionsError](b, err).Regions, " "), regions)
 		}
 	}
-	tell := func(want int, back ...inventory.Addressee) {
+	notify := func(want int, back ...inventory.NotificationTarget) {
 		t.Helper()
-		told, err := b.TellReturned(b.ctx, back, 10)
+		notified, err := b.NotifyReturned(b.ctx, back, 10)
 		b.ok(err)
-		equal(b, told, want)
+		equal(b, notified, want)
 	}
 	refused("eastus westus")
-	tell(0)
-	tell(0, endpoints[0])
-	tell(1, endpoints[2], inventory.Addressee{Namespace: "auto", Region: "mars", Address: "http://a9"})
+	notify(0)
+	notify(0, endpoints[0])
+	notify(1, endpoints[2], inventory.NotificationTarget{Namespace: "auto", Region: "mars", Address: "http://a9"})
 	refused("")
 	equal(b, b.notices(), computeNamespace+" west@c1")
 	refused("eastus")
-	moved := inventory.Addressee{Namespace: "auto", Region: "eastus", Address: "http://elsewhere"}
-	tell(1, moved)
-	tell(0, moved)
+	moved := inventory.NotificationTarget{Namespace: "auto", Region: "eastus", Address: "http://elsewhere"}
+	notify(1, moved)
+	notify(0, moved)
 	equal(b, b.notices(), "auto east@elsewhere")
-	_, created, err := b.PutSubscription(b.ctx, anew, endpoints...)
+	_, created, err := b.PutSubscription(b.ctx, recreated, endpoints...)
 	b.ok(err)
 	equal(b, created, true)
 
-	// Of one that stands they are told the newest, and what comes.
+	// Of one that stands they get the newest version, and later ones.
 	b.notices()
 	b.put(inventory.Subscription{State: inventory.Warned})
-	jobs, _ = b.claim("teller", 1, inventory.NoticeJob)
+	jobs, _ = b.claim("notifier", 1, inventory.NoticeJob)
 	n, err := inventory.ReadNotice(jobs[0])
 	b.ok(err)
 	b.ok(b.DropNotice(b.ctx, jobs[0], n))
 	b.notices()
-	tell(1, endpoints[:2]...)
+	notify(1, endpoints[:2]...)
 	equal(b, strings.Count(b.notices(), n.Address[len("http://"):]), 1)
 	b.put(inventory.Subscription{})
 	equal(b, b.notices(), "auto east@a2 auto west@a1")
@@ -371,7 +373,7 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 		_, err := pair[0].Register(pair[0].ctx, compute)
 		pair[0].ok(err)
 		begins, ends := pair[i%2], pair[1-i%2]
-		w := write(inventory.Put, name, vm)
+		w := write(index.Put, name, vm)
 		w.Namespace = computeNamespace
 		lead := time.Duration(rand.IntN(2000)-1000) * time.Microsecond
 		var ticket inventory.Ticket
@@ -393,7 +395,7 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 		if begun == nil {
 			won[0]++
 			begins.is(ended, inventory.ErrNamespaceInUse)
-			begins.settle(ticket, inventory.NotSent)
+			begins.settle(ticket, index.NotSent)
 			continue
 		}
 		won[1]++
@@ -409,37 +411,37 @@ func testUnregisterAgainstCreate(t *testing.T, database Database) {
 // newest version has an open job.
 func testChangeAgainstNotice(t *testing.T, database Database) {
 	pair := newPair(t, database)
-	told := map[string]int64{} // the version that each endpoint learnt last
+	learnt := map[string]int64{} // the version that each endpoint learnt last
 	for i := range 60 {
-		changes, tells := pair[i%2], pair[1-i%2]
+		changes, notifier := pair[i%2], pair[1-i%2]
 		var wait sync.WaitGroup
 		wait.Go(func() { changes.put(inventory.Subscription{OfferID: fmt.Sprint(i)}) })
 		wait.Go(func() {
-			jobs, _ := tells.claim("teller", 100, inventory.NoticeJob)
+			jobs, _ := notifier.claim("notifier", 100, inventory.NoticeJob)
 			for _, j := range jobs {
-				a, err := tells.Announcement(tells.ctx, Sub, "auto")
-				tells.ok(err)
-				told[j.Subject] = a.Subscription.Version
-				err = tells.EndNotice(tells.ctx, j, a.Subscription.Version, "")
+				a, err := notifier.SubscriptionSnapshot(notifier.ctx, Sub, "auto")
+				notifier.ok(err)
+				learnt[j.Subject] = a.Subscription.Version
+				err = notifier.EndNotice(notifier.ctx, j, a.Subscription.Version, "")
 				if errors.Is(err, inventory.ErrChanged) {
-					err = tells.DeferJob(tells.ctx, j, tells.clock.Now(), "")
+					err = notifier.DeferJob(notifier.ctx, j, notifier.clock.Now(), "")
 				}
-				tells.ok(err)
+				notifier.ok(err)
 			}
 		})
 		wait.Wait()
-		sub, err := tells.Subscription(tells.ctx, Sub)
-		tells.ok(err)
+		sub, err := notifier.Subscription(notifier.ctx, Sub)
+		notifier.ok(err)
 		behind := 0
 		for _, a := range endpoints[:2] {
-			if told[a.Namespace+" "+a.Region+" "+a.Address] != sub.Version {
+			if learnt[a.Namespace+" "+a.Region+" "+a.Address] != sub.Version {
 				behind++
 			}
 		}
 		open, err := changes.OpenNotices(changes.ctx, Sub, "")
 		changes.ok(err)
 		if open < behind {
-			t.Fatalf("%d endpoints lag behind, %d are to be told", behind, open)
+			t.Fatalf("%d endpoints lag behind, %d are to be notified", behind, open)
 		}
 	}
 }

@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 const (
@@ -31,7 +32,7 @@ func (b *bench) lock(group, scope, name string, level inventory.LockLevel) (inve
 }
 
 // refused is what comes of a write to a resource of the group rg.
-func (b *bench) refused(kind inventory.WriteKind, name string) error {
+func (b *bench) refused(kind index.WriteKind, name string) error {
 	_, err := b.Begin(b.ctx, write(kind, "rg", name))
 	return err
 }
@@ -68,8 +69,8 @@ func testLockBounds(t *testing.T, database Database) {
 		host := subscriptionID + "/providers/Contoso.Insight/diagnosticSettings/d"
 		_, err := b.lock("", host, "l", inventory.LockReadOnly)
 		b.ok(err)
-		refuses[*inventory.LockedError](b, b.CheckLocks(b.ctx, Sub, "", host, inventory.Put))
-		b.ok(b.CheckLocks(b.ctx, Sub, "", host+"2", inventory.Delete))
+		refuses[*inventory.LockedError](b, b.CheckLocks(b.ctx, Sub, "", host, index.Put))
+		b.ok(b.CheckLocks(b.ctx, Sub, "", host+"2", index.Delete))
 	})
 	t.Run("no group is made below one that forbids writes", func(t *testing.T) {
 		b := newBench(t, database)
@@ -90,17 +91,17 @@ func soon(b *bench) context.Context {
 	return ctx
 }
 
-// outlasts asserts whether a lock waits no longer for anything that was before it.
-func (b *bench) outlasts(ctx context.Context, group string, l inventory.Lock, want bool) {
+// waits asserts whether WaitForConflictingWrites sees all conflicting writes end.
+func (b *bench) waits(ctx context.Context, group string, l inventory.Lock, want bool) {
 	b.Helper()
-	ended, err := b.Outlast(ctx, group, l)
+	ended, err := b.WaitForConflictingWrites(ctx, group, l)
 	b.ok(err)
 	equal(b, ended, want)
 }
 
 // A lock waits for the calls under way that it forbids, and not for those that
 // have ended without a definite answer.
-func testLocksOutlast(t *testing.T, database Database) {
+func testLocksWait(t *testing.T, database Database) {
 	for _, c := range []struct{ group, scope string }{{"", subscriptionID}, {"rg", groupID}, {"rg", id("rg", "vm")}} {
 		b := newBench(t, database)
 		b.group("rg")
@@ -109,31 +110,31 @@ func testLocksOutlast(t *testing.T, database Database) {
 		for _, elsewhere := range []string{"vmx", "v"} {
 			b.live("rg", elsewhere)
 		}
-		put, remove := b.begin(write(inventory.Put, "rg", "vm")), b.begin(write(inventory.Delete, "rg", "vm"))
-		near := b.begin(write(inventory.Delete, "rg", "vmx"))
+		put, remove := b.begin(write(index.Put, "rg", "vm")), b.begin(write(index.Delete, "rg", "vm"))
+		near := b.begin(write(index.Delete, "rg", "vmx"))
 		l, err := b.lock(c.group, c.scope, "l", inventory.LockCanNotDelete)
 		b.ok(err)
-		b.outlasts(soon(b), c.group, l, false)
-		b.settle(remove, inventory.Refused)
+		b.waits(soon(b), c.group, l, false)
+		b.settle(remove, index.Refused)
 		if c.scope != id("rg", "vm") {
-			b.outlasts(soon(b), c.group, l, false)
+			b.waits(soon(b), c.group, l, false)
 		}
-		b.settle(near, inventory.Ambiguous) // it may still be applied
-		b.outlasts(b.ctx, c.group, l, true) // a PUT it does not forbid
+		b.settle(near, index.Ambiguous)  // it may still be applied
+		b.waits(b.ctx, c.group, l, true) // a PUT it does not forbid
 		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
 		b.ok(err)
-		b.outlasts(soon(b), c.group, l, false)
-		b.settle(put, inventory.Ambiguous)
-		b.outlasts(b.ctx, c.group, l, true)
-		refuses[*inventory.LockedError](b, b.refused(inventory.Put, "vm"))
+		b.waits(soon(b), c.group, l, false)
+		b.settle(put, index.Ambiguous)
+		b.waits(b.ctx, c.group, l, true)
+		refuses[*inventory.LockedError](b, b.refused(index.Put, "vm"))
 		_, err = b.lock(c.group, c.scope, "l", inventory.LockCanNotDelete)
 		b.ok(err)
-		b.begin(write(inventory.Put, "rg", "vm")) // whose sender ends without a word
+		b.begin(write(index.Put, "rg", "vm")) // whose sender ends without a word
 		l, err = b.lock(c.group, c.scope, "l", inventory.LockReadOnly)
 		b.ok(err)
-		b.outlasts(soon(b), c.group, l, false)
+		b.waits(soon(b), c.group, l, false)
 		b.clock.Pass(callLife)
-		b.outlasts(b.ctx, c.group, l, true)
+		b.waits(b.ctx, c.group, l, true)
 	}
 }
 
@@ -151,7 +152,7 @@ func testLocksAtOnce(t *testing.T, database Database) {
 		var mu sync.Mutex
 		acknowledged := false
 		wait.Go(func() {
-			ticket, err := a.Begin(a.ctx, write(inventory.Delete, group, "vm"))
+			ticket, err := a.Begin(a.ctx, write(index.Delete, group, "vm"))
 			if locked := new(inventory.LockedError); errors.As(err, &locked) {
 				return
 			}
@@ -165,14 +166,14 @@ func testLocksAtOnce(t *testing.T, database Database) {
 				a.Errorf("round %d: a DELETE is on its way below a lock", i)
 			}
 			mu.Unlock()
-			if _, err := a.Settle(a.ctx, ticket, inventory.Answer{Outcome: inventory.Gone}); err != nil {
+			if _, err := a.Settle(a.ctx, ticket, inventory.Answer{Outcome: index.Gone}); err != nil {
 				a.Errorf("settle: %v", err)
 			}
 		})
 		wait.Go(func() {
 			l, err := b.lock(scope.group, scope.id, "l", inventory.LockCanNotDelete)
 			if err == nil {
-				_, err = b.Outlast(b.ctx, scope.group, l)
+				_, err = b.WaitForConflictingWrites(b.ctx, scope.group, l)
 			}
 			if err != nil && (scope.id != id(group, "vm") || !errors.Is(err, inventory.ErrNotFound)) {
 				b.Errorf("lock: %v", err)

@@ -10,6 +10,8 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // otherSub is a second subscription, for moves out of the first.
@@ -41,8 +43,8 @@ func (m *mover) groupIn(sub, name string) {
 	m.ok(err)
 }
 
-func (m *mover) order(names ...string) inventory.MoveOrder {
-	o := inventory.MoveOrder{
+func (m *mover) order(names ...string) inventory.MoveRequest {
+	o := inventory.MoveRequest{
 		Source: m.from, Target: m.to, Payload: func(source, target inventory.Group) string { return `{"a":"` + target.Name + `"}` },
 		Operation: inventory.Operation{Token: "t", Until: m.clock.Now().Add(time.Hour)},
 	}
@@ -53,14 +55,14 @@ func (m *mover) order(names ...string) inventory.MoveOrder {
 }
 
 // begun begins a move and claims its job.
-func (m *mover) begun(names ...string) inventory.Job {
+func (m *mover) begun(names ...string) jobrow.Job {
 	m.Helper()
 	_, err := m.BeginMove(m.ctx, m.order(names...))
 	m.ok(err)
 	return m.claimed(inventory.MoveJob)
 }
 
-func (m *mover) claimed(kind string) inventory.Job {
+func (m *mover) claimed(kind string) jobrow.Job {
 	m.Helper()
 	m.clock.Pass(time.Minute)
 	jobs, err := m.ClaimJobs(m.ctx, "owner", time.Second, 10, kind)
@@ -87,14 +89,14 @@ func (m *mover) key(name string) string {
 	return arm.Fold(strings.Replace(id("target", name), Sub, m.to.Subscription, 1))
 }
 
-func (m *mover) settles(j *inventory.Job, r inventory.MoveResult) {
+func (m *mover) settles(j *jobrow.Job, r inventory.MoveResult) {
 	m.Helper()
 	r.MoveCall = m.call()
 	r.LockETag = func(l inventory.Lock) string { return "of " + l.Scope }
 	m.ok(m.SettleMove(m.ctx, j, r, `{"b":1}`))
 }
 
-func (m *mover) states(state inventory.GroupState) {
+func (m *mover) states(state index.GroupState) {
 	m.Helper()
 	for _, name := range []inventory.GroupName{m.from, m.to} {
 		g, err := m.Group(m.ctx, name.Subscription, name.Name)
@@ -109,7 +111,7 @@ func testMove(t *testing.T, database Database) {
 		m.live("rg", "vm")
 		job, err := m.BeginMove(m.ctx, m.order("VM"))
 		m.ok(err)
-		m.states(inventory.GroupMoving)
+		m.states(index.GroupMoving)
 		g, err := m.Group(m.ctx, otherSub, "target")
 		m.ok(err)
 		equal(m.bench, g.Generation, job.ID)
@@ -117,17 +119,17 @@ func testMove(t *testing.T, database Database) {
 		o, err := m.Operation(m.ctx, Sub, "t")
 		m.ok(err)
 		equal(m.bench, o.Follow, job.ID)
-		_, err = m.Begin(m.ctx, write(inventory.Put, "rg", "vm"))
-		equal(m.bench, as[*inventory.GroupStateError](m.bench, err).State, inventory.GroupMoving)
-		w := write(inventory.Put, "target", "new")
+		_, err = m.Begin(m.ctx, write(index.Put, "rg", "vm"))
+		equal(m.bench, as[*index.GroupStateError](m.bench, err).State, index.GroupMoving)
+		w := write(index.Put, "target", "new")
 		w.Subscription = otherSub
 		_, err = m.Begin(m.ctx, w)
-		refuses[*inventory.GroupStateError](m.bench, err)
+		refuses[*index.GroupStateError](m.bench, err)
 		_, err = m.deletion("rg", "d")
-		refuses[*inventory.GroupStateError](m.bench, err)
-		refuses[*inventory.GroupStateError](m.bench, m.DeleteGroup(m.ctx, otherSub, "target", inventory.Closing{}))
+		refuses[*index.GroupStateError](m.bench, err)
+		refuses[*index.GroupStateError](m.bench, m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
 		_, _, err = m.EditLock(m.ctx, Sub, "rg", id("rg", "vm"), "L", func(*inventory.Lock) (*inventory.Lock, error) { return &inventory.Lock{}, nil })
-		refuses[*inventory.GroupStateError](m.bench, err)
+		refuses[*index.GroupStateError](m.bench, err)
 		// Whoever changes the group itself does not take it from the job.
 		for _, name := range []inventory.GroupName{m.from, m.to} {
 			_, _, err = m.EditGroup(m.ctx, name.Subscription, name.Name, func(g *inventory.Group) (*inventory.Group, error) { g.ManagedBy = "x"; return g, nil })
@@ -136,7 +138,7 @@ func testMove(t *testing.T, database Database) {
 		_, _, err = m.MovingGroups(m.ctx, job, m.from, m.to)
 		m.ok(err)
 		refusal := as[*inventory.MoveError](m.bench, func() error { _, err := m.BeginMove(m.ctx, m.order("vm")); return err }())
-		refuses[*inventory.GroupStateError](m.bench, refusal)
+		refuses[*index.GroupStateError](m.bench, refusal)
 	})
 	t.Run("what may not be moved is refused, and nothing is marked", func(t *testing.T) { testMoveRefusals(t, database) })
 	for _, to := range []string{Sub, otherSub} {
@@ -151,28 +153,28 @@ func testMove(t *testing.T, database Database) {
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		stale := j
 		m.claimed(inventory.MoveJob)
-		m.is(m.BeginMoveCall(m.ctx, &stale, m.call("vm"), `{}`), inventory.ErrDeposed)
-		m.is(m.SettleMove(m.ctx, &stale, inventory.MoveResult{MoveCall: m.call(), Moved: members("vm")}, `{}`), inventory.ErrDeposed)
+		m.is(m.BeginMoveCall(m.ctx, &stale, m.call("vm"), `{}`), jobrow.ErrLeaseLost)
+		m.is(m.SettleMove(m.ctx, &stale, inventory.MoveResult{MoveCall: m.call(), Moved: members("vm")}, `{}`), jobrow.ErrLeaseLost)
 		m.row("rg", "vm")
 	})
 	t.Run("a move waits for the writes before it", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		ticket := m.begin(write(inventory.Delete, "rg", "vm"))
+		ticket := m.begin(write(index.Delete, "rg", "vm"))
 		j := m.begun("vm")
 		_, drained, err := m.Drained(m.ctx, m.from, m.to)
 		m.ok(err)
 		equal(m.bench, drained, false)
-		m.settle(ticket, inventory.Gone)
+		m.settle(ticket, index.Gone)
 		_, drained, err = m.Drained(m.ctx, m.from, m.to)
 		m.ok(err)
 		equal(m.bench, drained, true)
 		m.is(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`), inventory.ErrChanged)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, `{"end":1}`))
-		m.states(inventory.GroupActive)
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, `{"end":1}`))
+		m.states(index.GroupActive)
 		ended, err := m.Job(m.ctx, Sub, j.ID)
 		m.ok(err)
-		equal(m.bench, ended.State, inventory.JobFailed)
+		equal(m.bench, ended.State, jobrow.Failed)
 		equal(m.bench, ended.Payload, `{"end":1}`)
 	})
 	t.Run("R2 a write is before a move, or refused by it", func(t *testing.T) { testMoveAgainstWrites(t, database) })
@@ -206,32 +208,32 @@ func testMoveRefusals(t *testing.T, database Database) {
 	for _, c := range []refusal{
 		{"the target's subscription is gone", enter(inventory.Deleted), is(inventory.ErrSubscriptionNotFound), true},
 		{"the target's subscription is disabled", enter(inventory.Disabled), refusesMove[*inventory.SubscriptionStateError], true},
-		{"the target is missing", func(m *mover) { m.to.Name = "none" }, is(inventory.ErrGroupNotFound), true},
+		{"the target is missing", func(m *mover) { m.to.Name = "none" }, is(index.ErrGroupNotFound), true},
 		{"the quota", func(m *mover) {
-			w := write(inventory.Put, "target", "another")
+			w := write(index.Put, "target", "another")
 			w.Subscription, w.Key, w.ID = otherSub, m.key("another"), m.key("another")
-			m.settle(m.begin(w), inventory.Succeeded)
+			m.settle(m.begin(w), index.Succeeded)
 		}, refusesMove[*inventory.QuotaError], true},
 		{"its id is taken", func(m *mover) {
-			w := write(inventory.Put, "target", "vm")
+			w := write(index.Put, "target", "vm")
 			w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")
 			m.begin(w)
-		}, is(inventory.ErrTaken), true},
+		}, is(inventory.ErrTargetOccupied), true},
 		{"a lock on the resource", lock(Sub, "rg", id("rg", "vm"), inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock below the resource", lock(Sub, "rg", id("rg", "vm")+"/disks/d", inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock on the source's subscription", lock(Sub, "", "/subscriptions/"+Sub, inventory.LockReadOnly), refusesMove[*inventory.LockedError], false},
 		{"a lock on the target", lock(otherSub, "target", target, inventory.LockReadOnly), refusesMove[*inventory.LockedError], true},
 		{"the target is being deleted", func(m *mover) {
-			_, err := m.BeginDeletion(m.ctx, otherSub, "target", inventory.DeletionOrder{
+			_, err := m.BeginDeletion(m.ctx, otherSub, "target", inventory.DeletionRequest{
 				Payload: func(inventory.Group) string { return "{}" }, Operation: inventory.Operation{Token: "x", Until: m.clock.Now()},
 			})
 			m.ok(err)
-		}, refusesMove[*inventory.GroupStateError], true},
+		}, refusesMove[*index.GroupStateError], true},
 		{"a resource is missing", func(m *mover) {
-			m.settle(m.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+			m.settle(m.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		}, is(inventory.ErrNotFound), false},
 		{"a resource is being deleted", func(m *mover) {
-			m.settle(m.begin(write(inventory.Delete, "rg", "vm")), inventory.Accepted)
+			m.settle(m.begin(write(index.Delete, "rg", "vm")), index.Accepted)
 		}, is(inventory.ErrChanged), false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -252,7 +254,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 			}
 			g, err := m.Group(m.ctx, Sub, "rg")
 			m.ok(err)
-			equal(m.bench, g.State, inventory.GroupActive)
+			equal(m.bench, g.State, index.GroupActive)
 		})
 	}
 	t.Run("a lock against deletes alone", func(t *testing.T) {
@@ -268,7 +270,7 @@ func testMoveRefusals(t *testing.T, database Database) {
 		o.Validate = true
 		_, err := m.BeginMove(m.ctx, o)
 		m.ok(err)
-		m.states(inventory.GroupActive)
+		m.states(index.GroupActive)
 		m.claimed(inventory.ValidateMoveJob)
 	})
 }
@@ -279,15 +281,15 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	m := newMover(t, database, to)
 	m.live("rg", "vm")
 	m.live("rg", "vm2")
-	m.settle(m.begin(disk(inventory.Put, "rg", "vm", "d")), inventory.Succeeded)
-	followed := m.begin(write(inventory.Put, "rg", "vm"))
+	m.settle(m.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
+	followed := m.begin(write(index.Put, "rg", "vm"))
 	follow, err := m.Settle(m.ctx, followed, inventory.Answer{
-		Outcome: inventory.Accepted, Poll: &inventory.Poll{Path: "/poll"}, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}},
+		Outcome: index.Accepted, Poll: &inventory.Poll{Path: "/poll"}, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}},
 	})
 	m.ok(err)
-	tagged, err := m.Begin(m.ctx, write(inventory.Put, "rg", "vm"))
+	tagged, err := m.Begin(m.ctx, write(index.Put, "rg", "vm"))
 	m.ok(err)
-	_, err = m.Settle(m.ctx, tagged, inventory.Answer{Outcome: inventory.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}}})
+	_, err = m.Settle(m.ctx, tagged, inventory.Answer{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Env": "x"}}})
 	m.ok(err)
 	child := id("RG", "VM") + "/disks/D"
 	_, _, err = m.EditLock(m.ctx, Sub, "rg", child, "L", func(*inventory.Lock) (*inventory.Lock, error) {
@@ -300,9 +302,9 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	j := m.begun("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{"sent":1}`))
 	equal(m.bench, j.Payload, `{"sent":1}`)
-	m.is(asErr(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobDone, ``)), errNotEmpty)
+	m.is(asErr(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``)), errNotEmpty)
 	m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobDone, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``))
 
 	m.absent("vm")
 	m.row("rg", "vm2")
@@ -324,14 +326,14 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 	m.ok(err)
 	equal(m.bench, len(byTag), 1)
 	equal(m.bench, byTag[0].Key, row.Key)
-	jobs, err := m.Jobs(m.ctx, inventory.JobQuery{Kind: inventory.FollowJob})
+	jobs, err := m.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 1)
 	equal(m.bench, jobs[0].Subject, row.Key)
 	equal(m.bench, jobs[0].Subscription, to)
 	equal(m.bench, jobs[0].Incarnation, follow.Follow)
 	equal(m.bench, m.jobs() != "", true) // each of its row's region
-	jobs, err = m.Jobs(m.ctx, inventory.JobQuery{Kind: inventory.VerifyJob})
+	jobs, err = m.Jobs(m.ctx, jobrow.Query{Kind: inventory.VerifyJob})
 	m.ok(err)
 	equal(m.bench, len(jobs), 2)
 	locks, err := m.Locks(m.ctx, to, row.Key, true)
@@ -349,16 +351,16 @@ func testMoveOfRows(t *testing.T, database Database, to string) {
 		equal(m.bench, len(off), 0)
 	}
 	// What was listed before does not come back.
-	seen := m.sighting("rg", "vm")
+	seen := m.discovery("rg", "vm")
 	seen.ListedSince = m.clock.Now().Add(-time.Minute)
 	m.adopts(seen, inventory.TooYoung)
 	// Where the target has something now, it looks before it goes.
 	m.ok(m.DeleteLock(m.ctx, to, "target", row.Key+"/disks/d", "L", func(inventory.Lock) error { return nil }))
-	var touched []inventory.Touch
+	var touched []inventory.WrittenRegion
 	m.ok(m.end(row.Key, to))
 	m.ok(m.end(below.Key, to))
-	m.ok(m.DeleteGroup(m.ctx, to, "target", inventory.Closing{Last: func(_ inventory.Group, t []inventory.Touch) error { touched = t; return nil }}))
-	equal(m.bench, fmt.Sprint(touched), fmt.Sprint([]inventory.Touch{{Type: vmType, Region: "westus"}, {Type: diskType, Region: "westus"}}))
+	m.ok(m.DeleteGroup(m.ctx, to, "target", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, t []inventory.WrittenRegion) error { touched = t; return nil }}))
+	equal(m.bench, fmt.Sprint(touched), fmt.Sprint([]inventory.WrittenRegion{{Type: vmType, Region: "westus"}, {Type: diskType, Region: "westus"}}))
 	// A new one can be made at the old place, as can a new group's.
 	m.live("rg", "vm")
 }
@@ -380,11 +382,11 @@ func (m *mover) end(key, sub string) error {
 		return nil
 	}
 	if row.FollowPut {
-		jobs, err := m.Jobs(m.ctx, inventory.JobQuery{Kind: inventory.FollowJob})
+		jobs, err := m.Jobs(m.ctx, jobrow.Query{Kind: inventory.FollowJob})
 		if err != nil {
 			return err
 		}
-		if row, err = m.EndFollow(m.ctx, sub, key, inventory.Put, jobs[0].Incarnation); err != nil {
+		if row, err = m.EndFollow(m.ctx, sub, key, index.Put, jobs[0].Incarnation); err != nil {
 			return err
 		}
 	}
@@ -398,14 +400,14 @@ func (m *mover) end(key, sub string) error {
 func testMoveUnderway(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")
-	m.settle(m.begin(disk(inventory.Put, "rg", "vm", "d")), inventory.Succeeded)
+	m.settle(m.begin(disk(index.Put, "rg", "vm", "d")), index.Succeeded)
 	asked := m.row("rg", "vm")
 	j := m.begun("vm")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	for _, key := range []string{id("rg", "vm"), id("rg", "vm") + "/disks/d"} {
-		row, contested, err := m.Contested(m.ctx, Sub, key)
+		row, removalOpen, err := m.ResourceAndRemoval(m.ctx, Sub, key)
 		m.ok(err)
-		equal(m.bench, contested, true)
+		equal(m.bench, removalOpen, true)
 		for _, found := range []bool{false, true} {
 			settled, _, err := m.Observe(m.ctx, Sub, key, row.Generation, inventory.Observation{Found: found})
 			m.ok(err)
@@ -419,7 +421,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 		equal(m.bench, settled, false)
 	}
 	stale()
-	seen := m.sighting("target", "vm")
+	seen := m.discovery("target", "vm")
 	seen.Subscription, seen.ID, seen.ListedSince = otherSub, strings.Replace(seen.ID, Sub, otherSub, 1), m.clock.Now()
 	m.adopts(seen, inventory.TooYoung)
 	below := seen
@@ -428,11 +430,11 @@ func testMoveUnderway(t *testing.T, database Database) {
 	m.clock.Pass(24 * time.Hour)
 	_, err := m.Expire(m.ctx, 100)
 	m.ok(err)
-	m.is(asErr(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, inventory.JobDone, ``)), errNotEmpty)
+	m.is(asErr(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Done, ``)), errNotEmpty)
 	j = m.claimed(inventory.MoveJob)
 	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
 	stale()
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
 	m.row("rg", "vm")
 	seen.ListedSince = m.clock.Now()
 	m.adopts(seen, inventory.Adopted)
@@ -445,7 +447,7 @@ func testMoveUnderway(t *testing.T, database Database) {
 func testMoveOfStrays(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	m.live("rg", "vm")
-	seen := m.sighting("rg", "vm")
+	seen := m.discovery("rg", "vm")
 	seen.Region = "eastus"
 	m.adopts(seen, inventory.Strayed)
 	j := m.begun("vm")
@@ -456,7 +458,7 @@ func testMoveOfStrays(t *testing.T, database Database) {
 	m.ok(m.BeginMoveCall(m.ctx, &j, call, `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: astray})
 	m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobDone, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``))
 	none, err := m.Strays(m.ctx, Sub, "")
 	m.ok(err)
 	equal(m.bench, len(none), 0)
@@ -478,7 +480,7 @@ func testMoveAgainstWrites(t *testing.T, database Database) {
 	for n := range 8 {
 		writers.Go(func() {
 			for i := range 12 {
-				w := write(inventory.Put, "rg", fmt.Sprintf("new-%d-%d", n, i))
+				w := write(index.Put, "rg", fmt.Sprintf("new-%d-%d", n, i))
 				if n%2 == 0 {
 					w.Subscription, w.Group = otherSub, "target"
 					w.ID = m.key(fmt.Sprintf("new-%d-%d", n, i))
@@ -490,7 +492,7 @@ func testMoveAgainstWrites(t *testing.T, database Database) {
 					mu.Lock()
 					admitted[w.Key] = ticket
 					mu.Unlock()
-				case !errors.As(err, new(*inventory.GroupStateError)):
+				case !errors.As(err, new(*index.GroupStateError)):
 					t.Errorf("%v", err)
 				}
 			}
@@ -503,7 +505,7 @@ func testMoveAgainstWrites(t *testing.T, database Database) {
 	writers.Wait()
 	equal(m.bench, drained, len(admitted) == 0)
 	for _, ticket := range admitted {
-		m.settle(ticket, inventory.NotSent)
+		m.settle(ticket, index.NotSent)
 	}
 	_, drained, err = m.Drained(m.ctx, m.from, m.to)
 	m.ok(err)

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // computeThere is a change of a registration of the other subscription.
@@ -20,7 +22,7 @@ func computeThere() inventory.RegistrationChange {
 // stop ends a move of which nothing has moved.
 func (m *mover) stop() {
 	m.Helper()
-	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, inventory.JobFailed, ``))
+	m.ok(m.EndMove(m.ctx, m.claimed(inventory.MoveJob), m.from, m.to, jobrow.Failed, ``))
 }
 
 // delete has a subscription Deleted.
@@ -51,7 +53,7 @@ func testMoveBeside(t *testing.T, database Database) {
 	t.Run("a move waits for a PATCH", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		ticket := m.begin(write(inventory.Patch, "rg", "vm"))
+		ticket := m.begin(write(index.Patch, "rg", "vm"))
 		m.begun("vm")
 		drained := func(want bool) {
 			t.Helper()
@@ -60,58 +62,58 @@ func testMoveBeside(t *testing.T, database Database) {
 			equal(m.bench, got, want)
 		}
 		drained(false)
-		_, err := m.Begin(m.ctx, write(inventory.Patch, "rg", "vm"))
-		refuses[*inventory.GroupStateError](m.bench, err)
-		m.settle(ticket, inventory.Ambiguous)
+		_, err := m.Begin(m.ctx, write(index.Patch, "rg", "vm"))
+		refuses[*index.GroupStateError](m.bench, err)
+		m.settle(ticket, index.Ambiguous)
 		drained(false)
 		m.clock.Pass(intentLife)
 		drained(true)
 		j := m.claimed(inventory.MoveJob)
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 	})
-	t.Run("a turn stays with the ID that it was taken for", func(t *testing.T) {
+	t.Run("an advisory lease stays with the ID that it was taken for", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
-		take := func(sub, key string) (inventory.Turn, bool) {
+		take := func(sub, key string) (inventory.AdvisoryLease, bool) {
 			t.Helper()
-			turn, taken, err := m.TakeTurn(m.ctx, sub, key, time.Hour)
+			lease, taken, err := m.AcquireAdvisoryLease(m.ctx, sub, key, time.Hour)
 			m.ok(err)
-			return turn, taken
+			return lease, taken
 		}
-		turn, _ := take(Sub, id("rg", "vm"))
+		lease, _ := take(Sub, id("rg", "vm"))
 		j := m.begun("vm")
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
 		m.settles(&j, inventory.MoveResult{Moved: members("vm")})
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobDone, ``))
-		_, err := m.Begin(m.ctx, write(inventory.Patch, "rg", "vm")) // of whoever still has it
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Done, ``))
+		_, err := m.Begin(m.ctx, write(index.Patch, "rg", "vm")) // of whoever still has it
 		m.is(err, inventory.ErrNotFound)
 		_, taken := take(otherSub, m.key("vm"))
 		equal(m.bench, taken, true)
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, false)
-		m.ok(m.EndTurn(m.ctx, turn))
+		m.ok(m.ReleaseAdvisoryLease(m.ctx, lease))
 		_, taken = take(Sub, id("rg", "vm"))
 		equal(m.bench, taken, true)
 	})
 	t.Run("locks forbid and go where what they stand on is", func(t *testing.T) { testMoveAndLocks(t, database) })
-	t.Run("a lock on the subscription outlasts a move", func(t *testing.T) {
+	t.Run("a lock on the subscription waits for a move", func(t *testing.T) {
 		m := newMover(t, database, otherSub)
 		m.live("rg", "vm")
 		_, err := m.BeginMove(m.ctx, m.order("vm"))
 		m.ok(err)
 		l, err := m.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
 		m.ok(err)
-		m.outlasts(m.ctx, "", l, true) // it forbids no move
+		m.waits(m.ctx, "", l, true) // it forbids no move
 		l, err = m.lock("", subscriptionID, "l", inventory.LockReadOnly)
 		m.ok(err)
-		m.outlasts(soon(m.bench), "", l, false)
+		m.waits(soon(m.bench), "", l, false)
 		j := m.claimed(inventory.MoveJob)
 		m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm"), `{}`))
-		m.outlasts(soon(m.bench), "", l, false)
+		m.waits(soon(m.bench), "", l, false)
 		m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
-		m.outlasts(soon(m.bench), "", l, false)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
-		m.outlasts(m.ctx, "", l, true)
+		m.waits(soon(m.bench), "", l, false)
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
+		m.waits(m.ctx, "", l, true)
 	})
 }
 
@@ -124,7 +126,7 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	refused := as[*inventory.MoveError](m.bench, begin())
 	equal(m.bench, refused.Target, true)
 	equal(m.bench, *as[*inventory.RegistrationStateError](m.bench, refused), inventory.RegistrationStateError{Namespace: computeNamespace})
-	m.states(inventory.GroupActive)
+	m.states(index.GroupActive)
 
 	other := inventory.RegistrationChange{Subscription: otherSub, Namespace: "contoso.computes"}
 	for _, c := range []inventory.RegistrationChange{computeThere(), other} {
@@ -142,7 +144,7 @@ func testMoveAndRegistrations(t *testing.T, database Database) {
 	equal(m.bench, as[*inventory.RegistrationStateError](m.bench, begin()).State, inventory.Unregistering)
 	// A region that joined later has to be registered for.
 	early := computeThere()
-	early.Tell = endpoints[3:] // of eastus
+	early.Targets = endpoints[3:] // of eastus
 	_, err = m.Register(m.ctx, early)
 	m.ok(err)
 	refused = as[*inventory.MoveError](m.bench, begin())
@@ -218,7 +220,7 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 		}
 		equal(m.bench, m.erase(), inventory.Erasure{Moves: 1})
 		j = m.claimed(inventory.MoveJob)
-		m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+		m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
 		equal(m.bench, m.erase(), inventory.Erasure{})
 		equal(m.bench, m.erase(), inventory.Erasure{Done: true})
 
@@ -237,7 +239,7 @@ func testMoveAndErasing(t *testing.T, database Database, deleted string) {
 		name := map[string]string{Sub: "rg", otherSub: "target"}[kept]
 		g, err := m.Group(m.ctx, kept, name)
 		m.ok(err)
-		equal(m.bench, g.State, inventory.GroupActive)
+		equal(m.bench, g.State, index.GroupActive)
 		_, err = m.Group(m.ctx, deleted, map[string]string{Sub: "rg", otherSub: "target"}[deleted])
 		m.is(err, inventory.ErrNotFound)
 		if _, err := m.BeginMove(m.ctx, m.order("vm")); !errors.As(err, new(*inventory.MoveError)) {
@@ -250,7 +252,7 @@ func testMoveAndLocks(t *testing.T, database Database) {
 	m := newMover(t, database, otherSub)
 	for _, name := range []string{"vm", "gone"} {
 		m.live("rg", name)
-		m.settle(m.begin(disk(inventory.Put, "rg", name, "d")), inventory.Succeeded)
+		m.settle(m.begin(disk(index.Put, "rg", name, "d")), index.Succeeded)
 		for _, scope := range []string{id("rg", name), id("rg", name) + "/disks/d", id("rg", name) + "/providers/Contoso.Insight/notes/n"} {
 			_, _, err := m.EditLock(m.ctx, Sub, "rg", scope, "l", func(*inventory.Lock) (*inventory.Lock, error) {
 				return &inventory.Lock{ScopeID: scope, Name: "l", Level: inventory.LockCanNotDelete}, nil
@@ -261,9 +263,9 @@ func testMoveAndLocks(t *testing.T, database Database) {
 	j := m.begun("vm", "gone")
 	m.ok(m.BeginMoveCall(m.ctx, &j, m.call("vm", "gone"), `{}`))
 	m.settles(&j, inventory.MoveResult{Moved: members("vm"), Gone: members("gone")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
 
-	w := write(inventory.Delete, "target", "vm")
+	w := write(index.Delete, "target", "vm")
 	w.Subscription, w.Key, w.ID = otherSub, m.key("vm"), m.key("vm")
 	_, err := m.Begin(m.ctx, w)
 	equal(m.bench, len(as[*inventory.LockedError](m.bench, err).Locks), 1)
@@ -271,16 +273,16 @@ func testMoveAndLocks(t *testing.T, database Database) {
 	m.ok(err)
 	equal(m.bench, len(locks), 3)
 	m.ok(m.DeleteLock(m.ctx, otherSub, "target", m.key("vm"), "l", func(inventory.Lock) error { return nil }))
-	m.settle(m.begin(w), inventory.Gone)
+	m.settle(m.begin(w), index.Gone)
 	row, err := m.Resource(m.ctx, otherSub, m.key("vm")+"/disks/d")
 	m.ok(err)
 	m.ok(m.end(row.Key, otherSub))
 	if locks, err = m.Locks(m.ctx, otherSub, "/subscriptions/"+otherSub, true); err != nil || len(locks) > 0 {
 		t.Errorf("%+v %v", locks, err)
 	}
-	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.Closing{}))
+	m.ok(m.DeleteGroup(m.ctx, otherSub, "target", inventory.DeleteGroupConditions{}))
 	// Nothing that has gone, or moved, holds the source back.
 	row = m.row("rg", "gone/disks/d")
 	m.ok(m.end(row.Key, Sub))
-	m.ok(m.DeleteGroup(m.ctx, Sub, "rg", inventory.Closing{}))
+	m.ok(m.DeleteGroup(m.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // testPatches is about writes that change no existence, but what the index shows.
@@ -15,11 +16,11 @@ func testPatches(t *testing.T, database Database) {
 		row := b.live("rg", "vm")
 		return b, row
 	}
-	patch := func(name string) inventory.Write { return write(inventory.Patch, "rg", name) }
+	patch := func(name string) inventory.Write { return write(index.Patch, "rg", name) }
 	tagged := func(b *bench, ticket inventory.Ticket, tag, state string) bool {
 		b.Helper()
 		result, err := b.Settle(b.ctx, ticket, inventory.Answer{
-			Outcome: inventory.Succeeded, Status: 200, ProvisioningState: state,
+			Outcome: index.Succeeded, Status: 200, ProvisioningState: state,
 			Details: &inventory.Details{Tags: map[string]string{"a": tag}},
 		})
 		b.ok(err)
@@ -37,7 +38,7 @@ func testPatches(t *testing.T, database Database) {
 		w := patch("VM")
 		w.APIVersion = "2099-01-01"
 		ticket := b.begin(w)
-		equal(b, ticket.Made, false)
+		equal(b, ticket.CreatedRow, false)
 		equal(b, ticket.Row.Generation, before.Generation)
 		shows(b, "vm", "")
 		equal(b, tagged(b, ticket, "new", "Succeeded"), true)
@@ -46,7 +47,7 @@ func testPatches(t *testing.T, database Database) {
 		equal(b, row.APIVersion, before.APIVersion)
 		equal(b, row.ProvisioningState, "Succeeded")
 		equal(b, row.Changed, b.clock.Now())
-		b.stands("vm", inventory.Live, false)
+		b.stands("vm", index.Live, false)
 		equal(b, b.jobs(), "")
 	})
 	t.Run("it makes no row and takes no quota", func(t *testing.T) {
@@ -56,7 +57,7 @@ func testPatches(t *testing.T, database Database) {
 		b.is(err, inventory.ErrNotFound)
 		b.absent("none")
 		b.live("rg", "vm")
-		b.settle(b.begin(patch("vm")), inventory.Succeeded)
+		b.settle(b.begin(patch("vm")), index.Succeeded)
 		_, err = b.Begin(b.ctx, patch("none"))
 		b.is(err, inventory.ErrNotFound)
 	})
@@ -69,8 +70,8 @@ func testPatches(t *testing.T, database Database) {
 	})
 	t.Run("R4 without an answer it stays open, and its end by time flags the row once more", func(t *testing.T) {
 		b, _ := fresh(t)
-		b.settle(b.begin(patch("VM")), inventory.Ambiguous)
-		b.stands("vm", inventory.Live, true)
+		b.settle(b.begin(patch("VM")), index.Ambiguous)
+		b.stands("vm", index.Live, true)
 		see := func(id, tag string) {
 			b.Helper()
 			settled, _, err := b.Observe(b.ctx, Sub, b.row("rg", "vm").Key, b.row("rg", "vm").Generation, inventory.Observation{
@@ -78,7 +79,7 @@ func testPatches(t *testing.T, database Database) {
 			})
 			b.ok(err)
 			equal(b, settled, true)
-			b.stands("vm", inventory.Live, false)
+			b.stands("vm", index.Live, false)
 		}
 		see(id("rg", "vm"), "old") // it has not landed yet
 		shows(b, "vm", "old")
@@ -86,7 +87,7 @@ func testPatches(t *testing.T, database Database) {
 		n, err := b.Expire(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
-		b.stands("vm", inventory.Live, true)
+		b.stands("vm", index.Live, true)
 		see(id("rg", "VM"), "new")
 		shows(b, "VM", "new")
 		equal(b, b.jobs(), "")
@@ -94,40 +95,40 @@ func testPatches(t *testing.T, database Database) {
 	t.Run("R4 of one that nobody answers for, time alone tells", func(t *testing.T) {
 		b, _ := fresh(t)
 		b.begin(patch("vm"))
-		b.stands("vm", inventory.Live, false)
+		b.stands("vm", index.Live, false)
 		b.clock.Pass(intentLife)
 		_, err := b.Expire(b.ctx, 10)
 		b.ok(err)
-		b.stands("vm", inventory.Live, true)
+		b.stands("vm", index.Live, true)
 		equal(b, b.jobs(), "verify vm")
 	})
-	for _, outcome := range []inventory.Outcome{inventory.Refused, inventory.NotSent} {
+	for _, outcome := range []index.Outcome{index.Refused, index.NotSent} {
 		t.Run("R4 "+outcome.String()+" changes nothing", func(t *testing.T) {
 			b, before := fresh(t)
 			equal(b, b.settle(b.begin(patch("VM")), outcome).Settled, true)
 			shows(b, before.Name, "")
-			b.stands("vm", inventory.Live, false)
+			b.stands("vm", index.Live, false)
 		})
 	}
 	t.Run("R2 the group waits for its end", func(t *testing.T) {
 		b, _ := fresh(t)
 		ticket := b.begin(patch("vm"))
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		b.absent("vm")
-		equal(b, as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{})).Intents, 1)
+		equal(b, as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{})).Intents, 1)
 		equal(b, tagged(b, ticket, "new", ""), false)
 		b.absent("vm")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})
 	t.Run("R5 it is no proof where a DELETE was open, and keeps none from being one", func(t *testing.T) {
 		b, _ := fresh(t)
-		d := b.begin(write(inventory.Delete, "rg", "vm"))
+		d := b.begin(write(index.Delete, "rg", "vm"))
 		p := b.begin(patch("VM"))
 		equal(b, tagged(b, p, "new", ""), false)
 		shows(b, "vm", "")
-		b.stands("vm", inventory.Live, true)
+		b.stands("vm", index.Live, true)
 		b.begin(patch("vm"))
-		equal(b, b.settle(d, inventory.Gone).Settled, true)
+		equal(b, b.settle(d, index.Gone).Settled, true)
 		b.absent("vm")
 	})
 	t.Run("R5 a GET's word counts while one is open, whatever it is", func(t *testing.T) {
@@ -149,7 +150,7 @@ func testPatches(t *testing.T, database Database) {
 			b, _ := fresh(t)
 			end(b, b.begin(patch("VM")))
 			equal(b, b.row("rg", "vm").Name, "VM")
-			b.stands("vm", inventory.Live, true)
+			b.stands("vm", index.Live, true)
 			equal(b, b.jobs(), "verify vm")
 			settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
 			b.ok(err)
@@ -158,15 +159,15 @@ func testPatches(t *testing.T, database Database) {
 		}
 	})
 	t.Run("R7 of writes that overlap nobody knows which was the last", func(t *testing.T) {
-		for _, kinds := range [][2]inventory.WriteKind{
-			{inventory.Patch, inventory.Patch}, {inventory.Patch, inventory.Put}, {inventory.Put, inventory.Patch}, {inventory.Put, inventory.Put},
+		for _, kinds := range [][2]index.WriteKind{
+			{index.Patch, index.Patch}, {index.Patch, index.Put}, {index.Put, index.Patch}, {index.Put, index.Put},
 		} {
 			for _, first := range []int{0, 1} {
 				b, _ := fresh(t)
 				tickets := []inventory.Ticket{b.begin(write(kinds[0], "rg", "VM")), b.begin(write(kinds[1], "rg", "Vm"))}
 				tagged(b, tickets[first], "one", "")
 				tagged(b, tickets[1-first], "other", "")
-				b.stands("vm", inventory.Live, true)
+				b.stands("vm", index.Live, true)
 			}
 		}
 	})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func testOpening(t *testing.T, database Database) {
@@ -31,7 +32,7 @@ func testOpening(t *testing.T, database Database) {
 		defer again.Close()
 		got, err := again.Resource(ctx, Sub, id("rg", "vm"))
 		b.ok(err)
-		if got.Generation != want.Generation || got.Region != "westus" || got.Phase != inventory.Live {
+		if got.Generation != want.Generation || got.Region != "westus" || got.Phase != index.Live {
 			t.Fatalf("got %+v, want %+v", got, want)
 		}
 	})
@@ -42,7 +43,7 @@ func testOpening(t *testing.T, database Database) {
 		b.is(b.Ready(b.ctx), inventory.ErrUnavailable)
 		_, err := b.Resource(b.ctx, Sub, "x")
 		b.is(err, inventory.ErrUnavailable)
-		_, err = b.Begin(b.ctx, write(inventory.Put, "rg", "vm"))
+		_, err = b.Begin(b.ctx, write(index.Put, "rg", "vm"))
 		b.is(err, inventory.ErrUnavailable)
 		_, err = b.Locations().Refresh(b.ctx, Sub, "x")
 		b.is(err, inventory.ErrUnavailable)
@@ -54,7 +55,7 @@ func testOpening(t *testing.T, database Database) {
 		cancel()
 		_, err := b.Resource(ctx, Sub, "x")
 		b.is(err, context.Canceled)
-		_, err = b.Begin(ctx, write(inventory.Put, "rg", "vm"))
+		_, err = b.Begin(ctx, write(index.Put, "rg", "vm"))
 		b.is(err, context.Canceled)
 	})
 }
@@ -179,14 +180,14 @@ func testGroups(t *testing.T, database Database) {
 	t.Run("a group made anew is another incarnation", func(t *testing.T) {
 		b := newBench(t, database)
 		first := b.group("rg")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", inventory.Closing{}))
-		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}), inventory.ErrNotFound)
+		b.ok(b.DeleteGroup(b.ctx, Sub, "RG", inventory.DeleteGroupConditions{}))
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}), inventory.ErrNotFound)
 		second := b.group("rg")
 		equal(b, first.Incarnation == second.Incarnation, false)
-		w := write(inventory.Put, "rg", "vm")
+		w := write(index.Put, "rg", "vm")
 		w.Incarnation = first.Incarnation
 		_, err := b.Begin(b.ctx, w)
-		b.is(err, inventory.ErrGroupNotFound)
+		b.is(err, index.ErrGroupNotFound)
 		w.Incarnation = second.Incarnation
 		b.begin(w)
 	})
@@ -238,7 +239,7 @@ func testRegistrations(t *testing.T, database Database) {
 	equal(b, all[0].State, inventory.Registered)
 
 	b.group("rg")
-	w := write(inventory.Put, "rg", "vm")
+	w := write(index.Put, "rg", "vm")
 	for _, namespace := range []string{"Contoso", "Contoso.Compute2", "Contoso.Compute"} {
 		equal(b, b.inUse(namespace), false)
 	}
@@ -275,7 +276,7 @@ func testOperations(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, got, o)
 	o.Region, o.Until = "eastus", o.Until.Add(time.Hour)
-	o.Origin, o.Target, o.StandsIn = "/r", "/Polls/1?t=a%2Fb", true
+	o.Origin, o.Target, o.Substitute = "/r", "/Polls/1?t=a%2Fb", true
 	b.ok(b.RecordOperation(b.ctx, o))
 	got, err = b.Operation(b.ctx, Sub, "ab")
 	b.ok(err)
@@ -329,8 +330,8 @@ func testOperations(t *testing.T, database Database) {
 	o.Until = b.clock.Now().Add(time.Hour)
 	second := o
 	second.Token = "cd"
-	result, err := b.Settle(b.ctx, b.begin(write(inventory.Put, "rg", "vm")), inventory.Answer{
-		Outcome: inventory.Accepted, Operations: []inventory.Operation{o, second},
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{
+		Outcome: index.Accepted, Operations: []inventory.Operation{o, second},
 	})
 	b.ok(err)
 	for _, want := range []inventory.Operation{o, second} {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 )
 
 // order records a batch of a caller, and returns its operation.
@@ -18,8 +19,8 @@ func (b *bench) order(content, object, token string) inventory.Operation {
 	return got
 }
 
-// carries claims the only batch that is due.
-func (b *bench) carries(owner string) inventory.Job {
+// claimBatch claims the only batch that is due.
+func (b *bench) claimBatch(owner string) jobrow.Job {
 	b.Helper()
 	jobs, err := b.ClaimJobs(b.ctx, owner, 10*time.Second, 10, inventory.RequestBatchJob)
 	b.ok(err)
@@ -29,14 +30,14 @@ func (b *bench) carries(owner string) inventory.Job {
 	return jobs[0]
 }
 
-func (b *bench) batch(job inventory.Job) inventory.RequestBatch {
+func (b *bench) batch(job jobrow.Job) inventory.RequestBatch {
 	b.Helper()
 	got, err := b.RequestBatch(b.ctx, job.ID)
 	b.ok(err)
 	return got
 }
 
-func (b *bench) answer(job inventory.Job, number int) string {
+func (b *bench) answer(job jobrow.Job, number int) string {
 	b.Helper()
 	got, err := b.RequestAnswer(b.ctx, job.ID, number)
 	b.ok(err)
@@ -48,7 +49,7 @@ func testRequestBatches(t *testing.T, database Database) {
 		b := newBench(t, database)
 		content := strings.Repeat("x", 1<<20)
 		o := b.order(content, "ann", "token")
-		job := b.carries("one")
+		job := b.claimBatch("one")
 		equal(b, job.ID, o.Follow)
 		got := b.batch(job)
 		equal(b, string(got.Content) == content, true)
@@ -73,14 +74,14 @@ func testRequestBatches(t *testing.T, database Database) {
 		equal(b, got.Parts[0].Answered, true)
 		equal(b, b.answer(job, 3)+" "+b.answer(job, 0), "written read")
 
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, `{"progress":{}}`, 48*time.Hour))
+		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Done, `{"progress":{}}`, 48*time.Hour))
 		got = b.batch(job)
 		equal(b, len(got.Content), 0)
 		equal(b, len(got.Parts), 2)
 		equal(b, b.answer(job, 3), "written")
 		ended, err := b.Job(b.ctx, "", job.ID)
 		b.ok(err)
-		equal(b, ended.State, inventory.JobDone)
+		equal(b, ended.State, jobrow.Done)
 		b.ok(b.EndRequestPart(b.ctx, job.ID, 5, []byte("too late")))
 		equal(b, len(b.batch(job).Parts), 2)
 
@@ -100,15 +101,15 @@ func testRequestBatches(t *testing.T, database Database) {
 	t.Run("who was replaced begins and ends nothing, but may bring an answer", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "token")
-		stale := b.carries("one")
+		stale := b.claimBatch("one")
 		first, err := b.BeginRequestPart(b.ctx, stale, 0)
 		b.ok(err)
 		equal(b, first, true)
 		b.clock.Pass(11 * time.Second)
-		job := b.carries("two")
+		job := b.claimBatch("two")
 		_, err = b.BeginRequestPart(b.ctx, stale, 1)
-		b.is(err, inventory.ErrDeposed)
-		b.is(b.EndRequestBatch(b.ctx, stale, inventory.JobDone, "", 48*time.Hour), inventory.ErrDeposed)
+		b.is(err, jobrow.ErrLeaseLost)
+		b.is(b.EndRequestBatch(b.ctx, stale, jobrow.Done, "", 48*time.Hour), jobrow.ErrLeaseLost)
 		again, err := b.BeginRequestPart(b.ctx, job, 0)
 		b.ok(err)
 		equal(b, again, false)
@@ -150,12 +151,12 @@ func testRequestBatches(t *testing.T, database Database) {
 		}
 		want("ann", 2500, 5000)
 		for _, job := range jobs {
-			b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobDone, "", time.Hour))
+			b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Done, "", time.Hour))
 			b.ok(b.EndRequestPart(b.ctx, job.ID, 1, make([]byte, 500)))
 		}
 		want("ann", 500, 1000)
-		b.ok(b.FetchedRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
-		b.ok(b.FetchedRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
+		b.ok(b.ShortenRequestBatch(b.ctx, jobs[0].ID, b.clock.Now().Add(5*time.Minute)))
+		b.ok(b.ShortenRequestBatch(b.ctx, jobs[1].ID, b.clock.Now().Add(5*time.Hour))) // no longer than before
 		b.clock.Pass(6 * time.Minute)
 		n, err := b.ForgetRequestBatches(b.ctx, 10)
 		b.ok(err)
@@ -184,10 +185,10 @@ func testRequestBatches(t *testing.T, database Database) {
 		n, err := b.ForgetRequestBatches(b.ctx, 10)
 		b.ok(err)
 		equal(b, n, 1)
-		job := b.carries("one")
+		job := b.claimBatch("one")
 		_, err = b.RequestBatch(b.ctx, job.ID)
 		b.is(err, inventory.ErrNotFound)
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, "", time.Hour))
+		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Failed, "", time.Hour))
 		own, _, err := b.BatchRoom(b.ctx, "t", "ann", inventory.BatchLimits{Stored: 100})
 		b.ok(err)
 		equal(b, own, 100)
@@ -195,14 +196,14 @@ func testRequestBatches(t *testing.T, database Database) {
 	t.Run("a caller has a number of them under way", func(t *testing.T) {
 		b := newBench(t, database)
 		b.order("{}", "ann", "1")
-		job := b.carries("one")
+		job := b.claimBatch("one")
 		b.order("{}", "ann", "2")
 		third := inventory.Operation{Token: "3", TenantID: "t", ObjectID: "ann", Until: b.clock.Now().Add(time.Hour)}
 		b.is(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}), inventory.ErrTooManyBatches)
 		_, err := b.Operation(b.ctx, "", "3")
 		b.is(err, inventory.ErrNotFound)
 		b.order("{}", "bob", "4")
-		b.ok(b.EndRequestBatch(b.ctx, job, inventory.JobFailed, "", 48*time.Hour))
+		b.ok(b.EndRequestBatch(b.ctx, job, jobrow.Failed, "", 48*time.Hour))
 		b.ok(b.BeginRequestBatch(b.ctx, []byte("{}"), third, inventory.BatchLimits{Open: 2}))
 	})
 }

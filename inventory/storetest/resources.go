@@ -6,6 +6,8 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/locations"
 )
 
 func testResources(t *testing.T, database Database) {
@@ -17,15 +19,15 @@ func testResources(t *testing.T, database Database) {
 			SKU: json.RawMessage(`{"name":"s","n":1.50}`), Plan: json.RawMessage(`{"name":"p"}`),
 			Identity: json.RawMessage(`{"type":"SystemAssigned"}`), Zones: json.RawMessage(`["1","2"]`),
 		}
-		ticket := b.begin(write(inventory.Put, "rg", "VM"))
-		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: 201,
+		ticket := b.begin(write(index.Put, "rg", "VM"))
+		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 201,
 			ProvisioningState: "Succeeded", Details: details})
 		b.ok(err)
 		got := b.row("RG", "vm")
 		want := inventory.Resource{
 			Subscription: Sub, Key: got.Key, ID: id("rg", "VM"), Group: "rg", Type: vmType,
 			TypeName: "Contoso.Compute/virtualMachines", Name: "VM", Region: "westus", Location: "westus",
-			Phase: inventory.Live, Generation: result.Row.Generation, ProvisioningState: "Succeeded",
+			Phase: index.Live, Generation: result.Row.Generation, ProvisioningState: "Succeeded",
 			APIVersion: "2024-01-01", Details: *details, Created: b.clock.Now(), Changed: b.clock.Now(),
 		}
 		if !reflect.DeepEqual(got, want) {
@@ -37,12 +39,12 @@ func testResources(t *testing.T, database Database) {
 		b.group("rg")
 		b.live("rg", "vm")
 		// A refused or unanswered PUT leaves the casing as it is.
-		b.settle(b.begin(write(inventory.Put, "RG", "Vm")), inventory.Refused)
+		b.settle(b.begin(write(index.Put, "RG", "Vm")), index.Refused)
 		equal(b, b.row("rg", "vm").ID, id("rg", "vm"))
-		b.settle(b.begin(write(inventory.Put, "RG", "vM")), inventory.Succeeded)
+		b.settle(b.begin(write(index.Put, "RG", "vM")), index.Succeeded)
 		equal(b, b.row("rg", "vm").ID, id("RG", "vM"))
 		equal(b, b.row("rg", "vm").Name, "vM")
-		b.settle(b.begin(write(inventory.Patch, "rg", "VM")), inventory.Succeeded)
+		b.settle(b.begin(write(index.Patch, "rg", "VM")), index.Succeeded)
 		equal(b, b.row("rg", "vm").Name, "VM")
 		// What the provider shows is what it kept; an ID of something else is
 		// no spelling of this one.
@@ -62,8 +64,8 @@ func testResources(t *testing.T, database Database) {
 				b.live(group, vm)
 			}
 		}
-		b.settle(b.begin(disk(inventory.Put, "r_", "v_", "d1")), inventory.Succeeded)
-		b.settle(b.begin(disk(inventory.Put, "rg", "vm", "d1")), inventory.Succeeded)
+		b.settle(b.begin(disk(index.Put, "r_", "v_", "d1")), index.Succeeded)
+		b.settle(b.begin(disk(index.Put, "rg", "vm", "d1")), index.Succeeded)
 		for vm, want := range map[[2]string]int{
 			{"r_", "v_"}: 1, {"rg", "vm"}: 1, {"rg", "v"}: 0, {"rg", "vm-1"}: 0, {"r%", "v%"}: 0, {"r%", "v_"}: 0,
 		} {
@@ -83,10 +85,10 @@ func testResources(t *testing.T, database Database) {
 		b.group("b")
 		b.live("a", "vm1")
 		b.live("b", "vm2")
-		b.begin(write(inventory.Put, "a", "pending"))
-		b.settle(b.begin(disk(inventory.Put, "a", "vm1", "D")), inventory.Succeeded)
+		b.begin(write(index.Put, "a", "pending"))
+		b.settle(b.begin(disk(index.Put, "a", "vm1", "D")), index.Succeeded)
 		b.live("b", "going")
-		b.settle(b.begin(write(inventory.Delete, "b", "going")), inventory.Accepted)
+		b.settle(b.begin(write(index.Delete, "b", "going")), index.Accepted)
 		for q, want := range map[inventory.ResourceQuery]int{
 			{}:                          5,
 			{Visible: true}:             4,
@@ -116,11 +118,11 @@ func testResources(t *testing.T, database Database) {
 		b.group("a")
 		b.group("b")
 		for i, place := range [][2]string{{"a", "westus"}, {"a", "eastus"}, {"a", "westus"}, {"b", "northeurope"}} {
-			w := write(inventory.Put, place[0], string(rune('p'+i)))
+			w := write(index.Put, place[0], string(rune('p'+i)))
 			w.Region, w.Location = place[1], place[1]
 			ticket := b.begin(w)
 			if i != 1 { // a Pending row counts
-				b.settle(ticket, inventory.Succeeded)
+				b.settle(ticket, index.Succeeded)
 			}
 		}
 		for group, want := range map[string][]string{
@@ -142,24 +144,24 @@ func testLocations(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
 	key := []byte(b.live("rg", "vm").Key)
-	locate := func() inventory.Located {
+	locate := func() locations.Located {
 		t.Helper()
 		found, err := b.Locations().Locate(b.ctx, Sub, key, b.clock.Now())
 		b.ok(err)
 		return found
 	}
-	want := inventory.Located{Region: "westus", Type: vmType, Generation: b.row("rg", "vm").Generation, Phase: inventory.Live, Found: true}
+	want := locations.Located{Region: "westus", Type: vmType, Generation: b.row("rg", "vm").Generation, Phase: index.Live, Found: true}
 	equal(b, locate(), want)
 	want.Cached = true
 	equal(b, locate(), want)
 
 	// A write through the store is seen at once.
-	b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Accepted)
-	equal(b, locate().Phase, inventory.Deleting)
-	b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+	b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Accepted)
+	equal(b, locate().Phase, index.Deleting)
+	b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 	equal(b, locate().Found, false)
 	// Absence is not remembered.
-	w := write(inventory.Put, "rg", "vm")
+	w := write(index.Put, "rg", "vm")
 	w.Region, w.Location = "eastus", "eastus"
 	b.begin(w)
 	equal(b, locate().Region, "eastus")

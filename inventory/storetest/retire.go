@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // mars is the region that is gone.
@@ -23,10 +25,10 @@ func testRetirement(t *testing.T, database Database) {
 	b := newBench(t, database)
 	b.group("rg")
 	for i := range 230 { // several pieces
-		b.settle(b.begin(onMars(write(inventory.Put, "rg", fmt.Sprint("vm", i)))), inventory.Succeeded)
+		b.settle(b.begin(onMars(write(index.Put, "rg", fmt.Sprint("vm", i)))), index.Succeeded)
 	}
 	for i := range 3 {
-		b.settle(b.begin(onMars(disk(inventory.Put, "rg", "vm0", fmt.Sprint("d", i)))), inventory.Succeeded)
+		b.settle(b.begin(onMars(disk(index.Put, "rg", "vm0", fmt.Sprint("d", i)))), index.Succeeded)
 	}
 	b.live("rg", "stays")
 	vm0 := id("rg", "vm0")
@@ -34,8 +36,8 @@ func testRetirement(t *testing.T, database Database) {
 		return &inventory.Lock{Name: "l", Level: inventory.LockReadOnly}, nil
 	})
 	b.ok(err)
-	followed, err := b.Settle(b.ctx, b.begin(onMars(write(inventory.Put, "rg", "slow"))), inventory.Answer{
-		Outcome: inventory.Accepted, Poll: &inventory.Poll{Path: "/poll"},
+	followed, err := b.Settle(b.ctx, b.begin(onMars(write(index.Put, "rg", "slow"))), inventory.Answer{
+		Outcome: index.Accepted, Poll: &inventory.Poll{Path: "/poll"},
 	})
 	b.ok(err)
 	b.ok(b.RecordOperation(b.ctx, inventory.Operation{
@@ -45,23 +47,23 @@ func testRetirement(t *testing.T, database Database) {
 	for _, region := range []string{mars, "westus"} {
 		b.ok(b.Cover(b.ctx, Sub, vmType, region, b.clock.Now()))
 	}
-	stray := b.sighting("rg", "stays")
+	stray := b.discovery("rg", "stays")
 	stray.Region = mars
 	b.adopts(stray, inventory.Strayed)
 	// A write that has no row, and one that has one elsewhere.
-	b.settle(b.begin(onMars(write(inventory.Delete, "rg", "unknown"))), inventory.Ambiguous)
-	b.settle(b.begin(onMars(write(inventory.Delete, "rg", "elsewhere"))), inventory.Ambiguous)
+	b.settle(b.begin(onMars(write(index.Delete, "rg", "unknown"))), index.Ambiguous)
+	b.settle(b.begin(onMars(write(index.Delete, "rg", "elsewhere"))), index.Ambiguous)
 	b.live("rg", "elsewhere")
 	before := b.row("rg", "elsewhere")
-	b.begin(onMars(write(inventory.Put, "rg", "vm7")))
-	west := b.begin(write(inventory.Put, "rg", "other"))
+	b.begin(onMars(write(index.Put, "rg", "vm7")))
+	west := b.begin(write(index.Put, "rg", "other"))
 
 	// What is under way may be of a replica that has the region in its map.
 	_, err = b.RetireRegion(b.ctx, mars)
-	if until := as[*inventory.UnderWayError](b, err).Until; !until.After(b.clock.Now()) {
+	if until := as[*inventory.CallsUnderWayError](b, err).Until; !until.After(b.clock.Now()) {
 		b.Fatalf("calls are under way until %v", until)
 	}
-	want := inventory.Retirement{Rows: 234, Intents: 3, Touched: 2, Coverage: 1, Strays: 1, Operations: 1}
+	want := inventory.Retirement{Rows: 234, Intents: 3, WrittenRegions: 2, Coverage: 1, Strays: 1, Operations: 1}
 	retirement := func(r inventory.Retirement, err error) inventory.Retirement {
 		t.Helper()
 		b.ok(err)
@@ -93,7 +95,7 @@ func testRetirement(t *testing.T, database Database) {
 	if after := b.row("rg", "elsewhere"); after.Generation == before.Generation {
 		b.Error("what was said of a row while a write could hit it still counts")
 	}
-	b.settle(west, inventory.Succeeded)
+	b.settle(west, index.Succeeded)
 	off, err := b.Recount(b.ctx, Sub, false)
 	b.ok(err)
 	equal(b, len(off), 0)
@@ -106,7 +108,7 @@ func testRetirement(t *testing.T, database Database) {
 	b.ok(err)
 	g, err := b.Group(b.ctx, Sub, "rg")
 	b.ok(err)
-	touched, err := b.Touched(b.ctx, g)
+	touched, err := b.WrittenRegions(b.ctx, g)
 	b.ok(err)
 	equal(b, fmt.Sprint(touched), "[{"+vmType+" westus}]")
 	uncovered, err := b.Uncovered(b.ctx, otherSub, vmType, []string{mars})
@@ -125,7 +127,7 @@ func testRetirement(t *testing.T, database Database) {
 	check(retirement(b.Retirement(b.ctx, mars)), inventory.Retirement{})
 }
 
-// testRetirementOfNotices: nobody is told in a region that was retired, and what
+// testRetirementOfNotices: nobody is notified in a region that was retired, and what
 // waited for that goes on.
 func testRetirementOfNotices(t *testing.T, database Database) {
 	b := newBench(t, database)
@@ -187,7 +189,7 @@ func testRetirementBesideMove(t *testing.T, database Database) {
 	m.ok(err)
 	equal(m.bench, fmt.Sprint(r.Rows, r.Intents, r.Moving), "1 0 2")
 	m.settles(&j, inventory.MoveResult{Stayed: members("vm")})
-	m.ok(m.EndMove(m.ctx, j, m.from, m.to, inventory.JobFailed, ``))
+	m.ok(m.EndMove(m.ctx, j, m.from, m.to, jobrow.Failed, ``))
 	r, err = m.RetireRegion(m.ctx, "westus")
 	m.ok(err)
 	equal(m.bench, fmt.Sprint(r.Rows, r.Moving), "1 0")

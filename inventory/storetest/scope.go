@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // enter puts the subscription into a state.
@@ -48,17 +49,17 @@ func testScope(t *testing.T, database Database) {
 					t.Fatalf("error is %v", err)
 				}
 			}
-			_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "new"))
+			_, err := b.Begin(b.ctx, write(index.Put, "rg", "new"))
 			fits(err, want.writes)
-			_, err = b.Begin(b.ctx, write(inventory.Patch, "rg", "vm"))
+			_, err = b.Begin(b.ctx, write(index.Patch, "rg", "vm"))
 			fits(err, want.writes)
-			_, err = b.Begin(b.ctx, write(inventory.Delete, "rg", "vm"))
+			_, err = b.Begin(b.ctx, write(index.Delete, "rg", "vm"))
 			fits(err, want.deletes)
 			_, _, err = b.EditGroup(b.ctx, Sub, "rg", unchanged)
 			fits(err, want.writes)
 			_, _, err = b.EditGroup(b.ctx, Sub, "another", unchanged)
 			fits(err, want.writes)
-			fits(b.DeleteGroup(b.ctx, Sub, "old", inventory.Closing{}), want.deletes)
+			fits(b.DeleteGroup(b.ctx, Sub, "old", inventory.DeleteGroupConditions{}), want.deletes)
 			// What is refused has left nothing behind.
 			if _, err := b.Resource(b.ctx, Sub, id("rg", "new")); (err == nil) != want.writes {
 				t.Errorf("the row: %v", err)
@@ -71,28 +72,28 @@ func testScope(t *testing.T, database Database) {
 	t.Run("a subscription that is not there, before its groups", func(t *testing.T) {
 		b := newBench(t, database)
 		const nobody = "00000000-0000-0000-0000-0000000000ff"
-		w := write(inventory.Put, "rg", "vm")
+		w := write(index.Put, "rg", "vm")
 		w.Subscription = nobody
 		_, err := b.Begin(b.ctx, w)
 		b.is(err, inventory.ErrSubscriptionNotFound)
 		_, _, err = b.EditGroup(b.ctx, nobody, "rg", unchanged)
 		b.is(err, inventory.ErrSubscriptionNotFound)
-		b.is(b.DeleteGroup(b.ctx, nobody, "rg", inventory.Closing{}), inventory.ErrSubscriptionNotFound)
+		b.is(b.DeleteGroup(b.ctx, nobody, "rg", inventory.DeleteGroupConditions{}), inventory.ErrSubscriptionNotFound)
 		b.enter(inventory.Disabled)
-		_, err = b.Begin(b.ctx, write(inventory.Put, "none", "vm"))
+		_, err = b.Begin(b.ctx, write(index.Put, "none", "vm"))
 		refuses[*inventory.SubscriptionStateError](b, err)
-		_, err = b.Begin(b.ctx, write(inventory.Delete, "none", "vm"))
-		b.is(err, inventory.ErrGroupNotFound)
+		_, err = b.Begin(b.ctx, write(index.Delete, "none", "vm"))
+		b.is(err, index.ErrGroupNotFound)
 	})
 	t.Run("a state is in force when it was acknowledged", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		for range 20 {
 			b.enter(inventory.Disabled)
-			_, err := b.Begin(b.ctx, write(inventory.Put, "rg", "vm"))
+			_, err := b.Begin(b.ctx, write(index.Put, "rg", "vm"))
 			refuses[*inventory.SubscriptionStateError](b, err)
 			b.enter(inventory.Enabled)
-			b.begin(write(inventory.Put, "rg", "vm"))
+			b.begin(write(index.Put, "rg", "vm"))
 		}
 	})
 }
@@ -102,68 +103,68 @@ func testParents(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		elsewhere := disk(inventory.Put, "rg", "vm", "d")
+		elsewhere := disk(index.Put, "rg", "vm", "d")
 		elsewhere.Region, elsewhere.Location = "eastus", "eastus"
 		_, err := b.Begin(b.ctx, elsewhere)
 		b.is(err, inventory.ErrParentMoved)
-		b.begin(disk(inventory.Put, "rg", "vm", "d"))
+		b.begin(disk(index.Put, "rg", "vm", "d"))
 	})
 }
 
 func testContest(t *testing.T, database Database) {
-	contested := func(b *bench, key string) bool {
+	removalOpen := func(b *bench, key string) bool {
 		b.Helper()
-		row, contested, err := b.Contested(b.ctx, Sub, key)
+		row, removalOpen, err := b.ResourceAndRemoval(b.ctx, Sub, key)
 		b.ok(err)
 		equal(b, row.ID, key)
-		return contested
+		return removalOpen
 	}
-	t.Run("a row is contested while a delete of it is open", func(t *testing.T) {
+	t.Run("a removal is open while a delete of the row is", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
 		b.live("rg", "vm2")
-		_, _, err := b.Contested(b.ctx, Sub, id("rg", "none"))
+		_, _, err := b.ResourceAndRemoval(b.ctx, Sub, id("rg", "none"))
 		b.is(err, inventory.ErrNotFound)
-		update := b.begin(write(inventory.Put, "rg", "vm"))
-		equal(b, contested(b, id("rg", "vm")), false)
-		b.settle(update, inventory.Succeeded)
-		ticket := b.begin(write(inventory.Delete, "rg", "vm"))
-		b.stands("vm", inventory.Live, false)
-		equal(b, contested(b, id("rg", "vm")), true)
-		equal(b, contested(b, id("rg", "vm2")), false)
-		b.settle(ticket, inventory.Refused)
-		equal(b, contested(b, id("rg", "vm")), false)
+		update := b.begin(write(index.Put, "rg", "vm"))
+		equal(b, removalOpen(b, id("rg", "vm")), false)
+		b.settle(update, index.Succeeded)
+		ticket := b.begin(write(index.Delete, "rg", "vm"))
+		b.stands("vm", index.Live, false)
+		equal(b, removalOpen(b, id("rg", "vm")), true)
+		equal(b, removalOpen(b, id("rg", "vm2")), false)
+		b.settle(ticket, index.Refused)
+		equal(b, removalOpen(b, id("rg", "vm")), false)
 	})
 	t.Run("so is what lies below it", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
 		b.live("rg", "v")
-		below := disk(inventory.Put, "rg", "vm", "d")
-		b.settle(b.begin(below), inventory.Succeeded)
+		below := disk(index.Put, "rg", "vm", "d")
+		b.settle(b.begin(below), index.Succeeded)
 		deeper := below
 		deeper.ID += "/snapshots/providers"
 		deeper.Key, deeper.Parent, deeper.Type = deeper.ID, below.Key, diskType+"/snapshots"
-		b.settle(b.begin(deeper), inventory.Succeeded)
-		b.begin(write(inventory.Delete, "rg", "v"))
-		equal(b, contested(b, below.ID), false)
-		b.begin(write(inventory.Delete, "rg", "vm"))
-		equal(b, contested(b, below.ID), true)
-		equal(b, contested(b, deeper.ID), true)
-		equal(b, contested(b, id("rg", "v")), true)
+		b.settle(b.begin(deeper), index.Succeeded)
+		b.begin(write(index.Delete, "rg", "v"))
+		equal(b, removalOpen(b, below.ID), false)
+		b.begin(write(index.Delete, "rg", "vm"))
+		equal(b, removalOpen(b, below.ID), true)
+		equal(b, removalOpen(b, deeper.ID), true)
+		equal(b, removalOpen(b, id("rg", "v")), true)
 	})
 	t.Run("a refusal for the sake of its location tells", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		elsewhere := write(inventory.Put, "rg", "vm")
+		elsewhere := write(index.Put, "rg", "vm")
 		elsewhere.Region, elsewhere.Location = "eastus", "eastus"
 		_, err := b.Begin(b.ctx, elsewhere)
-		equal(b, as[*inventory.LocationConflictError](b, err).Contested, false)
-		b.begin(write(inventory.Delete, "rg", "vm"))
+		equal(b, as[*inventory.LocationConflictError](b, err).RemovalOpen, false)
+		b.begin(write(index.Delete, "rg", "vm"))
 		_, err = b.Begin(b.ctx, elsewhere)
-		equal(b, as[*inventory.LocationConflictError](b, err).Contested, true)
+		equal(b, as[*inventory.LocationConflictError](b, err).RemovalOpen, true)
 	})
 }
 
@@ -172,29 +173,29 @@ func testClosing(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		elsewhere := write(inventory.Put, "rg", "refused")
+		elsewhere := write(index.Put, "rg", "refused")
 		elsewhere.Region = "eastus"
-		b.settle(b.begin(elsewhere), inventory.Refused)
+		b.settle(b.begin(elsewhere), index.Refused)
 		asked := 0
 		unseen := errors.New("unseen")
-		last := func(g inventory.Group, touched []inventory.Touch) error {
+		last := func(g inventory.Group, touched []inventory.WrittenRegion) error {
 			asked++
 			equal(b, g.Key, "rg")
 			equal(b, len(touched), 2)
-			equal(b, touched[0], inventory.Touch{Type: vmType, Region: "eastus"})
-			equal(b, touched[1], inventory.Touch{Type: vmType, Region: "westus"})
+			equal(b, touched[0], inventory.WrittenRegion{Type: vmType, Region: "eastus"})
+			equal(b, touched[1], inventory.WrittenRegion{Type: vmType, Region: "westus"})
 			return unseen
 		}
-		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}))
+		refuses[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: last}))
 		equal(b, asked, 0)
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
-		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: last}), unseen)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
+		b.is(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: last}), unseen)
 		_, err := b.Group(b.ctx, Sub, "rg")
 		b.ok(err)
 		// Another incarnation has sent nothing yet.
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		b.group("rg")
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{Last: func(_ inventory.Group, touched []inventory.Touch) error {
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{CheckWrittenRegions: func(_ inventory.Group, touched []inventory.WrittenRegion) error {
 			equal(b, len(touched), 0)
 			return nil
 		}}))
@@ -204,18 +205,18 @@ func testClosing(t *testing.T, database Database) {
 		b.group("rg")
 		b.group("rg-1")
 		b.live("rg", "vm")
-		elsewhere := b.sighting("rg", "vm")
+		elsewhere := b.discovery("rg", "vm")
 		elsewhere.Region = "eastus"
 		b.adopts(elsewhere, inventory.Strayed)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", inventory.Closing{}))
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
-		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg-1", inventory.DeleteGroupConditions{}))
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
+		left := as[*inventory.GroupNotEmptyError](b, b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 		equal(b, len(left.Resources)+left.Total+left.Intents, 0)
 		equal(b, len(left.Strays), 1)
 		equal(b, left.Strays[0].Region+" "+left.Strays[0].ID, "eastus "+id("rg", "vm"))
 		b.clock.Pass(time.Second)
 		_, err := b.ForgetStrays(b.ctx, Sub, vmType, "eastus", b.clock.Now())
 		b.ok(err)
-		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.Closing{}))
+		b.ok(b.DeleteGroup(b.ctx, Sub, "rg", inventory.DeleteGroupConditions{}))
 	})
 }

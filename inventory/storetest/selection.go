@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 func testSelection(t *testing.T, database Database) {
@@ -14,8 +15,8 @@ func testSelection(t *testing.T, database Database) {
 		b.group("b")
 		tagged := func(group, name string, tags map[string]string) {
 			b.Helper()
-			_, err := b.Settle(b.ctx, b.begin(write(inventory.Put, group, name)), inventory.Answer{
-				Outcome: inventory.Succeeded, Status: 200, Details: &inventory.Details{Tags: tags},
+			_, err := b.Settle(b.ctx, b.begin(write(index.Put, group, name)), inventory.Answer{
+				Outcome: index.Succeeded, Status: 200, Details: &inventory.Details{Tags: tags},
 			})
 			b.ok(err)
 		}
@@ -54,17 +55,17 @@ func testSelection(t *testing.T, database Database) {
 		tagged("b", "one", map[string]string{"Owner": "y"})
 		check("a tag that went", inventory.ResourceQuery{Tag: "env"}, "a/One")
 		check("a tag in another casing", inventory.ResourceQuery{Tag: "owner"}, "b/one")
-		b.settle(b.begin(write(inventory.Delete, "a", "one")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "a", "one")), index.Gone)
 		check("a resource that went", inventory.ResourceQuery{Tag: "env"})
 		tagged("a", "one", nil)
 		check("its successor", inventory.ResourceQuery{Tag: "env"})
 	})
-	t.Run("doubt is ended by a GET", func(t *testing.T) {
+	t.Run("a GET ends verification", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.live("rg", "vm")
-		b.ok(b.Doubt(b.ctx, Sub, id("rg", "none")))
-		b.ok(b.Doubt(b.ctx, Sub, id("RG", "VM")))
+		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "none")))
+		b.ok(b.RequestVerify(b.ctx, Sub, id("RG", "VM")))
 		equal(b, b.row("rg", "vm").Verify, true)
 		see := func(state string) bool {
 			b.Helper()
@@ -83,12 +84,12 @@ func testSelection(t *testing.T, database Database) {
 	t.Run("the creator is the first PUT's", func(t *testing.T) {
 		b := newBench(t, database)
 		b.group("rg")
-		first := write(inventory.Put, "rg", "vm")
+		first := write(index.Put, "rg", "vm")
 		first.Creator = inventory.Creator{Name: "ann", Kind: "User"}
-		b.settle(b.begin(first), inventory.Succeeded)
-		second := write(inventory.Put, "rg", "vm")
+		b.settle(b.begin(first), index.Succeeded)
+		second := write(index.Put, "rg", "vm")
 		second.Creator = inventory.Creator{Name: "bob", Kind: "Application"}
-		b.settle(b.begin(second), inventory.Succeeded)
+		b.settle(b.begin(second), index.Succeeded)
 		equal(b, b.row("rg", "vm").Creator, inventory.Creator{Name: "ann", Kind: "User"})
 	})
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // RunShared runs what an engine has to do beyond [Run] to be shared by several
@@ -79,12 +81,12 @@ func testReadYourWrites(t *testing.T, database Database) {
 	for i := range 50 {
 		writer, reader := pair[i%2], pair[1-i%2]
 		name := fmt.Sprint("vm", i)
-		ticket := writer.begin(write(inventory.Put, "rg", name))
+		ticket := writer.begin(write(index.Put, "rg", name))
 		equal(writer, reader.row("rg", name).Generation, ticket.Generation)
-		row := writer.settle(ticket, inventory.Succeeded).Row
+		row := writer.settle(ticket, index.Succeeded).Row
 		equal(writer, reader.row("rg", name).Generation, row.Generation)
 		// What the one began the other may settle.
-		equal(writer, reader.settle(writer.begin(write(inventory.Delete, "rg", name)), inventory.Gone).Settled, true)
+		equal(writer, reader.settle(writer.begin(write(index.Delete, "rg", name)), index.Gone).Settled, true)
 		writer.absent(name)
 	}
 }
@@ -139,11 +141,11 @@ func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
 		var wait sync.WaitGroup
 		wait.Go(func() {
 			time.Sleep(max(lead, 0))
-			_, begun = begins.Begin(begins.ctx, write(inventory.Put, name, "vm"))
+			_, begun = begins.Begin(begins.ctx, write(index.Put, name, "vm"))
 		})
 		wait.Go(func() {
 			time.Sleep(max(-lead, 0))
-			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, inventory.Closing{})
+			deleted = deletes.DeleteGroup(deletes.ctx, Sub, name, inventory.DeleteGroupConditions{})
 		})
 		wait.Wait()
 		_, groupErr := begins.Group(begins.ctx, Sub, name)
@@ -155,7 +157,7 @@ func testGroupDeleteAgainstCreate(t *testing.T, database Database) {
 			continue
 		}
 		won[1]++
-		begins.is(begun, inventory.ErrGroupNotFound)
+		begins.is(begun, index.ErrGroupNotFound)
 		deletes.ok(deleted)
 		begins.is(groupErr, inventory.ErrNotFound)
 		begins.is(rowErr, inventory.ErrNotFound)
@@ -175,7 +177,7 @@ func testQuotaAtOnce(t *testing.T, database Database) {
 	for i := range 200 {
 		b := pair[i%2]
 		wait.Go(func() {
-			_, err := b.Begin(b.ctx, write(inventory.Put, "rg", fmt.Sprint("vm", i)))
+			_, err := b.Begin(b.ctx, write(index.Put, "rg", fmt.Sprint("vm", i)))
 			var quota *inventory.QuotaError
 			switch {
 			case err == nil:
@@ -224,9 +226,9 @@ func testUsageNeverDrifts(t *testing.T, database Database) {
 
 // stir makes one write of any kind and end.
 func (b *bench) stir(group, name string) error {
-	w := write(inventory.Put, group, name)
+	w := write(index.Put, group, name)
 	if rand.IntN(3) == 0 {
-		w.Kind = inventory.Delete
+		w.Kind = index.Delete
 	}
 	if rand.IntN(4) == 0 {
 		w = disk(w.Kind, group, name, "d")
@@ -239,9 +241,9 @@ func (b *bench) stir(group, name string) error {
 	if err != nil {
 		return err
 	}
-	outcomes := []inventory.Outcome{inventory.Succeeded, inventory.Succeeded, inventory.Refused, inventory.NotSent, inventory.Ambiguous, inventory.Accepted}
-	if w.Kind == inventory.Delete {
-		outcomes = []inventory.Outcome{inventory.Gone, inventory.Gone, inventory.Refused, inventory.Ambiguous, inventory.Accepted}
+	outcomes := []index.Outcome{index.Succeeded, index.Succeeded, index.Refused, index.NotSent, index.Ambiguous, index.Accepted}
+	if w.Kind == index.Delete {
+		outcomes = []index.Outcome{index.Gone, index.Gone, index.Refused, index.Ambiguous, index.Accepted}
 	}
 	result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: outcomes[rand.IntN(len(outcomes))], Status: 400})
 	if err != nil || result.Row == nil {
@@ -259,20 +261,20 @@ func testLateAnswers(t *testing.T, database Database) {
 	a.group("rg")
 	a.live("rg", "vm")
 	// R5: neither of two writes that oppose each other is proof.
-	p, d := a.begin(write(inventory.Put, "rg", "vm")), b.begin(write(inventory.Delete, "rg", "vm"))
-	equal(a, b.settle(p, inventory.Succeeded).Settled, false)
-	equal(a, a.settle(d, inventory.Gone).Settled, false)
-	b.stands("vm", inventory.Live, true)
+	p, d := a.begin(write(index.Put, "rg", "vm")), b.begin(write(index.Delete, "rg", "vm"))
+	equal(a, b.settle(p, index.Succeeded).Settled, false)
+	equal(a, a.settle(d, index.Gone).Settled, false)
+	b.stands("vm", index.Live, true)
 	// R7: nor is what a GET said of a row that the other has changed since.
 	row := a.row("rg", "vm")
-	b.settle(b.begin(write(inventory.Put, "rg", "vm")), inventory.Succeeded)
+	b.settle(b.begin(write(index.Put, "rg", "vm")), index.Succeeded)
 	settled, _, err := a.Observe(a.ctx, Sub, row.Key, row.Generation, inventory.Observation{})
 	a.ok(err)
 	equal(a, settled, false)
 	// An answer counts once, whoever brings it.
-	ticket := a.begin(write(inventory.Delete, "rg", "vm"))
-	equal(b, b.settle(ticket, inventory.Gone).Settled, true)
-	equal(a, a.settle(ticket, inventory.Gone).Settled, false)
+	ticket := a.begin(write(index.Delete, "rg", "vm"))
+	equal(b, b.settle(ticket, index.Gone).Settled, true)
+	equal(a, a.settle(ticket, index.Gone).Settled, false)
 	a.absent("vm")
 
 	// At once, in any order: of all answers to one DELETE exactly one settles,
@@ -280,12 +282,12 @@ func testLateAnswers(t *testing.T, database Database) {
 	for i := range 40 {
 		name := fmt.Sprint("vm", i)
 		a.live("rg", name)
-		d := b.begin(write(inventory.Delete, "rg", name))
+		d := b.begin(write(index.Delete, "rg", name))
 		var settled atomic.Int64
 		var wait sync.WaitGroup
 		for _, by := range pair {
 			wait.Go(func() {
-				result, err := by.Settle(by.ctx, d, inventory.Answer{Outcome: inventory.Gone})
+				result, err := by.Settle(by.ctx, d, inventory.Answer{Outcome: index.Gone})
 				if err != nil {
 					by.Error(err)
 				}
@@ -297,7 +299,7 @@ func testLateAnswers(t *testing.T, database Database) {
 		var begun inventory.Ticket
 		wait.Go(func() {
 			var err error
-			if begun, err = a.Begin(a.ctx, write(inventory.Put, "rg", name)); err != nil {
+			if begun, err = a.Begin(a.ctx, write(index.Put, "rg", name)); err != nil {
 				a.Error(err)
 			}
 		})
@@ -306,7 +308,7 @@ func testLateAnswers(t *testing.T, database Database) {
 			t.Fatalf("%d answers to one write settled", settled.Load())
 		}
 		row := a.row("rg", name) // the PUT is open, so there is one
-		if made := begun.Made; made != (row.Phase == inventory.Pending) || made != (settled.Load() == 1) {
+		if made := begun.CreatedRow; made != (row.Phase == index.Pending) || made != (settled.Load() == 1) {
 			t.Fatalf("the PUT made a row: %v, now %s; %d answers settled", made, row.Phase, settled.Load())
 		}
 	}
@@ -331,7 +333,7 @@ func testPagingMeanwhile(t *testing.T, database Database) {
 				return
 			default:
 			}
-			b.settle(b.begin(write(inventory.Put, "rg", fmt.Sprintf("keep_%02d-%d", i%40, i))), inventory.Succeeded)
+			b.settle(b.begin(write(index.Put, "rg", fmt.Sprintf("keep_%02d-%d", i%40, i))), index.Succeeded)
 		}
 	})
 	for range 5 {
@@ -359,9 +361,9 @@ func testTakeover(t *testing.T, database Database) {
 	shared := func(o *inventory.Options) { o.Now = clock.Now }
 	same := func(*testing.T) Opener { return open }
 	a, b := newBench(t, same, shared), newBench(t, same, shared)
-	_, err := a.AddJob(a.ctx, inventory.Job{Subscription: Sub, Kind: "test", Subject: "x", Payload: "{}"})
+	_, err := a.AddJob(a.ctx, jobrow.Job{Subscription: Sub, Kind: "test", Subject: "x", Payload: "{}"})
 	a.ok(err)
-	claim := func(by *bench, want int) []inventory.Job {
+	claim := func(by *bench, want int) []jobrow.Job {
 		by.Helper()
 		jobs, err := by.ClaimJobs(by.ctx, "owner", 10*time.Second, 5, "test")
 		by.ok(err)
@@ -373,16 +375,16 @@ func testTakeover(t *testing.T, database Database) {
 	clock.Pass(10 * time.Second)
 	fresh := claim(b, 1)[0]
 	equal(b, fresh.Token > stale.Token, true)
-	a.is(a.RenewJob(a.ctx, &stale, time.Minute), inventory.ErrDeposed)
-	a.is(a.SaveJob(a.ctx, &stale, `{"stale":true}`), inventory.ErrDeposed)
-	a.is(a.DeferJob(a.ctx, stale, clock.Now(), `{"stale":true}`), inventory.ErrDeposed)
-	a.is(a.EndJob(a.ctx, stale, inventory.JobDone, `{"stale":true}`), inventory.ErrDeposed)
+	a.is(a.RenewJob(a.ctx, &stale, time.Minute), jobrow.ErrLeaseLost)
+	a.is(a.SaveJob(a.ctx, &stale, `{"stale":true}`), jobrow.ErrLeaseLost)
+	a.is(a.DeferJob(a.ctx, stale, clock.Now(), `{"stale":true}`), jobrow.ErrLeaseLost)
+	a.is(a.EndJob(a.ctx, stale, jobrow.Done, `{"stale":true}`), jobrow.ErrLeaseLost)
 	b.ok(b.SaveJob(b.ctx, &fresh, `{"step":1}`))
-	b.ok(b.EndJob(b.ctx, fresh, inventory.JobDone, `{"step":2}`))
+	b.ok(b.EndJob(b.ctx, fresh, jobrow.Done, `{"step":2}`))
 	seen, err := a.Job(a.ctx, Sub, fresh.ID)
 	a.ok(err)
 	equal(a, seen.Payload, `{"step":2}`)
-	equal(a, seen.State, inventory.JobDone)
+	equal(a, seen.State, jobrow.Done)
 }
 
 // testClaimedOnce has many claim at once: each job goes to one of them.
@@ -390,7 +392,7 @@ func testClaimedOnce(t *testing.T, database Database) {
 	pair := newPair(t, database)
 	const jobs = 60
 	for i := range jobs {
-		_, err := pair[0].AddJob(pair[0].ctx, inventory.Job{Subscription: Sub, Kind: "test", Subject: fmt.Sprint(i), Payload: "{}"})
+		_, err := pair[0].AddJob(pair[0].ctx, jobrow.Job{Subscription: Sub, Kind: "test", Subject: fmt.Sprint(i), Payload: "{}"})
 		pair[0].ok(err)
 	}
 	var mu sync.Mutex

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // testSharedOperations: a provider may answer writes of several callers with the
@@ -17,7 +18,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	}
 	owner := func(object string) (found, region string) {
 		b.Helper()
-		o, err := b.OperationOf(b.ctx, Sub, "ab", "T", object)
+		o, err := b.OperationFor(b.ctx, Sub, "ab", "T", object)
 		b.ok(err)
 		return o.ObjectID, o.Region
 	}
@@ -26,7 +27,7 @@ func testSharedOperations(t *testing.T, database Database) {
 		gotFound, gotRegion := owner(object)
 		equal(b, gotFound+" "+gotRegion, found+" "+region)
 	}
-	_, err := b.OperationOf(b.ctx, Sub, "ab", "t", "first")
+	_, err := b.OperationFor(b.ctx, Sub, "ab", "t", "first")
 	b.is(err, inventory.ErrNotFound)
 	learned := of("", "westus")
 	learned.TenantID = ""
@@ -37,14 +38,14 @@ func testSharedOperations(t *testing.T, database Database) {
 	b.ok(b.RecordOperation(b.ctx, of("second", "eastus")))
 	b.group("rg")
 	third := of("third", "eastus")
-	result, err := b.Settle(b.ctx, b.begin(write(inventory.Put, "rg", "vm")), inventory.Answer{Outcome: inventory.Accepted, Operations: []inventory.Operation{third}})
+	result, err := b.Settle(b.ctx, b.begin(write(index.Put, "rg", "vm")), inventory.Answer{Outcome: index.Accepted, Operations: []inventory.Operation{third}})
 	b.ok(err)
 	b.ok(b.RecordOperation(b.ctx, learned)) // takes it from nobody
 	wants("first", "first", "westus")
 	wants("second", "second", "eastus")
 	wants("third", "third", "eastus")
 	wants("fourth", "first", "westus")
-	o, err := b.OperationOf(b.ctx, Sub, "ab", "t", "third")
+	o, err := b.OperationFor(b.ctx, Sub, "ab", "t", "third")
 	b.ok(err)
 	equal(b, o.Follow, result.Follow)
 	equal(b, o.BelongsTo("T", "third"), true)
@@ -62,7 +63,7 @@ func testSharedOperations(t *testing.T, database Database) {
 	b.ok(b.RenewOperation(b.ctx, Sub, o.Token, o.Until.Add(time.Hour)))
 	b.clock.Pass(time.Hour)
 	wants("third", "third", "northeurope")
-	_, err = b.OperationOf(b.ctx, Sub, "ab", "t", "second")
+	_, err = b.OperationFor(b.ctx, Sub, "ab", "t", "second")
 	b.is(err, inventory.ErrNotFound)
 
 	// What counts no longer is anybody's to take.
@@ -82,7 +83,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	}
 	wants := func(sub, identity, object, token string, others bool) {
 		b.Helper()
-		own, found, err := b.OperationOwned(b.ctx, sub, identity, "T", object)
+		own, found, err := b.OperationByIdentity(b.ctx, sub, identity, "T", object)
 		if token == "" && !others {
 			b.is(err, inventory.ErrNotFound)
 		} else {
@@ -100,11 +101,11 @@ func testOwnedOperations(t *testing.T, database Database) {
 	wants(Sub, "i", "bob", "", true)
 	wants(Sub, "k", "bob", "", false)
 	wants("", "i", "bob", "", false)
-	got, _, err := b.OperationOwned(b.ctx, Sub, "i", "t", "ann")
+	got, _, err := b.OperationByIdentity(b.ctx, Sub, "i", "t", "ann")
 	b.ok(err)
 	equal(b, got.Identity, "i")
-	equal(b, got.RecordedBy("anns"), true)
-	equal(b, got.RecordedBy("nobodys"), false)
+	equal(b, got.HasToken("anns"), true)
+	equal(b, got.HasToken("nobodys"), false)
 
 	// Others who have begun one are others, whoever comes first.
 	for _, other := range []string{"bob", "abe"} {
@@ -135,7 +136,7 @@ func testOwnedOperations(t *testing.T, database Database) {
 	record("shared", "s", "t", "bob", time.Hour)
 	wants(Sub, "s", "ann", "", true)
 	wants(Sub, "s", "bob", "", true)
-	shared, err := b.OperationOf(b.ctx, Sub, "shared", "t", "bob")
+	shared, err := b.OperationFor(b.ctx, Sub, "shared", "t", "bob")
 	b.ok(err)
-	equal(b, shared.RecordedBy("shared"), true)
+	equal(b, shared.HasToken("shared"), true)
 }

@@ -12,6 +12,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // Database makes an empty database and returns what opens it, as often as a
@@ -64,16 +65,16 @@ func Run(t *testing.T, database Database) {
 		{"ManagementLocks", testLocks},
 		{"LockBounds", testLockBounds},
 		{"Tags", testTags},
-		{"LocksOutlast", testLocksOutlast},
+		{"LocksWait", testLocksWait},
 		{"Move", testMove},
 		{"MoveBeside", testMoveBeside},
 		{"Jobs", testJobs},
 		{"JobsOutlive", testJobsOutlive},
-		{"Doubts", testDoubts},
+		{"RowJobs", testRowJobs},
 		{"Adoption", testAdoption},
 		{"Strays", testStrays},
 		{"Coverage", testCoverage},
-		{"Census", testCensus},
+		{"IndexCounts", testIndexCounts},
 		{"Unverified", testUnverified},
 		{"Secrets", testSecrets},
 		{"RequestBatches", testRequestBatches},
@@ -210,7 +211,7 @@ const (
 	diskType = "contoso.compute/virtualmachines/disks"
 )
 
-func write(kind inventory.WriteKind, group, name string) inventory.Write {
+func write(kind index.WriteKind, group, name string) inventory.Write {
 	return inventory.Write{
 		Kind: kind, Subscription: Sub, Group: group, Key: id(group, name), ID: id(group, name),
 		Type: vmType, TypeName: "Contoso.Compute/virtualMachines", Region: "westus", Location: "westus",
@@ -218,7 +219,7 @@ func write(kind inventory.WriteKind, group, name string) inventory.Write {
 	}
 }
 
-func disk(kind inventory.WriteKind, group, vm, name string) inventory.Write {
+func disk(kind index.WriteKind, group, vm, name string) inventory.Write {
 	w := write(kind, group, vm)
 	w.Parent, w.Type, w.TypeName = w.Key, diskType, "Contoso.Compute/virtualMachines/disks"
 	w.ID += "/disks/" + name
@@ -240,7 +241,7 @@ func (b *bench) begins(w inventory.Write) error {
 	return err
 }
 
-func (b *bench) settle(ticket inventory.Ticket, outcome inventory.Outcome) inventory.SettleResult {
+func (b *bench) settle(ticket inventory.Ticket, outcome index.Outcome) inventory.SettleResult {
 	b.Helper()
 	result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: outcome})
 	b.ok(err)
@@ -250,7 +251,7 @@ func (b *bench) settle(ticket inventory.Ticket, outcome inventory.Outcome) inven
 // live makes a resource that exists.
 func (b *bench) live(group, name string) inventory.Resource {
 	b.Helper()
-	return *b.settle(b.begin(write(inventory.Put, group, name)), inventory.Succeeded).Row
+	return *b.settle(b.begin(write(index.Put, group, name)), index.Succeeded).Row
 }
 
 func (b *bench) row(group, name string) inventory.Resource {
@@ -275,7 +276,7 @@ func (b *bench) absent(name string) {
 }
 
 // stands asserts phase and flag of a row in the group rg.
-func (b *bench) stands(name string, phase inventory.Phase, verify bool) {
+func (b *bench) stands(name string, phase index.Phase, verify bool) {
 	b.Helper()
 	if row := b.row("rg", name); row.Phase != phase || row.Verify != verify {
 		b.Fatalf("the row is %s, verify %v; want %s, %v", row.Phase, row.Verify, phase, verify)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 var errRefused = errors.New("refused")
@@ -21,10 +22,10 @@ func testTags(t *testing.T, database Database) {
 	t.Run("of a subscription", func(t *testing.T) {
 		b := newBench(t, database)
 		want := map[string]string{"Env": "prod", "'": `"`}
-		got, err := b.EditSubscriptionTags(b.ctx, strings.ToUpper(Sub), inventory.Put, set(want))
+		got, err := b.EditSubscriptionTags(b.ctx, strings.ToUpper(Sub), index.Put, set(want))
 		b.ok(err)
 		equal(b, maps.Equal(got, want), true)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, func(map[string]string) (map[string]string, error) { return nil, errRefused })
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, func(map[string]string) (map[string]string, error) { return nil, errRefused })
 		b.is(err, errRefused)
 		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", DisplayName: "other"})
 		b.ok(err)
@@ -34,26 +35,26 @@ func testTags(t *testing.T, database Database) {
 		all, err := b.SubscriptionsOf(b.ctx, "t", "", 0)
 		b.ok(err)
 		equal(b, maps.Equal(all[0].Tags, want), true)
-		_, err = b.EditSubscriptionTags(b.ctx, "none", inventory.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, "none", index.Put, set(nil))
 		b.is(err, inventory.ErrSubscriptionNotFound)
 
 		_, err = b.lock("", subscriptionID, "l", inventory.LockCanNotDelete)
 		b.ok(err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Delete, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Delete, set(nil))
 		refuses[*inventory.LockedError](b, err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil))
 		b.ok(err)
 		_, err = b.lock("", subscriptionID, "l", inventory.LockReadOnly)
 		b.ok(err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil))
 		refuses[*inventory.LockedError](b, err)
 		b.ok(b.DeleteLock(b.ctx, Sub, "", subscriptionID, "l", func(inventory.Lock) error { return nil }))
 
 		_, _, err = b.PutSubscription(b.ctx, inventory.Subscription{ID: Sub, TenantID: "t", State: inventory.Disabled})
 		b.ok(err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Put, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Put, set(nil))
 		refuses[*inventory.SubscriptionStateError](b, err)
-		_, err = b.EditSubscriptionTags(b.ctx, Sub, inventory.Delete, set(nil))
+		_, err = b.EditSubscriptionTags(b.ctx, Sub, index.Delete, set(nil))
 		b.ok(err)
 	})
 	t.Run("of a subscription, at once", func(t *testing.T) {
@@ -80,8 +81,8 @@ func testTags(t *testing.T, database Database) {
 		equal(b, fmt.Sprint(defined), "{env Env [Prod prod]}")
 
 		b.group("rg")
-		ticket := b.begin(write(inventory.Put, "rg", "vm"))
-		_, err = b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Alpha": "1", "zulu": "2"}}})
+		ticket := b.begin(write(index.Put, "rg", "vm"))
+		_, err = b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Details: &inventory.Details{Tags: map[string]string{"Alpha": "1", "zulu": "2"}}})
 		b.ok(err)
 		var names []string
 		for after := ""; ; {
@@ -108,13 +109,13 @@ func testTags(t *testing.T, database Database) {
 		equal(b, remove("Env", ""), true)
 		equal(b, remove("Env", ""), false)
 	})
-	t.Run("turns", func(t *testing.T) {
+	t.Run("advisory leases", func(t *testing.T) {
 		b := newBench(t, database)
-		take := func(key string) (inventory.Turn, bool) {
+		take := func(key string) (inventory.AdvisoryLease, bool) {
 			b.Helper()
-			turn, taken, err := b.TakeTurn(b.ctx, Sub, key, time.Minute)
+			lease, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, key, time.Minute)
 			b.ok(err)
-			return turn, taken
+			return lease, taken
 		}
 		first, taken := take("/K")
 		equal(b, taken, true)
@@ -125,23 +126,23 @@ func testTags(t *testing.T, database Database) {
 		b.clock.Pass(time.Minute)
 		second, taken := take("/k")
 		equal(b, taken, true)
-		b.ok(b.EndTurn(b.ctx, first)) // was not its own any more
+		b.ok(b.ReleaseAdvisoryLease(b.ctx, first)) // was not its own any more
 		_, taken = take("/k")
 		equal(b, taken, false)
-		b.ok(b.EndTurn(b.ctx, second))
+		b.ok(b.ReleaseAdvisoryLease(b.ctx, second))
 		_, taken = take("/k")
 		equal(b, taken, true)
 	})
-	t.Run("turns of those who died", func(t *testing.T) {
+	t.Run("advisory leases of holders that died", func(t *testing.T) {
 		b := newBench(t, database)
 		forgets := func(limit, want int) {
 			b.Helper()
-			n, err := b.ForgetTurns(b.ctx, limit)
+			n, err := b.ForgetAdvisoryLeases(b.ctx, limit)
 			b.ok(err)
 			equal(b, n, want)
 		}
 		for i := range 5 {
-			_, taken, err := b.TakeTurn(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
+			_, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, fmt.Sprint("/", i), time.Duration(1+i/4)*time.Minute)
 			b.ok(err)
 			equal(b, taken, true)
 		}
@@ -151,7 +152,7 @@ func testTags(t *testing.T, database Database) {
 		forgets(3, 3)
 		forgets(10, 1)
 		forgets(10, 0)
-		_, taken, err := b.TakeTurn(b.ctx, Sub, "/4", time.Minute)
+		_, taken, err := b.AcquireAdvisoryLease(b.ctx, Sub, "/4", time.Minute)
 		b.ok(err)
 		equal(b, taken, false)
 	})
@@ -170,7 +171,7 @@ func countUp(a, b *bench, n int) {
 	for i := range n {
 		through := []*bench{a, b}[i%2]
 		wait.Go(func() {
-			_, err := through.EditSubscriptionTags(through.ctx, Sub, inventory.Put, func(tags map[string]string) (map[string]string, error) {
+			_, err := through.EditSubscriptionTags(through.ctx, Sub, index.Put, func(tags map[string]string) (map[string]string, error) {
 				if tags == nil {
 					tags = map[string]string{}
 				}

@@ -10,6 +10,8 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // unverified lists what the index is not sure of, by short names, page by page.
@@ -47,20 +49,20 @@ func testUnverified(t *testing.T, database Database) {
 		b.live("rg", name)
 	}
 	begun := b.clock.Now()
-	b.settle(b.begin(write(inventory.Put, "rg", "broken")), inventory.Ambiguous)
-	b.settle(b.begin(write(inventory.Delete, "rg", "nothing")), inventory.Ambiguous)
+	b.settle(b.begin(write(index.Put, "rg", "broken")), index.Ambiguous)
+	b.settle(b.begin(write(index.Delete, "rg", "nothing")), index.Ambiguous)
 	b.clock.Pass(time.Second)
-	b.settle(b.begin(write(inventory.Put, "rg", "twice")), inventory.Ambiguous)
-	b.begin(write(inventory.Delete, "rg", "twice"))
-	b.settle(b.begin(write(inventory.Put, "rg", "followed")), inventory.Accepted)
-	b.settle(b.begin(write(inventory.Put, "rg", "both")), inventory.Accepted)
-	b.settle(b.begin(write(inventory.Delete, "rg", "both")), inventory.Accepted)
-	b.ok(b.Doubt(b.ctx, Sub, id("rg", "both")))
-	b.ok(b.Doubt(b.ctx, Sub, id("rg", "flagged")))
-	there := write(inventory.Put, "there", "elsewhere")
+	b.settle(b.begin(write(index.Put, "rg", "twice")), index.Ambiguous)
+	b.begin(write(index.Delete, "rg", "twice"))
+	b.settle(b.begin(write(index.Put, "rg", "followed")), index.Accepted)
+	b.settle(b.begin(write(index.Put, "rg", "both")), index.Accepted)
+	b.settle(b.begin(write(index.Delete, "rg", "both")), index.Accepted)
+	b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "both")))
+	b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "flagged")))
+	there := write(index.Put, "there", "elsewhere")
 	there.Subscription, there.ID = otherSub, strings.Replace(there.ID, Sub, otherSub, 1)
 	there.Key = there.ID
-	b.settle(b.begin(there), inventory.Ambiguous)
+	b.settle(b.begin(there), index.Ambiguous)
 
 	here := []string{"both", "broken", "flagged", "followed", "nothing", "twice"}
 	everywhere := append([]string{"both", "broken", "elsewhere"}, here[2:]...)
@@ -78,9 +80,9 @@ func testUnverified(t *testing.T, database Database) {
 	}
 	equal(b, broken.Writes[0], inventory.OpenWrite{
 		Key:  broken.Key,
-		Kind: inventory.Put, Region: "westus", Begun: begun, NotAfter: begun.Add(callLife), CallEnded: true, Ends: begun.Add(intentLife),
+		Kind: index.Put, Region: "westus", Begun: begun, NotAfter: begun.Add(callLife), CallEnded: true, Ends: begun.Add(intentLife),
 	})
-	if u := all["nothing"]; u.Row != nil || len(u.Writes) != 1 || u.Writes[0].Kind != inventory.Delete || len(u.Jobs) != 0 {
+	if u := all["nothing"]; u.Row != nil || len(u.Writes) != 1 || u.Writes[0].Kind != index.Delete || len(u.Jobs) != 0 {
 		t.Errorf("%+v", u)
 	}
 	if u := all["twice"]; len(u.Writes) != 2 || u.Writes[0].CallEnded == u.Writes[1].CallEnded {
@@ -91,7 +93,7 @@ func testUnverified(t *testing.T, database Database) {
 	}
 	for _, wrong := range []string{"x", "/", "/subscriptions", "/subscriptions/", "/x/" + Sub + "/y", "-.12"} {
 		_, err := b.Unverified(b.ctx, inventory.UnverifiedQuery{After: wrong, Limit: 1})
-		b.is(err, inventory.ErrNoPosition)
+		b.is(err, inventory.ErrInvalidCursor)
 	}
 
 	b.clock.Pass(intentLife)
@@ -117,7 +119,7 @@ func testUnverifiedAmongJobs(b *bench) {
 	for worker := range 16 {
 		adding.Go(func() {
 			for i := range 80 {
-				j := inventory.Job{Subscription: arm.Fold(Sub), Kind: "survey", Subject: fmt.Sprint(worker, " ", i), Payload: "{}"}
+				j := jobrow.Job{Subscription: arm.Fold(Sub), Kind: "survey", Subject: fmt.Sprint(worker, " ", i), Payload: "{}"}
 				if _, err := b.AddJob(b.ctx, j); err != nil {
 					b.Error(err)
 				}
@@ -130,7 +132,7 @@ func testUnverifiedAmongJobs(b *bench) {
 			b.Errorf("%d on a page: %v, want %v", limit, got, want)
 		}
 	}
-	page, err := b.Unverified(b.ctx, inventory.UnverifiedQuery{Subscription: Sub, After: (&inventory.Job{Subscription: Sub}).Name(), Limit: 100})
+	page, err := b.Unverified(b.ctx, inventory.UnverifiedQuery{Subscription: Sub, After: (&jobrow.Job{Subscription: Sub}).Name(), Limit: 100})
 	b.ok(err)
 	equal(b, page.Next != "", true) // it did not look at all of them
 }

@@ -21,6 +21,8 @@ import (
 
 	"portico/config"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/inventory/storetest"
 	"portico/jobs"
 	"portico/locate"
@@ -134,7 +136,7 @@ func (b *Bench) Group(name string) {
 // Open opens the store once more, as another replica would.
 func (b *Bench) Open() *inventory.Store {
 	b.T.Helper()
-	storetest.Lay(b.T, b.Path)
+	storetest.CreateDatabase(b.T, b.Path)
 	store, err := inventory.Open(b.T.Context(), inventory.Options{
 		DSN: b.Path, SendWithin: time.Second, CallLimit: 300 * time.Millisecond, LateWriteWindow: 300 * time.Millisecond,
 		TombstoneAge: time.Hour, PollFloor: Floor, JobRecords: time.Hour, CacheTTL: time.Minute, CacheEntries: 100,
@@ -235,13 +237,13 @@ func (p *Provider) Versions() []string {
 }
 
 // Write records a PUT or DELETE of the machine, and its answer.
-func (b *Bench) Write(kind inventory.WriteKind, a inventory.Answer) {
+func (b *Bench) Write(kind index.WriteKind, a inventory.Answer) {
 	b.T.Helper()
 	b.WriteTo(kind, Machine, Machines, "", a)
 }
 
 // WriteTo records a PUT or DELETE of a resource, and its answer.
-func (b *Bench) WriteTo(kind inventory.WriteKind, id, typeName, parent string, a inventory.Answer) {
+func (b *Bench) WriteTo(kind index.WriteKind, id, typeName, parent string, a inventory.Answer) {
 	b.T.Helper()
 	ticket, err := b.Store.Begin(b.T.Context(), inventory.Write{
 		Kind: kind, Subscription: Subscription, Group: "g", Key: id, ID: id, Type: typeName, TypeName: typeName, Parent: parent,
@@ -256,12 +258,12 @@ func (b *Bench) WriteTo(kind inventory.WriteKind, id, typeName, parent string, a
 }
 
 // Live has the machine created.
-func (b *Bench) Live() { b.Write(inventory.Put, inventory.Answer{Outcome: inventory.Succeeded}) }
+func (b *Bench) Live() { b.Write(index.Put, inventory.Answer{Outcome: index.Succeeded}) }
 
 // Accept makes an accepted write that is followed.
-func (b *Bench) Accept(kind inventory.WriteKind, poll *inventory.Poll) {
+func (b *Bench) Accept(kind index.WriteKind, poll *inventory.Poll) {
 	b.T.Helper()
-	b.Write(kind, inventory.Answer{Outcome: inventory.Accepted, Poll: poll})
+	b.Write(kind, inventory.Answer{Outcome: index.Accepted, Poll: poll})
 }
 
 // Runner is a runner under way.
@@ -343,16 +345,16 @@ func (b *Bench) Row(id string) (inventory.Resource, bool) {
 // Alive reports whether the machine's row is certain.
 func (b *Bench) Alive() bool {
 	row, ok := b.Row(Machine)
-	return ok && !row.Doubtful() && !row.FollowPut && !row.FollowDelete
+	return ok && !row.NeedsVerify() && !row.FollowPut && !row.FollowDelete
 }
 
 // Gone reports whether the machine has no row.
 func (b *Bench) Gone() bool { _, ok := b.Row(Machine); return !ok }
 
 // Jobs lists all jobs.
-func (b *Bench) Jobs() []inventory.Job {
+func (b *Bench) Jobs() []jobrow.Job {
 	b.T.Helper()
-	all, err := b.Store.Jobs(context.Background(), inventory.JobQuery{})
+	all, err := b.Store.Jobs(context.Background(), jobrow.Query{})
 	if err != nil {
 		b.T.Fatal(err)
 	}
@@ -368,8 +370,8 @@ func (b *Bench) AddJob(kind, subject string) [16]byte {
 // AddJobIn adds a job of a kind whose work depends on a region.
 func (b *Bench) AddJobIn(region, kind, subject string) [16]byte {
 	b.T.Helper()
-	id := inventory.JobID(kind, subject)
-	j := inventory.Job{Subscription: Subscription, ID: id, Kind: kind, Subject: subject, Region: region, Payload: "{}"}
+	id := jobrow.ID(kind, subject)
+	j := jobrow.Job{Subscription: Subscription, ID: id, Kind: kind, Subject: subject, Region: region, Payload: "{}"}
 	if _, err := b.Store.AddJob(b.T.Context(), j); err != nil {
 		b.T.Fatal(err)
 	}
@@ -377,7 +379,7 @@ func (b *Bench) AddJobIn(region, kind, subject string) [16]byte {
 }
 
 // Load returns a job.
-func (b *Bench) Load(id [16]byte) inventory.Job {
+func (b *Bench) Load(id [16]byte) jobrow.Job {
 	b.T.Helper()
 	j, err := b.Store.Job(context.Background(), Subscription, id)
 	if err != nil {

@@ -14,6 +14,7 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jsonscan"
 	"portico/regions"
 	"portico/upstream"
@@ -142,7 +143,7 @@ func State(text []byte) string {
 // Terminal reports whether nothing more happens in a state. Some providers spell
 // canceled in the British way.
 func Terminal(state string) bool {
-	return strings.EqualFold(state, "cancelled") || inventory.Terminal(state)
+	return strings.EqualFold(state, "cancelled") || index.Terminal(state)
 }
 
 // longestPause bounds what an answer can ask for (async reference, 202 Accepted and

@@ -11,6 +11,7 @@ import (
 	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/locate"
 	"portico/operations/async"
 	"portico/operations/failure"
@@ -55,7 +56,7 @@ func (w *attempt) callRow(ctx, calling context.Context, key string) answer {
 	}
 	failpoint.Pass(failpoint.GroupBeginBefore)
 	ticket, err := store.Begin(calling, inventory.Write{
-		Kind: inventory.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
+		Kind: index.Delete, Subscription: row.Subscription, Group: row.Group, Key: row.Key, ID: row.ID, Type: row.Type, TypeName: row.TypeName,
 		Region: row.Region, APIVersion: row.APIVersion, Sender: w.Sender, Incarnation: w.group.Incarnation, OfGroupDelete: true,
 		Generation: row.Generation, LateWriteWindow: q.Type.LateWriteWindow,
 	})
@@ -106,10 +107,10 @@ func nameOf(e *regions.Endpoint) string { return e.Region + " " + e.String() }
 
 // unsent is a call that was not made. What the inventory refused has changed.
 func unsent(err error) answer {
-	var state *inventory.GroupStateError
+	var state *index.GroupStateError
 	return answer{
 		result: plan.Result{Outcome: plan.OutcomeUnsent}, stale: errors.Is(err, inventory.ErrChanged),
-		lost: errors.As(err, &state) || errors.Is(err, inventory.ErrGroupNotFound),
+		lost: errors.As(err, &state) || errors.Is(err, index.ErrGroupNotFound),
 	}
 }
 
@@ -192,7 +193,7 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 		e := exchanged{answer: w.unanswered(err, q)}
 		var fault *upstream.Fault
 		if errors.As(err, &fault) && !fault.Sent {
-			e.settled.Outcome = inventory.NotSent
+			e.settled.Outcome = index.NotSent
 		}
 		return e
 	}
@@ -200,12 +201,12 @@ func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *re
 	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
 	status := response.StatusCode
 	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, q.ID())
-	e := exchanged{settled: inventory.Answer{Outcome: inventory.OutcomeOf(inventory.Delete, status, absent), Status: status}}
+	e := exchanged{settled: inventory.Answer{Outcome: index.OutcomeOf(index.Delete, status, absent), Status: status}}
 	e.answer.result.Outcome = outcomeOf(status, absent)
 	e.answer.result.After, e.answer.result.Why = async.RetryAfter(response.Header), whyStatus(status)
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
-		e.settled.Outcome = inventory.Ambiguous
+		e.settled.Outcome = index.Ambiguous
 		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
 	case e.answer.result.Outcome == plan.OutcomeAccepted:
 		e.settled.Poll = async.OfAnswer(response, w.Prober.Public, endpoint, w.payload.Caller)

@@ -13,6 +13,7 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
@@ -25,7 +26,7 @@ import (
 type EmptinessCheck interface {
 	// Judge allows the group to go if every place was looked at. It runs in the
 	// closing transaction.
-	Judge(inventory.Group, []inventory.Touch) error
+	Judge(inventory.Group, []inventory.WrittenRegion) error
 	// Look looks at the places that a refusal of Judge names, and adopts what is
 	// there. It reports whether the refusal was Judge's. An error means that a
 	// provider did not say.
@@ -74,7 +75,7 @@ func (d *Deleter) Succeed(before jobs.Kind) {
 }
 
 // Caller implements [jobs.Commissioned].
-func (d *Deleter) Caller(_ context.Context, job inventory.Job) (string, error) {
+func (d *Deleter) Caller(_ context.Context, job jobrow.Job) (string, error) {
 	p, err := ReadPayload(job)
 	return p.Caller.Caller(), err
 }
@@ -108,10 +109,10 @@ type Payload struct {
 }
 
 // String is the payload as it is stored.
-func (p Payload) String() string { return inventory.PayloadOf(p) }
+func (p Payload) String() string { return jobrow.PayloadOf(p) }
 
 // ReadPayload reads the payload of a deletion's job.
-func ReadPayload(j inventory.Job) (p Payload, err error) {
+func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
 	return p, err
 }
@@ -120,19 +121,19 @@ func ReadPayload(j inventory.Job) (p Payload, err error) {
 func (d *Deleter) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
 	group, err := d.Prober.Store.Group(ctx, claim.Job.Subscription, claim.Job.Subject)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && group.Generation != claim.Job.ID:
-		p.Ended = d.Prober.Store.Time()
-		return jobs.Result{End: inventory.JobDone, Payload: p.String()}, nil
+		p.Ended = d.Prober.Store.Now()
+		return jobs.Result{End: jobrow.Done, Payload: p.String()}, nil
 	case err != nil:
 		return jobs.Result{}, err
 	}
 	w := &attempt{Deleter: d, claim: claim, payload: &p, group: group, strays: map[string]inventory.Stray{}}
 	defer d.metrics.forget(claim.Job.ID)
-	if claim.Job.State == inventory.JobCancelling {
+	if claim.Job.State == jobrow.Cancelling {
 		return w.cancel(ctx)
 	}
 	if err := w.load(ctx); err != nil {
@@ -211,7 +212,7 @@ func (w *attempt) run(ctx context.Context) (jobs.Result, error) {
 	}
 }
 
-func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
+func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 
 // over reports whether the deletion as a whole has taken too long.
 func (w *attempt) over() bool { return w.now().Sub(w.claim.Job.Created) > w.Limit }

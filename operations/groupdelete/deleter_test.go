@@ -16,6 +16,8 @@ import (
 
 	"portico/access"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/groupdelete"
@@ -26,7 +28,7 @@ import (
 type deletionBench struct {
 	*jobstest.Bench
 	group string
-	job   inventory.Job
+	job   jobrow.Job
 
 	mu      sync.Mutex
 	there   map[string]bool
@@ -65,7 +67,7 @@ func (y *deletionBench) make(n int) {
 	y.Group(y.group)
 	for i := range n {
 		name := fmt.Sprintf("m%03d", i)
-		y.WriteTo(inventory.Put, y.id(name), jobstest.Machines, "", inventory.Answer{Outcome: inventory.Succeeded})
+		y.WriteTo(index.Put, y.id(name), jobstest.Machines, "", inventory.Answer{Outcome: index.Succeeded})
 		y.mu.Lock()
 		y.there[name] = true
 		y.mu.Unlock()
@@ -116,7 +118,7 @@ func (y *deletionBench) serve(w http.ResponseWriter, r *http.Request) {
 // begin marks the group.
 func (y *deletionBench) begin() {
 	y.T.Helper()
-	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionOrder{
+	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionRequest{
 		Payload: func(g inventory.Group) string {
 			return groupdelete.Payload{
 				Group: g.Name, Incarnation: g.Incarnation, Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"},
@@ -133,8 +135,8 @@ func (y *deletionBench) begin() {
 // nothingElse is a last look that finds nothing.
 type nothingElse struct{}
 
-func (nothingElse) Judge(inventory.Group, []inventory.Touch) error { return nil }
-func (nothingElse) Look(context.Context, error) (bool, error)      { return false, nil }
+func (nothingElse) Judge(inventory.Group, []inventory.WrittenRegion) error { return nil }
+func (nothingElse) Look(context.Context, error) (bool, error)              { return false, nil }
 
 // deletes runs a runner over a store, as one replica does. It verifies and tracks what
 // the deletion leaves open.
@@ -157,7 +159,7 @@ func (y *deletionBench) deletes(store *inventory.Store, adjust ...func(*groupdel
 	})
 }
 
-func (y *deletionBench) ended() (inventory.Job, groupdelete.Payload) {
+func (y *deletionBench) ended() (jobrow.Job, groupdelete.Payload) {
 	y.T.Helper()
 	y.Within("the end of the deletion", func() bool { return y.Load(y.job.ID).State.Ended() })
 	job := y.Load(y.job.ID)
@@ -224,7 +226,7 @@ func TestAnotherRunnerFinishesADeletion(t *testing.T) {
 			close(slow)
 			y.deletes(y.Open())
 			job, p := y.ended()
-			if job.State != inventory.JobDone || p.Progress.Deleted != n {
+			if job.State != jobrow.Done || p.Progress.Deleted != n {
 				t.Errorf("%v %+v", job.State, p)
 			}
 			for name, times := range y.deleted {
@@ -267,7 +269,7 @@ func TestDeletionSurvivesLostLeases(t *testing.T) {
 		}
 	}
 	job, p := y.ended()
-	if job.State != inventory.JobDone {
+	if job.State != jobrow.Done {
 		t.Fatalf("%v %s", job.State, p.Fault)
 	}
 	for name, there := range y.there {
@@ -305,7 +307,7 @@ func TestFailedDeletionsNameTheirLeftovers(t *testing.T) {
 	if err := json.Unmarshal(p.Fault, &fault); err != nil {
 		t.Fatal(err)
 	}
-	if job.State != inventory.JobFailed || fault.Code != "ResourceGroupDeletionBlocked" || len(fault.Details) != 2 ||
+	if job.State != jobrow.Failed || fault.Code != "ResourceGroupDeletionBlocked" || len(fault.Details) != 2 ||
 		fault.Details[0].Target != y.id("m001") || fault.Details[0].Code == nil || *fault.Details[0].Code != "InUse" || fault.Details[0].Message != "in use" ||
 		!strings.Contains(fault.Details[1].Message, "Bad Request") || !strings.Contains(fault.Message, "c0ffee00") {
 		t.Errorf("%v %s", job.State, p.Fault)
@@ -314,7 +316,7 @@ func TestFailedDeletionsNameTheirLeftovers(t *testing.T) {
 		return r.Metric(t, "portico_group_deletes_total", "ResourceGroupDeletionBlocked") == 1 && r.Metric(t, "portico_group_delete_calls_total", "gone") == 3
 	})
 	group, err := y.Store.Group(t.Context(), jobstest.Subscription, "g")
-	if err != nil || group.State != inventory.GroupActive {
+	if err != nil || group.State != index.GroupActive {
 		t.Errorf("%+v %v", group, err)
 	}
 }
@@ -333,7 +335,7 @@ func TestTransientFailuresAreRetried(t *testing.T) {
 	}
 	y.begin()
 	y.deletes(y.Store)
-	if job, p := y.ended(); job.State != inventory.JobDone {
+	if job, p := y.ended(); job.State != jobrow.Done {
 		t.Errorf("%v %s", job.State, p.Fault)
 	}
 	if y.tried["m007"] != 2 || y.tried["m000"] != 3 {
@@ -355,7 +357,7 @@ func TestRefusalsWithRetryAfterAreRetried(t *testing.T) {
 	y.begin()
 	begun := time.Now()
 	y.deletes(y.Store)
-	if job, p := y.ended(); job.State != inventory.JobDone {
+	if job, p := y.ended(); job.State != jobrow.Done {
 		t.Errorf("%v %s", job.State, p.Fault)
 	}
 	if y.tried["m000"] != 3 || y.tried["m001"] != 3 || time.Since(begun) < 2*time.Second {

@@ -12,6 +12,7 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/operations/failure"
 	"portico/operations/groupdelete/plan"
@@ -35,17 +36,17 @@ func (w *attempt) close(ctx context.Context, over bool) (jobs.Result, error) {
 	done.Progress.WaitingFor, done.Waits = nil, nil
 	for range closingRounds {
 		failpoint.Pass(failpoint.GroupCloseBefore)
-		err := w.Prober.Store.DeleteGroupBy(ctx, w.claim.Job, inventory.Closing{Last: check.Judge, Absent: w.gone}, done.String())
+		err := w.Prober.Store.DeleteGroupByJob(ctx, w.claim.Job, inventory.DeleteGroupConditions{CheckWrittenRegions: check.Judge, Absent: w.gone}, done.String())
 		var left *inventory.GroupNotEmptyError
 		switch {
 		case err == nil:
 			failpoint.Pass(failpoint.GroupCloseAfter)
 			w.metrics.ends.WithLabelValues("Succeeded").Inc()
 			w.note("group delete ended", zap.String("outcome", "Succeeded"), zap.Int("deleted", done.Progress.Deleted))
-			return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+			return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 		case errors.As(err, &left) && left.Intents == 0: // adopted meanwhile, or changed
 			return w.again(ctx, w.watch())
-		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, inventory.ErrDeposed):
+		case over && !errors.Is(err, inventory.ErrUnavailable) && !errors.Is(err, jobrow.ErrLeaseLost):
 			return w.fail(ctx, arm.ResourceGroupDeletionTimeout, ", ")
 		case errors.As(err, &left): // a call may still be running
 			calls, err := w.Prober.Store.GroupCalls(ctx, w.claim.Job.Subscription, w.claim.Job.Subject, plan.MostWaits)
@@ -110,7 +111,7 @@ func (w *attempt) lookAround(ctx context.Context) (came, undecided bool, err err
 	if w.checks++; w.checks > closingRounds {
 		return false, false, nil
 	}
-	touched, err := w.Prober.Store.Touched(ctx, w.group)
+	touched, err := w.Prober.Store.WrittenRegions(ctx, w.group)
 	if err != nil {
 		return false, false, err
 	}
@@ -162,15 +163,15 @@ func (w *attempt) fail(ctx context.Context, code arm.Code, separator string) (jo
 		return jobs.Result{}, err
 	}
 	fault := arm.NewError(code, w.payload.Group, strings.Join(shortNames(left), separator), w.payload.Correlation)
-	return w.reopen(ctx, inventory.JobFailed, "Failed", fault, left)
+	return w.reopen(ctx, jobrow.Failed, "Failed", fault, left)
 }
 
 // cancel gives the group back, as an operator has asked.
 func (w *attempt) cancel(ctx context.Context) (jobs.Result, error) {
-	return w.reopen(ctx, inventory.JobCancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
+	return w.reopen(ctx, jobrow.Cancelled, "Canceled", arm.NewError(arm.OperationCanceled, w.payload.Group), nil)
 }
 
-func (w *attempt) reopen(ctx context.Context, state inventory.JobState, outcome string, fault *arm.Error, left []failure.Detail) (jobs.Result, error) {
+func (w *attempt) reopen(ctx context.Context, state jobrow.State, outcome string, fault *arm.Error, left []failure.Detail) (jobs.Result, error) {
 	ended := *w.payload
 	ended.Ended, ended.Fault = w.now(), failure.Body(fault, left)
 	err := w.Prober.Store.ReopenGroup(ctx, w.claim.Job, state, ended.String())

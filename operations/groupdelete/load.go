@@ -11,6 +11,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs"
 	"portico/operations/groupdelete/plan"
 	"portico/regions"
@@ -140,7 +141,7 @@ func (w *attempt) find(ctx context.Context, recorded map[string]record, found fu
 
 // followed reports whether another job finds out what becomes of a row.
 func followed(row inventory.Resource) bool {
-	return row.FollowDelete || row.Phase == inventory.Deleting
+	return row.FollowDelete || row.Phase == index.Deleting
 }
 
 func (w *attempt) addRow(row inventory.Resource, recorded map[string]record) {
@@ -203,7 +204,7 @@ func (w *attempt) compare(ctx context.Context, row inventory.Resource) error {
 // seenAbsent reports whether a GET found nothing of a row's resource, while a write of
 // unknown fate keeps that from being proof.
 func seenAbsent(row inventory.Resource) bool {
-	return row.Phase == inventory.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
+	return row.Phase == index.Pending && row.Verify && !row.FollowPut && !row.FollowDelete
 }
 
 // confirmAbsent asks once more for what a verification did not find, once for each
@@ -258,7 +259,7 @@ func (w *attempt) askStrays(ctx context.Context) error {
 				return err
 			}
 			w.plan.Drop(key)
-		case inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
+		case index.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState):
 			w.plan.Observe(key, plan.RowState{Failure: plan.Result{Outcome: plan.OutcomeRefused}})
 		}
 	}
@@ -311,7 +312,7 @@ func (w *attempt) save(ctx context.Context) error {
 		if len(page) == 0 && !first {
 			return nil
 		}
-		if err := w.Prober.Store.SaveDeletion(ctx, &w.claim.Job, payload, page); err != nil {
+		if err := w.Prober.Store.SaveDeletionProgress(ctx, &w.claim.Job, payload, page); err != nil {
 			return err
 		}
 		payload = ""

@@ -14,6 +14,7 @@ import (
 	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs"
 	"portico/limits"
 	"portico/locate"
@@ -114,7 +115,7 @@ func (w *attempt) begin(ctx, calling context.Context, c *plan.Call) (func() upda
 	failpoint.Pass(failpoint.MoveBeginBefore)
 	err = w.Prober.Store.BeginMoveCall(ctx, &w.claim.Job, order, w.render())
 	switch {
-	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTaken):
+	case errors.Is(err, inventory.ErrChanged), errors.Is(err, inventory.ErrTargetOccupied):
 		*c = before
 		return nil, w.revise(ctx, c)
 	case errors.Is(err, inventory.ErrSubscriptionNotFound):
@@ -161,7 +162,7 @@ func (w *attempt) reviewRow(ctx context.Context, c *plan.Call, m *plan.Member) (
 		return plan.FateGone, absentText(m.ID), nil
 	case err != nil:
 		return plan.FateOpen, "", err
-	case row.Phase != inventory.Live || row.FollowDelete || row.Region != c.Region:
+	case row.Phase != index.Live || row.FollowDelete || row.Region != c.Region:
 		return plan.FateStayed, failure.Text("RequestConflict", "The resource is being deleted, or was made anew."), nil
 	}
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
@@ -340,7 +341,7 @@ func (k *Mover) pollCall(ctx context.Context, c *plan.Call, endpoint *regions.En
 func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
 	asked, members := w.now(), c.Open()
 	seen := make([]plan.Presence, len(members))
-	twins := make([]*inventory.Sighting, len(members))
+	twins := make([]*inventory.Discovery, len(members))
 	limits.ForEach(asksAtOnce, len(members), func(i int) {
 		seen[i], twins[i] = w.find(ctx, c, members[i], asked)
 	})
@@ -356,7 +357,7 @@ func (w *attempt) ask(ctx context.Context, c *plan.Call) update {
 }
 
 // find asks for one member under both of its IDs.
-func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked time.Time) (s plan.Presence, twin *inventory.Sighting) {
+func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked time.Time) (s plan.Presence, twin *inventory.Discovery) {
 	row := c.Row(m, w.from.Subscription)
 	order := inventory.MoveCall{Source: w.payload.Source, Target: w.payload.Target}
 	for i, at := range [...]inventory.Resource{row, order.MovedRow(row, w.to)} {
@@ -372,7 +373,7 @@ func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked 
 		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
 			return plan.Presence{}, nil
 		}
-		if there && !inventory.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
+		if there && !index.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
 			s.Working = true
 		}
 		if i == 0 {

@@ -10,6 +10,7 @@ import (
 	"portico/arm"
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/operations/failure"
 	"portico/operations/move/plan"
@@ -69,11 +70,11 @@ const closePause = time.Second
 func (w *attempt) close(ctx context.Context) (jobs.Result, error) {
 	ended := *w.payload
 	ended.Progress, ended.Ended = w.plan.Progress(), w.now()
-	state, outcome := inventory.JobDone, "Succeeded"
+	state, outcome := jobrow.Done, "Succeeded"
 	if fault := w.fault(); fault != nil {
-		state, outcome = inventory.JobFailed, string(fault.Code)
-		if w.claim.Job.State == inventory.JobCancelling {
-			state = inventory.JobCancelled
+		state, outcome = jobrow.Failed, string(fault.Code)
+		if w.claim.Job.State == jobrow.Cancelling {
+			state = jobrow.Cancelled
 		}
 		ended.Fault = failure.Body(fault, w.leftovers())
 	}
@@ -96,7 +97,7 @@ func (w *attempt) fault() *arm.Error {
 	switch {
 	case p.Failed == 0:
 		return nil
-	case w.claim.Job.State == inventory.JobCancelling:
+	case w.claim.Job.State == jobrow.Cancelling:
 		return arm.NewError(arm.OperationCanceled, "").Saying(
 			"The move to the resource group '%s' was canceled. %d of %d resources had moved, and stay where they are now.", w.to.Name, p.Moved, p.Total)
 	}

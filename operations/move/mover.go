@@ -13,6 +13,8 @@ import (
 	"portico/access"
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/operations/failure"
@@ -47,7 +49,7 @@ func (k *Mover) Start(registry prometheus.Registerer) { k.metrics = newMetrics(r
 func (k *Mover) Succeed(before jobs.Kind) { k.metrics = before.(*Mover).metrics }
 
 // Caller implements [jobs.Commissioned].
-func (k *Mover) Caller(_ context.Context, job inventory.Job) (string, error) {
+func (k *Mover) Caller(_ context.Context, job jobrow.Job) (string, error) {
 	p, err := ReadPayload(job)
 	return p.Caller.Caller(), err
 }
@@ -74,10 +76,10 @@ type Payload struct {
 }
 
 // String is the payload as it is stored.
-func (p Payload) String() string { return inventory.PayloadOf(p) }
+func (p Payload) String() string { return jobrow.PayloadOf(p) }
 
 // ReadPayload reads the payload of a move's job, or of its validation's.
-func ReadPayload(j inventory.Job) (p Payload, err error) {
+func ReadPayload(j jobrow.Job) (p Payload, err error) {
 	err = j.Read(&p)
 	return p, err
 }
@@ -114,11 +116,11 @@ const longestAsk = 15 * time.Second
 func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
 	from, to, err := k.Prober.Store.MovingGroups(ctx, claim.Job, p.Source, p.Target)
 	switch {
-	case errors.Is(err, inventory.ErrDeposed):
+	case errors.Is(err, jobrow.ErrLeaseLost):
 		return k.vanished(p)
 	case err != nil:
 		return jobs.Result{}, err
@@ -147,9 +149,9 @@ func (k *Mover) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error)
 // erasure of a subscription takes them from it; should they be gone all the same, there
 // is nothing left to wait for.
 func (k *Mover) vanished(p Payload) (jobs.Result, error) {
-	p.Ended = k.Prober.Store.Time()
+	p.Ended = k.Prober.Store.Now()
 	p.Fault = failure.Body(arm.NewError(arm.ResourceMoveFailed, len(p.Resources)-p.Progress.Moved, len(p.Resources), p.Target.Name, p.Correlation), nil)
-	return jobs.Result{End: inventory.JobFailed, Payload: p.String()}, nil
+	return jobs.Result{End: jobrow.Failed, Payload: p.String()}, nil
 }
 
 // attempt is one attempt at a move.
@@ -161,12 +163,12 @@ type attempt struct {
 	plan     *plan.Plan
 }
 
-func (w *attempt) now() time.Time { return w.Prober.Store.Time() }
+func (w *attempt) now() time.Time { return w.Prober.Store.Now() }
 
 // stopped is why nothing more is to be sent; "" as long as calls may be.
 func (w *attempt) stopped() string {
 	switch {
-	case w.claim.Job.State == inventory.JobCancelling:
+	case w.claim.Job.State == jobrow.Cancelling:
 		return failure.Text(arm.OperationCanceled, "The move was canceled before the provider was told of it.")
 	case w.now().Sub(w.claim.Job.Created) > w.Limit:
 		return failure.Text("ResourceMoveTimeout", "The move did not come to this resource within the allowed time.")
@@ -209,7 +211,7 @@ func (k *Mover) candidates(ctx context.Context, p *Payload) (all []plan.Candidat
 		key := arm.Fold(id)
 		row, err := k.Prober.Store.Resource(ctx, p.Source.Subscription, key)
 		switch {
-		case errors.Is(err, inventory.ErrNotFound), err == nil && row.Phase == inventory.Pending:
+		case errors.Is(err, inventory.ErrNotFound), err == nil && row.Phase == index.Pending:
 			all = append(all, plan.Candidate{Member: plan.Member{ID: id, Key: key}, Refusal: absentText(id)})
 			continue
 		case err != nil:
@@ -231,7 +233,7 @@ func (k *Mover) placed(m plan.Member, row inventory.Resource) plan.Candidate {
 	switch {
 	case err != nil:
 		r.Refusal = failure.Text(arm.NoRegisteredProviderFound, err.Error())
-	case row.Phase == inventory.Deleting || row.FollowDelete:
+	case row.Phase == index.Deleting || row.FollowDelete:
 		r.Refusal = failure.Text(arm.RequestConflict, "The resource is being deleted.")
 	default:
 		r.Namespace, r.Server, r.Versions = q.Type.Provider.Namespace, endpoint.String(), q.Type.APIVersions

@@ -8,6 +8,8 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/move"
@@ -21,7 +23,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 	const inTarget = "/subscriptions/" + jobstest.Subscription + "/resourceGroups/Far/providers/Contoso.Compute/virtualMachines/m"
 	adopt := func(id, typeName string) func(*jobstest.Provider) {
 		return func(b *jobstest.Provider) {
-			result, err := b.Store.Adopt(b.T.Context(), inventory.Sighting{Resource: inventory.Resource{
+			result, err := b.Store.Adopt(b.T.Context(), inventory.Discovery{Resource: inventory.Resource{
 				Subscription: jobstest.Subscription, Group: "far", ID: id, Type: typeName, TypeName: typeName, Region: "westus", APIVersion: "2024-01-01",
 			}})
 			if err != nil || result != inventory.Adopted {
@@ -50,7 +52,7 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			for _, name := range []string{"G", "Far"} {
 				b.Group(name)
 			}
-			job, err := b.Store.BeginMove(t.Context(), inventory.MoveOrder{
+			job, err := b.Store.BeginMove(t.Context(), inventory.MoveRequest{
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "G"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "Far"},
 				Keys: []string{jobstest.Machine},
 				Payload: func(source, target inventory.Group) string {
@@ -74,11 +76,11 @@ func TestWhatCannotMoveIsGivenUp(t *testing.T) {
 			b.Within("its end", func() bool { return b.Load(job.ID).State.Ended() })
 			ended := b.Load(job.ID)
 			p, err := move.ReadPayload(ended)
-			if err != nil || ended.State != inventory.JobFailed || !strings.Contains(string(p.Fault), c.want) {
+			if err != nil || ended.State != jobrow.Failed || !strings.Contains(string(p.Fault), c.want) {
 				t.Errorf("%v, %v: %s", ended.State, err, p.Fault)
 			}
 			for _, name := range []string{"g", "far"} {
-				if g, err := b.Store.Group(t.Context(), jobstest.Subscription, name); err != nil || g.State != inventory.GroupActive {
+				if g, err := b.Store.Group(t.Context(), jobstest.Subscription, name); err != nil || g.State != index.GroupActive {
 					t.Errorf("%s is %v, %v", name, g.State, err)
 				}
 			}

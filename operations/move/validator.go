@@ -10,6 +10,7 @@ import (
 
 	"portico/arm"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/operations/async"
 	"portico/operations/failure"
@@ -26,7 +27,7 @@ type Validator struct{ Mover *Mover }
 const longestAsked = time.Hour
 
 // Caller implements [jobs.Commissioned].
-func (k Validator) Caller(ctx context.Context, job inventory.Job) (string, error) {
+func (k Validator) Caller(ctx context.Context, job jobrow.Job) (string, error) {
 	return k.Mover.Caller(ctx, job)
 }
 
@@ -34,10 +35,10 @@ func (k Validator) Caller(ctx context.Context, job inventory.Job) (string, error
 func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := ReadPayload(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
-	if claim.Job.State == inventory.JobCancelling {
-		return k.end(p, inventory.JobCancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
+	if claim.Job.State == jobrow.Cancelling {
+		return k.end(p, jobrow.Cancelled, arm.NewError(arm.OperationCanceled, "").Saying("The validation of the move was canceled."), nil)
 	}
 	all, err := k.Mover.candidates(ctx, &p)
 	if err != nil {
@@ -48,7 +49,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 		groups[i], err = k.Mover.Prober.Store.Group(ctx, name.Subscription, name.Name)
 		switch {
 		case errors.Is(err, inventory.ErrNotFound):
-			return k.end(p, inventory.JobFailed, arm.NewError(arm.ResourceGroupNotFound, name.Name), nil)
+			return k.end(p, jobrow.Failed, arm.NewError(arm.ResourceGroupNotFound, name.Name), nil)
 		case err != nil:
 			return jobs.Result{}, err
 		}
@@ -70,7 +71,7 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 			continue
 		case plan.OutcomeRefused:
 		default: // it said nothing: again, as long as there is patience
-			if k.Mover.Prober.Store.Time().Sub(claim.Job.Created) < k.Mover.Budget {
+			if k.Mover.Prober.Store.Now().Sub(claim.Job.Created) < k.Mover.Budget {
 				return jobs.Result{Again: max(k.Mover.Floor, min(result.After, longestAsked))}, nil
 			}
 		}
@@ -80,16 +81,16 @@ func (k Validator) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, err
 	}
 	if len(refused) == 0 {
 		p.Progress = plan.Progress{Total: len(all)}
-		return k.end(p, inventory.JobDone, nil, nil)
+		return k.end(p, jobrow.Done, nil, nil)
 	}
 	p.Progress = plan.Progress{Total: len(all), Failed: len(refused)}
-	at := k.Mover.Prober.Store.Time().UTC().Format("20060102T150405Z")
+	at := k.Mover.Prober.Store.Now().UTC().Format("20060102T150405Z")
 	fault := arm.NewError(arm.ResourceMoveProviderValidationFailed, at, p.Source.Subscription, uuid.UUID(claim.Job.ID).String(), p.Correlation)
-	return k.end(p, inventory.JobFailed, fault, refused)
+	return k.end(p, jobrow.Failed, fault, refused)
 }
 
-func (k Validator) end(p Payload, state inventory.JobState, fault *arm.Error, refused []failure.Detail) (jobs.Result, error) {
-	p.Ended = k.Mover.Prober.Store.Time()
+func (k Validator) end(p Payload, state jobrow.State, fault *arm.Error, refused []failure.Detail) (jobs.Result, error) {
+	p.Ended = k.Mover.Prober.Store.Now()
 	if fault != nil {
 		p.Fault = failure.Body(fault, refused)
 	}
@@ -143,7 +144,7 @@ func (k Validator) follow(ctx context.Context, p *Payload, c *plan.Call, poll *i
 		return plan.Result{}, err
 	}
 	for pause := poll.RetryAfter; ; {
-		left := until.Sub(k.Mover.Prober.Store.Time())
+		left := until.Sub(k.Mover.Prober.Store.Now())
 		if left <= 0 {
 			return plan.Result{Outcome: plan.OutcomeRefused, Text: failure.Text("ResourceMoveTimeout", "The provider did not end its validation within the allowed time.")}, nil
 		}

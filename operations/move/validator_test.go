@@ -11,6 +11,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/move"
@@ -51,8 +52,8 @@ providers:
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "g"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "h"},
 				Resources: []string{jobstest.Machine}, Path: "/", Correlation: "c",
 			}
-			id := inventory.JobID(inventory.ValidateMoveJob, "g")
-			if _, err := b.Store.AddJob(t.Context(), inventory.Job{
+			id := jobrow.ID(inventory.ValidateMoveJob, "g")
+			if _, err := b.Store.AddJob(t.Context(), jobrow.Job{
 				Subscription: jobstest.Subscription, ID: id, Kind: inventory.ValidateMoveJob, Subject: "g", Payload: payload.String(),
 			}); err != nil {
 				t.Fatal(err)
@@ -61,7 +62,7 @@ providers:
 			b.Within("its end", func() bool { return b.Load(id).State.Ended() })
 			ended := b.Load(id)
 			p, err := move.ReadPayload(ended)
-			if err != nil || ended.State != inventory.JobFailed || !strings.Contains(string(p.Fault), "ResourceMoveTimeout") {
+			if err != nil || ended.State != jobrow.Failed || !strings.Contains(string(p.Fault), "ResourceMoveTimeout") {
 				t.Errorf("%v, %v: %s", ended.State, err, p.Fault)
 			}
 		})

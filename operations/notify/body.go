@@ -50,7 +50,7 @@ type additionalProperties struct {
 
 // noticeState is the state of a subscription in the provider's words (subscription
 // lifecycle, Subscription States). required: the provider needs a registration.
-func noticeState(snapshot inventory.Announcement, required bool) string {
+func noticeState(snapshot inventory.SubscriptionSnapshot, required bool) string {
 	switch state := snapshot.Subscription.State; {
 	case state == inventory.Deleted:
 		return "Deleted"
@@ -64,7 +64,7 @@ func noticeState(snapshot inventory.Announcement, required bool) string {
 	return "Registered"
 }
 
-func noticeBody(snapshot inventory.Announcement, state, namespace string) []byte {
+func noticeBody(snapshot inventory.SubscriptionSnapshot, state, namespace string) []byte {
 	sub := snapshot.Subscription
 	n := notice{State: state, RegistrationDate: registrationDate(snapshot).UTC().Format(http.TimeFormat)}
 	n.Properties = noticeProperties{
@@ -86,7 +86,7 @@ func noticeBody(snapshot inventory.Announcement, state, namespace string) []byte
 
 // registrationDate is when the namespace was registered or, without a registration,
 // when the subscription was made.
-func registrationDate(snapshot inventory.Announcement) time.Time {
+func registrationDate(snapshot inventory.SubscriptionSnapshot) time.Time {
 	if snapshot.Registration.Registered.IsZero() {
 		return snapshot.Subscription.Created
 	}

@@ -14,6 +14,7 @@ import (
 	"portico/failpoint"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/limits"
 	"portico/operations/async"
@@ -78,10 +79,10 @@ const (
 const apiVersion = "2.0"
 
 // Targets are the endpoints of providers, which have to know of subscriptions.
-func Targets(providers ...*regions.Provider) (all []inventory.Addressee) {
+func Targets(providers ...*regions.Provider) (all []inventory.NotificationTarget) {
 	for _, p := range providers {
 		for _, e := range p.Endpoints() {
-			all = append(all, inventory.Addressee{
+			all = append(all, inventory.NotificationTarget{
 				Namespace: p.Key, Region: e.Region, Address: e.String(), Required: p.Registration == regions.Required,
 			})
 		}
@@ -93,7 +94,7 @@ func Targets(providers ...*regions.Provider) (all []inventory.Addressee) {
 func (k *SubscriptionNotifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	n, err := inventory.ReadNotice(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
 	provider, endpoint := k.target(n)
 	if endpoint == nil {
@@ -134,7 +135,7 @@ func (k *SubscriptionNotifier) target(n inventory.Notice) (*regions.Provider, *r
 
 func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n inventory.Notice) (jobs.Result, error) {
 	n.Progress.Answer = "the region map has no such endpoint"
-	if k.Store.Time().Sub(claim.Job.Created) < k.Absence {
+	if k.Store.Now().Sub(claim.Job.Created) < k.Absence {
 		return jobs.Result{Again: max(k.Floor, time.Second) * 10, Payload: n.String()}, nil
 	}
 	if err := k.Store.DropNotice(ctx, claim.Job, n); err != nil {
@@ -145,13 +146,13 @@ func (k *SubscriptionNotifier) gone(ctx context.Context, claim *jobs.Claim, n in
 
 // notify makes one attempt. Without an error and a pause the job has ended.
 func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n *inventory.Notice, p *regions.Provider, to *regions.Endpoint) (again time.Duration, err error) {
-	snapshot, err := k.Store.Announcement(ctx, claim.Job.Subscription, n.Namespace)
+	snapshot, err := k.Store.SubscriptionSnapshot(ctx, claim.Job.Subscription, n.Namespace)
 	if err != nil {
 		return 0, err
 	}
 	// An attempt that was not answered may arrive until its time is over, and hide this
 	// one.
-	begun, now, earlierEnds := time.Now(), k.Store.Time(), n.Ends
+	begun, now, earlierEnds := time.Now(), k.Store.Now(), n.Ends
 	if !earlierEnds.After(now) {
 		earlierEnds = time.Time{}
 	}
@@ -173,7 +174,7 @@ func (k *SubscriptionNotifier) notify(ctx context.Context, claim *jobs.Claim, n 
 	}
 	n.Progress.Tries = 0
 	if !earlierEnds.IsZero() {
-		return max(0, earlierEnds.Sub(k.Store.Time())) + k.Floor, nil // and then once more
+		return max(0, earlierEnds.Sub(k.Store.Now())) + k.Floor, nil // and then once more
 	}
 	failpoint.Pass(failpoint.NoticeEndBefore)
 	err = k.Store.EndNotice(ctx, claim.Job, snapshot.Subscription.Version, n.String())
@@ -198,7 +199,7 @@ type attempt struct {
 
 // send makes one call. After a 202 the endpoint is not done: its Location is not
 // followed, the endpoint is notified again (subscription lifecycle, Response).
-func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.Announcement, state string, p *regions.Provider, to *regions.Endpoint, begun time.Time) attempt {
+func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snapshot inventory.SubscriptionSnapshot, state string, p *regions.Provider, to *regions.Endpoint, begun time.Time) attempt {
 	path, query := "/subscriptions/"+snapshot.Subscription.ID, "api-version="+apiVersion
 	header := claim.Header(k.Region)
 	header.Set("Referer", fanout.PublicLink(k.Public, path, query))
@@ -234,7 +235,7 @@ func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snap
 // once under each configuration, those for endpoints that have joined it.
 func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 	all := Targets(k.Map.Providers()...)
-	_, err := k.Store.TellReturned(ctx, all, returnedAtOnce)
+	_, err := k.Store.NotifyReturned(ctx, all, returnedAtOnce)
 	if k.scan.Ended() {
 		return err
 	}
@@ -243,15 +244,15 @@ func (k *SubscriptionNotifier) Schedule(ctx context.Context) error {
 		case sub.Erased:
 			return nil
 		case sub.State == inventory.Deleted:
-			return k.Store.Announce(ctx, sub.ID, optional(all))
+			return k.Store.NotifyNewTargets(ctx, sub.ID, optional(all))
 		}
-		return k.Store.Announce(ctx, sub.ID, all)
+		return k.Store.NotifyNewTargets(ctx, sub.ID, all)
 	}))
 }
 
 // optional makes registration optional for all endpoints: they are notified whether
 // or not the subscription is registered.
-func optional(all []inventory.Addressee) []inventory.Addressee {
+func optional(all []inventory.NotificationTarget) []inventory.NotificationTarget {
 	all = slices.Clone(all)
 	for i := range all {
 		all[i].Required = false

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 )
 
@@ -16,5 +17,5 @@ func (k RegistrationCompletion) Run(ctx context.Context, claim *jobs.Claim) (job
 	if _, err := k.Store.SettleRegistration(ctx, claim.Job.Subscription, claim.Job.Subject); err != nil {
 		return jobs.Result{}, err
 	}
-	return jobs.Result{End: inventory.JobDone}, nil
+	return jobs.Result{End: jobrow.Done}, nil
 }

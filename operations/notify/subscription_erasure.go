@@ -6,6 +6,7 @@ import (
 
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 )
 
@@ -39,5 +40,5 @@ func (k SubscriptionErasure) Run(ctx context.Context, claim *jobs.Claim) (jobs.R
 }
 
 func progressOf(e inventory.Erasure) string {
-	return inventory.PayloadOf(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents, "movingGroups": e.Moves}})
+	return jobrow.PayloadOf(map[string]any{"progress": map[string]int{"unconfirmed": e.Notices, "openWrites": e.Intents, "movingGroups": e.Moves}})
 }

@@ -29,7 +29,7 @@ func newDoubtfulBench(t *testing.T) *bench {
 	t.Helper()
 	b := newBench(t)
 	b.Live()
-	if err := b.Store.Doubt(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
+	if err := b.Store.RequestVerify(t.Context(), jobstest.Subscription, jobstest.Machine); err != nil {
 		t.Fatal(err)
 	}
 	return b

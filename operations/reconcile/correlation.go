@@ -5,6 +5,7 @@ import (
 	"net/http"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs"
 	"portico/operations/groupdelete"
 )
@@ -15,7 +16,7 @@ import (
 // the job's own.
 func headerFor(ctx context.Context, store *inventory.Store, claim *jobs.Claim, region string, row inventory.Resource) http.Header {
 	group, err := store.Group(ctx, row.Subscription, row.Group)
-	if err != nil || group.State != inventory.GroupDeleting {
+	if err != nil || group.State != index.GroupDeleting {
 		return claim.Header(region)
 	}
 	job, err := store.Job(ctx, row.Subscription, group.Generation)

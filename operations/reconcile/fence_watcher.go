@@ -12,6 +12,8 @@ import (
 	"portico/arm"
 	"portico/fanout"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/upstream"
@@ -80,11 +82,11 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 	absent, failure := inventory.ProvedAbsent{}, error(nil)
 	asked := map[string]bool{}
 	for _, fence := range fences {
-		if fence.Kind != inventory.Put || asked[fence.Region] {
+		if fence.Kind != index.Put || asked[fence.Region] {
 			continue
 		}
 		asked[fence.Region] = true
-		since := f.Prober.Store.Time()
+		since := f.Prober.Store.Now()
 		switch landed, err := f.landed(ctx, claim, fence); {
 		case err != nil:
 			failure = err
@@ -94,12 +96,12 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 			failure = errors.Join(failure, f.remove(ctx, claim, fence))
 		}
 	}
-	left, err := f.Prober.Store.Unfence(ctx, sub, key, absent)
+	left, err := f.Prober.Store.RemoveEndedFences(ctx, sub, key, absent)
 	switch {
 	case err != nil:
 		return jobs.Result{}, err
 	case len(left) == 0:
-		return jobs.Result{End: inventory.JobDone}, nil
+		return jobs.Result{End: jobrow.Done}, nil
 	case failure != nil:
 		return jobs.Result{}, failure
 	}
@@ -109,14 +111,14 @@ func (f *FenceWatcher) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result,
 // pause is the pause until the next question. It grows, but not beyond the time of the
 // next fence.
 func (f *FenceWatcher) pause(claim *jobs.Claim, left []inventory.Fence) time.Duration {
-	now := f.Prober.Store.Time()
+	now := f.Prober.Store.Now()
 	age := now.Sub(claim.Job.Created)
 	if age > f.Limit {
 		return f.Recheck
 	}
 	asks, next := false, time.Duration(0)
 	for _, fence := range left {
-		asks = asks || fence.Kind == inventory.Put
+		asks = asks || fence.Kind == index.Put
 		if ends := fence.Until.Sub(now); ends > 0 && (next == 0 || ends < next) {
 			next = ends
 		}
@@ -149,7 +151,7 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		return err
 	}
 	begun := time.Now()
-	ticket, err := f.Prober.Store.BeginUnderFence(ctx, fence, q.Type.LateWriteWindow)
+	ticket, err := f.Prober.Store.BeginFencedDelete(ctx, fence, q.Type.LateWriteWindow)
 	if errors.Is(err, inventory.ErrChanged) {
 		return nil
 	}
@@ -165,28 +167,28 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: f.SendWithin, EndWithin: f.CallLimit, Job: claim.Job.Name(),
 	}, fence.ID)
-	return errors.Join(failure, f.Prober.Store.SettleUnderFence(ctx, ticket, outcome, q.Type.LateWriteWindow))
+	return errors.Join(failure, f.Prober.Store.SettleFencedDelete(ctx, ticket, outcome, q.Type.LateWriteWindow))
 }
 
 // send makes the call of a DELETE and returns what it came to. A refusal is an error,
 // so that the call is tried again.
-func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (inventory.Outcome, error) {
+func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (index.Outcome, error) {
 	answer, err := f.Prober.Upstream.Do(ctx, call)
 	if err != nil {
 		var fault *upstream.Fault
 		if errors.As(err, &fault) && !fault.Sent {
-			return inventory.NotSent, err
+			return index.NotSent, err
 		}
-		return inventory.Ambiguous, err
+		return index.Ambiguous, err
 	}
 	defer answer.Body.Close()
 	body, err := upstream.ReadAll(answer.Header, answer.Body, 1<<20)
 	if err != nil && !errors.Is(err, upstream.ErrTooLarge) {
-		return inventory.Ambiguous, err
+		return index.Ambiguous, err
 	}
 	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, id)
-	outcome := inventory.OutcomeOf(inventory.Delete, answer.StatusCode, absent)
-	if outcome == inventory.Refused || outcome == inventory.Ambiguous {
+	outcome := index.OutcomeOf(index.Delete, answer.StatusCode, absent)
+	if outcome == index.Refused || outcome == index.Ambiguous {
 		return outcome, locate.NewStatusError(answer.StatusCode, answer.Header)
 	}
 	return outcome, nil

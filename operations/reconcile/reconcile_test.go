@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 )
@@ -26,7 +28,7 @@ func TestVerifierSettlesFlaggedRows(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			b := newBench(t)
 			b.Say(jobstest.Machine, jobstest.Reply{Status: 500})
-			b.Write(inventory.Put, inventory.Answer{Outcome: inventory.Ambiguous})
+			b.Write(index.Put, inventory.Answer{Outcome: index.Ambiguous})
 			r := b.run(b.Store)
 			b.Within("asking", func() bool { return b.Questions(jobstest.Machine) > 3 })
 			if row, ok := b.Row(jobstest.Machine); !ok || !row.Verify {
@@ -71,7 +73,7 @@ func TestVerifierWaitsForATerminalState(t *testing.T) {
 func TestVerifierSlowsDown(t *testing.T) {
 	b := newDoubtfulBench(t)
 	verifier := b.verifier(b.Store)
-	job := b.Load(inventory.JobID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
+	job := b.Load(jobrow.ID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
 	for _, c := range []struct {
 		age         time.Duration
 		asked       string
@@ -85,7 +87,7 @@ func TestVerifierSlowsDown(t *testing.T) {
 		working := jobstest.State("Ready")
 		working.Header = c.asked
 		b.Say(jobstest.Machine, working)
-		job.Created = b.Store.Time().Add(-c.age)
+		job.Created = b.Store.Now().Add(-c.age)
 		result, err := verifier.Run(t.Context(), &jobs.Claim{Job: job})
 		if err != nil || result.Again < c.least || result.Again > c.most {
 			t.Errorf("after %v, asked for %q: %v, %v", c.age, c.asked, result.Again, err)
@@ -97,7 +99,7 @@ func TestVerifierSlowsDown(t *testing.T) {
 func TestVerifierRecordsItsOutcome(t *testing.T) {
 	b := newDoubtfulBench(t)
 	verifier := b.verifier(b.Store)
-	job := b.Load(inventory.JobID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
+	job := b.Load(jobrow.ID(inventory.VerifyJob, strings.ToLower(jobstest.Machine)))
 	for _, c := range []struct {
 		said jobstest.Reply
 		want string
@@ -112,7 +114,7 @@ func TestVerifierRecordsItsOutcome(t *testing.T) {
 		result, err := verifier.Run(t.Context(), &jobs.Claim{Job: job})
 		var kept inventory.Verify
 		if result.Payload != "" {
-			if err := (inventory.Job{Payload: result.Payload}).Read(&kept); err != nil {
+			if err := (jobrow.Job{Payload: result.Payload}).Read(&kept); err != nil {
 				t.Error(err)
 			}
 		}
@@ -126,8 +128,8 @@ func TestChildrenOfGoneResourcesAreVerified(t *testing.T) {
 	b := newBench(t)
 	disk := jobstest.Machine + "/disks/d"
 	b.Live()
-	b.WriteTo(inventory.Put, disk, jobstest.Machines+"/disks", jobstest.Machine, inventory.Answer{Outcome: inventory.Succeeded})
-	b.Write(inventory.Delete, inventory.Answer{Outcome: inventory.Gone})
+	b.WriteTo(index.Put, disk, jobstest.Machines+"/disks", jobstest.Machine, inventory.Answer{Outcome: index.Succeeded})
+	b.Write(index.Delete, inventory.Answer{Outcome: index.Gone})
 	if _, ok := b.Row(disk); !ok {
 		t.Fatal("the child was dropped without asking")
 	}
@@ -155,29 +157,29 @@ func TestOperationsAreTrackedToTheirEnd(t *testing.T) {
 	running := jobstest.Reply{Status: 202}
 	for _, c := range []struct {
 		name  string
-		kind  inventory.WriteKind
+		kind  index.WriteKind
 		poll  *inventory.Poll
 		polls []jobstest.Reply
 		gets  []jobstest.Reply
 		gone  bool
 	}{
-		{"a create by Location", inventory.Put, location, []jobstest.Reply{running, running, {Status: 200, Body: `{}`}}, []jobstest.Reply{there}, false},
-		{"one that failed", inventory.Put, location, []jobstest.Reply{running, {Status: 409}}, []jobstest.Reply{missing}, true},
-		{"a delete by Location", inventory.Delete, location, []jobstest.Reply{running, {Status: 204}}, []jobstest.Reply{missing}, true},
-		{"a create by its status", inventory.Put, async, []jobstest.Reply{statusIs("InProgress"), statusIs("Succeeded")}, []jobstest.Reply{there}, false},
-		{"a delete by its status", inventory.Delete, async, []jobstest.Reply{statusIs("Deleting"), statusIs("Succeeded")}, []jobstest.Reply{missing}, true},
-		{"a delete that failed", inventory.Delete, async, []jobstest.Reply{statusIs("Deleting"), statusIs("Failed")}, []jobstest.Reply{there}, false},
-		{"a lost operation", inventory.Delete, async, []jobstest.Reply{statusIs("Deleting"), missing}, []jobstest.Reply{jobstest.State("Deleting"), missing}, true},
-		{"a status that cannot be read for a while", inventory.Delete, async, []jobstest.Reply{{Status: 500}, {Status: 429, Header: "0"}, {Status: 400}, {Status: 403}, {Status: 408}, statusIs("Succeeded")}, []jobstest.Reply{missing}, true},
-		{"a Location that cannot be read for a while", inventory.Put, location, []jobstest.Reply{{Status: 500}, {Status: 429, Header: "0"}, {Status: 401}, {Status: 200}}, []jobstest.Reply{there}, false},
-		{"a create without a URL", inventory.Put, nil, nil, []jobstest.Reply{missing, missing, jobstest.State("Creating"), there}, false},
-		{"a delete without a URL", inventory.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), {Status: 500}, jobstest.State("Deleting"), missing}, true},
-		{"a delete without a URL that failed", inventory.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), jobstest.State("Failed")}, false},
+		{"a create by Location", index.Put, location, []jobstest.Reply{running, running, {Status: 200, Body: `{}`}}, []jobstest.Reply{there}, false},
+		{"one that failed", index.Put, location, []jobstest.Reply{running, {Status: 409}}, []jobstest.Reply{missing}, true},
+		{"a delete by Location", index.Delete, location, []jobstest.Reply{running, {Status: 204}}, []jobstest.Reply{missing}, true},
+		{"a create by its status", index.Put, async, []jobstest.Reply{statusIs("InProgress"), statusIs("Succeeded")}, []jobstest.Reply{there}, false},
+		{"a delete by its status", index.Delete, async, []jobstest.Reply{statusIs("Deleting"), statusIs("Succeeded")}, []jobstest.Reply{missing}, true},
+		{"a delete that failed", index.Delete, async, []jobstest.Reply{statusIs("Deleting"), statusIs("Failed")}, []jobstest.Reply{there}, false},
+		{"a lost operation", index.Delete, async, []jobstest.Reply{statusIs("Deleting"), missing}, []jobstest.Reply{jobstest.State("Deleting"), missing}, true},
+		{"a status that cannot be read for a while", index.Delete, async, []jobstest.Reply{{Status: 500}, {Status: 429, Header: "0"}, {Status: 400}, {Status: 403}, {Status: 408}, statusIs("Succeeded")}, []jobstest.Reply{missing}, true},
+		{"a Location that cannot be read for a while", index.Put, location, []jobstest.Reply{{Status: 500}, {Status: 429, Header: "0"}, {Status: 401}, {Status: 200}}, []jobstest.Reply{there}, false},
+		{"a create without a URL", index.Put, nil, nil, []jobstest.Reply{missing, missing, jobstest.State("Creating"), there}, false},
+		{"a delete without a URL", index.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), {Status: 500}, jobstest.State("Deleting"), missing}, true},
+		{"a delete without a URL that failed", index.Delete, nil, nil, []jobstest.Reply{jobstest.State("Deleting"), jobstest.State("Failed")}, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			b := newBench(t)
-			if c.kind == inventory.Delete {
+			if c.kind == index.Delete {
 				b.Live()
 			}
 			b.Say(where, c.polls...)
@@ -198,7 +200,7 @@ func TestOperationsAreTrackedToTheirEnd(t *testing.T) {
 func TestPollsCarryTheCallerWhoBegan(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 204})
-	b.Accept(inventory.Put, &inventory.Poll{Path: "/poll", TenantID: "tenant", ObjectID: "object"})
+	b.Accept(index.Put, &inventory.Poll{Path: "/poll", TenantID: "tenant", ObjectID: "object"})
 	b.run(b.Store)
 	b.Within("settling", b.Alive)
 	if poll, resource := b.Caller("/poll"), b.Caller(jobstest.Machine); poll != "tenant object" || resource != " " {
@@ -213,7 +215,7 @@ func TestPollsFollowTheProvidersOwnLocation(t *testing.T) {
 	b.Say("/first", jobstest.Reply{Status: 202, Header: "https://elsewhere.example/stolen"}, jobstest.Reply{Status: 202, Header: "/second?x"})
 	b.Say("/second", jobstest.Reply{Status: 202}, jobstest.Reply{Status: 204})
 	b.Say(jobstest.Machine, jobstest.Reply{Status: 404})
-	b.Accept(inventory.Delete, &inventory.Poll{Path: "/first"})
+	b.Accept(index.Delete, &inventory.Poll{Path: "/first"})
 	b.run(b.Store)
 	b.Within("the end", b.Gone)
 	if b.Questions("/first") != 2 || b.Questions("/second") < 2 || b.Questions("/stolen") != 0 {
@@ -225,7 +227,7 @@ func TestPollsFollowTheProvidersOwnLocation(t *testing.T) {
 func TestPollsWaitForRetryAfter(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 202, Header: "3600"})
-	b.Accept(inventory.Put, &inventory.Poll{Path: "/poll"})
+	b.Accept(index.Put, &inventory.Poll{Path: "/poll"})
 	r := b.run(b.Store)
 	b.Within("a poll", func() bool { return r.Metric(t, "portico_job_attempts_total", "follow", "again") > 0 })
 	jobs := b.Jobs()
@@ -244,9 +246,9 @@ func TestProbesWaitForRetryAfter(t *testing.T) {
 				b := newBench(t)
 				b.Say(jobstest.Machine, jobstest.Reply{Status: status, Header: "3600"})
 				if kind == inventory.VerifyJob {
-					b.Write(inventory.Put, inventory.Answer{Outcome: inventory.Ambiguous})
+					b.Write(index.Put, inventory.Answer{Outcome: index.Ambiguous})
 				} else {
-					b.Accept(inventory.Put, nil)
+					b.Accept(index.Put, nil)
 				}
 				r := b.run(b.Store)
 				b.Within("a question", func() bool { return r.Metric(t, "portico_job_attempts_total", kind, "failed") > 0 })
@@ -265,7 +267,7 @@ func TestBrokenConnectionsCostAnAttempt(t *testing.T) {
 	b.Live()
 	b.Say("/poll", jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: 204})
 	b.Say(jobstest.Machine, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: 502}, jobstest.Reply{Status: jobstest.Reset}, jobstest.Reply{Status: 404})
-	b.Accept(inventory.Delete, &inventory.Poll{Path: "/poll"})
+	b.Accept(index.Delete, &inventory.Poll{Path: "/poll"})
 	b.run(b.Store)
 	b.Within("the end", b.Gone)
 	if b.Questions("/poll") < 6 || b.Questions(jobstest.Machine) < 4 {
@@ -287,10 +289,10 @@ func TestReplacedOperationsEndNothing(t *testing.T) {
 	b.Say("/old", jobstest.Reply{Status: 200, Body: `{}`})
 	b.Say("/new", jobstest.Reply{Status: 202})
 	b.Say(jobstest.Machine, jobstest.State("Updating"))
-	b.Accept(inventory.Put, &inventory.Poll{Path: "/old"})
+	b.Accept(index.Put, &inventory.Poll{Path: "/old"})
 	r := b.run(b.Store)
 	<-polled
-	b.Accept(inventory.Put, &inventory.Poll{Path: "/new"})
+	b.Accept(index.Put, &inventory.Poll{Path: "/new"})
 	close(replaced)
 	b.Within("the end of the old one", func() bool { return r.Metric(t, "portico_job_attempts_total", "follow", "deposed") > 0 })
 	b.Within("polls of the new one", func() bool { return b.Questions("/new") > 1 })
@@ -303,7 +305,7 @@ func TestReplacedOperationsEndNothing(t *testing.T) {
 func TestOperationsBeyondTheLimitAreCounted(t *testing.T) {
 	b := newBench(t)
 	b.Say("/poll", jobstest.Reply{Status: 202})
-	b.Accept(inventory.Put, &inventory.Poll{Path: "/poll"})
+	b.Accept(index.Put, &inventory.Poll{Path: "/poll"})
 	b.limit = 50 * time.Millisecond
 	r := b.run(b.Store)
 	b.Within("the metric", func() bool { return r.Metric(t, "portico_follows_over_limit") == 1 })

@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs/jobstest"
 )
 
 // A runner that dies without a word leaves its job to another.
 func TestAnotherRunnerTakesOverAfterTheLease(t *testing.T) {
 	b := newDoubtfulBench(t)
-	var dead []inventory.Job
+	var dead []jobrow.Job
 	b.Within("a claim", func() bool {
 		var err error
 		if dead, err = b.Store.ClaimJobs(t.Context(), "dead", time.Second, 10); err != nil {
@@ -25,7 +27,7 @@ func TestAnotherRunnerTakesOverAfterTheLease(t *testing.T) {
 	if time.Now().Before(dead[0].Until) {
 		t.Error("the job was taken from a holder whose lease was not over")
 	}
-	if err := b.Store.EndJob(t.Context(), dead[0], inventory.JobFailed, "{}"); !errors.Is(err, inventory.ErrDeposed) {
+	if err := b.Store.EndJob(t.Context(), dead[0], jobrow.Failed, "{}"); !errors.Is(err, jobrow.ErrLeaseLost) {
 		t.Errorf("the dead one wrote: %v", err)
 	}
 }
@@ -36,7 +38,7 @@ func TestExpiredWritesAreVerified(t *testing.T) {
 	b.Live()
 	b.Say(jobstest.Machine, jobstest.Reply{Status: 404})
 	ticket, err := b.Store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Delete, Subscription: jobstest.Subscription, Group: "g", Key: jobstest.Machine, ID: jobstest.Machine, Type: jobstest.Machines, Region: "westus",
+		Kind: index.Delete, Subscription: jobstest.Subscription, Group: "g", Key: jobstest.Machine, ID: jobstest.Machine, Type: jobstest.Machines, Region: "westus",
 	})
 	if err != nil || ticket.Row == nil {
 		t.Fatal(err)

@@ -12,6 +12,8 @@ import (
 	"portico/access"
 	"portico/failpoint"
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/operations/async"
@@ -65,16 +67,16 @@ func (t *OperationTracker) Measure(ctx context.Context) error {
 func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	follow, err := inventory.ReadFollow(claim.Job)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
 	row, err := t.Prober.Store.Resource(ctx, claim.Job.Subscription, claim.Job.Subject)
 	followed := row.FollowPut
-	if follow.Kind == inventory.Delete {
+	if follow.Kind == index.Delete {
 		followed = row.FollowDelete
 	}
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && !followed:
-		return jobs.Result{End: inventory.JobDone}, nil
+		return jobs.Result{End: jobrow.Done}, nil
 	case err != nil:
 		return jobs.Result{}, err
 	}
@@ -85,7 +87,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 	} else {
 		result, err = t.poll(ctx, claim, follow, row)
 	}
-	if over := t.age(claim) > t.Limit; over && result.End == inventory.JobWaiting && !errors.Is(err, inventory.ErrDeposed) && ctx.Err() == nil {
+	if over := t.age(claim) > t.Limit; over && result.End == jobrow.Waiting && !errors.Is(err, jobrow.ErrLeaseLost) && ctx.Err() == nil {
 		result.Again = t.Recheck
 		return result, nil
 	}
@@ -94,7 +96,7 @@ func (t *OperationTracker) Run(ctx context.Context, claim *jobs.Claim) (jobs.Res
 
 // age is how long the operation has been followed.
 func (t *OperationTracker) age(claim *jobs.Claim) time.Duration {
-	return t.Prober.Store.Time().Sub(claim.Job.Created)
+	return t.Prober.Store.Now().Sub(claim.Job.Created)
 }
 
 func (t *OperationTracker) poll(ctx context.Context, claim *jobs.Claim, follow inventory.Follow, row inventory.Resource) (jobs.Result, error) {
@@ -147,11 +149,11 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 	probed, err := patient(t.Prober, claim, t.Patience).Probe(ctx, t.header(ctx, claim, row), row)
 	switch {
 	case err == nil && probed.Settled:
-		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case err == nil && failed(row, probed):
 		return t.end(ctx, claim)
 	}
-	now := t.Prober.Store.Time()
+	now := t.Prober.Store.Now()
 	p := &follow.Progress
 	if p.Missing++; p.Missing == 1 {
 		p.MissingSince = now
@@ -166,7 +168,7 @@ func (t *OperationTracker) missing(ctx context.Context, claim *jobs.Claim, follo
 // failure that the index knew before says nothing of it.
 func failed(row inventory.Resource, probed locate.ProbeResult) bool {
 	return probed.Found && strings.EqualFold(probed.ProvisioningState, "Failed") &&
-		inventory.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
+		index.Terminal(row.ProvisioningState) && !strings.EqualFold(row.ProvisioningState, "Failed")
 }
 
 // Finished polls the operation of a row once, and reports whether it has come to a
@@ -188,7 +190,7 @@ func Finished(ctx context.Context, p locate.Prober, header http.Header, follow i
 			return progress == async.Finished, nil
 		}
 	}
-	if follow.Kind != inventory.Delete {
+	if follow.Kind != index.Delete {
 		return false, nil
 	}
 	probed, err := p.Probe(ctx, header, row)
@@ -208,11 +210,11 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 	case err != nil:
 		return later(err, t.Floor)
 	case probed.Settled:
-		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 	case failed(row, probed):
 		return t.end(ctx, claim)
-	case probed.Found && probed.ProvisioningState != "" && inventory.Terminal(probed.ProvisioningState),
-		!probed.Found && (row.Phase != inventory.Pending || t.age(claim) > t.Limit):
+	case probed.Found && probed.ProvisioningState != "" && index.Terminal(probed.ProvisioningState),
+		!probed.Found && (row.Phase != index.Pending || t.age(claim) > t.Limit):
 		return t.lose(ctx, claim, row)
 	}
 	return jobs.Result{Again: pace(t.age(claim), probed.RetryAfter, t.Floor)}, nil
@@ -221,11 +223,11 @@ func (t *OperationTracker) probe(ctx context.Context, claim *jobs.Claim, follow 
 // end has the row verified, unless a newer acceptance has taken the job's place.
 func (t *OperationTracker) end(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	failpoint.Pass(failpoint.FollowEndBefore)
-	if err := t.Prober.Store.EndFollowBy(ctx, claim.Job); err != nil {
+	if err := t.Prober.Store.EndFollowByJob(ctx, claim.Job); err != nil {
 		return jobs.Result{}, err
 	}
 	failpoint.Pass(failpoint.FollowEndAfter)
-	return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
 // lose has the row verified where nobody can say what became of the operation.
@@ -234,20 +236,20 @@ func (t *OperationTracker) lose(ctx context.Context, claim *jobs.Claim, row inve
 	if err != nil {
 		return jobs.Result{}, err
 	}
-	if err := t.Prober.Store.LoseFollowBy(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
+	if err := t.Prober.Store.LoseFollowByJob(ctx, claim.Job, q.Type.LateWriteWindow); err != nil {
 		return jobs.Result{}, err
 	}
-	return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
+	return jobs.Result{End: jobrow.Done, Recorded: true}, nil
 }
 
 // recordFailure keeps what a provider said of an accepted delete that failed, for the
 // deletion of the group. Nothing depends on it.
 func (t *OperationTracker) recordFailure(ctx context.Context, follow inventory.Follow, answer upstream.Answer, row inventory.Resource) {
-	if follow.Kind != inventory.Delete {
+	if follow.Kind != index.Delete {
 		return
 	}
 	if text := async.Failure(follow.Status, answer); text != "" {
-		_ = t.Prober.Store.TellDeletion(ctx, row.Subscription, row.Group, row.Key, text)
+		_ = t.Prober.Store.RecordDeletionError(ctx, row.Subscription, row.Group, row.Key, text)
 	}
 }
 

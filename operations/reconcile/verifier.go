@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/locate"
 	"portico/timing"
@@ -31,7 +33,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	row, err := v.Prober.Store.Resource(ctx, claim.Job.Subscription, claim.Job.Subject)
 	switch {
 	case errors.Is(err, inventory.ErrNotFound), err == nil && !row.Verify:
-		return jobs.Result{End: inventory.JobDone}, nil
+		return jobs.Result{End: jobrow.Done}, nil
 	case err != nil:
 		return jobs.Result{}, err
 	}
@@ -44,7 +46,7 @@ func (v Verifier) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, erro
 	result, err := v.judge(claim, probed, failure)
 	if ctx.Err() == nil && !result.Recorded {
 		kept.Progress = inventory.VerifyProgress{Outcome: outcomeOf(probed, failure), RefusedSince: refusals.Since}
-		result.Payload = inventory.PayloadOf(kept)
+		result.Payload = jobrow.PayloadOf(kept)
 	}
 	return result, err
 }
@@ -55,9 +57,9 @@ func (v Verifier) judge(claim *jobs.Claim, probed locate.ProbeResult, err error)
 	case err != nil:
 		return later(err, v.Floor)
 	case probed.Settled:
-		return jobs.Result{End: inventory.JobDone, Recorded: true}, nil
-	case probed.Found && !inventory.Terminal(probed.ProvisioningState):
-		return jobs.Result{Again: pace(v.Prober.Store.Time().Sub(claim.Job.Created), probed.RetryAfter, v.Floor)}, nil
+		return jobs.Result{End: jobrow.Done, Recorded: true}, nil
+	case probed.Found && !index.Terminal(probed.ProvisioningState):
+		return jobs.Result{Again: pace(v.Prober.Store.Now().Sub(claim.Job.Created), probed.RetryAfter, v.Floor)}, nil
 	}
 	return jobs.Result{}, nil // a write that could overturn the answer is open
 }
@@ -74,7 +76,7 @@ func outcomeOf(probed locate.ProbeResult, err error) string {
 		return "The provider gave no answer."
 	case err != nil:
 		return "The provider could not be asked, or its answer not be recorded."
-	case probed.Found && !inventory.Terminal(probed.ProvisioningState):
+	case probed.Found && !index.Terminal(probed.ProvisioningState):
 		return "The provider is still at work on the resource: its provisioning state is not terminal."
 	}
 	return "The answer proved nothing, as a write that could overturn it was open."

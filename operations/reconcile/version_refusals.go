@@ -20,7 +20,7 @@ type versionRefusals struct {
 // has been refused for as long as fallback. Only an answer to the row's own version
 // ends the refusals: the next probe has to go on with the version that is understood.
 func (r *versionRefusals) probe(ctx context.Context, prober locate.Prober, header http.Header, row inventory.Resource, fallback time.Duration) (locate.ProbeResult, error) {
-	now := prober.Store.Time()
+	now := prober.Store.Now()
 	prober.Newest = !r.Since.IsZero() && now.Sub(r.Since) >= fallback
 	probed, err := prober.Probe(ctx, header, row)
 	switch {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs/jobstest"
 )
 
@@ -14,10 +15,10 @@ import (
 func (b *bench) begin(kind string) {
 	b.T.Helper()
 	if kind == inventory.FollowJob {
-		b.Accept(inventory.Put, nil)
+		b.Accept(index.Put, nil)
 		return
 	}
-	b.Write(inventory.Put, inventory.Answer{Outcome: inventory.Ambiguous})
+	b.Write(index.Put, inventory.Answer{Outcome: index.Ambiguous})
 }
 
 // wantVersions asserts with which versions the machine was asked for.

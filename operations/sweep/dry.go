@@ -11,7 +11,7 @@ import (
 )
 
 // wouldAdopt is what adoption would come to, without it.
-func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Sighting) (inventory.AdoptResult, error) {
+func (rs *regionSweep) wouldAdopt(ctx context.Context, seen inventory.Discovery) (inventory.AdoptResult, error) {
 	row, err := rs.store.Resource(ctx, seen.Subscription, seen.ID)
 	switch {
 	case err == nil && row.Region == seen.Region:

@@ -10,6 +10,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/timing"
 )
@@ -47,7 +48,7 @@ type summary struct {
 	Drift   map[string]int `json:"drift"`
 }
 
-func (p *payload) String() string { return inventory.PayloadOf(p) }
+func (p *payload) String() string { return jobrow.PayloadOf(p) }
 
 func readPayload(text string) (*payload, error) {
 	p := &payload{}
@@ -74,15 +75,15 @@ func (o Order) subject() string {
 
 // Order adds the job of a sweep, and returns it. Where a sweep of the same order is
 // under way it returns that one's.
-func (s *Sweeper) Order(ctx context.Context, order Order) (inventory.Job, error) {
+func (s *Sweeper) Order(ctx context.Context, order Order) (jobrow.Job, error) {
 	p := payload{Order: order}
-	return s.job(ctx, inventory.Job{Subscription: order.Subscription, Subject: order.subject(), Payload: p.String()})
+	return s.job(ctx, jobrow.Job{Subscription: order.Subscription, Subject: order.subject(), Payload: p.String()})
 }
 
-func (s *Sweeper) job(ctx context.Context, j inventory.Job) (inventory.Job, error) {
-	j.Kind, j.ID = Job, inventory.JobID(Job, j.Subject)
+func (s *Sweeper) job(ctx context.Context, j jobrow.Job) (jobrow.Job, error) {
+	j.Kind, j.ID = Job, jobrow.ID(Job, j.Subject)
 	if _, err := s.Prober.Store.AddJob(ctx, j); err != nil {
-		return inventory.Job{}, err
+		return jobrow.Job{}, err
 	}
 	return s.Prober.Store.Job(ctx, j.Subscription, j.ID)
 }
@@ -91,15 +92,15 @@ func (s *Sweeper) job(ctx context.Context, j inventory.Job) (inventory.Job, erro
 func (s *Sweeper) Run(ctx context.Context, claim *jobs.Claim) (jobs.Result, error) {
 	p, err := readPayload(claim.Job.Payload)
 	if err != nil {
-		return jobs.Result{End: inventory.JobFailed}, err
+		return jobs.Result{End: jobrow.Failed}, err
 	}
-	if claim.Job.State == inventory.JobCancelling {
+	if claim.Job.State == jobrow.Cancelling {
 		s.Log.Info("sweep cancelled", zap.String("job", claim.Job.Name()), zap.String("correlationId", claim.Correlation()))
-		return jobs.Result{End: inventory.JobCancelled}, nil
+		return jobs.Result{End: jobrow.Cancelled}, nil
 	}
 	if p.Progress.Started.IsZero() || p.Progress.Ended != nil {
 		p.Place = place{}
-		p.Progress = Report{Started: s.Prober.Store.Time(), CorrelationID: claim.Correlation()}
+		p.Progress = Report{Started: s.Prober.Store.Now(), CorrelationID: claim.Correlation()}
 		s.Log.Info("sweep begins", zap.String("job", claim.Job.Name()), zap.String("subject", claim.Job.Subject), zap.String("correlationId", claim.Correlation()))
 	}
 	saved := time.Now()
@@ -140,9 +141,9 @@ func (s *Sweeper) conclude(claim *jobs.Claim, p *payload) jobs.Result {
 		pause := timing.Backoff(shortestUncovered, longestUncovered, p.Tries)
 		return jobs.Result{Again: pause, Payload: p.String()}
 	case !report.Complete():
-		return jobs.Result{End: inventory.JobFailed, Payload: p.String()}
+		return jobs.Result{End: jobrow.Failed, Payload: p.String()}
 	}
-	return jobs.Result{End: inventory.JobDone, Payload: p.String()}
+	return jobs.Result{End: jobrow.Done, Payload: p.String()}
 }
 
 // Schedule adds the jobs by which everything is swept at each interval and, once under
@@ -155,7 +156,7 @@ func (s *Sweeper) scheduleAll(ctx context.Context) error {
 	if s.Interval <= 0 {
 		return nil
 	}
-	known, err := s.Prober.Store.Job(ctx, "", inventory.JobID(Job, scheduledSubject))
+	known, err := s.Prober.Store.Job(ctx, "", jobrow.ID(Job, scheduledSubject))
 	if !errors.Is(err, inventory.ErrNotFound) && (err != nil || !known.State.Ended()) {
 		return err
 	}
@@ -163,8 +164,8 @@ func (s *Sweeper) scheduleAll(ctx context.Context) error {
 	if last, err := readPayload(known.Payload); err == nil { // of one that was cancelled
 		p.Last, p.Succeeded = last.Last, last.Succeeded
 	}
-	_, err = s.job(ctx, inventory.Job{
-		Subject: scheduledSubject, Due: s.Prober.Store.Time().Add(s.Interval), Payload: p.String(),
+	_, err = s.job(ctx, jobrow.Job{
+		Subject: scheduledSubject, Due: s.Prober.Store.Now().Add(s.Interval), Payload: p.String(),
 	})
 	return err
 }
@@ -203,7 +204,7 @@ func (s *Sweeper) Measure(ctx context.Context) error {
 	var last *summary
 	var succeeded time.Time
 	for _, subject := range []string{scheduledSubject, Order{}.subject()} {
-		job, err := s.Prober.Store.Job(ctx, "", inventory.JobID(Job, subject))
+		job, err := s.Prober.Store.Job(ctx, "", jobrow.ID(Job, subject))
 		if errors.Is(err, inventory.ErrNotFound) {
 			continue
 		}

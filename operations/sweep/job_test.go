@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/jobs"
 	"portico/jobs/jobstest"
 	"portico/operations/sweep"
@@ -23,7 +23,7 @@ func (s *site) work() *jobstest.Runner {
 	return r
 }
 
-func (s *site) order(o sweep.Order) inventory.Job {
+func (s *site) order(o sweep.Order) jobrow.Job {
 	s.T.Helper()
 	job, err := s.sweeper.Order(s.T.Context(), o)
 	s.ok(err)
@@ -31,7 +31,7 @@ func (s *site) order(o sweep.Order) inventory.Job {
 }
 
 // state is where a job stands, and its report.
-func (s *site) state(j inventory.Job) (inventory.JobState, sweep.Report) {
+func (s *site) state(j jobrow.Job) (jobrow.State, sweep.Report) {
 	s.T.Helper()
 	now, err := s.Store.Job(context.Background(), j.Subscription, j.ID)
 	s.ok(err)
@@ -40,7 +40,7 @@ func (s *site) state(j inventory.Job) (inventory.JobState, sweep.Report) {
 	return now.State, payload.Progress
 }
 
-func (s *site) ends(j inventory.Job, want inventory.JobState) sweep.Report {
+func (s *site) ends(j jobrow.Job, want jobrow.State) sweep.Report {
 	s.T.Helper()
 	s.Within("the end of the sweep", func() bool { state, _ := s.state(j); return state.Ended() })
 	state, report := s.state(j)
@@ -70,13 +70,13 @@ func TestSweepJob(t *testing.T) {
 	}
 	s.west.fail(always(http.StatusForbidden))
 	s.work()
-	s.ends(first, inventory.JobFailed)
+	s.ends(first, jobrow.Failed)
 	s.west.fail(nil)
 	again := s.order(everything)
 	if again.Name() != first.Name() || again.Incarnation == first.Incarnation {
 		t.Error("a sweep that has ended was joined")
 	}
-	report := s.ends(again, inventory.JobDone)
+	report := s.ends(again, jobrow.Done)
 	if !report.Complete() || report.CorrelationID == "" || !s.knows(vm("v")) {
 		t.Errorf("%+v", report)
 	}
@@ -118,7 +118,7 @@ func TestSweepResumes(t *testing.T) {
 	s.ok(err)
 	s.ok(s.Store.SaveJob(t.Context(), &claimed[0], string(text)))
 	s.work()
-	report := s.ends(job, inventory.JobDone)
+	report := s.ends(job, jobrow.Done)
 	if report.MissingRows.Count != 42 || report.CorrelationID != "c" || report.Done != 4 || report.Ended.Sub(report.Started) < time.Hour {
 		t.Errorf("%+v", report)
 	}
@@ -148,7 +148,7 @@ func TestSweepIsCancelled(t *testing.T) {
 	s.work()
 	<-begun
 	s.ok(s.Store.CancelJob(t.Context(), job.Subscription, job.ID))
-	s.ends(job, inventory.JobCancelled)
+	s.ends(job, jobrow.Cancelled)
 	if s.knows(vm("v")) {
 		t.Error("it went on")
 	}
@@ -179,7 +179,7 @@ func TestSweepsAreScheduled(t *testing.T) {
 	s.east.fail(nil)
 	s.Within("cover", func() bool { return len(s.uncovered(jobstest.Machines))+len(s.uncovered(disks)) == 0 })
 	s.Within("an end of what was to be covered", func() bool {
-		return !slices.ContainsFunc(s.Jobs(), func(j inventory.Job) bool { return j.Subscription != "" && !j.State.Ended() })
+		return !slices.ContainsFunc(s.Jobs(), func(j jobrow.Job) bool { return j.Subscription != "" && !j.State.Ended() })
 	})
 }
 
@@ -219,6 +219,6 @@ func TestSweepOfTheUncoveredIsTriedAgain(t *testing.T) {
 	s.Within("cover", func() bool { return len(s.uncovered(jobstest.Machines))+len(s.uncovered(disks)) == 0 })
 	s.holds(jobstest.Subscription, "e@eastus", "v@westus")
 	s.Within("the end of its job", func() bool {
-		return !slices.ContainsFunc(s.Jobs(), func(j inventory.Job) bool { return !j.State.Ended() })
+		return !slices.ContainsFunc(s.Jobs(), func(j jobrow.Job) bool { return !j.State.Ended() })
 	})
 }

@@ -44,7 +44,7 @@ var errTooManyFaults = errors.New("too many faults")
 // region lists a region, adopts what it shows, and reports whether it was seen in full.
 // An error is the store's.
 func (ts *typeSweep) region(ctx context.Context, name string) (complete bool, err error) {
-	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], begun: ts.store.Time()}
+	rs := &regionSweep{typeSweep: ts, endpoint: ts.typ.Endpoint(name), version: ts.typ.APIVersions[0], begun: ts.store.Now()}
 	if rs.endpoint == nil {
 		ts.failed(ts.sub, ts.typ.FullName, name, errors.New("the map has no endpoint for it, but there are rows"))
 		return false, nil
@@ -123,7 +123,7 @@ func (rs *regionSweep) adoptYoung(ctx context.Context) error {
 	rs.young = nil
 	slots, group := rs.slotsAt(rs.endpoint), &workGroup{}
 	for _, q := range young {
-		group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.store.Time()) })
+		group.do(ctx, slots, func() error { return rs.adoptListed(ctx, q, rs.store.Now()) })
 	}
 	err := group.wait(ctx)
 	rs.open = rs.open || len(rs.young) > 0
@@ -168,7 +168,7 @@ func (rs *regionSweep) adoptListed(ctx context.Context, q *routing.Request, sinc
 	return nil
 }
 
-func (rs *regionSweep) adopt(ctx context.Context, seen inventory.Sighting) (inventory.AdoptResult, error) {
+func (rs *regionSweep) adopt(ctx context.Context, seen inventory.Discovery) (inventory.AdoptResult, error) {
 	if rs.order.DryRun {
 		return rs.wouldAdopt(ctx, seen)
 	}

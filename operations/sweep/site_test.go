@@ -17,6 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs/jobstest"
 	"portico/operations/sweep"
 )
@@ -288,11 +289,11 @@ func (s *site) finds(r sweep.Report, want ...int) {
 func (s *site) create(id, region string) {
 	s.T.Helper()
 	ticket, err := s.Store.Begin(s.T.Context(), inventory.Write{
-		Kind: inventory.Put, Subscription: jobstest.Subscription, Group: "g", Key: id, ID: id, Type: jobstest.Machines, TypeName: jobstest.Machines,
+		Kind: index.Put, Subscription: jobstest.Subscription, Group: "g", Key: id, ID: id, Type: jobstest.Machines, TypeName: jobstest.Machines,
 		Region: region, Location: region, APIVersion: "2024-01-01",
 	})
 	s.ok(err)
-	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: 200})
+	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.Answer{Outcome: index.Succeeded, Status: 200})
 	s.ok(err)
 }
 
@@ -300,11 +301,11 @@ func (s *site) create(id, region string) {
 func (s *site) remove(id, region string) {
 	s.T.Helper()
 	ticket, err := s.Store.Begin(s.T.Context(), inventory.Write{
-		Kind: inventory.Delete, Subscription: jobstest.Subscription, Group: "g", Key: id, ID: id, Type: jobstest.Machines, TypeName: jobstest.Machines,
+		Kind: index.Delete, Subscription: jobstest.Subscription, Group: "g", Key: id, ID: id, Type: jobstest.Machines, TypeName: jobstest.Machines,
 		Region: region, APIVersion: "2024-01-01",
 	})
 	s.ok(err)
-	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.Answer{Outcome: inventory.Gone, Status: 204})
+	_, err = s.Store.Settle(s.T.Context(), ticket, inventory.Answer{Outcome: index.Gone, Status: 204})
 	s.ok(err)
 }
 

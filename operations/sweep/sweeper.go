@@ -77,7 +77,7 @@ type place struct {
 // Sweep carries out an order at once, without a job, and calls progress after each
 // step.
 func (s *Sweeper) Sweep(ctx context.Context, order Order, progress func(Report)) (Report, error) {
-	report := Report{Started: s.Prober.Store.Time(), CorrelationID: uuid.NewString()}
+	report := Report{Started: s.Prober.Store.Now(), CorrelationID: uuid.NewString()}
 	err := s.sweep(ctx, order, &report, place{}, func(place) error {
 		progress(report)
 		return nil
@@ -119,7 +119,7 @@ func (s *Sweeper) sweep(ctx context.Context, order Order, report *Report, from p
 	slices.SortFunc(report.Counts, func(a, b Count) int {
 		return cmp.Or(strings.Compare(a.Type, b.Type), strings.Compare(a.Region, b.Region))
 	})
-	ended := w.store.Time()
+	ended := w.store.Now()
 	report.Ended = &ended
 	return ctx.Err()
 }

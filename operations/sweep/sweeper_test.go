@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jobs/jobstest"
 	"portico/operations/sweep"
 )
@@ -35,7 +36,7 @@ func TestSweepAdoptsWhatProvidersHold(t *testing.T) {
 	}
 	row, err := s.Store.Resource(t.Context(), jobstest.Subscription, vm("vm-1")+"/disks/d1")
 	s.ok(err)
-	if row.Phase != inventory.Live || row.Verify || row.Parent != strings.ToLower(vm("vm-1")) || row.Name != "Vm-1/D1" || row.TypeName != disks ||
+	if row.Phase != index.Live || row.Verify || row.Parent != strings.ToLower(vm("vm-1")) || row.Name != "Vm-1/D1" || row.TypeName != disks ||
 		row.APIVersion != "2024-01-01" || row.Location != "westus" || row.Details.Tags["Env"] != "x" ||
 		row.Creator != (inventory.Creator{Name: "ann", Kind: "User"}) || row.Created.Year() != 2020 || row.ProvisioningState != "Succeeded" {
 		t.Errorf("%+v", row)
@@ -273,11 +274,11 @@ func TestSweepLeavesOpenWhatAWriteDecides(t *testing.T) {
 	s := newSite(t)
 	s.west.hold(vm("v"))
 	ticket, err := s.Store.Begin(t.Context(), inventory.Write{
-		Kind: inventory.Delete, Subscription: jobstest.Subscription, Group: "g", Key: vm("v"), ID: vm("v"), Type: jobstest.Machines, TypeName: jobstest.Machines,
+		Kind: index.Delete, Subscription: jobstest.Subscription, Group: "g", Key: vm("v"), ID: vm("v"), Type: jobstest.Machines, TypeName: jobstest.Machines,
 		Region: "westus", APIVersion: "2024-01-01", LateWriteWindow: time.Hour,
 	})
 	s.ok(err)
-	_, err = s.Store.Settle(t.Context(), ticket, inventory.Answer{Outcome: inventory.Ambiguous})
+	_, err = s.Store.Settle(t.Context(), ticket, inventory.Answer{Outcome: index.Ambiguous})
 	s.ok(err)
 	s.finds(s.sweep(everything), 0, 0, 0, 0, 0)
 	s.absent(vm("v"))
@@ -328,7 +329,7 @@ func TestDrySweepChangesNothing(t *testing.T) {
 	s.holds(jobstest.Subscription, before...)
 	row, err := s.Store.Resource(t.Context(), jobstest.Subscription, vm("gone"))
 	s.ok(err)
-	if row.Doubtful() || s.strays() != 0 || len(s.uncovered(jobstest.Machines)) != 2 {
+	if row.NeedsVerify() || s.strays() != 0 || len(s.uncovered(jobstest.Machines)) != 2 {
 		t.Errorf("%+v, %d strays, not covered: %v", row, s.strays(), s.uncovered(jobstest.Machines))
 	}
 	// The same, in earnest.

@@ -144,7 +144,7 @@ func (ts *typeSweep) unlisted(row inventory.Resource) bool {
 func (ts *typeSweep) verify(ctx context.Context, whole map[string]bool) error {
 	group := &workGroup{}
 	failure := ts.rows(ctx, func(row inventory.Resource) error {
-		if !whole[row.Region] || row.Doubtful() || !ts.unlisted(row) {
+		if !whole[row.Region] || row.NeedsVerify() || !ts.unlisted(row) {
 			return nil
 		}
 		group.do(ctx, ts.slotsAt(ts.typ.Endpoint(row.Region)), func() error { return ts.verifyRow(ctx, row) })
@@ -170,7 +170,7 @@ func (ts *typeSweep) verifyRow(ctx context.Context, row inventory.Resource) erro
 		return err
 	}
 	ts.failed(ts.sub, ts.typ.FullName, row.Region, fmt.Errorf("a resource that was not listed could not be asked for: %w", err))
-	return ts.store.Doubt(ctx, row.Subscription, row.Key)
+	return ts.store.RequestVerify(ctx, row.Subscription, row.Key)
 }
 
 // workGroup does pieces of work side by side, until one fails.

@@ -20,6 +20,7 @@ import (
 	"portico/config"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/upstream"
 )
 
@@ -298,12 +299,12 @@ func (y deletionWorld) make(ctx context.Context, i int) error {
 	name := fmt.Sprintf("Contoso.Compute/t%d", typeOf(i))
 	region := []string{"westus", "eastus", "northus", "southus"}[i%inRegions]
 	ticket, err := y.store.Begin(ctx, inventory.Write{
-		Kind: inventory.Put, Subscription: subscription, Group: "rg", Key: id, ID: id, Type: name, TypeName: name,
+		Kind: index.Put, Subscription: subscription, Group: "rg", Key: id, ID: id, Type: name, TypeName: name,
 		Region: region, Location: region, APIVersion: "2024-01-01",
 	})
 	if err != nil {
 		return err
 	}
-	_, err = y.store.Settle(ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: http.StatusOK})
+	_, err = y.store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: http.StatusOK})
 	return err
 }

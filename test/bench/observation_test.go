@@ -17,6 +17,7 @@ import (
 
 	"portico/gateway"
 	"portico/inventory"
+	"portico/inventory/engine"
 	"portico/logs"
 )
 
@@ -53,7 +54,7 @@ func BenchmarkObservation(b *testing.B) {
 	}
 	for i := range ways {
 		var store *inventory.Store
-		ways[i].front, store = newGatewayWith(b, inventory.SQLite, provider.URL, ways[i].metrics, ways[i].log)
+		ways[i].front, store = newGatewayWith(b, engine.SQLite, provider.URL, ways[i].metrics, ways[i].log)
 		fill(b, store, 1)
 	}
 	const rounds = 50

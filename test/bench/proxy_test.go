@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/engine"
 )
 
 // A read of a resource through Portico, beside the same read through a bare
@@ -24,7 +24,7 @@ func BenchmarkRead(b *testing.B) {
 		_, _ = io.WriteString(w, answer)
 	}))
 	defer provider.Close()
-	front, store := newGateway(b, inventory.SQLite, provider.URL)
+	front, store := newGateway(b, engine.SQLite, provider.URL)
 	fill(b, store, 1)
 	target, err := url.Parse(provider.URL)
 	if err != nil {

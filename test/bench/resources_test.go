@@ -7,16 +7,16 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/engine"
 )
 
 // A page of /resources costs what is on it: with 100,000 resources in the
 // subscription as with 1,000. Reported is the ratio of the two, per way to
 // narrow the list.
 func BenchmarkResources(b *testing.B) {
-	small, few := newGateway(b, inventory.SQLite, "http://127.0.0.1:1")
+	small, few := newGateway(b, engine.SQLite, "http://127.0.0.1:1")
 	fill(b, few, 1_000)
-	large, many := newGateway(b, inventory.SQLite, "http://127.0.0.1:1")
+	large, many := newGateway(b, engine.SQLite, "http://127.0.0.1:1")
 	fill(b, many, 100_000)
 	for name, query := range map[string]string{
 		"first page": "",

@@ -16,6 +16,8 @@ import (
 	"portico/config"
 	"portico/gateway"
 	"portico/inventory"
+	"portico/inventory/engine"
+	"portico/inventory/index"
 	"portico/test/harness"
 	"portico/upstream"
 )
@@ -27,13 +29,13 @@ const (
 	version      = "?api-version=2024-01-01"
 )
 
-var engines = []string{inventory.SQLite, inventory.Postgres}
+var engines = []string{engine.SQLite, engine.Postgres}
 
 // database makes an empty one, and of PostgreSQL a cluster for it, whose
 // commits wait for the disk.
-func database(b testing.TB, engine string) (dsn string) {
+func database(b testing.TB, driver string) (dsn string) {
 	b.Helper()
-	if engine == inventory.SQLite {
+	if driver == engine.SQLite {
 		return filepath.Join(b.TempDir(), "portico.db")
 	}
 	return harness.StartPostgres(b).CreateDatabase(b, "portico")
@@ -41,12 +43,12 @@ func database(b testing.TB, engine string) (dsn string) {
 
 // newGateway is a gateway over a store of its own, before one endpoint. It
 // measures, and writes no log.
-func newGateway(b testing.TB, engine, endpoint string) (http.Handler, *inventory.Store) {
+func newGateway(b testing.TB, driver, endpoint string) (http.Handler, *inventory.Store) {
 	b.Helper()
-	return newGatewayWith(b, engine, endpoint, prometheus.NewRegistry(), zap.NewNop())
+	return newGatewayWith(b, driver, endpoint, prometheus.NewRegistry(), zap.NewNop())
 }
 
-func newGatewayWith(b testing.TB, engine, endpoint string, metrics gateway.Registry, log *zap.Logger) (http.Handler, *inventory.Store) {
+func newGatewayWith(b testing.TB, driver, endpoint string, metrics gateway.Registry, log *zap.Logger) (http.Handler, *inventory.Store) {
 	b.Helper()
 	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
 server: {publicURL: "http://portico.example", region: westus}
@@ -64,7 +66,7 @@ providers:
 	}
 	ctx := context.Background()
 	store, err := inventory.Open(ctx, inventory.Options{
-		Driver: engine, DSN: database(b, engine), SendWithin: 5 * time.Second, CallLimit: time.Minute,
+		Driver: driver, DSN: database(b, driver), SendWithin: 5 * time.Second, CallLimit: time.Minute,
 		LateWriteWindow: time.Minute, TombstoneAge: time.Hour, CacheTTL: time.Minute, CacheEntries: 1 << 18,
 	})
 	if err != nil {
@@ -115,7 +117,7 @@ func put(store *inventory.Store, i int) error {
 	if err != nil {
 		return err
 	}
-	_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: http.StatusOK, Details: &inventory.Details{
+	_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: http.StatusOK, Details: &inventory.Details{
 		Tags: map[string]string{"env": "prod", "shard": fmt.Sprint(i % 100)},
 	}})
 	return err
@@ -124,7 +126,7 @@ func put(store *inventory.Store, i int) error {
 // machine is a PUT of a virtual machine.
 func machine(name, region string) inventory.Write {
 	return inventory.Write{
-		Kind: inventory.Put, Subscription: subscription, Group: "rg", Key: machines + name, ID: machines + name,
+		Kind: index.Put, Subscription: subscription, Group: "rg", Key: machines + name, ID: machines + name,
 		Type: "Contoso.Compute/virtualMachines", TypeName: "Contoso.Compute/virtualMachines",
 		Region: region, Location: region, APIVersion: "2024-01-01",
 	}

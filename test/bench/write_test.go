@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // A create through Portico, split at its provider: until that is asked, which
@@ -81,7 +82,7 @@ func bareWrite(b *testing.B, store *inventory.Store, name string) (begin, settle
 	ticket, err := store.Begin(ctx, machine(name, "westus"))
 	middle := time.Now()
 	if err == nil {
-		_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: http.StatusCreated})
+		_, err = store.Settle(ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: http.StatusCreated})
 	}
 	if err != nil {
 		b.Fatal(err)

@@ -9,13 +9,13 @@ import (
 	"testing"
 	"time"
 
-	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // row is what the index holds of a resource.
 type row struct {
 	id, group, typ, region string
-	phase                  inventory.Phase
+	phase                  index.Phase
 	verify, following      int
 }
 
@@ -49,7 +49,7 @@ func (s *site) differences(ctx context.Context, t *testing.T) ([]string, error) 
 		if held[key] == "" {
 			all = append(all, fmt.Sprintf("no provider holds %s, but the index says %s", r.id, r.region))
 		}
-		if r.phase != inventory.Live || r.verify != 0 || r.following != 0 {
+		if r.phase != index.Live || r.verify != 0 || r.following != 0 {
 			all = append(all, fmt.Sprintf("%s is not at rest: %v, verify %d, following %d", r.id, r.phase, r.verify, r.following))
 		}
 	}

@@ -14,6 +14,7 @@ import (
 	"portico/gateway/polling"
 	"portico/gateway/resolve"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/routing"
@@ -43,7 +44,7 @@ const closingRounds = 4
 func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Exchange, req route.Request) error {
 	conditions := route.Preconditions(r, x)
 	check := func(group inventory.Group) error {
-		if err := conditions(group.ETag); err != nil || group.State != inventory.GroupMoving {
+		if err := conditions(group.ETag); err != nil || group.State != index.GroupMoving {
 			return err
 		}
 		return routing.GroupClosed(group.State, group.Name)
@@ -61,7 +62,7 @@ func (g Deletions) delete(w http.ResponseWriter, r *http.Request, x *exchange.Ex
 	id := uuid.NewString()
 	operation := g.Polls.Record(x, req.Subscription, id)
 	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups", routing.GroupID(req.Subscription.ID, x.Request.Path.Group())
-	_, err = g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionOrder{
+	_, err = g.Store.BeginDeletion(r.Context(), req.Subscription.ID, x.Request.Path.Group(), inventory.DeletionRequest{
 		Check: check,
 		Payload: func(group inventory.Group) string {
 			return groupdelete.Payload{
@@ -83,14 +84,14 @@ func (g Deletions) closeEmpty(ctx context.Context, x *exchange.Exchange, req rou
 	defer cancel()
 	emptiness := &locate.EmptinessCheck{Prober: g.Prober, Caller: resolve.CallerOf(x), Timeout: g.CallTimeout}
 	for range closingRounds {
-		err := g.Store.DeleteGroup(ctx, req.Subscription.ID, x.Request.Path.Group(), inventory.Closing{
+		err := g.Store.DeleteGroup(ctx, req.Subscription.ID, x.Request.Path.Group(), inventory.DeleteGroupConditions{
 			Check: func(group inventory.Group) error {
-				if group.State == inventory.GroupDeleting {
+				if group.State == index.GroupDeleting {
 					return errDeleting
 				}
 				return check(group)
 			},
-			Last: emptiness.Judge,
+			CheckWrittenRegions: emptiness.Judge,
 		})
 		switch {
 		case err == nil:

@@ -17,6 +17,7 @@ import (
 	"portico/gateway/frontdoor/page"
 	"portico/gateway/frontdoor/route"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/jsonscan"
 	"portico/regions"
 	"portico/routing"
@@ -63,13 +64,13 @@ type groupProperties struct {
 	ProvisioningState string `json:"provisioningState"`
 }
 
-func groupState(s inventory.GroupState) string {
+func groupState(s index.GroupState) string {
 	switch s {
-	case inventory.GroupDeleting:
+	case index.GroupDeleting:
 		return "Deleting"
-	case inventory.GroupMoving:
+	case index.GroupMoving:
 		return "MovingResources"
-	case inventory.GroupActive:
+	case index.GroupActive:
 	}
 	return "Succeeded"
 }
@@ -146,7 +147,7 @@ func readGroup(x *exchange.Exchange, content []byte, tagLimit int) (groupContent
 }
 
 // checkState compares the provisioningState that came back from a GET.
-func (sent groupContent) checkState(state inventory.GroupState) error {
+func (sent groupContent) checkState(state index.GroupState) error {
 	if s := sent.Properties.ProvisioningState; s != "" && !strings.EqualFold(s, groupState(state)) {
 		return arm.NewError(arm.InvalidRequestContent, "The provisioningState is read-only. Path 'properties.provisioningState'").About("properties.provisioningState")
 	}
@@ -196,10 +197,10 @@ func (g Groups) edit(w http.ResponseWriter, r *http.Request, x *exchange.Exchang
 
 // check refuses content that does not fit the group, or a group that is closed.
 func (g Groups) check(sent groupContent, current *inventory.Group, location string) error {
-	state := inventory.GroupActive
+	state := index.GroupActive
 	if current != nil {
 		state = current.State
-		if state != inventory.GroupActive {
+		if state != index.GroupActive {
 			return routing.GroupClosed(state, current.Name)
 		}
 	}

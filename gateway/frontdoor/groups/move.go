@@ -89,7 +89,7 @@ func (g Moves) begin(validate bool) route.Handler {
 	}
 }
 
-func (m *moveCheck) order(id string, validate bool) inventory.MoveOrder {
+func (m *moveCheck) order(id string, validate bool) inventory.MoveRequest {
 	x := m.x
 	method := "moveResources"
 	if validate {
@@ -97,10 +97,10 @@ func (m *moveCheck) order(id string, validate bool) inventory.MoveOrder {
 	}
 	operation := m.Polls.Record(x, m.source.Subscription, id)
 	operation.Namespace, operation.Type, operation.Resource = namespace, "resourceGroups/"+method, routing.GroupID(m.source.Subscription.ID, m.source.Group.Name)
-	if limit := m.Store.Time().Add(2 * m.Limit); operation.Until.Before(limit) {
+	if limit := m.Store.Now().Add(2 * m.Limit); operation.Until.Before(limit) {
 		operation.Until = limit
 	}
-	order := inventory.MoveOrder{
+	order := inventory.MoveRequest{
 		Source:   inventory.GroupName{Subscription: m.source.Subscription.ID, Name: m.source.Group.Name},
 		Target:   inventory.GroupName{Subscription: m.target.ID, Name: m.group},
 		Validate: validate, Namespaces: m.namespaces(),
@@ -302,7 +302,7 @@ func (m *moveCheck) fault(refused *inventory.MoveError, about, group string) *ar
 			name = t.FullName
 		}
 		return arm.NewError(arm.ResourceQuotaExceeded, name, quota.Limit, quota.Current).About(name)
-	case errors.Is(refused, inventory.ErrTaken):
+	case errors.Is(refused, inventory.ErrTargetOccupied):
 		return arm.NewError(arm.RequestConflict, about, "the target resource group has a resource of this name and type").About(about)
 	case errors.Is(refused, inventory.ErrNotFound):
 		if i := slices.Index(m.names, about); i >= 0 {

@@ -11,6 +11,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/polling"
 	"portico/inventory"
+	"portico/inventory/jobrow"
 	"portico/locate"
 	"portico/operations/groupdelete"
 	"portico/operations/move"
@@ -33,7 +34,7 @@ func (g Operations) Routes() []route.Route {
 
 // job is the job of an operation, with what its payload says.
 type job struct {
-	inventory.Job
+	jobrow.Job
 	success int    // the status with which the request would have been answered
 	running string // the operation's state while it is
 	ended   time.Time
@@ -99,7 +100,7 @@ func (g Operations) result(w http.ResponseWriter, r *http.Request, x *exchange.E
 		return err
 	case !j.State.Ended():
 		return g.Polls.Pending(w, x)
-	case j.State == inventory.JobDone:
+	case j.State == jobrow.Done:
 		return x.Answer(w, j.success, nil)
 	}
 	fault, err := j.failure()
@@ -170,9 +171,9 @@ func (g Operations) status(w http.ResponseWriter, r *http.Request, x *exchange.E
 		return x.Answer(w, http.StatusOK, j.status(head))
 	}
 	switch head.EndTime = &j.ended; j.State {
-	case inventory.JobDone:
+	case jobrow.Done:
 		head.Status, head.PercentComplete = "Succeeded", 100
-	case inventory.JobCancelled:
+	case jobrow.Cancelled:
 		head.Status, head.Error = "Canceled", j.fault
 	default:
 		head.Status, head.Error = "Failed", j.fault

@@ -113,7 +113,7 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s scope.Scope, e
 		return nil, false, err
 	}
 	defer func() {
-		if err := g.Store.EndTurn(context.WithoutCancel(r.Context()), turn); err != nil {
+		if err := g.Store.ReleaseAdvisoryLease(context.WithoutCancel(r.Context()), turn); err != nil {
 			x.Warn("a turn was not given back; it ends by time", err)
 		}
 	}()
@@ -142,12 +142,12 @@ func (g Tags) retagAlone(r *http.Request, x *exchange.Exchange, s scope.Scope, e
 
 // turn waits for the turn to change the tags of a resource. It is held for as
 // long as its two calls can take.
-func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (inventory.Turn, error) {
+func (g Tags) turn(ctx context.Context, x *exchange.Exchange, s scope.Scope) (inventory.AdvisoryLease, error) {
 	ctx, cancel := context.WithTimeout(ctx, turnPatience)
 	defer cancel()
 	hold := 2*g.CallTime + g.CallMargin
 	for {
-		turn, taken, err := g.Store.TakeTurn(ctx, x.Subscription(), s.Key, hold)
+		turn, taken, err := g.Store.AcquireAdvisoryLease(ctx, x.Subscription(), s.Key, hold)
 		if taken || err != nil && ctx.Err() == nil {
 			return turn, err
 		}

@@ -17,6 +17,7 @@ import (
 	"portico/gateway/frontdoor/route"
 	"portico/gateway/frontdoor/scope"
 	"portico/inventory"
+	"portico/inventory/index"
 	"portico/regions"
 	"portico/routing"
 )
@@ -84,7 +85,7 @@ func tagsPath(q *routing.Request) bool {
 type tagEdit struct {
 	operation  arm.TagOperation
 	sent       map[string]string
-	kind       inventory.WriteKind // by which locks judge it
+	kind       index.WriteKind // by which locks judge it
 	limit      int
 	conditions func(etag string) error
 	fault      error // of the content; the preconditions are judged first
@@ -106,7 +107,7 @@ func (e tagEdit) apply(scopeID string, current map[string]string) (map[string]st
 func (g Tags) read(r *http.Request, x *exchange.Exchange, content []byte, scopeID string) tagEdit {
 	e := tagEdit{limit: g.Limit, conditions: route.Preconditions(r, x)}
 	if r.Method == http.MethodDelete {
-		e.kind = inventory.Delete
+		e.kind = index.Delete
 		return e
 	}
 	var sent struct {
@@ -200,7 +201,7 @@ func (g Tags) editGroup(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 		switch {
 		case current == nil:
 			return nil, inventory.ErrNotFound
-		case current.State != inventory.GroupActive:
+		case current.State != index.GroupActive:
 			return nil, routing.GroupClosed(current.State, current.Name)
 		}
 		next := *current

@@ -44,9 +44,9 @@ type Member struct {
 	Fate  Fate   `json:"fate,omitempty"`  // as the inventory has it
 	Error string `json:"error,omitempty"` // why it stays, if its call does not say
 
-	Decided Fate                `json:"-"` // the fate that is to be recorded
-	stands  bool                // it was just seen where it was
-	Twin    *inventory.Sighting `json:"-"` // it was just seen at its new place as well
+	Decided Fate                 `json:"-"` // the fate that is to be recorded
+	stands  bool                 // it was just seen where it was
+	Twin    *inventory.Discovery `json:"-"` // it was just seen at its new place as well
 }
 
 // Call has one provider move all that it holds in one region.

@@ -1,8 +1,8 @@
 package inventory
 
-// admittedByRegistration judges a write by the registration of its namespace,
-// where that needs one. The group's row is locked, and whoever ends a
-// registration locks those of all groups first.
+// admittedByRegistration checks that the write's namespace, if it needs one, is
+// registered. The group's row is locked, and the end of a registration locks those of
+// all groups first.
 func (w *Write) admittedByRegistration(t *tx) error {
 	if w.Namespace == "" || w.OfGroupDelete {
 		return nil

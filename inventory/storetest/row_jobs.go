@@ -7,13 +7,15 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/inventory/index"
+	"portico/inventory/jobrow"
 )
 
 // jobs lists what is to be done, as "kind name" of each subject. What is to be
 // done for a row belongs to its region.
 func (b *bench) jobs() string {
 	b.Helper()
-	all, err := b.Jobs(b.ctx, inventory.JobQuery{})
+	all, err := b.Jobs(b.ctx, jobrow.Query{})
 	b.ok(err)
 	var names []string
 	for _, j := range all {
@@ -38,7 +40,7 @@ func (b *bench) jobs() string {
 func (b *bench) accept(ticket inventory.Ticket, path string) [16]byte {
 	b.Helper()
 	result, err := b.Settle(b.ctx, ticket, inventory.Answer{
-		Outcome: inventory.Accepted, Status: 202, Poll: &inventory.Poll{Path: path, Query: "q", RetryAfter: time.Minute},
+		Outcome: index.Accepted, Status: 202, Poll: &inventory.Poll{Path: path, Query: "q", RetryAfter: time.Minute},
 	})
 	b.ok(err)
 	return result.Follow
@@ -52,9 +54,9 @@ func (b *bench) endFollow(ticket inventory.Ticket, follow [16]byte) {
 }
 
 // followed returns the one job that follows.
-func (b *bench) followed() (inventory.Job, inventory.Follow) {
+func (b *bench) followed() (jobrow.Job, inventory.Follow) {
 	b.Helper()
-	all, err := b.Jobs(b.ctx, inventory.JobQuery{Kind: inventory.FollowJob})
+	all, err := b.Jobs(b.ctx, jobrow.Query{Kind: inventory.FollowJob})
 	b.ok(err)
 	equal(b, len(all), 1)
 	follow, err := inventory.ReadFollow(all[0])
@@ -62,8 +64,8 @@ func (b *bench) followed() (inventory.Job, inventory.Follow) {
 	return all[0], follow
 }
 
-// testDoubts holds the jobs of rows to their flags.
-func testDoubts(t *testing.T, database Database) {
+// testRowJobs checks that the jobs of rows agree with their flags.
+func testRowJobs(t *testing.T, database Database) {
 	fresh := func(t *testing.T) *bench {
 		b := newBench(t, database)
 		b.group("rg")
@@ -78,40 +80,40 @@ func testDoubts(t *testing.T, database Database) {
 	}
 	t.Run("what is plainly alive has none", func(t *testing.T) {
 		b := fresh(t)
-		b.begin(write(inventory.Put, "rg", "pending"))
+		b.begin(write(index.Put, "rg", "pending"))
 		b.live("rg", "vm")
-		b.settle(b.begin(write(inventory.Put, "rg", "unsent")), inventory.NotSent)
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Put, "rg", "unsent")), index.NotSent)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		equal(b, b.jobs(), "")
 	})
 	t.Run("a flag brings a job after the floor, its end removes it", func(t *testing.T) {
 		b := fresh(t)
 		b.live("rg", "vm")
-		b.ok(b.Doubt(b.ctx, Sub, id("rg", "vm")))
+		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm")))
 		equal(b, b.jobs(), "verify vm")
 		_, got := b.claim("a", 10)
 		equal(b, got, "")
 		b.clock.Pass(time.Second)
 		held := b.one("a")
 		equal(b, held.Subject, b.row("rg", "vm").Key)
-		b.ok(b.Doubt(b.ctx, Sub, id("rg", "vm"))) // it is asked for already
+		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm"))) // it is asked for already
 		b.ok(b.RenewJob(b.ctx, &held, lease))
 		equal(b, observe(b, true), true)
 		equal(b, b.jobs(), "")
-		b.deposed(held)
-		b.ok(b.Doubt(b.ctx, Sub, id("rg", "vm")))
+		b.lostLease(held)
+		b.ok(b.RequestVerify(b.ctx, Sub, id("rg", "vm")))
 		b.clock.Pass(time.Second)
 		again := b.one("b")
 		equal(b, again.Token, held.Token) // and yet:
-		b.deposed(held)
+		b.lostLease(held)
 		equal(b, observe(b, false), true)
 		equal(b, b.jobs(), "")
-		b.deposed(again)
+		b.lostLease(again)
 	})
 	t.Run("the end of an intent has the question asked at once", func(t *testing.T) {
 		b := fresh(t)
-		ticket := b.begin(write(inventory.Put, "rg", "vm"))
-		b.settle(ticket, inventory.Ambiguous)
+		ticket := b.begin(write(index.Put, "rg", "vm"))
+		b.settle(ticket, index.Ambiguous)
 		b.clock.Pass(time.Second)
 		held := b.one("a")
 		b.ok(b.DeferJob(b.ctx, held, b.clock.Now().Add(24*time.Hour), held.Payload))
@@ -124,15 +126,15 @@ func testDoubts(t *testing.T, database Database) {
 	})
 	t.Run("an accepted write is followed, each kind by itself", func(t *testing.T) {
 		b := fresh(t)
-		follow := b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		follow := b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		equal(b, b.jobs(), "follow PUT vm")
 		job, payload := b.followed()
 		equal(b, job.Incarnation, follow)
 		equal(b, job.Due, b.clock.Now().Add(time.Minute))
-		equal(b, payload, inventory.Follow{Kind: inventory.Put, Path: "/put", Query: "q"})
-		b.accept(b.begin(write(inventory.Delete, "rg", "vm")), "/delete")
+		equal(b, payload, inventory.Follow{Kind: index.Put, Path: "/put", Query: "q"})
+		b.accept(b.begin(write(index.Delete, "rg", "vm")), "/delete")
 		equal(b, b.jobs(), "follow DELETE vm, follow PUT vm, verify vm") // the DELETE found the create followed
-		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), inventory.Put, follow)
+		row, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, follow)
 		b.ok(err)
 		equal(b, row.Verify, true)
 		equal(b, b.jobs(), "follow DELETE vm, verify vm")
@@ -141,33 +143,33 @@ func testDoubts(t *testing.T, database Database) {
 	})
 	t.Run("a state that is not terminal is followed without a URL", func(t *testing.T) {
 		b := fresh(t)
-		ticket := b.begin(write(inventory.Put, "rg", "vm"))
-		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: inventory.Succeeded, Status: 201, ProvisioningState: "Creating"})
+		ticket := b.begin(write(index.Put, "rg", "vm"))
+		result, err := b.Settle(b.ctx, ticket, inventory.Answer{Outcome: index.Succeeded, Status: 201, ProvisioningState: "Creating"})
 		b.ok(err)
 		_, payload := b.followed()
-		equal(b, payload, inventory.Follow{Kind: inventory.Put})
+		equal(b, payload, inventory.Follow{Kind: index.Put})
 		equal(b, result.Follow == [16]byte{}, false)
 		equal(b, observe(b, true), true)
 		equal(b, b.jobs(), "")
 	})
 	t.Run("a newer acceptance takes the place of an older one, which counts as lost", func(t *testing.T) {
 		b := fresh(t)
-		first := b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/first")
+		first := b.accept(b.begin(write(index.Put, "rg", "vm")), "/first")
 		b.clock.Pass(time.Minute)
 		held := b.one("a")
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/second")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/second")
 		equal(b, b.jobs(), "follow PUT vm, verify vm")
-		b.deposed(held)
-		b.is(b.EndFollowBy(b.ctx, held), inventory.ErrDeposed)
-		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), inventory.Put, first)
+		b.lostLease(held)
+		b.is(b.EndFollowByJob(b.ctx, held), jobrow.ErrLeaseLost)
+		_, err := b.EndFollow(b.ctx, Sub, id("rg", "vm"), index.Put, first)
 		b.ok(err)
 		equal(b, b.row("rg", "vm").FollowPut, true)
 		b.clock.Pass(time.Minute)
 		jobs, _ := b.claim("a", 1, inventory.FollowJob)
-		b.ok(b.EndFollowBy(b.ctx, jobs[0]))
+		b.ok(b.EndFollowByJob(b.ctx, jobs[0]))
 		equal(b, b.row("rg", "vm").FollowPut, false)
 		equal(b, observe(b, false), false) // what the first made may not show yet
-		b.stands("vm", inventory.Pending, true)
+		b.stands("vm", index.Pending, true)
 		b.clock.Pass(intentLife)
 		_, err = b.Expire(b.ctx, 10)
 		b.ok(err)
@@ -176,15 +178,15 @@ func testDoubts(t *testing.T, database Database) {
 	})
 	t.Run("R6 a lost operation counts as a write without an answer for a while", func(t *testing.T) {
 		b := fresh(t)
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.clock.Pass(time.Minute)
 		held := b.one("a")
-		b.ok(b.LoseFollowBy(b.ctx, held, 0))
-		b.is(b.LoseFollowBy(b.ctx, held, 0), inventory.ErrDeposed)
+		b.ok(b.LoseFollowByJob(b.ctx, held, 0))
+		b.is(b.LoseFollowByJob(b.ctx, held, 0), jobrow.ErrLeaseLost)
 		equal(b, b.jobs(), "verify vm")
 		equal(b, observe(b, false), false)
-		ticket := b.begin(write(inventory.Delete, "rg", "vm"))
-		equal(b, b.settle(ticket, inventory.Gone).Settled, false)
+		ticket := b.begin(write(index.Delete, "rg", "vm"))
+		equal(b, b.settle(ticket, index.Gone).Settled, false)
 		b.clock.Pass(intentLife)
 		_, err := b.Expire(b.ctx, 10)
 		b.ok(err)
@@ -192,22 +194,22 @@ func testDoubts(t *testing.T, database Database) {
 	})
 	t.Run("who lost the job ends no follow", func(t *testing.T) {
 		b := fresh(t)
-		b.accept(b.begin(write(inventory.Put, "rg", "vm")), "/put")
+		b.accept(b.begin(write(index.Put, "rg", "vm")), "/put")
 		b.clock.Pass(time.Minute)
 		held := b.one("a")
 		b.clock.Pass(lease)
 		taken := b.one("b")
-		b.is(b.EndFollowBy(b.ctx, held), inventory.ErrDeposed)
+		b.is(b.EndFollowByJob(b.ctx, held), jobrow.ErrLeaseLost)
 		equal(b, b.row("rg", "vm").FollowPut, true)
-		b.ok(b.EndFollowBy(b.ctx, taken))
+		b.ok(b.EndFollowByJob(b.ctx, taken))
 	})
 	t.Run("R10 what is below a parent that went is asked for", func(t *testing.T) {
 		b := fresh(t)
 		b.live("rg", "vm")
-		b.settle(b.begin(disk(inventory.Put, "rg", "vm", "d1")), inventory.Succeeded)
-		b.settle(b.begin(disk(inventory.Put, "rg", "vm", "d2")), inventory.Ambiguous)
+		b.settle(b.begin(disk(index.Put, "rg", "vm", "d1")), index.Succeeded)
+		b.settle(b.begin(disk(index.Put, "rg", "vm", "d2")), index.Ambiguous)
 		equal(b, b.jobs(), "verify d2")
-		b.settle(b.begin(write(inventory.Delete, "rg", "vm")), inventory.Gone)
+		b.settle(b.begin(write(index.Delete, "rg", "vm")), index.Gone)
 		equal(b, b.jobs(), "verify d1, verify d2")
 	})
 }

@@ -11,18 +11,18 @@ import (
 	"portico/inventory/engine"
 )
 
-// AbsentError refuses to make a subscription anew of which endpoints that the
-// region map lacks were not told that it was deleted: what lies there would
-// appear in the new one, or go with a notice that comes late.
-type AbsentError struct {
+// UnnotifiedRegionsError refuses to recreate a subscription while endpoints that the
+// region map lacks do not know of its deletion: what they hold would appear in the
+// new one, or a late notification would delete from it.
+type UnnotifiedRegionsError struct {
 	Regions []string // sorted
 }
 
-func (e *AbsentError) Error() string {
+func (e *UnnotifiedRegionsError) Error() string {
 	return "inventory: the deleted subscription was not told of in " + strings.Join(e.Regions, ", ")
 }
 
-func (e *AbsentError) Unwrap() error { return ErrErasing }
+func (e *UnnotifiedRegionsError) Unwrap() error { return ErrErasing }
 
 const (
 	insertAbsent = `INSERT INTO absent_endpoints (subscription, namespace, region, address) VALUES (?, ?, ?, ?)
@@ -40,18 +40,18 @@ const (
 	placesOfStrays = `SELECT DISTINCT type, region FROM strays WHERE subscription = ?`
 )
 
-func scanAbsent(scan engine.Scanner) (a Addressee, err error) {
+func scanAbsent(scan engine.Scanner) (a NotificationTarget, err error) {
 	err = scan(&a.Namespace, &a.Region, &a.Address)
 	return a, err
 }
 
-// AbsentRegions returns, sorted, the regions with endpoints that the region map
-// lacks and that do not know the newest version of a subscription.
-func (s *Store) AbsentRegions(ctx context.Context, sub string) ([]string, error) {
-	return absentRegions(s.read(ctx), arm.Fold(sub))
+// UnnotifiedRegions returns, sorted, the regions with endpoints that the region map
+// lacks and that do not know a subscription's newest version.
+func (s *Store) UnnotifiedRegions(ctx context.Context, sub string) ([]string, error) {
+	return unnotifiedRegions(s.read(ctx), arm.Fold(sub))
 }
 
-func absentRegions(from engine.Source, sub string) (regions []string, err error) {
+func unnotifiedRegions(from engine.Source, sub string) (regions []string, err error) {
 	absent, err := engine.Collect(from, scanAbsent, listAbsent, sub)
 	for _, a := range absent {
 		regions = append(regions, a.Region)
@@ -59,29 +59,29 @@ func absentRegions(from engine.Source, sub string) (regions []string, err error)
 	return slices.Compact(regions), err
 }
 
-// mayReturn refuses to make a deleted subscription anew as long as an endpoint
-// has not confirmed that it was deleted.
-func (t *tx) mayReturn(sub string) error {
+// checkRecreate refuses to recreate a deleted subscription while an endpoint has not
+// confirmed its deletion.
+func (t *tx) checkRecreate(sub string) error {
 	if open, err := countNotices(t, sub, everyNamespace); err != nil {
 		return err
 	} else if open > 0 {
 		return ErrErasing
 	}
-	regions, err := absentRegions(t, sub)
+	regions, err := unnotifiedRegions(t, sub)
 	if err == nil && len(regions) > 0 {
-		err = &AbsentError{Regions: regions}
+		err = &UnnotifiedRegionsError{Regions: regions}
 	}
 	return err
 }
 
-func (t *tx) putAbsent(sub string, a Addressee) error {
+func (t *tx) putAbsent(sub string, a NotificationTarget) error {
 	return t.Later(insertAbsent, sub, a.Namespace, a.Region, a.Address)
 }
 
-// findAbsent records the endpoints that were never told of a subscription, and
-// may hold something of it all the same: the map lacked them when it was deleted.
-func (t *tx) findAbsent(sub string) error {
-	known, err := loadAnnounced(t, sub)
+// findAbsent records the endpoints that the map lacked when the subscription was
+// deleted: they were never notified, and may hold something of it all the same.
+func (t *tx) recordAbsent(sub string) error {
+	known, err := loadTargets(t, sub)
 	if err != nil {
 		return err
 	}
@@ -96,7 +96,7 @@ func (t *tx) findAbsent(sub string) error {
 	known = append(known, absent...)
 	for _, place := range places {
 		namespace, _, _ := strings.Cut(place.Type, "/")
-		at := Addressee{Namespace: namespace, Region: place.Region}
+		at := NotificationTarget{Namespace: namespace, Region: place.Region}
 		if known.serves(at) {
 			continue
 		}
@@ -108,13 +108,13 @@ func (t *tx) findAbsent(sub string) error {
 	return nil
 }
 
-// serves reports whether one of the endpoints is of the namespace, in the region.
-func (a announced) serves(at Addressee) bool {
-	return slices.ContainsFunc(a, func(one Addressee) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
+// serves reports whether one of the targets has the namespace and the region.
+func (a targetList) serves(at NotificationTarget) bool {
+	return slices.ContainsFunc(a, func(one NotificationTarget) bool { return one.Namespace == at.Namespace && one.Region == at.Region })
 }
 
 // placesOf lists where a subscription has, or had, resources.
-func (t *tx) placesOf(sub string) ([]Touch, error) {
+func (t *tx) placesOf(sub string) ([]WrittenRegion, error) {
 	places, err := engine.Collect(t, scanWrittenRegion, placesWritten, sub)
 	if err != nil {
 		return nil, err
@@ -124,7 +124,7 @@ func (t *tx) placesOf(sub string) ([]Touch, error) {
 		return nil, err
 	}
 	places = append(places, strays...)
-	for last := (Touch{}); ; places = append(places, last) { // each one step in the index
+	for last := (WrittenRegion{}); ; places = append(places, last) { // each one step in the index
 		last, err = scanWrittenRegion(t.One(nextPlaceOfRows, sub, last.Type, last.Region))
 		if errors.Is(err, sql.ErrNoRows) {
 			return places, nil
@@ -135,39 +135,39 @@ func (t *tx) placesOf(sub string) ([]Touch, error) {
 	}
 }
 
-// TellReturned has endpoints told of what they missed while the region map lacked
-// their region, for at most so many subscriptions, and returns for how many.
-// present are the endpoints that the map has.
-func (s *Store) TellReturned(ctx context.Context, present []Addressee, limit int) (told int, err error) {
+// NotifyReturned notifies endpoints of what they missed while the region map lacked
+// their region, for at most limit subscriptions, and returns how many. present are
+// the endpoints that the map has.
+func (s *Store) NotifyReturned(ctx context.Context, present []NotificationTarget, limit int) (notified int, err error) {
 	from := s.read(ctx)
-	for at := (Addressee{}); told < limit; {
+	for at := (NotificationTarget{}); notified < limit; {
 		err := from.One(nextAbsent, at.Namespace, at.Region)(&at.Namespace, &at.Region)
 		if errors.Is(err, sql.ErrNoRows) {
-			return told, nil
+			return notified, nil
 		}
 		if err != nil {
-			return told, err
+			return notified, err
 		}
-		back := slices.DeleteFunc(slices.Clone(present), func(a Addressee) bool { return !announced{a}.serves(at) })
+		back := slices.DeleteFunc(slices.Clone(present), func(a NotificationTarget) bool { return !targetList{a}.serves(at) })
 		if len(back) == 0 {
 			continue
 		}
-		subs, err := engine.Collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-told)
+		subs, err := engine.Collect(from, scanText, absentFrom, at.Namespace, at.Region, limit-notified)
 		if err != nil {
-			return told, err
+			return notified, err
 		}
 		for _, sub := range subs {
-			if err := s.tellReturned(ctx, sub, at, back); err != nil {
-				return told, err
+			if err := s.notifyReturned(ctx, sub, at, back); err != nil {
+				return notified, err
 			}
-			told++
+			notified++
 		}
 	}
-	return told, nil
+	return notified, nil
 }
 
-// tellReturned has the endpoints of a region that is back told of a subscription.
-func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back announced) error {
+// notifyReturned notifies the endpoints of a region that is back of one subscription.
+func (s *Store) notifyReturned(ctx context.Context, sub string, at NotificationTarget, back targetList) error {
 	return s.write(ctx, engine.Flushed, subscriptionLocks(sub), func(t *tx) error {
 		current, err := loadSubscription(t, lockSubscription, sub)
 		if err != nil {
@@ -177,17 +177,17 @@ func (s *Store) tellReturned(ctx context.Context, sub string, at Addressee, back
 			return err // another replica was faster
 		}
 		if !current.Erased {
-			if err := t.announceTo(current.ID, back); err != nil {
+			if err := t.addTargets(current.ID, back); err != nil {
 				return err
 			}
 		}
-		return t.notify(current.ID, back)
+		return t.addNotices(current.ID, back)
 	})
 }
 
-// announceTo has endpoints told of what comes as well.
-func (t *tx) announceTo(sub string, more announced) error {
-	known, err := loadAnnounced(t, sub)
+// addTargets records endpoints that are to hear of later changes too.
+func (t *tx) addTargets(sub string, more targetList) error {
+	known, err := loadTargets(t, sub)
 	if err != nil {
 		return err
 	}

@@ -7,16 +7,17 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
 // The rows of the index are counted a part at a time, for a fiftieth of one
 // connection's time, however many they are: ten million take some twenty minutes.
 const (
-	censusRows  = 2000
-	censusShare = 50
-	censusPause = 100 * time.Millisecond // at least, between two parts
-	censusEvery = 30 * time.Second       // at least, between two censuses
-	censusTime  = 5 * time.Second        // for one part
+	countRows  = 2000
+	countShare = 50
+	countPause = 100 * time.Millisecond // at least, between two parts
+	countEvery = 30 * time.Second       // at least, between two counts
+	countTime  = 5 * time.Second        // for one part
 )
 
 // indexMetrics are labelled by phases.
@@ -45,7 +46,7 @@ func newIndexMetrics(registry prometheus.Registerer) *indexMetrics {
 func (r *Runner) countIndex(ctx context.Context) {
 	timer := time.NewTimer(r.pace())
 	defer timer.Stop()
-	var census inventory.Census
+	var counts inventory.IndexCounts
 	for {
 		select {
 		case <-ctx.Done():
@@ -53,27 +54,27 @@ func (r *Runner) countIndex(ctx context.Context) {
 		case <-timer.C:
 		}
 		begun := time.Now()
-		done, err := r.countPart(ctx, &census)
-		pause := max(censusPause, censusShare*time.Since(begun))
+		done, err := r.countPart(ctx, &counts)
+		pause := max(countPause, countShare*time.Since(begun))
 		if done {
-			r.index.show(census)
+			r.index.show(counts)
 		}
 		if done || err != nil { // keepHouse warns of a store that is down
-			census, pause = inventory.Census{}, max(pause, censusEvery)
+			counts, pause = inventory.IndexCounts{}, max(pause, countEvery)
 		}
 		timer.Reset(pause)
 	}
 }
 
-func (r *Runner) countPart(ctx context.Context, census *inventory.Census) (done bool, err error) {
-	ctx, cancel := context.WithTimeout(ctx, censusTime)
+func (r *Runner) countPart(ctx context.Context, counts *inventory.IndexCounts) (done bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, countTime)
 	defer cancel()
-	return r.Store.Count(ctx, census, censusRows)
+	return r.Store.CountIndex(ctx, counts, countRows)
 }
 
-func (m *indexMetrics) show(c inventory.Census) {
+func (m *indexMetrics) show(c inventory.IndexCounts) {
 	for phase, n := range c.Rows {
-		m.rows.WithLabelValues(inventory.Phase(phase).String()).Set(float64(n))
+		m.rows.WithLabelValues(index.Phase(phase).String()).Set(float64(n))
 	}
 	m.flagged.Set(float64(c.Flagged))
 }

@@ -7,11 +7,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"portico/inventory"
+	"portico/inventory/index"
 )
 
-// testCensus counts rows of several subscriptions, some at a time, and open
+// testIndexCounts counts rows of several subscriptions, some at a time, and open
 // writes; and looks at what the store shows of its work.
-func testCensus(t *testing.T, database Database) {
+func testIndexCounts(t *testing.T, database Database) {
 	registry := prometheus.NewRegistry()
 	b := newBench(t, database, func(o *inventory.Options) { o.Metrics = registry })
 	const other = "00000000-0000-0000-0000-0000000000a2"
@@ -20,22 +21,22 @@ func testCensus(t *testing.T, database Database) {
 	for i := range 7 {
 		b.live("rg", fmt.Sprint("live", i))
 	}
-	b.settle(b.begin(write(inventory.Put, "rg", "pending")), inventory.Ambiguous)
-	b.begin(write(inventory.Put, "rg", "open"))
-	b.settle(b.begin(write(inventory.Delete, "rg", "live0")), inventory.Accepted)
+	b.settle(b.begin(write(index.Put, "rg", "pending")), index.Ambiguous)
+	b.begin(write(index.Put, "rg", "open"))
+	b.settle(b.begin(write(index.Delete, "rg", "live0")), index.Accepted)
 
-	open, err := b.Intents(b.ctx)
+	open, err := b.CountIntents(b.ctx)
 	b.ok(err)
 	for _, rows := range []int{1, 3, 9, 1000} {
-		var census inventory.Census
+		var counts inventory.IndexCounts
 		for parts := 0; ; parts++ {
-			done, err := b.Count(b.ctx, &census, rows)
+			done, err := b.CountIndex(b.ctx, &counts, rows)
 			b.ok(err)
 			if done {
 				break
 			}
 			if parts > 20 {
-				b.Fatal("the census does not end")
+				b.Fatal("the count does not end")
 			}
 		}
 		flagged := int64(0)
@@ -46,8 +47,8 @@ func testCensus(t *testing.T, database Database) {
 				flagged++
 			}
 		}
-		equal(b, census.Rows, [3]int64{2, 6, 1})
-		equal(b, census.Flagged, max(flagged, 1)) // the write without an answer is one
+		equal(b, counts.Rows, [3]int64{2, 6, 1})
+		equal(b, counts.Flagged, max(flagged, 1)) // the write without an answer is one
 	}
 	equal(b, open > 0, true)
 

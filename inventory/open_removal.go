@@ -10,31 +10,31 @@ import (
 	"portico/inventory/index"
 )
 
-// Contested returns a row, and whether a DELETE or a move of the resource, or of
-// one that it lies below, is open. While one is, even a Live row proves nothing: the
-// client may have been told that the resource is gone, and the settle that said
-// so may be lost. Both are of one moment. ErrNotFound where there is no row.
-func (s *Store) Contested(ctx context.Context, sub, key string) (row Resource, contested bool, err error) {
+// ResourceAndRemoval returns a row, and whether a DELETE or a move of the resource,
+// or of one above it, is open. While one is, even a Live row proves nothing: the
+// client may know that the resource is gone, and the settle that said so may be lost.
+// Both are of one moment. ErrNotFound where there is no row.
+func (s *Store) ResourceAndRemoval(ctx context.Context, sub, key string) (row Resource, removalOpen bool, err error) {
 	sub, key = arm.Fold(sub), arm.Fold(key)
 	above := ancestry(key)
 	args := append([]any{sub, index.Delete, index.Move}, above...)
 	args = append(args, sub, key)
 	row, err = scanResource(func(dest ...any) error {
-		return s.read(ctx).One(selectContested(len(above)), args...)(append(dest, &contested)...)
+		return s.read(ctx).One(selectWithRemoval(len(above)), args...)(append(dest, &removalOpen)...)
 	})
-	return row, contested, engine.OrNotFound(err)
+	return row, removalOpen, engine.OrNotFound(err)
 }
 
-// selectContested is the text for a resource and those above it, n in all.
-func selectContested(n int) string {
+// selectWithRemoval is the statement for a resource and those above it, n in all.
+func selectWithRemoval(n int) string {
 	keys := strings.Join(slices.Repeat([]string{"?"}, n), ", ")
 	return `SELECT ` + resourceColumns + `,
 		EXISTS (SELECT 1 FROM intents WHERE subscription = ? AND kind IN (?, ?) AND key IN (` + keys + `))
 		FROM resources WHERE subscription = ? AND key = ?`
 }
 
-// ancestry lists the keys of a resource and of all that it may lie below. Some
-// of a path's beginnings name no resource; nothing is recorded of those.
+// ancestry lists the keys of a resource and of all that may lie above it. Some are
+// prefixes that name no resource; nothing is recorded of those.
 func ancestry(key string) []any {
 	keys := []any{key}
 	segments := 0
@@ -42,7 +42,7 @@ func ancestry(key string) []any {
 		if key[i] != '/' {
 			continue
 		}
-		// Behind scope and namespace, types and names take turns.
+		// After scope and namespace, types and names alternate.
 		if segments++; segments > scopeSegments && segments%2 == 0 {
 			keys = append(keys, key[:i])
 		}

@@ -13,10 +13,10 @@ import (
 	"portico/inventory"
 )
 
-// Lay puts an empty SQLite database of the present layout at path, unless
+// CreateDatabase puts an empty SQLite database of the present layout at path, unless
 // something is there. Opening an absent file would do the same; making the
-// layout anew takes longer than most tests do otherwise.
-func Lay(t testing.TB, path string) {
+// layout again takes longer than the rest of most tests.
+func CreateDatabase(t testing.TB, path string) {
 	t.Helper()
 	content, err := layout()
 	if err != nil {

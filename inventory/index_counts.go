@@ -14,11 +14,10 @@ const (
 	openIntents = `SELECT COUNT(*) FROM intents`
 )
 
-// Census counts the rows of the index, a bounded number at a time. The zero
-// value begins one.
-type Census struct {
-	// Rows are the rows by phase, Flagged those about which something ambiguous
-	// happened, so that their providers will be asked.
+// IndexCounts counts the rows of the index, a bounded number at a time. The zero
+// value begins a count.
+type IndexCounts struct {
+	// Rows are the rows by phase, Flagged those that wait for verification.
 	Rows    [index.Deleting + 1]int64
 	Flagged int64
 
@@ -26,9 +25,9 @@ type Census struct {
 	inside            bool
 }
 
-// Count goes on with a census by at most so many rows. It reports whether it has
-// come to its end. What changes meanwhile is counted or not.
-func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err error) {
+// CountIndex continues a count by at most rows rows, and reports whether it is
+// complete. Changes meanwhile may be counted or not.
+func (s *Store) CountIndex(ctx context.Context, c *IndexCounts, rows int) (done bool, err error) {
 	if !c.inside {
 		next, err := s.AllSubscriptions(ctx, c.subscription, 1)
 		if err != nil || len(next) == 0 {
@@ -61,9 +60,9 @@ func (s *Store) Count(ctx context.Context, c *Census, rows int) (done bool, err 
 	return false, nil
 }
 
-// Intents counts the writes that are open: under way, or ended in a way that
-// leaves their outcome unknown until their time is over.
-func (s *Store) Intents(ctx context.Context) (n int64, err error) {
+// CountIntents counts the open writes: under way, or ended with an unknown outcome
+// until their time is over.
+func (s *Store) CountIntents(ctx context.Context) (n int64, err error) {
 	err = s.read(ctx).One(openIntents)(&n)
 	return n, err
 }
