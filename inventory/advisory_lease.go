@@ -25,9 +25,9 @@ type AdvisoryLease struct {
 	token             [16]byte
 }
 
-// AcquireAdvisoryLease acquires the lease for a resource, unless somebody holds it;
-// it lasts for hold at most. It protects read-modify-write changes, of which one
-// would be lost when two meet.
+// AcquireAdvisoryLease acquires the lease for a resource, for hold at most, unless
+// somebody holds it. It protects read-modify-write changes: two at once would lose
+// one.
 func (s *Store) AcquireAdvisoryLease(ctx context.Context, sub, key string, hold time.Duration) (lease AdvisoryLease, taken bool, err error) {
 	lease = AdvisoryLease{arm.Fold(sub), arm.Fold(key), engine.NewID()}
 	taken, err = commit(ctx, s, engine.Unflushed, recordLocks(sub), func(t *tx) (bool, error) {

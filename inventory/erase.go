@@ -41,8 +41,8 @@ const (
 // have millions, too many for one transaction.
 const tagsAtOnce = 10_000
 
-// erasures empty the subscription's tables, except its own row, its secrets, of which
-// it has none, and its jobs.
+// erasures empty the subscription's tables, except its own row and its jobs; a
+// subscription has no secrets.
 var erasures = []string{
 	`DELETE FROM resource_groups WHERE subscription = ?`,
 	eraseRegistrations,

@@ -27,7 +27,7 @@ type Poll struct {
 	// otherwise as the write itself would have been answered (async reference,
 	// Azure-AsyncOperation Resource format; 202 Accepted and Location Headers).
 	Status bool
-	// TenantID and ObjectID are of whoever began the operation: to anybody else
+	// TenantID and ObjectID are the caller's that began the operation: for anybody else
 	// it does not exist (async reference, Operation result rules).
 	TenantID, ObjectID string
 }

@@ -16,7 +16,7 @@ var errOccupied = errors.New("inventory: the place of a resource that has moved 
 
 // MoveResult is what became of the resources of a move call.
 type MoveResult struct {
-	MoveCall                   // of which Members does not count
+	MoveCall                   // without its Members
 	Moved, Stayed []MoveMember // as the provider said, or a GET on both IDs
 	Gone          []MoveMember // neither ID is there
 	// LockETag makes the entity tag of a lock that moved along.
