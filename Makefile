@@ -24,7 +24,7 @@ PROGRAMS = PORTICO_BIN=$(CURDIR)/.bin/$(1)portico CONTOSO_BIN=$(CURDIR)/.bin/$(1
 # All other packages.
 UNIT = $$(go list ./... | grep -v -E '/test/(e2e|wire|hostile|contract|chaos|dashboards|clients)(/|$$)')
 
-.PHONY: build programs race-programs demo test test-long quick beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench clean
+.PHONY: build programs race-programs demo test test-long quick suites beside prepare lint format-check tidy-check vet staticcheck golangci unit walk outside chaos-short sdk clients clients-js deploy dashboards pictures fuzz-short bench-short vuln chaos bench clean
 
 build: ## both programs, into .bin
 	go build -o .bin/ ./cmd/...
@@ -44,16 +44,18 @@ demo: build ## the gateway and three regions of the reference provider, in one p
 test: ## everything, in the order of the time until it can fail
 	@$(MAKE) --no-print-directory prepare
 	@$(MAKE) --no-print-directory lint
-	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory race-programs
-	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going outside beside
-	@$(MAKE) --no-print-directory --jobs=3 --output-sync=target --keep-going sdk deploy dashboards chaos-short
+	@$(MAKE) --no-print-directory --jobs=2 --output-sync=target --keep-going suites beside
 	@$(MAKE) --no-print-directory bench-short
 	@$(MAKE) --no-print-directory vuln
 	@echo 'test: everything passed'
 
-# They need a processor and no time of their own: what waits for processes leaves
-# them enough.
+suites: ## all that waits for disks and processes
+	@$(MAKE) --no-print-directory unit
+	@$(MAKE) --no-print-directory race-programs
+	@$(MAKE) --no-print-directory outside
+	@$(MAKE) --no-print-directory --jobs=3 --keep-going sdk deploy dashboards chaos-short
+
+# They need a processor and no time of their own: what waits leaves them enough.
 beside: ## the walk and the fuzz targets, while others wait
 	@nice $(MAKE) --no-print-directory walk
 	@nice $(MAKE) --no-print-directory fuzz-short
