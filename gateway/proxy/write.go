@@ -40,7 +40,7 @@ func (p *Proxy) write(w http.ResponseWriter, r *http.Request, x *exchange.Exchan
 	defer answer.Body.Close()
 
 	settled, err := p.readOutcome(x, ticket.Kind, answer)
-	settled.Poll = async.OfAnswer(answer, p.Public, d.Endpoint, x.Principal.In(d.Subscription.TenantID))
+	settled.Poll = async.OfAnswer(answer.StatusCode, answer.Header, p.Public, d.Endpoint, x.Principal.In(d.Subscription.TenantID))
 	d.pollURLs = p.findPollURLs(answer.Header, x, d, answer.StatusCode)
 	settled.Operations = d.pollURLs.records()
 	p.settle(ctx, x, ticket, settled)

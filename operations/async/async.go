@@ -41,14 +41,14 @@ func Target(link string, public *url.URL, endpoint *regions.Endpoint) (*url.URL,
 // OfAnswer is where the operation of an accepted write is polled, nil where the
 // answer names no URL: by path and query alone, on the endpoint that the write went
 // to, at the pace that the provider asked for, on behalf of its caller.
-func OfAnswer(answer *http.Response, public *url.URL, endpoint *regions.Endpoint, caller access.Principal) *inventory.Poll {
+func OfAnswer(status int, header http.Header, public *url.URL, endpoint *regions.Endpoint, caller access.Principal) *inventory.Poll {
 	for _, name := range [...]string{"Azure-Asyncoperation", "Operation-Location", "Location"} {
-		values := answer.Header[name]
-		if len(values) == 0 || !Named(name, answer.StatusCode) {
+		values := header[name]
+		if len(values) == 0 || !Named(name, status) {
 			continue
 		}
 		if target, own := Target(values[0], public, endpoint); own {
-			pause, _ := upstream.RetryAfter(answer.Header, time.Now())
+			pause, _ := upstream.RetryAfter(header, time.Now())
 			return &inventory.Poll{
 				Path: target.EscapedPath(), Query: target.RawQuery, RetryAfter: pause, Status: name != "Location",
 				TenantID: caller.TenantID, ObjectID: caller.ObjectID,

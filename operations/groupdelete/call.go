@@ -185,33 +185,30 @@ type exchanged struct {
 func (w *attempt) exchange(ctx context.Context, q *routing.Request, endpoint *regions.Endpoint, header http.Header, begun time.Time) exchanged {
 	header.Set("Referer", fanout.PublicLink(w.Prober.Public, q.Path.Escaped(), q.Query.Raw))
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.now()))
-	response, err := w.Prober.Upstream.Do(ctx, upstream.Call{
+	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodDelete, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header,
 		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallLimit, Job: w.claim.Job.Name(),
 	})
-	if err != nil {
+	status := got.Status
+	if status == 0 {
 		e := exchanged{answer: w.unanswered(err, q)}
-		var fault *upstream.Fault
-		if errors.As(err, &fault) && !fault.Sent {
+		if upstream.Unsent(err) {
 			e.settled.Outcome = index.NotSent
 		}
 		return e
 	}
-	defer response.Body.Close()
-	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	status := response.StatusCode
-	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(body, q.ID())
+	absent := err == nil && status == http.StatusNotFound && arm.SaysAbsent(got.Body, q.ID())
 	e := exchanged{settled: inventory.Answer{Outcome: index.OutcomeOf(index.Delete, status, absent), Status: status}}
 	e.answer.result.Outcome = outcomeOf(status, absent)
-	e.answer.result.After, e.answer.result.Why = async.RetryAfter(response.Header), whyStatus(status)
+	e.answer.result.After, e.answer.result.Why = async.RetryAfter(got.Header), whyStatus(status)
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		e.settled.Outcome = index.Ambiguous
 		e.answer = w.unanswered(&upstream.Fault{Sent: true, Region: endpoint.Region, Err: err}, q)
 	case e.answer.result.Outcome == plan.OutcomeAccepted:
-		e.settled.Poll = async.OfAnswer(response, w.Prober.Public, endpoint, w.payload.Caller)
+		e.settled.Poll = async.OfAnswer(status, got.Header, w.Prober.Public, endpoint, w.payload.Caller)
 	case e.answer.result.Outcome != plan.OutcomeGone:
-		e.answer.text = failure.OfAnswer(status, body)
+		e.answer.text = failure.OfAnswer(status, got.Body)
 	}
 	if status == http.StatusPreconditionFailed && header.Get("If-Match") != "" {
 		e.answer.result.Outcome = plan.OutcomeUnsent // it has changed since it was asked for

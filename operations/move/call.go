@@ -248,25 +248,23 @@ func (w *attempt) exchange(ctx context.Context, c *plan.Call, q *routing.Request
 	header := w.header(w.payload)
 	header.Set(tracing.SystemDataHeader, w.payload.Caller.LastModified(w.payload.Begun)) // the same for every resource of a move
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	response, err := w.Prober.Upstream.Do(ctx, upstream.Call{
+	got, err := w.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: content,
 		Since: begun, SendWithin: w.SendWithin, EndWithin: w.CallTimeout + w.CallMargin, Job: w.claim.Job.Name(),
 	})
-	if err != nil {
+	if got.Status == 0 {
 		return unanswered(err, c)
 	}
-	defer response.Body.Close()
-	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	result := plan.Result{After: async.RetryAfter(response.Header), Outcome: outcomeOf(response.StatusCode)}
+	result := plan.Result{After: async.RetryAfter(got.Header), Outcome: outcomeOf(got.Status)}
 	switch {
 	case err != nil && !errors.Is(err, upstream.ErrTooLarge): // what the status promised is not known
 		result.Outcome = plan.OutcomeAmbiguous
 	case result.Outcome == plan.OutcomeAccepted:
-		if poll := async.OfAnswer(response, w.Prober.Public, to, w.payload.Caller); poll != nil {
+		if poll := async.OfAnswer(got.Status, got.Header, w.Prober.Public, to, w.payload.Caller); poll != nil {
 			result.Poll = &plan.Poll{Path: poll.Path, Query: poll.Query, Status: poll.Status}
 		}
 	case result.Outcome != plan.OutcomeMoved:
-		result.Text = failure.OfAnswer(response.StatusCode, body)
+		result.Text = failure.OfAnswer(got.Status, got.Body)
 	}
 	return result
 }
@@ -365,14 +363,11 @@ func (w *attempt) find(ctx context.Context, c *plan.Call, m *plan.Member, asked 
 		if err != nil {
 			return plan.Presence{}, nil
 		}
-		answer, err := w.Prober.Read(ctx, w.header(w.payload), endpoint, q.Path.Escaped(), q.Query.Raw)
-		if err != nil || answer.Status != http.StatusOK && answer.Status != http.StatusNotFound {
+		answer, err := w.Prober.Get(ctx, w.header(w.payload), at)
+		if err != nil {
 			return plan.Presence{}, nil
 		}
 		there := answer.Status == http.StatusOK
-		if !there && !arm.SaysAbsent(answer.Body, at.ID) {
-			return plan.Presence{}, nil
-		}
 		if there && !index.Terminal(inventory.ReadObservation(answer.Body).ProvisioningState) {
 			s.Working = true
 		}

@@ -110,24 +110,19 @@ func (k Validator) validate(ctx context.Context, p *Payload, c *plan.Call, from,
 	}
 	header := k.Mover.header(p)
 	header.Set("Content-Type", "application/json; charset=utf-8")
-	response, err := k.Mover.Prober.Upstream.Do(ctx, upstream.Call{
+	got, err := k.Mover.Prober.Upstream.Send(ctx, upstream.Call{
 		Endpoint: endpoint, Method: http.MethodPost, Path: q.Path.Escaped(), Query: q.Query.Raw, Header: header, Content: contentOf(to, ids),
 	})
 	if err != nil {
 		return unanswered(err, c), ctx.Err()
 	}
-	defer response.Body.Close()
-	body, err := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	if err != nil {
-		return unanswered(err, c), ctx.Err()
-	}
-	after, _ := upstream.RetryAfter(response.Header, time.Now())
-	result := plan.Result{Outcome: outcomeOf(response.StatusCode), After: after, Text: failure.OfAnswer(response.StatusCode, body)}
-	switch response.StatusCode {
+	after, _ := upstream.RetryAfter(got.Header, time.Now())
+	result := plan.Result{Outcome: outcomeOf(got.Status), After: after, Text: failure.OfAnswer(got.Status, got.Body)}
+	switch got.Status {
 	case http.StatusNotFound, http.StatusMethodNotAllowed, http.StatusNotImplemented:
 		result.Outcome = plan.OutcomeMoved // it has no such call
 	case http.StatusAccepted:
-		return k.follow(ctx, p, c, async.OfAnswer(response, k.Mover.Prober.Public, endpoint, p.Caller), until)
+		return k.follow(ctx, p, c, async.OfAnswer(got.Status, got.Header, k.Mover.Prober.Public, endpoint, p.Caller), until)
 	}
 	return result, nil
 }

@@ -206,23 +206,19 @@ func (k *SubscriptionNotifier) send(ctx context.Context, claim *jobs.Claim, snap
 	header.Set("Content-Type", "application/json; charset=utf-8")
 	header.Set("Accept", "application/json")
 	content := noticeBody(snapshot, state, p.Namespace)
-	response, err := k.Upstream.Do(ctx, upstream.Call{
+	got, err := k.Upstream.Send(ctx, upstream.Call{
 		Endpoint: to, Method: http.MethodPut, Path: path, Query: query, Header: header, Content: content,
 		Since: begun, SendWithin: k.SendWithin, EndWithin: k.CallLimit, Job: claim.Job.Name(),
 	})
-	if err != nil {
-		var fault *upstream.Fault
-		unsent := errors.As(err, &fault) && !fault.Sent
-		return attempt{over: unsent, text: "no answer"}
+	if got.Status == 0 {
+		return attempt{over: upstream.Unsent(err), text: "no answer"}
 	}
-	defer response.Body.Close()
-	_, broken := upstream.ReadAll(response.Header, response.Body, 1<<20)
-	a := attempt{after: async.RetryAfter(response.Header), text: strconv.Itoa(response.StatusCode) + " " + http.StatusText(response.StatusCode)}
-	switch status := response.StatusCode; {
+	a := attempt{after: async.RetryAfter(got.Header), text: strconv.Itoa(got.Status) + " " + http.StatusText(got.Status)}
+	switch status := got.Status; {
 	case status == http.StatusAccepted:
 		a.over = true
 	case status >= 200 && status < 300:
-		a.over = broken == nil || errors.Is(broken, upstream.ErrTooLarge)
+		a.over = err == nil || errors.Is(err, upstream.ErrTooLarge)
 		a.confirmed = a.over
 	case status == http.StatusRequestTimeout, status >= 500:
 	default:

@@ -173,23 +173,17 @@ func (f *FenceWatcher) remove(ctx context.Context, claim *jobs.Claim, fence inve
 // send makes the call of a DELETE and returns what it came to. A refusal is an error,
 // so that the call is tried again.
 func (f *FenceWatcher) send(ctx context.Context, call upstream.Call, id string) (index.Outcome, error) {
-	answer, err := f.Prober.Upstream.Do(ctx, call)
-	if err != nil {
-		var fault *upstream.Fault
-		if errors.As(err, &fault) && !fault.Sent {
-			return index.NotSent, err
-		}
+	answer, err := f.Prober.Upstream.Send(ctx, call)
+	switch {
+	case upstream.Unsent(err):
+		return index.NotSent, err
+	case err != nil && !errors.Is(err, upstream.ErrTooLarge):
 		return index.Ambiguous, err
 	}
-	defer answer.Body.Close()
-	body, err := upstream.ReadAll(answer.Header, answer.Body, 1<<20)
-	if err != nil && !errors.Is(err, upstream.ErrTooLarge) {
-		return index.Ambiguous, err
-	}
-	absent := answer.StatusCode == http.StatusNotFound && arm.SaysAbsent(body, id)
-	outcome := index.OutcomeOf(index.Delete, answer.StatusCode, absent)
+	absent := answer.Status == http.StatusNotFound && arm.SaysAbsent(answer.Body, id)
+	outcome := index.OutcomeOf(index.Delete, answer.Status, absent)
 	if outcome == index.Refused || outcome == index.Ambiguous {
-		return outcome, locate.NewStatusError(answer.StatusCode, answer.Header)
+		return outcome, locate.NewStatusError(answer.Status, answer.Header)
 	}
 	return outcome, nil
 }
