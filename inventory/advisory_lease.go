@@ -51,10 +51,5 @@ func (s *Store) ReleaseAdvisoryLease(ctx context.Context, lease AdvisoryLease) e
 // ForgetAdvisoryLeases deletes at most limit expired leases whose holders died, and
 // returns how many it deleted.
 func (s *Store) ForgetAdvisoryLeases(ctx context.Context, limit int) (int, error) {
-	now := engine.Micros(s.engine.Now())
-	left, err := engine.Collect(s.read(ctx), scanPair, leftLeases, now, engine.AtMost(limit))
-	if err != nil {
-		return 0, err
-	}
-	return engine.InPieces(ctx, s.engine, left, func(t *tx, piece []pair) (int, error) { return t.deleteAll(forgetLease, piece, now) })
+	return s.deletePassed(ctx, leftLeases, forgetLease, s.engine.Now(), limit)
 }

@@ -55,12 +55,7 @@ func (s *Store) CountTombstones(ctx context.Context, sub string, limit int) (n i
 }
 
 func (s *Store) clearTombstones(ctx context.Context, limit int) (int, error) {
-	horizon := engine.Micros(s.engine.Now().Add(-s.options.TombstoneAge))
-	old, err := engine.Collect(s.read(ctx), scanPair, oldTombstones, horizon, engine.AtMost(limit))
-	if err != nil {
-		return 0, err
-	}
-	return engine.InPieces(ctx, s.engine, old, func(t *tx, piece []pair) (int, error) { return t.deleteAll(clearTombstone, piece, horizon) })
+	return s.deletePassed(ctx, oldTombstones, clearTombstone, s.engine.Now().Add(-s.options.TombstoneAge), limit)
 }
 
 // expireIntents pages past the intents that it had to skip, as these are always the

@@ -249,12 +249,19 @@ func (s *Store) OperationByIdentity(ctx context.Context, sub, identity, tenant, 
 // ForgetOperations deletes at most limit expired records and returns how many
 // it deleted.
 func (s *Store) ForgetOperations(ctx context.Context, limit int) (int, error) {
-	now := engine.Micros(s.engine.Now())
-	ended, err := engine.Collect(s.read(ctx), scanPair, endedOperations, now, engine.AtMost(limit))
+	return s.deletePassed(ctx, endedOperations, deleteOperation, s.engine.Now(), limit)
+}
+
+// deletePassed deletes at most limit rows whose time has passed at a moment, and returns
+// how many. find selects the pairs that name them; remove deletes a row unless its time
+// has changed since.
+func (s *Store) deletePassed(ctx context.Context, find, remove string, at time.Time, limit int) (int, error) {
+	bound := engine.Micros(at)
+	found, err := engine.Collect(s.read(ctx), scanPair, find, bound, engine.AtMost(limit))
 	if err != nil {
 		return 0, err
 	}
-	return engine.InPieces(ctx, s.engine, ended, func(t *tx, piece []pair) (int, error) { return t.deleteAll(deleteOperation, piece, now) })
+	return engine.InPieces(ctx, s.engine, found, func(t *tx, piece []pair) (int, error) { return t.deleteAll(remove, piece, bound) })
 }
 
 // pair is a subscription and what names a row in it.
