@@ -1,7 +1,6 @@
 package gateway
 
 import (
-	"net/http"
 	"time"
 
 	"portico/locate"
@@ -11,8 +10,6 @@ import (
 
 // deletionCheck checks a group's emptiness on behalf of whoever began its deletion.
 func (g *Gateway) deletionCheck(p groupdelete.Payload) groupdelete.EmptinessCheck {
-	// No client sent the header, so there is nothing to refuse.
-	identity, _ := tracing.Identify(http.Header{tracing.CorrelationHeader: {p.Correlation}}, g.config.Server.Region, time.Now())
-	caller := locate.Caller{Principal: p.Caller, Identity: identity}
+	caller := locate.Caller{Principal: p.Caller, Identity: tracing.OfCorrelation(p.Correlation, g.config.Server.Region, time.Now())}
 	return &locate.EmptinessCheck{Prober: g.prober, Caller: caller, Timeout: g.config.Upstream.CallTimeout}
 }

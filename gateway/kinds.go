@@ -4,6 +4,7 @@ import (
 	"portico/gateway/frontdoor"
 	"portico/inventory"
 	"portico/jobs"
+	"portico/limits"
 	"portico/operations/groupdelete"
 	"portico/operations/move"
 	"portico/operations/notify"
@@ -33,7 +34,7 @@ func (g *Gateway) kinds() map[string]jobs.Kind {
 		sweep.Job:                 g.sweeper,
 		inventory.GroupDeleteJob: &groupdelete.Deleter{
 			Prober: g.prober, EmptinessCheck: g.deletionCheck, Sender: g.sender, Region: region,
-			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: int(float64(c.GroupDelete.PerEndpoint) / c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,
+			PerEndpoint: c.GroupDelete.PerEndpoint, AtEndpoint: limits.WholeOf(c.GroupDelete.PerEndpoint, c.Limits.CallerShare), PerJob: c.GroupDelete.PerJob,
 			Budget: c.GroupDelete.TransientBudget, Limit: c.GroupDelete.Limit, SendWithin: index.SendWithin, CallLimit: callLimit,
 			Floor: index.PollFloor, Log: g.log,
 		},

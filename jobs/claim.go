@@ -33,8 +33,7 @@ func (c *Claim) Header(region string) http.Header { return Header(c.Correlation(
 
 // Header returns the ids of a call that belongs to a correlation.
 func Header(correlation, region string) http.Header {
-	header := http.Header{tracing.CorrelationHeader: {correlation}}
-	id, _ := tracing.Identify(header, region, time.Now()) // no client, so nothing to refuse
-	id.Stamp(header)
+	header := http.Header{}
+	tracing.OfCorrelation(correlation, region, time.Now()).Stamp(header)
 	return header
 }

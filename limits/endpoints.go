@@ -2,6 +2,14 @@ package limits
 
 import "sync"
 
+// WholeOf is the budget of which one caller's share is a part; no part: the share itself.
+func WholeOf(share int, part float64) int {
+	if part <= 0 {
+		return share
+	}
+	return int(float64(share) / part)
+}
+
 // Endpoints limits the calls that each endpoint has under way on one replica, and of
 // them those of one caller. It is safe for concurrent use.
 type Endpoints struct {

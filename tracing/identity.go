@@ -63,6 +63,13 @@ func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error
 	return id, nil
 }
 
+// OfCorrelation is the identity of a call of Portico's own, which belongs to a
+// correlation.
+func OfCorrelation(correlation, region string, now time.Time) Identity {
+	id, _ := Identify(http.Header{CorrelationHeader: {correlation}}, region, now) // no client, so nothing to refuse
+	return id
+}
+
 // Stamp writes the ids onto a call to a provider. The client's own id is among
 // the headers that pass, and is left as it is.
 func (id Identity) Stamp(h http.Header) {
