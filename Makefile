@@ -51,7 +51,6 @@ test: ## everything, in the order of the time until it can fail
 
 suites: ## all that waits for disks and processes
 	@$(MAKE) --no-print-directory unit
-	@$(MAKE) --no-print-directory race-programs
 	@$(MAKE) --no-print-directory outside
 	@$(MAKE) --no-print-directory --jobs=3 --keep-going sdk deploy dashboards chaos-short
 

@@ -194,7 +194,7 @@ func (g *Gateway) newFrontDoor() http.Handler {
 	})
 }
 
-// index is the inventory as routing asks it: locations by way of the cache.
+// storeIndex is the inventory as routing asks it: locations by way of the cache.
 type storeIndex struct {
 	*inventory.Store
 	locations *locations.Cache

@@ -15,9 +15,9 @@ const (
 	overdueAfter  = 3                // leases
 )
 
-// keepHouse expires what is due, forgets what is old, and counts the jobs, until ctx
+// runHousekeeping expires what is due, forgets what is old, and counts the jobs, until ctx
 // ends. Replicas may do so at the same time.
-func (r *Runner) keepHouse(ctx context.Context) {
+func (r *Runner) runHousekeeping(ctx context.Context) {
 	warning := throttledWarning{log: r.Log, what: "the inventory could not be tidied"}
 	damage := throttledWarning{log: r.Log, what: "what the inventory has of some resources cannot be read"}
 	timer := time.NewTimer(r.pace())

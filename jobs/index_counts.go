@@ -59,7 +59,7 @@ func (r *Runner) countIndex(ctx context.Context) {
 		if done {
 			r.index.show(counts)
 		}
-		if done || err != nil { // keepHouse warns of a store that is down
+		if done || err != nil { // runHousekeeping warns of a store that is down
 			counts, pause = inventory.IndexCounts{}, max(pause, countEvery)
 		}
 		timer.Reset(pause)

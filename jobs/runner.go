@@ -103,7 +103,7 @@ func (r *Runner) Run(ctx context.Context) {
 	for _, w := range r.workers {
 		parts.Go(func() { w.run(ctx) })
 	}
-	parts.Go(func() { r.keepHouse(ctx) })
+	parts.Go(func() { r.runHousekeeping(ctx) })
 	parts.Go(func() { r.countIndex(ctx) })
 	parts.Go(func() { r.watchStore(ctx) })
 }

@@ -32,13 +32,18 @@ func regionFailure(x *exchange.Exchange) (regions.RegionFailure, error) {
 		case regions.Fail.String():
 			wanted = regions.Fail
 		default:
-			return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(exchange.OnRegionFailureHeader), "it is partial or fail").About(strings.ToLower(exchange.OnRegionFailureHeader))
+			return wanted, badRegionFailure("it is partial or fail")
 		}
 	}
 	if len(x.OnRegionFailure) > 1 {
-		return wanted, arm.NewError(arm.InvalidRequestHeader, strings.ToLower(exchange.OnRegionFailureHeader), "it is given twice").About(strings.ToLower(exchange.OnRegionFailureHeader))
+		return wanted, badRegionFailure("it is given twice")
 	}
 	return wanted, nil
+}
+
+func badRegionFailure(why string) *arm.Error {
+	name := strings.ToLower(exchange.OnRegionFailureHeader)
+	return arm.NewError(arm.InvalidRequestHeader, name, why).About(name)
 }
 
 // conditionalHeaders do not pass to regions: a merged page has no entity tag, and a

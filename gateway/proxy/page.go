@@ -11,6 +11,7 @@ import (
 	"portico/fanout"
 	"portico/gateway/exchange"
 	"portico/jsonscan"
+	"portico/operations/async"
 	"portico/routing"
 )
 
@@ -83,7 +84,7 @@ func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
 		called, _, _ := strings.Cut(d.Operation.Target, "?")
 		return to, to.Parse(called) == nil
 	}
-	target, own := p.publicForm(link, d.Endpoint)
+	target, own := async.Target(link, p.Public, d.Endpoint)
 	return to, own && to.Parse(target.EscapedPath()) == nil
 }
 
@@ -93,7 +94,7 @@ func (p *Proxy) resultPath(d Resolved, link string) (to arm.Path, own bool) {
 func (p *Proxy) recordResultLink(ctx context.Context, x *exchange.Exchange, d Resolved, path, query string) string {
 	next := fanout.PublicLink(p.Public, path, query)
 	link := pollURL{url: next}
-	if target, own := p.publicForm(next, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
+	if target, own := async.Target(next, p.Public, d.Endpoint); own && p.servedAs(x, target) >= servedAsDeclared {
 		link.record = p.recordOf(x, d, target)
 	} else {
 		link = p.substitutePollURL(x, d, "Location", strings.TrimPrefix(next, p.Public.Scheme+"://"+p.Public.Host))

@@ -11,7 +11,6 @@ import (
 	"portico/gateway/exchange"
 	"portico/inventory"
 	"portico/operations/async"
-	"portico/regions"
 	"portico/routing"
 )
 
@@ -94,7 +93,7 @@ func needsPollURL(q *routing.Request) bool {
 // pollURLOf turns the URL of one header into the one that the client gets; ok is false
 // if the client gets none.
 func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, status int) (link pollURL, ok bool) {
-	public, own := p.publicForm(sent, d.Endpoint)
+	public, own := async.Target(sent, p.Public, d.Endpoint)
 	redirect := redirects(status)
 	polled := async.Named(name, status)
 	begins := polled && status >= 200 && status < 300 && !x.Request.Reads()
@@ -123,12 +122,6 @@ func (p *Proxy) pollURLOf(x *exchange.Exchange, d Resolved, name, sent string, s
 		return p.retarget(x, d, name, p.replayable(x, name, sent)), true
 	}
 	return link, false
-}
-
-// publicForm returns a URL with the public host. own reports whether that is allowed:
-// the URL names the public host, the provider's endpoint, or no host.
-func (p *Proxy) publicForm(link string, endpoint *regions.Endpoint) (public *url.URL, own bool) {
-	return async.Target(link, p.Public, endpoint)
 }
 
 // mayContinue reports whether clients may poll the Location of an answer that begins no

@@ -9,10 +9,11 @@ import (
 	"time"
 
 	"portico/inventory"
+	"portico/operations/async"
 )
 
-// publicForm lets no URL pass that clients could be led away by.
-func TestPublicForm(t *testing.T) {
+// No URL passes that clients could be led away by.
+func TestTargetOfALink(t *testing.T) {
 	f := newFixture(t)
 	endpoint := f.put().Type.Endpoint("westus")
 	for link, want := range map[string]string{
@@ -34,7 +35,7 @@ func TestPublicForm(t *testing.T) {
 		"http://portico.example\\@evil/a": "",
 		"http://%zz/":                     "",
 	} {
-		got, own := f.publicForm(link, endpoint)
+		got, own := async.Target(link, f.Public, endpoint)
 		if own != (want != "") || own && got.String() != want {
 			t.Errorf("%q became %v %v, want %q", link, got, own, want)
 		}

@@ -46,9 +46,6 @@ func (p *Postgres) Promote(t testing.TB) {
 	p.WaitFor(t, "SELECT NOT pg_is_in_recovery()")
 }
 
-// CommitAlone makes a primary commit without its standby, as after its loss.
-func (p *Postgres) CommitAlone(t testing.TB) { t.Helper(); p.setSynchronous(t, "''") }
-
 func (p *Postgres) setSynchronous(t testing.TB, names string) {
 	t.Helper()
 	p.Exec(t, "ALTER SYSTEM SET synchronous_standby_names = "+names, "SELECT pg_reload_conf()")

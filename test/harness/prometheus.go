@@ -107,25 +107,6 @@ func (p *Point) UnmarshalJSON(text []byte) error {
 	return err
 }
 
-// Query returns the value of an expression now, one point for each series. The
-// error is Prometheus' own where it does not take the expression.
-func (p *Prometheus) Query(ctx context.Context, expr string) ([]Series, error) {
-	var data struct {
-		Result []struct {
-			Metric map[string]string `json:"metric"`
-			Value  Point             `json:"value"`
-		} `json:"result"`
-	}
-	if err := p.ask(ctx, "/api/v1/query?query="+url.QueryEscape(expr), &data); err != nil {
-		return nil, err
-	}
-	var all []Series
-	for _, r := range data.Result {
-		all = append(all, Series{r.Metric, []Point{r.Value}})
-	}
-	return all, nil
-}
-
 // Exemplars returns what one label says of the exemplars of the series that an
 // expression is made of, from a time on.
 func (p *Prometheus) Exemplars(ctx context.Context, expr string, from time.Time, label string) ([]string, error) {
