@@ -121,7 +121,8 @@ func (y *deletionBench) begin() {
 	job, err := y.Store.BeginDeletion(y.T.Context(), jobstest.Subscription, y.group, inventory.DeletionRequest{
 		Payload: func(g inventory.Group) string {
 			return groupdelete.Payload{
-				Group: g.Name, Incarnation: g.Incarnation, Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"},
+				Group: g.Name, Incarnation: g.Incarnation,
+				Commission: jobs.Commission{Correlation: "c0ffee00-0000-0000-0000-000000000000", Caller: access.Principal{TenantID: "t", ObjectID: "o"}},
 			}.String()
 		},
 		Operation: inventory.Operation{Token: "t", Until: time.Now().Add(time.Hour)},

@@ -50,7 +50,7 @@ providers:
 			}
 			payload := move.Payload{
 				Source: inventory.GroupName{Subscription: jobstest.Subscription, Name: "g"}, Target: inventory.GroupName{Subscription: jobstest.Subscription, Name: "h"},
-				Resources: []string{jobstest.Machine}, Path: "/", Correlation: "c",
+				Resources: []string{jobstest.Machine}, Path: "/", Commission: jobs.Commission{Correlation: "c"},
 			}
 			id := jobrow.ID(inventory.ValidateMoveJob, "g")
 			if _, err := b.Store.AddJob(t.Context(), jobrow.Job{
