@@ -15,12 +15,9 @@ type Query struct {
 	APIVersion string
 }
 
-// ParseQuery reads a raw query. It refuses what two parsers could read in two ways: a
+// parseQuery reads a raw query. It refuses what two parsers could read in two ways: a
 // broken escape, a second api-version, an api-version beside a semicolon. Parameter
-// names match without case.
-func ParseQuery(raw string) (Query, *arm.Error) { return parseQuery(raw, ownVersions) }
-
-// parseQuery is ParseQuery; a fault lists the supported api-versions.
+// names match without case. A fault lists the supported api-versions.
 func parseQuery(raw string, supported []string) (Query, *arm.Error) {
 	q := Query{Raw: raw}
 	seen := false

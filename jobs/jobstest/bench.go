@@ -19,7 +19,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/zap"
 
-	"portico/config"
+	"portico/config/configtest"
 	"portico/inventory"
 	"portico/inventory/index"
 	"portico/inventory/jobrow"
@@ -66,10 +66,7 @@ type Bench struct {
 // New makes a bench with a map, as YAML, and with subscriptions.
 func New(t *testing.T, yaml string, subscriptions ...inventory.Subscription) *Bench {
 	t.Helper()
-	cfg, err := config.Parse("test.yaml", []byte(yaml))
-	if err != nil {
-		t.Fatal(err)
-	}
+	cfg := configtest.Load(t, yaml)
 	b := &Bench{T: t, Path: filepath.Join(t.TempDir(), "portico.db"), Map: cfg.Map, Public: cfg.Server.PublicURL}
 	b.Store = b.Open()
 	b.Client = upstream.New(upstream.Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})

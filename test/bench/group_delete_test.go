@@ -17,7 +17,7 @@ import (
 	"go.uber.org/zap"
 
 	"portico/access"
-	"portico/config"
+	"portico/config/configtest"
 	"portico/gateway"
 	"portico/inventory"
 	"portico/inventory/index"
@@ -198,7 +198,7 @@ func (p *provider) newDeletionWorld(b *testing.B) deletionWorld {
 	for i := range ofTypes {
 		types = append(types, fmt.Sprintf(`{name: t%d, kind: tracked, apiVersions: ["2024-01-01"]}`, i))
 	}
-	cfg, err := config.Parse("bench.yaml", fmt.Appendf(nil, `
+	cfg := configtest.Load(b, fmt.Sprintf(`
 server: {publicURL: "http://portico.example", region: westus}
 auth: {mode: none}
 index: {pollFloor: 100ms}
@@ -210,9 +210,6 @@ providers:
     endpoints: {%s, global: [%q]}
     resourceTypes: [%s]
 `, perEndpoint, inRegions*perEndpoint, strings.Join(names, ", "), strings.Join(endpoints, ", "), p.urls[0], strings.Join(types, ", ")))
-	if err != nil {
-		b.Fatal(err)
-	}
 	ctx, cancel := context.WithCancel(context.Background())
 	store, err := inventory.Open(ctx, inventory.Options{
 		DSN: filepath.Join(b.TempDir(), "portico.db"), SendWithin: 5 * time.Second, CallLimit: time.Minute, LateWriteWindow: time.Minute,
