@@ -18,8 +18,8 @@ import (
 // Bounds of waits on connections to a PostgreSQL server. The server's own bounds are
 // shorter than ours, so that the server gives up first and says why.
 const (
-	// A transaction reads the server's time if the last reading is older than this, and in
-	// any case after a while.
+	// A transaction reads the server's time if the last reading is older than
+	// clockFresh; an idle queue reads it again after clockAge.
 	clockFresh = time.Second
 	clockAge   = 30 * time.Second
 
