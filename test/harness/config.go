@@ -55,6 +55,8 @@ type Config struct {
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
+	// Auth is YAML of the auth section in place of Tokens, indented by two spaces.
+	Auth string
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
 	// Listen is the address of the public listener, if a test must know it beforehand; a
@@ -175,7 +177,10 @@ metadata:
 {{- if .Metadata}}
 {{.Metadata}}
 {{- end}}
-{{- if .Tokens}}
+{{- if .Auth}}
+auth:
+{{.Auth}}
+{{- else if .Tokens}}
 auth:
   mode: tokens
   tokens:
