@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"portico/access"
-	"portico/arm"
 	"portico/inventory"
 )
 

@@ -55,7 +55,7 @@ type Config struct {
 	Endpoints map[string]string
 	// Tokens turns on static tokens; without any, auth is none.
 	Tokens []Token
-	// Auth is YAML of the auth section in place of Tokens, indented by two spaces.
+	// Auth is YAML of the auth section beside Tokens, indented by two spaces.
 	Auth string
 	// TLS makes the public listener use TLS with a new certificate.
 	TLS bool
@@ -177,17 +177,21 @@ metadata:
 {{- if .Metadata}}
 {{.Metadata}}
 {{- end}}
+{{- if or .Auth .Tokens}}
+auth:
 {{- if .Auth}}
-auth:
 {{.Auth}}
-{{- else if .Tokens}}
-auth:
+{{- else}}
   mode: tokens
+{{- end}}
+{{- end}}
+{{- if .Tokens}}
   tokens:
 {{- range .Tokens}}
     - {sha256: "{{.SHA256}}", tenantId: {{.TenantID}}, objectId: {{.ObjectID}}, name: {{printf "%q" .Name}}}
 {{- end}}
-{{- else}}
+{{- end}}
+{{- if not (or .Auth .Tokens)}}
 auth: {mode: none}
 {{- end}}
 {{- if .Postgres}}

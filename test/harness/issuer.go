@@ -146,6 +146,16 @@ func (i *Issuer) set() jose.JSONWebKeySet {
 	return set
 }
 
+// Auth is YAML of the auth section that trusts the issuer, with more settings of it and of
+// its keys; see [Config.Auth].
+func (i *Issuer) Auth(further, keys string) string {
+	text := "  issuers:\n    - {issuer: " + strconv.Quote(i.URL) + ", audiences: [" + Audience + "], tenantClaim: tid" + further + "}"
+	if keys != "" {
+		text += "\n  keys: {" + keys + "}"
+	}
+	return text
+}
+
 // Claims are those of a good token that is valid for an hour, changed by pairs of a name
 // and a value; the value nil removes a claim.
 func (i *Issuer) Claims(changes ...any) map[string]any {
