@@ -13,6 +13,7 @@
 #   procps       kill, by which the unit reloads
 #   prometheus   runs the dashboards' queries and the alerts; its service is not
 #                started
+#   oidc-provider  issues tokens; Node.js is not installed by this script
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -54,3 +55,5 @@ if ((${#missing[@]} > 0)); then
 	fi
 	install "${missing[@]}"
 fi
+
+test/issuer/prepare.sh

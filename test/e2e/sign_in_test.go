@@ -2,8 +2,10 @@ package e2e
 
 import (
 	"crypto/tls"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -73,6 +75,42 @@ func TestTokensOfAnIssuer(t *testing.T) {
 	if logs := w.Portico.Logs(); strings.Contains(logs, good) || strings.Contains(logs, token) {
 		t.Error("a token is in the log")
 	}
+}
+
+// An issuer that somebody else wrote issues tokens that are taken.
+func TestTokensOfOIDCProvider(t *testing.T) {
+	t.Parallel()
+	issuer := harness.StartOIDCProvider(t)
+	w := harness.NewWorld(t, harness.WorldOptions{Config: harness.Config{TLS: true, Auth: issuer.Auth()}})
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: issuer.Certificate.Pool, MinVersion: tls.VersionTLS12}}}
+	defer client.CloseIdleConnections()
+	form := url.Values{"grant_type": {"client_credentials"}, "client_id": {harness.IssuedToApp}, "client_secret": {harness.ClientSecret}}
+	r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, issuer.URL+"/token", strings.NewReader(form.Encode()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/x-www-form-urlencoded")
+	a, err := client.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = a.Body.Close() }()
+	var issued struct {
+		Token string `json:"access_token"`
+	}
+	if err := json.NewDecoder(a.Body).Decode(&issued); err != nil || issued.Token == "" {
+		t.Fatalf("%d, %v", a.StatusCode, err)
+	}
+	w.Portico.Token = issued.Token
+	w.PutGroup(t, "rg")
+	w.PutResource(t, "rg", machines+"vm", body("eastus")).Want(t, 201)
+	received := w.Contoso("eastus").Requests(t)
+	last := received[len(received)-1].Headers
+	if last.Get("X-Ms-Client-Object-Id") != harness.IssuedTo || last.Get("X-Ms-Client-App-Id") != harness.IssuedToApp {
+		t.Errorf("%v", last)
+	}
+	w.Portico.Token = issued.Token + "x"
+	w.Portico.Do(t, harness.Request{Path: w.GroupPath("rg") + version}).Want(t, 401)
 }
 
 // A refusal says where to get another token, and what is wrong with this one.
