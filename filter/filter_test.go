@@ -128,6 +128,22 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: %q %v", c.filter, got, ok)
 		}
 	}
+	for text, want := range map[string]string{
+		"startswith(name, 'Web-') and location eq 'westus'":   "web-",
+		"location eq 'westus' and (startswith(name, 'Web-'))": "web-",
+		"startswith(name, 'web') or location eq 'westus'":     "",
+		"not startswith(name, 'web')":                         "",
+		"name eq 'web'":                                       "",
+		"startswith(tagName, 'web')":                          "",
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := f.NeedsPrefix(Name); got != want && ok || ok != (want != "") {
+			t.Errorf("%s: prefix %q %v", text, got, ok)
+		}
+	}
 	if f, _ := Parse("name eq 'x' or tagName eq 'y'"); !f.AsksForTags() {
 		t.Error("the filter asks for tags")
 	}
@@ -146,6 +162,9 @@ func FuzzParse(f *testing.F) {
 		for field := Location; field < TagName; field++ {
 			if want, ok := filter.Needs(field); ok && filter.Match(machine) && foldFor(field, machine.Value(field)) != want {
 				t.Fatalf("%q matches without %q", s, want)
+			}
+			if want, ok := filter.NeedsPrefix(field); ok && filter.Match(machine) && !strings.HasPrefix(foldFor(field, machine.Value(field)), want) {
+				t.Fatalf("%q matches without the prefix %q", s, want)
 			}
 		}
 	})

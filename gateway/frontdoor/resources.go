@@ -122,10 +122,10 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	return page.Source[inventory.Resource]{
 		Read: func(after string, limit int) ([]inventory.Resource, error) {
 			query.After, query.Limit = after, limit
-			return g.store.Resources(r.Context(), query)
+			return g.store.Candidates(r.Context(), query)
 		},
 		Key:  func(row inventory.Resource) string { return row.Key },
-		Keep: func(row inventory.Resource) bool { return wanted.Match(resourceItem{&row}) },
+		Keep: func(row inventory.Resource) bool { return query.Match(&row) && wanted.Match(resourceItem{&row}) },
 		Show: func(row inventory.Resource) any {
 			body := resourceOf(row, e)
 			if wanted.AsksForTags() {
@@ -152,6 +152,7 @@ func narrowed(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.
 			*member = text
 		}
 	}
+	query.NamePrefix, _ = wanted.NeedsPrefix(filter.Name)
 	return query, none
 }
 
