@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -78,6 +79,52 @@ func (f Filter) needs(field Field, v verb) (string, bool) {
 		return "", false
 	}
 	return f.root.needs(field, v)
+}
+
+// mostAlternatives bounds into how many parts a filter falls.
+const mostAlternatives = 16
+
+// Alternatives returns filters of which each match meets one: the sides of an or, of
+// which each may need what the whole does not. It is the filter alone where there are
+// none, or too many.
+func (f Filter) Alternatives() []Filter {
+	if f.root == nil {
+		return []Filter{f}
+	}
+	nodes := alternatives(f.root)
+	if len(nodes) > mostAlternatives {
+		return []Filter{f}
+	}
+	filters := make([]Filter, len(nodes))
+	for i, n := range nodes {
+		filters[i].root = n
+	}
+	return filters
+}
+
+func alternatives(n node) []node {
+	switch n := n.(type) {
+	case either:
+		var sides []node
+		for _, side := range n {
+			sides = append(sides, alternatives(side)...)
+		}
+		return sides
+	case all:
+		for i, part := range n {
+			sides := alternatives(part)
+			if len(sides) == 1 {
+				continue
+			}
+			// The first or alone: those of further ones would multiply.
+			rest := slices.Delete(slices.Clone(n), i, i+1)
+			for j, side := range sides {
+				sides[j] = append(all{side}, rest...)
+			}
+			return sides
+		}
+	}
+	return []node{n}
 }
 
 // AsksForTags reports whether the filter is about tags; lists then leave the

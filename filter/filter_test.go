@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -149,6 +150,40 @@ func TestNeeds(t *testing.T) {
 	}
 }
 
+func TestAlternatives(t *testing.T) {
+	for _, c := range []struct {
+		filter string
+		field  Field
+		want   []string // what each alternative needs
+	}{
+		{"", Name, []string{""}},
+		{"name eq 'a'", Name, []string{"a"}},
+		{"name eq 'a' or name eq 'b' or (name eq 'c' or name eq 'd')", Name, []string{"a", "b", "c", "d"}},
+		{"name eq 'a' or location eq 'b'", Name, []string{"a", ""}},
+		{"location eq 'x' and (name eq 'a' or name eq 'b')", Name, []string{"a", "b"}},
+		{"location eq 'x' and (name eq 'a' or name eq 'b')", Location, []string{"x", "x"}},
+		{"(name eq 'a' or name eq 'b') and (location eq 'x' or location eq 'y')", Name, []string{"a", "b"}},
+		{"not (name eq 'a' or name eq 'b')", Name, []string{""}},
+		{strings.Repeat("name eq 'a' or ", mostAlternatives) + "name eq 'a'", Name, []string{""}},
+	} {
+		f, err := Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range f.Alternatives() {
+			text, needed := one.Needs(c.field)
+			if !needed {
+				text = ""
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.filter, got, c.want)
+		}
+	}
+}
+
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{"name eq 'x' and (tagName eq 'y' or not startswith(name,'z'))", "substringof('', location)", "tagName eq 'a' and tagValue eq ''''", "((", "'"} {
 		f.Add(seed)
@@ -157,6 +192,13 @@ func FuzzParse(f *testing.F) {
 		filter, err := Parse(s)
 		if err != nil {
 			return
+		}
+		any := false
+		for _, one := range filter.Alternatives() {
+			any = any || one.Match(machine)
+		}
+		if any != filter.Match(machine) {
+			t.Fatalf("%q: its alternatives say %v", s, any)
 		}
 		// What every match needs, a match has.
 		for field := Location; field < TagName; field++ {

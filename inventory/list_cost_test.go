@@ -264,7 +264,6 @@ func (n planNode) examined() float64 {
 	return sum
 }
 
-
 func TestTextsBeyondAPrefix(t *testing.T) {
 	for prefix, want := range map[string]string{
 		"web": "wec", "web\U0010FFFF": "wec", "\U0010FFFF": "", "é": "ê", "a\uD7FF": "a\uE000", "z": "{",
