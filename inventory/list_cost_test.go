@@ -136,6 +136,10 @@ func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection,
 	if err != nil || len(everything) != listedRows {
 		t.Fatal(len(everything), err)
 	}
+	for _, group := range []string{"", "common", "rare", "absent"} {
+		statement, args := mayHold("s", group, "common", []string{"", "absent", "common", "rare"})
+		check(t, selection{list: statement}, args)
+	}
 	middle := everything[listedRows/2].Key
 	for name, q := range listQueries() {
 		for _, after := range []string{"", middle} {

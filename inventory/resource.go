@@ -2,9 +2,7 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -67,15 +65,11 @@ type Details struct {
 }
 
 const (
-	resourceColumns = `subscription, ` + furtherColumns
-	furtherColumns  = `key, id, grp, type, type_name, name, parent, region, location,
+	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
 		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed`
 
 	selectResource  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
 	lockResourceRow = selectResource + engine.ForUpdate
-	nextRegion      = `SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > ?
-		ORDER BY region LIMIT 1`
-	groupInRegion = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type = ? AND region = ? AND grp = ?)`
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
@@ -152,33 +146,6 @@ func (s *Store) Resource(ctx context.Context, sub, key string) (Resource, error)
 func loadResource(from engine.Source, statement, sub, key string) (Resource, error) {
 	r, err := scanResource(from.One(statement, arm.Fold(sub), arm.Fold(key)))
 	return r, engine.OrNotFound(err)
-}
-
-// Regions returns, sorted, the regions that hold a row of the type in any phase, in a
-// group or, when group is empty, in the whole subscription.
-func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, error) {
-	sub, group, typ = arm.Fold(sub), arm.Fold(group), arm.Fold(typ)
-	from := s.read(ctx)
-	var regions []string
-	// Region by region, each one step in the index, however many rows there are.
-	for region := ""; ; {
-		err := from.One(nextRegion, sub, typ, region)(&region)
-		if errors.Is(err, sql.ErrNoRows) {
-			return regions, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		holds := true
-		if group != "" {
-			if err := from.One(groupInRegion, sub, typ, region, group)(&holds); err != nil {
-				return nil, err
-			}
-		}
-		if holds {
-			regions = append(regions, region)
-		}
-	}
 }
 
 // nameIn is the name that an ID gives a resource of a type: every second of its last
