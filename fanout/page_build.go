@@ -212,7 +212,9 @@ func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions)
 		if as.top > 0 {
 			from.query = withTop(from.query, as.top)
 		}
-		after, got, err := c.fetchPage(ctx, from, pageOptions{reserve: room.reserve, retry: as.retry && idle == 0})
+		after, got, err := c.fetchPage(ctx, from, pageOptions{
+			reserve: room.reserve, retry: as.retry && idle == 0, buffers: p.lister.buffers,
+		})
 		if got.requestID != "" {
 			r.ids = append(r.ids, got.requestID)
 		}
