@@ -11,7 +11,7 @@ import (
 
 // Bounds of one page.
 const (
-	maxConcurrentRegions = 32
+	maxConcurrentRegions = 64
 	// maxEmptyPagesPerBuild bounds the empty pages of a region that are skipped for
 	// one merged page.
 	maxEmptyPagesPerBuild = 16
