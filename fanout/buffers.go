@@ -15,13 +15,13 @@ type buffers struct {
 // Texts are kept by capacity, which exceeds their length by less than a step. A short
 // one is not worth it, and one beyond the largest is rare.
 const (
-	textStep    = 64 << 10
+	textStep    = 32 << 10
 	largestText = 8 << 20
 )
 
 // text returns n bytes with anything in them.
 func (b *buffers) text(n int64) []byte {
-	if n < textStep/4 || n > largestText {
+	if n < textStep/2 || n > largestText {
 		return make([]byte, n)
 	}
 	class := (n + textStep - 1) / textStep

@@ -153,10 +153,8 @@ func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	if first == nil {
 		return
 	}
-	waiting, cancel := context.WithTimeout(ctx, p.lister.timeShare(memoryWaitShare))
-	defer cancel()
 	room := p.lister.options.PageSize + 1
-	if err := p.memory.Grow(waiting, room); err != nil {
+	if err := p.memory.GrowWithin(ctx, room, p.lister.timeShare(memoryWaitShare)); err != nil {
 		first.fail(err, p.request.Namespace)
 		first.outcome = outcomeBusy
 		return
@@ -288,9 +286,7 @@ func (r *pageMemory) reserve(ctx context.Context, n int64) error {
 		r.taken += n
 		return nil
 	}
-	waiting, cancel := context.WithTimeout(ctx, r.build.lister.timeShare(memoryWaitShare))
-	defer cancel()
-	if err := r.build.memory.Grow(waiting, n); err != nil {
+	if err := r.build.memory.GrowWithin(ctx, n, r.build.lister.timeShare(memoryWaitShare)); err != nil {
 		return err
 	}
 	r.taken += n
