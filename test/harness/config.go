@@ -96,6 +96,11 @@ type Config struct {
 	// Failpoints takes the program that has them; Rules are those that it starts with.
 	Failpoints bool
 	Rules      string
+	// LogFile takes what Portico logs, in place of the memory of the test, which that
+	// of a benchmark would fill.
+	LogFile string
+	// Environment is added to that of the process, as "name=value".
+	Environment []string
 	// Extra is YAML added at the end: whole sections, such as limits or index.
 	Extra string
 }

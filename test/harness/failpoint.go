@@ -5,18 +5,19 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"portico/failpoint"
 )
 
-// environment is what a Portico with failpoints is told of them.
+// environment is what a Portico is told by it: one with failpoints of these.
 func (p *Portico) environment() []string {
 	if p.points == "" {
-		return nil
+		return p.file.Environment
 	}
-	return []string{failpoint.ListenVariable + "=" + p.points, failpoint.RulesVariable + "=" + p.Rules}
+	return append(slices.Clone(p.file.Environment), failpoint.ListenVariable+"="+p.points, failpoint.RulesVariable+"="+p.Rules)
 }
 
 // TryPoints tells how often each failpoint was reached. It may be used from any

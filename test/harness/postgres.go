@@ -163,6 +163,9 @@ func (p *Postgres) Resume(t testing.TB) {
 // Log is what the server has logged since it was last started.
 func (p *Postgres) Log() string { return p.process.Stderr() }
 
+// Pid is the id of the server's first process, below which all others are.
+func (p *Postgres) Pid() int { return p.process.Pid() }
+
 // Running reports whether the server is running.
 func (p *Postgres) Running() bool { return p.process != nil && !p.process.Ended() }
 

@@ -1,0 +1,211 @@
+package compare
+
+import (
+	"fmt"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"portico/test/bench/load"
+	"portico/test/bench/peers"
+)
+
+// run is one comparison.
+type run struct {
+	site    *site
+	turns   []turn
+	samples samples
+	folder  string // for what the loads read
+	rounds  int    // that are done
+}
+
+func newRun(t testing.TB) *run {
+	t.Helper()
+	r := &run{site: startSite(t), turns: turns(), samples: samples{}, folder: t.TempDir()}
+	for _, p := range r.site.proxies {
+		now, _, err := peers.Memory(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if p.URL != "" {
+			r.samples.add(key{proxy: p.Name, workers: p.workers, what: idle}, mebibytes(now))
+		}
+	}
+	return r
+}
+
+// warmUp has every proxy answer for a second what most of the loads ask for.
+func (r *run) warmUp(t testing.TB) {
+	t.Helper()
+	for _, p := range r.site.proxies {
+		if p.Name == merger {
+			continue
+		}
+		o := r.turns[0]
+		o.secure = p.URL == ""
+		if _, err := r.send(t, o, p); err != nil {
+			t.Fatalf("%s, warming up: %v", p.Name, err)
+		}
+		p.emptyLog(t)
+	}
+}
+
+// round gives every proxy its turn at every load.
+func (r *run) round(t testing.TB) {
+	t.Helper()
+	for _, o := range r.turns {
+		for _, p := range rotated(r.site.of(o), r.rounds) {
+			r.take(t, o, p)
+		}
+	}
+	for _, p := range rotated(r.site.of(steady()), r.rounds) {
+		r.takeSteady(t, p)
+	}
+	r.rounds++
+}
+
+// rotated begins with another one each round.
+func rotated(all []proxy, by int) []proxy {
+	if len(all) == 0 {
+		return nil
+	}
+	by %= len(all)
+	return slices.Concat(all[by:], all[:by])
+}
+
+// take measures one proxy at one load.
+func (r *run) take(t testing.TB, o turn, p proxy) {
+	t.Helper()
+	if o.memory {
+		if err := peers.ForgetPeak(p.PID); err != nil {
+			t.Fatal(err)
+		}
+	}
+	result := r.account(t, o.name, p, func() (load.Result, error) { return r.send(t, o, p) })
+	k := key{load: o.name, proxy: p.Name, workers: p.workers}
+	r.add(k, rate, result.Rate())
+	if result.P99 > 0 {
+		r.add(k, p99, milliseconds(result.P99))
+	}
+	if o.memory {
+		_, peak, err := peers.Memory(p.PID)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.add(k, busy, mebibytes(peak))
+	}
+	p.emptyLog(t)
+}
+
+func (r *run) add(k key, what quantity, figure float64) {
+	k.what = what
+	r.samples.add(k, figure)
+}
+
+// account runs a load and adds what the proxy, and the server of its database, used of
+// the processors for a request.
+func (r *run) account(t testing.TB, name string, p proxy, send func() (load.Result, error)) load.Result {
+	t.Helper()
+	used := func(pid int) time.Duration {
+		t.Helper()
+		used, err := peers.CPU(pid)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return used
+	}
+	var store time.Duration
+	if p.store != nil {
+		store = -used(p.store.Pid())
+	}
+	own := -used(p.PID)
+	result, err := send()
+	if err != nil {
+		t.Fatalf("%s with %d workers, %s: %v", p.Name, p.workers, name, err)
+	}
+	own += used(p.PID)
+	k := key{load: name, proxy: p.Name, workers: p.workers}
+	r.add(k, cpuTime, microseconds(own)/float64(result.Requests))
+	if p.store != nil {
+		store += used(p.store.Pid())
+		r.add(k, storeCPU, microseconds(store)/float64(result.Requests))
+	}
+	return result
+}
+
+// send sends a load that knows no times beforehand.
+func (r *run) send(t testing.TB, o turn, p proxy) (load.Result, error) {
+	t.Helper()
+	if o.request.Fresh {
+		o.request.Paths = []string{fmt.Sprintf("%s%s-%d-%%d%s", machines, peers.NewName, r.rounds, apiVersion)}
+	}
+	if o.secure {
+		return load.Secure{URL: p.SecureURL, Connections: 8, Streams: 8, For: turnTime, Request: o.request}.Run(t.Context(), r.folder)
+	}
+	return load.Closed{URL: p.URL, Connections: o.connections, Threads: threads(), For: turnTime, Request: o.request}.Run(t.Context(), r.folder)
+}
+
+// steady is the load of which requests are sent at times fixed beforehand.
+func steady() turn {
+	get := turns()[0]
+	return turn{name: steadyRate, request: get.request, proxies: get.proxies}
+}
+
+// takeSteady measures the times of answers through one proxy.
+func (r *run) takeSteady(t testing.TB, p proxy) {
+	t.Helper()
+	o := steady()
+	result := r.account(t, o.name, p, func() (load.Result, error) {
+		return load.Open{URL: p.URL, Connections: 64, Rate: 2000, For: 2 * turnTime, Request: o.request}.Run(t.Context())
+	})
+	k := key{load: o.name, proxy: p.Name, workers: p.workers}
+	r.add(k, p50, milliseconds(result.P50))
+	r.add(k, p99, milliseconds(result.P99))
+	p.emptyLog(t)
+}
+
+// check asks each proxy once for what each load asks for, so that none is measured by
+// answers that are something else.
+func (r *run) check(t testing.TB) {
+	t.Helper()
+	for _, o := range r.turns {
+		for _, p := range r.site.of(o) {
+			if o.secure || o.request.Fresh {
+				continue // h2load and wrk see an error, and there is no other answer
+			}
+			status, size := ask(t, p.URL+o.request.Paths[0], o.request)
+			least := map[string]int{getInstance: peers.InstanceSize, getLarge: peers.LargeSize, mergedList: regions * pageSize, putExisting: peers.WrittenSize}[o.name]
+			if status >= 400 != o.request.Refused || size < least {
+				t.Fatalf("%s, %s: %d and %d bytes", p.Name, o.name, status, size)
+			}
+		}
+	}
+}
+
+func ask(t testing.TB, url string, request load.Request) (status, size int) {
+	t.Helper()
+	transport := &http.Transport{DisableKeepAlives: true}
+	r, err := http.NewRequestWithContext(t.Context(), request.Method, url, strings.NewReader(request.Body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Authorization", "Bearer "+request.Tokens[0])
+	r.Header.Set("Content-Type", "application/json")
+	answer, err := transport.RoundTrip(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	n, err := io.Copy(io.Discard, answer.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return answer.StatusCode, int(n)
+}
+
+func microseconds(d time.Duration) float64 { return float64(d) / float64(time.Microsecond) }
+func milliseconds(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+func mebibytes(n int64) float64            { return float64(n) / (1 << 20) }
