@@ -128,26 +128,27 @@ func TestWrkSendsEachPathAndToken(t *testing.T) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		t.Skip("wrk is not installed: make bench-peers does it")
 	}
-	seen, server := record(t)
-	run := func(r Request) Result {
+	// A server for each run: handlers of one may still be at work when wrk has ended.
+	run := func(r Request) (Result, []string) {
 		t.Helper()
+		seen, server := record(t)
 		got, err := Closed{URL: server.URL, Connections: 4, Threads: 2, For: time.Second, Request: r}.Run(t.Context(), t.TempDir())
 		if err != nil || got.P50 <= 0 || got.P99 < got.P50 {
 			t.Fatalf("%+v, %v", got, err)
 		}
-		return got
+		return got, seen()
 	}
-	run(Request{Method: "GET", Paths: []string{"/a?x=1", "/b"}, Tokens: []string{"one", "two"}})
-	if got, want := seen(), []string{"GET /a?x=1 one", "GET /b two"}; !slices.Equal(got, want) {
-		t.Errorf("%q, want %q", got, want)
+	_, paths := run(Request{Method: "GET", Paths: []string{"/a?x=1", "/b"}, Tokens: []string{"one", "two"}})
+	if want := []string{"GET /a?x=1 one", "GET /b two"}; !slices.Equal(paths, want) {
+		t.Errorf("%q, want %q", paths, want)
 	}
-	got := run(Request{Method: "PUT", Paths: []string{"/new%d"}, Fresh: true, Tokens: []string{"one"}, Body: `{"a":"%d"}`})
-	if paths := seen(); len(paths) < got.Requests || !strings.HasPrefix(paths[0], "PUT /new") || !strings.HasSuffix(paths[0], ` one {"a":"%d"}`) {
+	got, paths := run(Request{Method: "PUT", Paths: []string{"/new%d"}, Fresh: true, Tokens: []string{"one"}, Body: `{"a":"%d"}`})
+	if len(paths) < got.Requests || !strings.HasPrefix(paths[0], "PUT /new") || !strings.HasSuffix(paths[0], ` one {"a":"%d"}`) {
 		t.Errorf("%d different paths in %d requests, such as %q", len(paths), got.Requests, paths[0])
 	}
 }
 
-// record starts a server; seen returns what it got since the last call, each once.
+// record starts a server; seen returns what it has got, each once.
 func record(t *testing.T) (seen func() []string, server *httptest.Server) {
 	t.Helper()
 	var mu sync.Mutex
@@ -169,7 +170,6 @@ func record(t *testing.T) (seen func() []string, server *httptest.Server) {
 			all = append(all, line)
 		}
 		slices.Sort(all)
-		clear(got)
 		return all
 	}, server
 }
