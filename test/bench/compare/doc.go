@@ -2,7 +2,7 @@
 // writes what it finds into docs/performance.md:
 //
 //	make bench-peers                   # five rounds, some eight minutes
-//	make bench-peers PEERS_ROUNDS=2    # some four minutes
+//	make bench-peers PEERS_ROUNDS=2    # some three minutes
 //
 // All of them run at the same time, on loopback, before one provider. In each round each
 // takes its turn at each load, so that what else the machine does hits all alike, and the

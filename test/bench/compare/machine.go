@@ -15,8 +15,15 @@ import (
 )
 
 // threads are those of wrk: enough of them to keep proxies busy, and not more than the
-// machine can spare.
-func threads() int { return min(max(runtime.NumCPU()/2, 1), 8) }
+// machine can spare. As a power of two it divides the requests: no two threads write the
+// same resource at a time.
+func threads() int {
+	n := 1
+	for 4*n <= runtime.NumCPU() && n < callers {
+		n *= 2
+	}
+	return n
+}
 
 // circumstances are where, when and of what something was measured.
 type circumstances struct {

@@ -21,7 +21,7 @@ func TestSpread(t *testing.T) {
 		{[]float64{3, 1, 2}, "1.00–**2.00**–3.00"},
 		{[]float64{4, 1, 3, 2}, "1.00–**2.50**–4.00"},
 		{[]float64{1234.5, 0.0123, 45.67}, "0.012–**45.7**–1234"},
-		{[]float64{-0.5, 0, math.NaN()}, "NaN–**-0.500**–0"},
+		{[]float64{-0.5, 0, math.NaN()}, "NaN–**−0.500**–0"},
 	} {
 		if got := spreadOf(c.figures).String(); got != c.want {
 			t.Errorf("%v: %s, want %s", c.figures, got, c.want)
@@ -106,10 +106,10 @@ func TestReportHasEveryLoad(t *testing.T) {
 			next *= 1.01
 		}
 	}
-	for _, o := range append(turns(), steady()) {
-		for _, who := range o.proxies {
+	for _, c := range append(scenarios(), steady()) {
+		for _, who := range c.proxies {
 			for _, n := range workers {
-				k := key{load: o.name, proxy: who, workers: n}
+				k := key{load: c.name, proxy: who, workers: n}
 				for _, what := range []quantity{cpuTime, storeCPU, rate, p50, p99, busy} {
 					add(k, what)
 				}
@@ -117,8 +117,8 @@ func TestReportHasEveryLoad(t *testing.T) {
 		}
 	}
 	text := report(circumstances{begun: time.Unix(0, 0).UTC(), command: "make bench-peers", machine: "a machine", load: "0.5", versions: "v1"}, s, workers, 3)
-	for _, o := range turns() {
-		if name := o.name; name != manyConnections && name != mergedList && !strings.Contains(text, "| "+name+" |") {
+	for _, c := range scenarios() {
+		if name := c.name; name != manyConnections && name != mergedList && !strings.Contains(text, "| "+name+" |") {
 			t.Errorf("%s is not in the report", name)
 		}
 	}

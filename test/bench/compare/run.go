@@ -15,16 +15,16 @@ import (
 
 // run is one comparison.
 type run struct {
-	site    *site
-	turns   []turn
-	samples samples
-	folder  string // for what the loads read
-	rounds  int    // that are done
+	site      *site
+	scenarios []scenario
+	samples   samples
+	folder    string // for what the loads read
+	rounds    int    // that are done
 }
 
 func newRun(t testing.TB) *run {
 	t.Helper()
-	r := &run{site: startSite(t), turns: turns(), samples: samples{}, folder: t.TempDir()}
+	r := &run{site: startSite(t), scenarios: scenarios(), samples: samples{}, folder: t.TempDir()}
 	for _, p := range r.site.proxies {
 		now, _, err := peers.Memory(p.PID)
 		if err != nil {
@@ -44,9 +44,9 @@ func (r *run) warmUp(t testing.TB) {
 		if p.Name == merger {
 			continue
 		}
-		o := r.turns[0]
-		o.secure = p.URL == ""
-		if _, err := r.send(t, o, p); err != nil {
+		c := r.scenarios[0]
+		c.secure = p.URL == ""
+		if _, err := r.send(t, c, p); err != nil {
 			t.Fatalf("%s, warming up: %v", p.Name, err)
 		}
 		p.emptyLog(t)
@@ -56,9 +56,9 @@ func (r *run) warmUp(t testing.TB) {
 // round gives every proxy its turn at every load.
 func (r *run) round(t testing.TB) {
 	t.Helper()
-	for _, o := range r.turns {
-		for _, p := range rotated(r.site.of(o), r.rounds) {
-			r.take(t, o, p)
+	for _, c := range r.scenarios {
+		for _, p := range rotated(r.site.of(c), r.rounds) {
+			r.take(t, c, p)
 		}
 	}
 	for _, p := range rotated(r.site.of(steady()), r.rounds) {
@@ -77,20 +77,20 @@ func rotated(all []proxy, by int) []proxy {
 }
 
 // take measures one proxy at one load.
-func (r *run) take(t testing.TB, o turn, p proxy) {
+func (r *run) take(t testing.TB, c scenario, p proxy) {
 	t.Helper()
-	if o.memory {
+	if c.memory {
 		if err := peers.ForgetPeak(p.PID); err != nil {
 			t.Fatal(err)
 		}
 	}
-	result := r.account(t, o.name, p, func() (load.Result, error) { return r.send(t, o, p) })
-	k := key{load: o.name, proxy: p.Name, workers: p.workers}
+	result := r.account(t, c.name, p, func() (load.Result, error) { return r.send(t, c, p) })
+	k := key{load: c.name, proxy: p.Name, workers: p.workers}
 	r.add(k, rate, result.Rate())
 	if result.P99 > 0 {
 		r.add(k, p99, milliseconds(result.P99))
 	}
-	if o.memory {
+	if c.memory {
 		_, peak, err := peers.Memory(p.PID)
 		if err != nil {
 			t.Fatal(err)
@@ -136,32 +136,32 @@ func (r *run) account(t testing.TB, name string, p proxy, send func() (load.Resu
 	return result
 }
 
-// send sends a load that knows no times beforehand.
-func (r *run) send(t testing.TB, o turn, p proxy) (load.Result, error) {
+// send runs a load whose requests wait for answers.
+func (r *run) send(t testing.TB, c scenario, p proxy) (load.Result, error) {
 	t.Helper()
-	if o.request.Fresh {
-		o.request.Paths = []string{fmt.Sprintf("%s%s-%d-%%d%s", machines, peers.NewName, r.rounds, apiVersion)}
+	if c.request.Fresh {
+		c.request.Paths = []string{fmt.Sprintf("%s%s-%d-%%d%s", machines, peers.NewName, r.rounds, apiVersion)}
 	}
-	if o.secure {
-		return load.Secure{URL: p.SecureURL, Connections: 8, Streams: 8, For: turnTime, Request: o.request}.Run(t.Context(), r.folder)
+	if c.secure {
+		return load.Secure{URL: p.SecureURL, Connections: 8, Streams: 8, For: c.lasts, Request: c.request}.Run(t.Context(), r.folder)
 	}
-	return load.Closed{URL: p.URL, Connections: o.connections, Threads: threads(), For: turnTime, Request: o.request}.Run(t.Context(), r.folder)
+	return load.Closed{URL: p.URL, Connections: c.connections, Threads: threads(), For: c.lasts, Request: c.request}.Run(t.Context(), r.folder)
 }
 
-// steady is the load of which requests are sent at times fixed beforehand.
-func steady() turn {
-	get := turns()[0]
-	return turn{name: steadyRate, request: get.request, proxies: get.proxies}
+// steady is the load whose requests are sent at fixed times.
+func steady() scenario {
+	get := scenarios()[0]
+	return scenario{name: steadyRate, request: get.request, proxies: get.proxies}
 }
 
 // takeSteady measures the times of answers through one proxy.
 func (r *run) takeSteady(t testing.TB, p proxy) {
 	t.Helper()
-	o := steady()
-	result := r.account(t, o.name, p, func() (load.Result, error) {
-		return load.Open{URL: p.URL, Connections: 64, Rate: 2000, For: 2 * turnTime, Request: o.request}.Run(t.Context())
+	c := steady()
+	result := r.account(t, c.name, p, func() (load.Result, error) {
+		return load.Open{URL: p.URL, Connections: 64, Rate: 2000, For: longerTime, Request: c.request}.Run(t.Context())
 	})
-	k := key{load: o.name, proxy: p.Name, workers: p.workers}
+	k := key{load: c.name, proxy: p.Name, workers: p.workers}
 	r.add(k, p50, milliseconds(result.P50))
 	r.add(k, p99, milliseconds(result.P99))
 	p.emptyLog(t)
@@ -171,15 +171,15 @@ func (r *run) takeSteady(t testing.TB, p proxy) {
 // answers that are something else.
 func (r *run) check(t testing.TB) {
 	t.Helper()
-	for _, o := range r.turns {
-		for _, p := range r.site.of(o) {
-			if o.secure || o.request.Fresh {
+	for _, c := range r.scenarios {
+		for _, p := range r.site.of(c) {
+			if c.secure || c.request.Fresh {
 				continue // h2load and wrk see an error, and there is no other answer
 			}
-			status, size := ask(t, p.URL+o.request.Paths[0], o.request)
-			least := map[string]int{getInstance: peers.InstanceSize, getLarge: peers.LargeSize, mergedList: regions * pageSize, putExisting: peers.WrittenSize}[o.name]
-			if status >= 400 != o.request.Refused || size < least {
-				t.Fatalf("%s, %s: %d and %d bytes", p.Name, o.name, status, size)
+			status, size := ask(t, p.URL+c.request.Paths[0], c.request)
+			least := map[string]int{getInstance: peers.InstanceSize, getLarge: peers.LargeSize, mergedList: regions * pageSize, putExisting: peers.WrittenSize}[c.name]
+			if status >= 400 != c.request.Refused || size < least {
+				t.Fatalf("%s, %s: %d and %d bytes", p.Name, c.name, status, size)
 			}
 		}
 	}

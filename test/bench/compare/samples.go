@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // quantity is what is measured.
@@ -96,5 +97,5 @@ func short(x float64) string {
 		return fmt.Sprint(x)
 	}
 	digits := 2 - int(math.Floor(math.Log10(math.Abs(x))))
-	return strconv.FormatFloat(x, 'f', min(max(digits, 0), 3), 64)
+	return strings.Replace(strconv.FormatFloat(x, 'f', min(max(digits, 0), 3), 64), "-", "−", 1)
 }

@@ -104,11 +104,15 @@ func startPortico(t testing.TB, name string, workers int, config harness.Config,
 	return proxy{Peer: peers.Peer{Name: name, URL: p.URL, PID: p.Pid()}, workers: workers, log: config.LogFile}
 }
 
-// of are the proxies that take a turn.
-func (s *site) of(o turn) []proxy {
+// of are the proxies that take a scenario.
+func (s *site) of(c scenario) []proxy {
 	var taking []proxy
 	for _, p := range s.proxies {
-		if slices.Contains(o.proxies, p.Name) && (o.anyWorkers || p.workers == slices.Max(s.workers)) && (p.URL != "" && !o.secure || p.SecureURL != "" && o.secure) {
+		url := p.URL
+		if c.secure {
+			url = p.SecureURL
+		}
+		if slices.Contains(c.proxies, p.Name) && url != "" && (c.anyWorkers || p.workers == slices.Max(s.workers)) {
 			taking = append(taking, p)
 		}
 	}

@@ -16,8 +16,7 @@ import (
 type Request struct {
 	Method string
 	Paths  []string // with their queries
-	// Fresh makes each path one that no request before had: a number takes the place
-	// of its %d.
+	// Fresh makes each path a new one: a number takes the place of its %d.
 	Fresh  bool
 	Tokens []string
 	Body   string
@@ -38,7 +37,7 @@ type Closed struct {
 // the folder.
 func (c Closed) Run(ctx context.Context, folder string) (Result, error) {
 	script := filepath.Join(folder, "load.lua")
-	if err := os.WriteFile(script, []byte(c.Request.script()), 0o600); err != nil {
+	if err := os.WriteFile(script, []byte(c.Request.script(c.Threads)), 0o600); err != nil {
 		return Result{}, err
 	}
 	ctx, cancel := context.WithTimeout(ctx, c.For+time.Minute)
@@ -57,7 +56,9 @@ func (c Closed) Run(ctx context.Context, folder string) (Result, error) {
 // summary begins the line in which the script tells what was counted.
 const summary = "counted:"
 
-func (r Request) script() string {
+// script has each thread of wrk go through its own part of the requests, if they divide
+// by the number of threads.
+func (r Request) script(threads int) string {
 	var text strings.Builder
 	text.WriteString("local requests, paths, tokens = {}, {}, {}\n")
 	for _, path := range r.Paths {
@@ -66,12 +67,12 @@ func (r Request) script() string {
 	for _, token := range r.Tokens {
 		fmt.Fprintf(&text, "tokens[#tokens+1] = %q\n", "Bearer "+token)
 	}
-	fmt.Fprintf(&text, "local method, body, fresh = %q, %q, %t\n", r.Method, r.Body, r.Fresh)
+	fmt.Fprintf(&text, "local method, body, fresh, threads = %q, %q, %t, %d\n", r.Method, r.Body, r.Fresh, threads)
 	text.WriteString(`
-local threads, sent = 0, 0
+local started, sent = 0, 0
 function setup(thread)
-  thread:set("number", threads)
-  threads = threads + 1
+  thread:set("number", started)
+  started = started + 1
 end
 local function build(path, n)
   local headers = {}
@@ -85,7 +86,7 @@ function init()
 end
 function request()
   sent = sent + 1
-  if not fresh then return requests[(sent + number * 37) % #requests + 1] end
+  if not fresh then return requests[(sent * threads + number) % #requests + 1] end
   return build(string.format(paths[sent % #paths + 1], number * 1000000000 + sent), sent)
 end
 function done(all, latency)
