@@ -12,8 +12,8 @@ import (
 	"portico/failpoint"
 )
 
-// environment is what the process's environment has beside the test's: what the test
-// asks for, and the configuration of the failpoints of a Portico that has them.
+// environment is added to the test's: the configured variables and, for a Portico that
+// has failpoints, their configuration.
 func (p *Portico) environment() []string {
 	if p.points == "" {
 		return p.file.Environment

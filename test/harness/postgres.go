@@ -163,7 +163,7 @@ func (p *Postgres) Resume(t testing.TB) {
 // Log is what the server has logged since its last start.
 func (p *Postgres) Log() string { return p.process.Stderr() }
 
-// Pid is the id of the server's first process, below which all others are.
+// Pid returns the id of the server's parent process.
 func (p *Postgres) Pid() int { return p.process.Pid() }
 
 // Running reports whether the server is running.

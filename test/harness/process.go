@@ -27,7 +27,7 @@ type Process struct {
 	cmd    *exec.Cmd
 	stdout *transcript
 	stderr *transcript
-	log    string        // the file that has the standard error in place of stderr
+	log    string        // the file that receives standard error in place of stderr
 	ended  chan struct{} // closed after Wait returned
 	err    error         // of Wait; read only after ended
 }
@@ -45,8 +45,8 @@ func startWith(t testing.TB, name, dir, program string, environment []string, ar
 	return startLogging(t, "", name, dir, program, environment, args...)
 }
 
-// startLogging is startWith for a process whose standard error is appended to a file,
-// unless that is "".
+// startLogging is startWith with standard error appended to the file log, unless that
+// is "".
 func startLogging(t testing.TB, log, name, dir, program string, environment []string, args ...string) *Process {
 	t.Helper()
 	p := &Process{

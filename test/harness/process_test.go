@@ -96,8 +96,8 @@ func TestTranscriptTail(t *testing.T) {
 	}
 }
 
-// What a process logs to a file does not fill the test's memory, and is searched for
-// panics all the same.
+// A log file keeps standard error out of the test's memory, and a panic in it still fails
+// the test.
 func TestProcessLogsToAFile(t *testing.T) {
 	log := filepath.Join(t.TempDir(), "log")
 	if err := os.WriteFile(log, []byte("before\n"), 0o600); err != nil {

@@ -2,14 +2,14 @@ package compare
 
 import "fmt"
 
-// aim is what Portico is to cost at most, in relation to a peer.
+// aim bounds a figure of Portico as a multiple of a peer's.
 type aim struct {
 	what, unit string // "A GET of an instance", "the CPU of ReverseProxy"
 	most       float64
 	measured   spread
 }
 
-// sentence says whether the aim is met, by the median, and by how much.
+// sentence states whether the median meets the aim, and by how much.
 func (a aim) sentence() string {
 	begin := fmt.Sprintf("%s: at most %s × %s.", a.what, short(a.most), a.unit)
 	if a.measured.none {
@@ -22,7 +22,7 @@ func (a aim) sentence() string {
 	return fmt.Sprintf("%s Met, at %s of what is allowed: %s ×.", begin, share, a.measured)
 }
 
-// aims are all of them, judged by the figures of so many workers.
+// aims returns all aims with what was measured for this number of workers.
 func aims(s samples, workers int) []aim {
 	cpu := func(load, proxy string) key { return key{load, proxy, workers, cpuTime} }
 	return []aim{

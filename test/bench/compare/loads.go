@@ -54,18 +54,18 @@ const (
 type scenario struct {
 	name    string
 	request load.Request
-	// connections is how many wrk has. With secure it is h2load that sends, over eight.
+	// connections is the number of wrk's connections; with secure, h2load sends over eight.
 	connections int
 	secure      bool
 	proxies     []string
-	// anyWorkers: proxies of each number of workers take it, otherwise those of the
-	// greatest alone.
+	// anyWorkers: proxies with any number of workers take it, otherwise only those with
+	// the most.
 	anyWorkers bool
 	memory     bool // its peak is measured too
 	lasts      time.Duration
 }
 
-// How long a load lasts: longer where the slowest of a hundred answers are looked at.
+// How long a load lasts: longer where its p99 is reported.
 const (
 	turnTime   = time.Second
 	longerTime = 2 * time.Second
@@ -97,8 +97,8 @@ func scenarios() []scenario {
 	}
 }
 
-// tokens are those of the callers. There are several, as in production: Portico gives
-// none of them all calls to an endpoint.
+// tokens returns the callers' tokens. There are several, as in production: Portico limits
+// each caller to a share of the calls to an endpoint.
 func tokens() []string {
 	var all []string
 	for i := range callers {

@@ -14,9 +14,9 @@ import (
 	"portico/test/bench/peers"
 )
 
-// threads are those of wrk: enough of them to keep proxies busy, and not more than the
-// machine can spare. As a power of two it divides the requests: no two threads write the
-// same resource at a time.
+// threads is wrk's number of threads, at most half of the processors. It is a power of
+// two, which divides the number of requests: no two threads then write one resource at
+// the same time.
 func threads() int {
 	n := 1
 	for 4*n <= runtime.NumCPU() && n < callers {
@@ -25,7 +25,7 @@ func threads() int {
 	return n
 }
 
-// circumstances are where, when and of what something was measured.
+// circumstances are when, where and with which versions the run measured.
 type circumstances struct {
 	begun    time.Time
 	command  string
@@ -76,7 +76,7 @@ func postgres() string {
 	return found[len(found)-1]
 }
 
-// unknown stands for what the machine does not tell.
+// unknown stands for what cannot be read.
 const unknown = "unknown"
 
 var (
@@ -84,7 +84,7 @@ var (
 	numbers  = regexp.MustCompile(`\d+(\.\d+)+`)
 )
 
-// version is the first number with points in what a program says of itself.
+// version finds the first dotted number in what a program prints about itself.
 func version(text string) string {
 	if found := numbers.FindString(text); found != "" {
 		return found
@@ -92,8 +92,8 @@ func version(text string) string {
 	return unknown
 }
 
-// said is what a program says, on whichever output, and whatever its status: wrk shows
-// its version as an error.
+// said returns what a program prints on either output, whatever its exit status: wrk
+// exits with 1 after it has printed its version.
 func said(program string, args ...string) string {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()

@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// What was measured stands between these lines of the page, whatever else it says.
+// The page has the figures between these lines.
 const (
 	measuredBegin = "<!-- Measured: written by make bench-peers -->"
 	measuredEnd   = "<!-- End of what was measured -->"
 )
 
-// replaceMeasured puts text where a page has what was measured before.
+// replaceMeasured replaces the figures on a page.
 func replaceMeasured(page, text string) (string, error) {
 	before, rest, found := strings.Cut(page, measuredBegin)
 	_, after, ends := strings.Cut(rest, measuredEnd)
 	if !found || !ends || strings.Contains(after, measuredBegin) || strings.Contains(after, measuredEnd) {
-		return "", errors.New("the page does not have one place for what was measured")
+		return "", errors.New("the page does not have exactly one place for the figures")
 	}
 	return before + measuredBegin + "\n\n" + strings.TrimSpace(text) + "\n\n" + measuredEnd + after, nil
 }
 
-// table is a table of Markdown.
+// table renders a Markdown table.
 func table(head []string, rows [][]string) string {
 	var text strings.Builder
 	line := func(cells []string) { text.WriteString("| " + strings.Join(cells, " | ") + " |\n") }

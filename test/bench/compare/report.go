@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// report is what the page says of a comparison.
+// report renders a comparison for the page.
 func report(c circumstances, s samples, workers []int, rounds int) string {
 	most := slices.Max(workers)
 	sections := []string{
@@ -43,7 +43,7 @@ var (
 	allOfThem = []string{portico, porticoPostgres, reverseProxy, nginx, haproxy, caddy}
 )
 
-// ratios are Portico's figures in relation to those of each peer.
+// ratios compares Portico's figures with those of each peer.
 func ratios(s samples, workers int, what quantity) string {
 	var rows [][]string
 	for _, load := range allLoads {
@@ -69,7 +69,7 @@ func ownLoad(load, own string) string {
 	return load
 }
 
-// overPostgres says what the database's server uses, which no ratio counts.
+// overPostgres shows what the database server uses, which the ratios exclude.
 func overPostgres(s samples, workers int) string {
 	var parts []string
 	for _, load := range []string{getInstance, putExisting, putNew, ownNotFound, mergedList} {
@@ -111,7 +111,7 @@ func absolutes(s samples, workers int) string {
 	return table(append([]string{""}, columns...), rows)
 }
 
-// scaling shows what further workers are worth, and what they cost.
+// scaling shows what more workers gain and what they cost.
 func scaling(s samples, workers []int) string {
 	if len(workers) < 2 {
 		return "The machine has one processor.\n"

@@ -29,7 +29,7 @@ func TestSpread(t *testing.T) {
 	}
 }
 
-// A ratio is one of figures of the same round: a slow round of both is no difference.
+// A ratio divides figures of the same round: a round that is slow for both changes nothing.
 func TestRatioIsThatOfEachRound(t *testing.T) {
 	s, a, b := samples{}, key{proxy: "a"}, key{proxy: "b"}
 	for _, round := range [][2]float64{{10, 5}, {200, 100}, {9, 3}} {
@@ -84,7 +84,7 @@ func TestMeasuredIsReplacedInItsPlaceAlone(t *testing.T) {
 	}
 }
 
-// What minutes were measured for has its place on the page.
+// The runner writes the page only after minutes of measuring.
 func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
 	text, err := os.ReadFile(page)
 	if err != nil {
@@ -95,7 +95,7 @@ func TestPageHasAPlaceForWhatIsMeasured(t *testing.T) {
 	}
 }
 
-// Each figure of each load gets into the report: the figures here are all different.
+// All figures differ here, so each is found in its place.
 func TestReportHasEveryLoad(t *testing.T) {
 	s, workers := samples{}, []int{1, 2}
 	next := 1.0
@@ -180,7 +180,7 @@ func TestVersion(t *testing.T) {
 	}
 }
 
-// What a PUT sends is as large as what is written of it.
+// A PUT sends as much as the page says.
 func TestBodyHasTheSizeThatThePageSays(t *testing.T) {
 	if got := len(body()); got != peers.WrittenSize {
 		t.Errorf("%d bytes", got)

@@ -18,8 +18,8 @@ type run struct {
 	site      *site
 	scenarios []scenario
 	samples   samples
-	folder    string // for what the loads read
-	rounds    int    // that are done
+	folder    string // for the load generators' files
+	rounds    int    // completed
 }
 
 func newRun(t testing.TB) *run {
@@ -37,7 +37,7 @@ func newRun(t testing.TB) *run {
 	return r
 }
 
-// warmUp has every proxy answer for a second what most of the loads ask for.
+// warmUp sends every proxy the first load for a second.
 func (r *run) warmUp(t testing.TB) {
 	t.Helper()
 	for _, p := range r.site.proxies {
@@ -53,7 +53,7 @@ func (r *run) warmUp(t testing.TB) {
 	}
 }
 
-// round gives every proxy its turn at every load.
+// round sends every load to every proxy in turn.
 func (r *run) round(t testing.TB) {
 	t.Helper()
 	for _, c := range r.scenarios {
@@ -67,7 +67,7 @@ func (r *run) round(t testing.TB) {
 	r.rounds++
 }
 
-// rotated begins with another one each round.
+// rotated starts with another proxy each round.
 func rotated(all []proxy, by int) []proxy {
 	if len(all) == 0 {
 		return nil
@@ -105,8 +105,8 @@ func (r *run) add(k key, what quantity, figure float64) {
 	r.samples.add(k, figure)
 }
 
-// account runs a load and adds what the proxy, and the server of its database, used of
-// the processors for a request.
+// account runs a load and records the processor time per request of the proxy, and of
+// its database server.
 func (r *run) account(t testing.TB, name string, p proxy, send func() (load.Result, error)) load.Result {
 	t.Helper()
 	used := func(pid int) time.Duration {
@@ -136,7 +136,7 @@ func (r *run) account(t testing.TB, name string, p proxy, send func() (load.Resu
 	return result
 }
 
-// send runs a load whose requests wait for answers.
+// send runs a load whose connections wait for each answer.
 func (r *run) send(t testing.TB, c scenario, p proxy) (load.Result, error) {
 	t.Helper()
 	if c.request.Fresh {
@@ -154,7 +154,7 @@ func steady() scenario {
 	return scenario{name: steadyRate, request: get.request, proxies: get.proxies}
 }
 
-// takeSteady measures the times of answers through one proxy.
+// takeSteady measures one proxy at the steady rate.
 func (r *run) takeSteady(t testing.TB, p proxy) {
 	t.Helper()
 	c := steady()
@@ -167,8 +167,7 @@ func (r *run) takeSteady(t testing.TB, p proxy) {
 	p.emptyLog(t)
 }
 
-// check asks each proxy once for what each load asks for, so that none is measured by
-// answers that are something else.
+// check sends one request of each load to each proxy and verifies the answer.
 func (r *run) check(t testing.TB) {
 	t.Helper()
 	for _, c := range r.scenarios {

@@ -21,7 +21,7 @@ const (
 	busy     quantity = "busy"      // memory at most under a load, in MiB
 )
 
-// key is what a figure is of.
+// key identifies a series of figures.
 type key struct {
 	load    string
 	proxy   string
@@ -29,20 +29,20 @@ type key struct {
 	what    quantity
 }
 
-// samples are the figures of all rounds, in their order.
+// samples are the figures of all rounds, in order.
 type samples map[key][]float64
 
 func (s samples) add(k key, figure float64) { s[k] = append(s[k], figure) }
 
-// of is the spread of a figure over the rounds.
+// of returns the spread of a figure over the rounds.
 func (s samples) of(k key) spread { return spreadOf(s[k]) }
 
-// ratio is the spread of a figure in relation to another one of the same round.
+// ratio returns the spread of a divided by b, round by round.
 func (s samples) ratio(a, b key) spread {
 	return s.join(a, b, func(x, y float64) float64 { return x / y })
 }
 
-// above is the spread of how much a figure exceeds another one of the same round.
+// above returns the spread of a minus b, round by round.
 func (s samples) above(a, b key) spread {
 	return s.join(a, b, func(x, y float64) float64 { return x - y })
 }
@@ -55,7 +55,7 @@ func (s samples) join(a, b key, how func(x, y float64) float64) spread {
 	return spreadOf(joined)
 }
 
-// spread is the least, the median and the greatest of some figures; none has no
+// spread is the minimum, the median and the maximum of some figures; none: there are no
 // figures.
 type spread struct {
 	least, median, most float64
@@ -75,7 +75,7 @@ func spreadOf(figures []float64) spread {
 	return spread{least: sorted[0], median: median, most: sorted[len(sorted)-1]}
 }
 
-// String shows all three, "1.02–**1.10**–1.31", and a dash where there is nothing.
+// String shows all three, "1.02–**1.10**–1.31", or a dash.
 func (s spread) String() string {
 	if s.none {
 		return "–"
@@ -91,7 +91,7 @@ func (s spread) middle() string {
 	return short(s.median)
 }
 
-// short has three digits that mean something, of large numbers all before the point.
+// short shows three significant digits, and of large numbers all before the point.
 func short(x float64) string {
 	if x == 0 || math.IsNaN(x) || math.IsInf(x, 0) {
 		return fmt.Sprint(x)

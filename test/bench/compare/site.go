@@ -13,7 +13,7 @@ import (
 	"portico/test/harness"
 )
 
-// proxy is one of those that are measured.
+// proxy is a process to measure.
 type proxy struct {
 	peers.Peer
 	workers int
@@ -21,13 +21,13 @@ type proxy struct {
 	store   *harness.Postgres // the server of its database, if it has one
 }
 
-// site is all that runs.
+// site is everything that runs.
 type site struct {
 	proxies []proxy
 	workers []int // in ascending order
 }
 
-// workerCounts are 1, 2, 4 and as many as there are processors.
+// workerCounts returns 1, 2, 4 and the number of processors.
 func workerCounts(processors int) []int {
 	counts := []int{processors}
 	for _, n := range []int{1, 2, 4} {
@@ -63,14 +63,14 @@ func startSite(t testing.TB) *site {
 			startPortico(t, porticoPostgres, workers, harness.Config{Postgres: postgres.CreateDatabase(t, "portico"+strconv.Itoa(workers))}, urls))
 		s.proxies[len(s.proxies)-1].store = postgres
 	}
-	// Portico's listener speaks either.
+	// Portico's listener speaks either HTTP or HTTPS.
 	secure := startPortico(t, portico, most, harness.Config{TLS: true}, urls)
 	secure.URL, secure.SecureURL = "", secure.URL
 	s.proxies = append(s.proxies, secure)
 	return s
 }
 
-// startPortico runs Portico, and puts what the loads read into its index.
+// startPortico runs Portico and creates the resources that the loads read.
 func startPortico(t testing.TB, name string, workers int, config harness.Config, urls []string) proxy {
 	t.Helper()
 	config.Endpoints = map[string]string{"global": urls[0]}
@@ -104,7 +104,7 @@ func startPortico(t testing.TB, name string, workers int, config harness.Config,
 	return proxy{Peer: peers.Peer{Name: name, URL: p.URL, PID: p.Pid()}, workers: workers, log: config.LogFile}
 }
 
-// of are the proxies that take a scenario.
+// of returns the proxies that take a scenario.
 func (s *site) of(c scenario) []proxy {
 	var taking []proxy
 	for _, p := range s.proxies {
@@ -119,7 +119,8 @@ func (s *site) of(c scenario) []proxy {
 	return taking
 }
 
-// emptyLog forgets what a proxy has logged: a disk that writes it would slow the next.
+// emptyLog empties a proxy's log, so that the disk is not still writing it during the
+// next load.
 func (p proxy) emptyLog(t testing.TB) {
 	t.Helper()
 	if p.log == "" {

@@ -1,15 +1,14 @@
-// Package load sends requests to a proxy and tells how many were answered, and how long
-// each took:
+// Package load sends requests to a proxy and reports how many were answered and how long
+// they took:
 //
-//   - [Closed] has wrk send the next request of a connection when the last is answered:
-//     it shows how many requests a proxy can answer. What it tells of times holds at
-//     that load alone.
-//   - [Secure] does the same over TLS with HTTP/2, by h2load.
-//   - [Open] sends at times that are fixed beforehand, whatever becomes of the answers,
-//     and counts each request's time from when it was to be sent. A proxy that stalls
-//     pays for all requests that this delays: coordinated omission is corrected.
+//   - [Closed] is a closed loop by wrk: a connection sends its next request after the
+//     last answer. It shows a proxy's capacity; its latencies hold at that load only.
+//   - [Secure] is the same over TLS with HTTP/2, by h2load.
+//   - [Open] is an open loop: it sends at fixed times and measures each request from the
+//     time when it was due. All requests that a stall delays count as slow, which
+//     corrects for coordinated omission.
 //
-// wrk and h2load are processes of their own. Open runs in the process of its caller,
-// where it sleeps between two requests; what it takes itself is in all figures, those
-// of a run without a proxy as well, so that a difference of two runs is the proxy's.
+// wrk and h2load are separate processes. Open runs in the caller's process and sleeps
+// between requests. Its own share is in every latency; the difference between a run
+// through a proxy and one without excludes it.
 package load

@@ -14,8 +14,8 @@ import (
 	"time"
 )
 
-// Secure is a load over TLS with HTTP/2: so many connections, each with so many
-// requests at a time. Its requests have no content, and the first of the tokens alone.
+// Secure is a closed loop over TLS with HTTP/2. Its requests have no content and only the
+// first token.
 type Secure struct {
 	URL         string
 	Connections int
@@ -24,7 +24,7 @@ type Secure struct {
 	Request     Request
 }
 
-// Run runs the load to its end. h2load reads its addresses from a file in the folder.
+// Run runs the load. It writes a file of URLs into the folder.
 func (s Secure) Run(ctx context.Context, folder string) (Result, error) {
 	var addresses strings.Builder
 	for _, path := range s.Request.Paths {

@@ -79,7 +79,7 @@ func TestWhatH2loadSays(t *testing.T) {
 	}
 }
 
-// The requests that a stalled answer holds up have waited since they were due.
+// Requests that a stall delays have waited since they were due.
 func TestOpenCountsFromWhenARequestWasDue(t *testing.T) {
 	const stall = 400 * time.Millisecond
 	var first sync.Once
@@ -128,7 +128,7 @@ func TestWrkSendsEachPathAndToken(t *testing.T) {
 	if _, err := exec.LookPath("wrk"); err != nil {
 		t.Skip("wrk is not installed: make bench-peers does it")
 	}
-	// A server for each run: handlers of one may still be at work when wrk has ended.
+	// Each run has its own server: handlers may outlive wrk.
 	run := func(r Request) (Result, []string) {
 		t.Helper()
 		seen, server := record(t)
@@ -148,7 +148,7 @@ func TestWrkSendsEachPathAndToken(t *testing.T) {
 	}
 }
 
-// record starts a server; seen returns what it has got, each once.
+// record starts a server; seen returns the distinct requests that it received.
 func record(t *testing.T) (seen func() []string, server *httptest.Server) {
 	t.Helper()
 	var mu sync.Mutex

@@ -13,8 +13,7 @@ import (
 	"time"
 )
 
-// Open is a load of so many requests a second, over so many connections at most. Its
-// requests have no content.
+// Open is an open loop of Rate requests per second. Its requests have no content.
 type Open struct {
 	URL         string
 	Connections int
@@ -23,8 +22,8 @@ type Open struct {
 	Request     Request
 }
 
-// Run runs the load to its end, and fails where an answer is an error or does not come
-// within ten seconds of the end.
+// Run runs the load. It fails if an answer is an error or takes longer than ten seconds
+// after the end.
 func (o Open) Run(ctx context.Context) (Result, error) {
 	address, found := strings.CutPrefix(o.URL, "http://")
 	if !found {
@@ -75,7 +74,7 @@ func (o Open) Run(ctx context.Context) (Result, error) {
 	return Result{Requests: n, Elapsed: elapsed, P50: percentile(run.times, 0.5), P99: percentile(run.times, 0.99)}, nil
 }
 
-// messages are the requests as they go over a connection.
+// messages returns the requests as they are sent.
 func (r Request) messages(host string) [][]byte {
 	var all [][]byte
 	for n := range max(len(r.Paths), len(r.Tokens)) {
@@ -88,8 +87,8 @@ func (r Request) messages(host string) [][]byte {
 	return all
 }
 
-// openRun is one run: request i is due at begin + i × pause, and times[i] is from then
-// until its answer was there.
+// openRun is one run: request i is due at begin + i × pause, and times[i] is the time from
+// then until its answer is complete.
 type openRun struct {
 	messages [][]byte
 	times    []time.Duration
@@ -98,10 +97,10 @@ type openRun struct {
 	pause    time.Duration
 }
 
-// at is when a request is due.
+// at returns when a request is due.
 func (r *openRun) at(i int) time.Time { return r.begin.Add(time.Duration(i) * r.pause) }
 
-// pace hands out requests when they are due.
+// pace passes each request to the senders when it is due.
 func (r *openRun) pace(ctx context.Context) {
 	defer close(r.due)
 	for i := range r.times {
@@ -113,7 +112,7 @@ func (r *openRun) pace(ctx context.Context) {
 	}
 }
 
-// send sends what is due over one connection until there is nothing more.
+// send sends due requests over one connection until there are no more.
 func (r *openRun) send(c net.Conn) error {
 	answers := bufio.NewReader(c)
 	for i := range r.due {

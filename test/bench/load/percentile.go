@@ -6,8 +6,7 @@ import (
 	"time"
 )
 
-// percentile is the least of the times that so much of them, 0 to 1, do not exceed: the
-// nearest rank. It sorts them.
+// percentile returns a percentile, share 0 to 1, by the nearest rank. It sorts the times.
 func percentile(times []time.Duration, share float64) time.Duration {
 	if len(times) == 0 {
 		return 0

@@ -12,19 +12,19 @@ import (
 	"time"
 )
 
-// Request is what a load sends, in turns by each of its paths and tokens.
+// Request is what a load sends, going through its paths and tokens in turn.
 type Request struct {
 	Method string
 	Paths  []string // with their queries
-	// Fresh makes each path a new one: a number takes the place of its %d.
+	// Fresh makes each path unique: a number replaces its %d.
 	Fresh  bool
 	Tokens []string
 	Body   string
-	// Refused: all answers are errors, as they should be. Otherwise none may be.
+	// Refused: all answers must be errors. Otherwise none may be.
 	Refused bool
 }
 
-// Closed is a load of so many connections, each with one request at a time.
+// Closed is a closed loop: each connection has one request at a time.
 type Closed struct {
 	URL         string
 	Connections int
@@ -33,8 +33,7 @@ type Closed struct {
 	Request     Request
 }
 
-// Run runs the load to its end. wrk counts in whole seconds, and keeps its script in
-// the folder.
+// Run runs the load, for whole seconds. It writes wrk's script into the folder.
 func (c Closed) Run(ctx context.Context, folder string) (Result, error) {
 	script := filepath.Join(folder, "load.lua")
 	if err := os.WriteFile(script, []byte(c.Request.script(c.Threads)), 0o600); err != nil {
@@ -53,11 +52,11 @@ func (c Closed) Run(ctx context.Context, folder string) (Result, error) {
 	return readWrk(output.String(), c.Request.Refused)
 }
 
-// summary begins the line in which the script tells what was counted.
+// summary begins the line in which the script prints its counts.
 const summary = "counted:"
 
-// script has each thread of wrk go through its own part of the requests, if they divide
-// by the number of threads.
+// script is wrk's script. If the number of threads divides that of the requests, each
+// thread sends its own part of them.
 func (r Request) script(threads int) string {
 	var text strings.Builder
 	text.WriteString("local requests, paths, tokens = {}, {}, {}\n")

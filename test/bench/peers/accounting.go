@@ -13,12 +13,11 @@ import (
 	"time"
 )
 
-// tick is the unit of times in /proc: Linux shows programs 100 a second, whatever the
-// kernel was built with.
+// tick is the unit of times in /proc, whatever the kernel's own tick is.
 const tick = 10 * time.Millisecond
 
-// CPU is the processor time that a process, its descendants and those that these have
-// waited for have used so far.
+// CPU returns the processor time that a process and its descendants have used so far,
+// ended ones that their parents have waited for included.
 func CPU(pid int) (time.Duration, error) {
 	used, err := processClock(pid)
 	if err != nil {
@@ -41,8 +40,8 @@ func CPU(pid int) (time.Duration, error) {
 	return used, err
 }
 
-// Memory is what a process and its descendants have resident, in bytes: now, and at
-// most since the start or [ForgetPeak]. Pages that they share count for each.
+// Memory returns the resident memory of a process and its descendants in bytes: now, and
+// the peak since the start or [ForgetPeak]. Shared pages count for each process.
 func Memory(pid int) (now, peak int64, err error) {
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
@@ -62,7 +61,7 @@ func Memory(pid int) (now, peak int64, err error) {
 	return now, peak, err
 }
 
-// ForgetPeak has the kernel measure the peak of a process and its descendants anew.
+// ForgetPeak resets the peak of a process and its descendants.
 func ForgetPeak(pid int) error {
 	if err := os.WriteFile(fmt.Sprintf("/proc/%d/clear_refs", pid), []byte("5"), 0o600); err != nil {
 		return err
@@ -70,8 +69,8 @@ func ForgetPeak(pid int) error {
 	return eachChild(pid, ForgetPeak)
 }
 
-// eachChild calls do for the children of a process, whichever of its threads made
-// them. One that ends meanwhile is no error: its time is then that of a child waited for.
+// eachChild calls do for the children of all threads of a process. It ignores a child
+// that ends meanwhile: its parent's waited-for time then includes it.
 func eachChild(pid int, do func(child int) error) error {
 	lists, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
 	if err != nil {
@@ -95,13 +94,12 @@ func eachChild(pid int, do func(child int) error) error {
 	return nil
 }
 
-// ended reports whether an error is that there is no such process any more.
+// ended reports whether an error means that the process no longer exists.
 func ended(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ESRCH) || errors.Is(err, syscall.EINVAL)
 }
 
-// childrenTime reads the time of the children that a process has waited for from its
-// /proc/PID/stat.
+// childrenTime reads the processor time of waited-for children from a /proc/PID/stat.
 func childrenTime(stat []byte) (time.Duration, error) {
 	// The name, in parentheses, may hold anything. The children's user and system time
 	// are the 14th and 15th field behind it.

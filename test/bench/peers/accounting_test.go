@@ -34,7 +34,7 @@ func TestStatusBytes(t *testing.T) {
 	}
 }
 
-// What a process has used lies between what two other questions for it say.
+// CPU lies between what getrusage returns before and after it.
 func TestCPUIsWhatTheProcessAndItsChildrenHaveUsed(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("processor time is read as Linux shows it")
@@ -46,7 +46,7 @@ func TestCPUIsWhatTheProcessAndItsChildrenHaveUsed(t *testing.T) {
 	least := rusage(t, syscall.RUSAGE_SELF) + rusage(t, syscall.RUSAGE_CHILDREN)
 	got, err := CPU(os.Getpid())
 	most := rusage(t, syscall.RUSAGE_SELF) + rusage(t, syscall.RUSAGE_CHILDREN)
-	// The children's times are cut to hundredths of a second, user and system apart.
+	// /proc truncates the children's user and system times to ticks.
 	if err != nil || got < least-2*tick || got > most+2*tick {
 		t.Errorf("%v, %v, want %v to %v", got, err, least, most)
 	}

@@ -7,8 +7,7 @@ import (
 	"portico/test/harness"
 )
 
-// StartCaddy runs Caddy with GOMAXPROCS as its workers. What it keeps goes into a
-// folder of its own.
+// StartCaddy runs Caddy with GOMAXPROCS as its workers, and with a home of its own.
 func StartCaddy(t testing.TB, o Options) Peer {
 	t.Helper()
 	folder, listen, secure := t.TempDir(), harness.FreeAddress(t), harness.FreeAddress(t)

@@ -6,11 +6,10 @@ import (
 	"unsafe"
 )
 
-// processClock is the processor time of all threads of a process, of those that have
-// ended too, by the clock that the kernel keeps for it: /proc/PID/stat rounds it to
-// hundredths of a second.
+// processClock reads a process's CPU clock: the time of all its threads, ended ones
+// included, in nanoseconds. /proc/PID/stat truncates it to ticks.
 func processClock(pid int) (time.Duration, error) {
-	const schedulerTime = 2 // of all that a process's clocks count
+	const schedulerTime = 2 // CPUCLOCK_SCHED
 	clock := uintptr(^pid<<3 | schedulerTime)
 	var now syscall.Timespec
 	if _, _, errno := syscall.Syscall(syscall.SYS_CLOCK_GETTIME, clock, uintptr(unsafe.Pointer(&now)), 0); errno != 0 {

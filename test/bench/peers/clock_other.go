@@ -7,5 +7,5 @@ import (
 	"time"
 )
 
-// processClock is known on Linux alone.
+// processClock works on Linux only.
 func processClock(int) (time.Duration, error) { return 0, errors.ErrUnsupported }

@@ -1,10 +1,10 @@
-// Package peers runs what Portico is measured against, as processes on loopback: nginx,
-// HAProxy and Caddy of the system, a tuned httputil.ReverseProxy, a program that merges
+// Package peers runs the processes that Portico is measured against, on loopback: the
+// installed nginx, HAProxy and Caddy, a tuned httputil.ReverseProxy, a program that merges
 // lists by decoding them, and the provider behind all of them. It also reads from the
-// kernel what a process and those below it have used.
+// kernel what a process and its descendants use.
 //
-// Some peers are roles of the test binary itself: [Role] takes the place of a package's
-// tests where the binary was started as one of them. Call it first in TestMain:
+// Some peers are roles of the test binary itself: [Role] runs one in place of the tests.
+// Call it first in TestMain:
 //
 //	func TestMain(m *testing.M) {
 //		if peers.Role(os.Args[1:]) {

@@ -7,8 +7,8 @@ import (
 	"portico/test/harness"
 )
 
-// Machines are virtual machines of a region in JSON, separated by commas, of about size
-// bytes together.
+// Machines returns virtual machines of a region as JSON, separated by commas, of about
+// size bytes in total.
 func Machines(region, size int) []byte {
 	var page bytes.Buffer
 	for i := 0; page.Len() < size; i++ {

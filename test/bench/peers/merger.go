@@ -13,8 +13,8 @@ import (
 
 const mergerRole = "merge-plainly"
 
-// StartMerger runs what a Go program does that knows no better: it asks all addresses
-// at once, decodes their pages, and encodes what it found.
+// StartMerger runs a plain merger of lists: it calls all addresses at once, decodes their
+// pages and encodes the elements again.
 func StartMerger(t testing.TB, addresses []string) Peer {
 	t.Helper()
 	url, pid := startRole(t, mergerRole, addresses...)
@@ -27,8 +27,7 @@ func mergePlainly(ctx context.Context, addresses []string) error {
 		return err
 	}
 	fmt.Printf("%s: http://%s\n", mergerRole, listener.Addr())
-	// As many connections stay open as there are lists at a time: opening them anew is
-	// no part of merging.
+	// Connections stay open: opening them is not part of merging.
 	client := http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64}}
 	type page struct {
 		Value []map[string]any `json:"value"`

@@ -12,7 +12,7 @@ import (
 	"portico/test/harness"
 )
 
-// The names of the peers, as people write them.
+// The names of the peers.
 const (
 	Nginx        = "nginx"
 	HAProxy      = "HAProxy"
@@ -24,26 +24,24 @@ const (
 type Peer struct {
 	Name string
 	URL  string // without a final slash
-	// SecureURL is where it speaks TLS with HTTP/2; "" where it does not.
+	// SecureURL is its address for TLS with HTTP/2; "" if it has none.
 	SecureURL string
 	PID       int
 }
 
-// Options are what all proxies are told: they pass everything on and log nothing.
+// Options configure a proxy. It forwards everything and logs nothing.
 type Options struct {
 	Provider string // host:port
-	// Workers is how many processors it uses at a time: processes, threads or
-	// GOMAXPROCS.
+	// Workers is its number of processes or threads, or its GOMAXPROCS.
 	Workers int
-	// Certificate makes them speak TLS as well.
+	// Certificate makes it speak TLS as well.
 	Certificate harness.Certificate
-	// OwnPath is what paths begin with that a proxy answers itself, by 404 with
-	// OwnAnswer, JSON without a single quote or a backquote; "": it has none.
+	// OwnPath is the prefix of paths that the proxy answers itself, with 404 and
+	// OwnAnswer, which is JSON without single quotes and backquotes; "": there are none.
 	OwnPath, OwnAnswer string
 }
 
-// Program finds a program in PATH or where Debian keeps those of administrators; ""
-// where it is not installed.
+// Program finds a program in PATH or /usr/sbin; "" if it is not installed.
 func Program(name string) string {
 	if found, err := exec.LookPath(name); err == nil {
 		return found
@@ -55,7 +53,7 @@ func Program(name string) string {
 	return ""
 }
 
-// program is [Program] for what has to be there.
+// program is [Program] for required programs.
 func program(t testing.TB, name string) string {
 	t.Helper()
 	found := Program(name)
@@ -65,7 +63,7 @@ func program(t testing.TB, name string) string {
 	return found
 }
 
-// write puts a configuration into a folder.
+// write writes a configuration file.
 func write(t testing.TB, folder, name, text string) string {
 	t.Helper()
 	file := filepath.Join(folder, name)
@@ -75,7 +73,7 @@ func write(t testing.TB, folder, name, text string) string {
 	return file
 }
 
-// awaitListening returns when somebody listens on an address.
+// awaitListening waits until the process accepts connections.
 func awaitListening(t testing.TB, name string, p *harness.Process, address string) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); ; time.Sleep(10 * time.Millisecond) {
@@ -89,7 +87,7 @@ func awaitListening(t testing.TB, name string, p *harness.Process, address strin
 	}
 }
 
-// proxy runs an installed proxy and returns when it serves.
+// proxy runs an installed proxy and waits until it serves.
 func (o Options) proxy(t testing.TB, name, folder, listen, secure string, command ...string) Peer {
 	t.Helper()
 	p := harness.Start(t, name, folder, command[0], command[1:]...)
@@ -102,7 +100,7 @@ func (o Options) proxy(t testing.TB, name, folder, listen, secure string, comman
 	return peer
 }
 
-// whenSecure is text for a proxy that speaks TLS.
+// whenSecure returns configuration text if the proxy speaks TLS.
 func (o Options) whenSecure(format string, args ...any) string {
 	if o.Certificate.CertFile == "" {
 		return ""
@@ -110,7 +108,7 @@ func (o Options) whenSecure(format string, args ...any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// whenOwn is text for a proxy that answers something itself.
+// whenOwn returns configuration text if the proxy has answers of its own.
 func (o Options) whenOwn(format string, args ...any) string {
 	if o.OwnPath == "" {
 		return ""

@@ -12,8 +12,7 @@ import (
 
 const machines = "/subscriptions/" + harness.SubscriptionID + "/resourceGroups/rg/providers/Contoso.Compute/virtualMachines"
 
-// Whatever stands between, a client gets the provider's answers as they are, and the
-// proxy's own.
+// Through every proxy a client gets the provider's answers unchanged, and the proxy's own.
 func TestProxiesPassAnswersOn(t *testing.T) {
 	addresses, _ := StartProvider(t, 1, 4<<10)
 	options := Options{

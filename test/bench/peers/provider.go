@@ -15,22 +15,22 @@ import (
 
 const providerRole = "provider"
 
-// What the provider's answers have, in bytes.
+// The sizes of the provider's answers in bytes.
 const (
 	InstanceSize = 1 << 10
 	LargeSize    = 1 << 20
 	WrittenSize  = 2 << 10
 )
 
-// How names begin on which its answers depend.
+// Prefixes of names on which its answers depend.
 const (
 	LargeName = "large" // a GET has LargeSize
 	NewName   = "new"   // a PUT creates it
 )
 
-// StartProvider runs the provider behind all proxies: it keeps nothing, and answers as
-// a resource provider does that has every resource it is asked for. It has an address
-// for each region, whose lists are pages of about pageSize bytes.
+// StartProvider runs the provider behind all proxies. It keeps no state and answers as if
+// every resource existed. It has one address per region; a region's list is one page of
+// about pageSize bytes.
 func StartProvider(t testing.TB, regions, pageSize int) (addresses []string, pid int) {
 	t.Helper()
 	all, pid := startRole(t, providerRole, strconv.Itoa(regions), strconv.Itoa(pageSize))
@@ -64,8 +64,8 @@ func provide(ctx context.Context, args []string) error {
 	return <-ended
 }
 
-// serve speaks as much of HTTP/1.1 as proxies do with a provider. net/http would take a
-// part of the machine that the proxies then lack.
+// serve speaks the part of HTTP/1.1 that proxies use towards a provider. net/http would
+// take processor time from the proxies.
 func serve(listener net.Listener, page []byte) error {
 	for {
 		conn, err := listener.Accept()
@@ -93,11 +93,11 @@ func answerAll(conn net.Conn, page []byte) error {
 	}
 }
 
-// call is what the provider looks at in a request.
+// call is the part of a request that the answer depends on.
 type call struct {
 	method, path string
 	length       int
-	unframed     bool // its content has no length beforehand
+	unframed     bool // without Content-Length
 }
 
 // readCall reads a request to its end.
@@ -128,7 +128,7 @@ func readCall(r *bufio.Reader) (call, error) {
 		}
 	}
 	if c.unframed {
-		return c, nil // answered, and then the connection makes no sense any more
+		return c, nil // its answer is an error, and the connection is of no further use
 	}
 	_, err = io.CopyN(io.Discard, r, int64(c.length))
 	return c, err
@@ -143,7 +143,7 @@ func header(line []byte, name string) (string, bool) {
 
 var fill = bytes.Repeat([]byte("x"), LargeSize)
 
-// answer is the whole answer, in pieces.
+// answer returns the whole answer, in pieces.
 func (c call) answer(page []byte) net.Buffers {
 	name := c.path[strings.LastIndexByte(c.path, '/')+1:]
 	switch {

@@ -20,8 +20,8 @@ import (
 
 const reverseProxyRole = "reverse-proxy"
 
-// StartReverseProxy runs Go's httputil.ReverseProxy with what one tunes on it: idle
-// connections for all calls, no compression, buffers that are used again.
+// StartReverseProxy runs Go's httputil.ReverseProxy with the usual tuning: idle
+// connections for all calls, no compression, and a pool of buffers.
 func StartReverseProxy(t testing.TB, o Options) Peer {
 	t.Helper()
 	args := []string{
@@ -88,7 +88,7 @@ func tunedProxy(provider string) *httputil.ReverseProxy {
 	}
 }
 
-// buffers are those between a provider and a client, used again.
+// buffers is a pool of the buffers that bodies are copied through.
 type buffers struct{ pool sync.Pool }
 
 func (b *buffers) Get() []byte {

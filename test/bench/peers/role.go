@@ -10,15 +10,15 @@ import (
 	"portico/test/harness"
 )
 
-// roles are what the binary of a package's tests can be instead, by the first argument
-// of its process. They print their addresses, and serve until they are ended.
+// roles maps the first argument of a test binary to what it runs in place of tests. Roles
+// print their addresses and serve until they are killed.
 var roles = map[string]func(ctx context.Context, args []string) error{
 	mergerRole:       mergePlainly,
 	providerRole:     provide,
 	reverseProxyRole: proxyReversely,
 }
 
-// Role runs what args name; false where they name no role.
+// Role runs the role that args name. It reports false if they name none.
 func Role(args []string) bool {
 	if len(args) == 0 || roles[args[0]] == nil {
 		return false
@@ -30,7 +30,7 @@ func Role(args []string) bool {
 	return true
 }
 
-// startRole runs this binary in a role and returns what it prints first.
+// startRole runs this binary in a role and returns the first line that it prints.
 func startRole(t testing.TB, role string, args ...string) (first string, pid int) {
 	t.Helper()
 	self, err := os.Executable()
