@@ -3,12 +3,13 @@ package bench
 import (
 	"database/sql"
 	"fmt"
-	"net/url"
 	"os"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
 
+	"portico/test/bench/peers"
 	"portico/test/harness"
 )
 
@@ -25,53 +26,78 @@ func BenchmarkEstate(b *testing.B) {
 	c := newCloud(b, regions, slowest)
 	fillEstate(b, c, subscriptions, rows)
 	c.holds(page, pages)
-	list := func(n int) string { return strings.Replace(listPath, harness.SubscriptionID, estateID(n), 1) }
-	c.get(b, c.portico.URL+list(0)) // connections are open from here on
-	nginxURL, nginxPid := startNginx(b, c.urls[0])
+	c.get(b, c.portico.URL+estateList(0)) // connections are open from here on
 	for b.Loop() {
-		var first, single, walked, walkedAlone time.Duration
-		took := func(d *time.Duration, do func()) {
-			begun := time.Now()
-			do()
-			*d += time.Since(begun)
-		}
-		forgetPeak(b, c.portico.Pid())
-		const rounds = 3
-		var peaks [rounds]float64
-		var merged int
-		for round := range rounds {
-			n := subscriptions * round / rounds
-			took(&first, func() { c.get(b, c.portico.URL+list(n)) })
-			took(&single, func() { c.get(b, c.urls[0]+list(n)) })
-			took(&walked, func() { _, merged = c.walkFrom(b, c.portico.URL+list(n)) })
-			took(&walkedAlone, func() {
-				for token := range pages {
-					c.get(b, c.urls[0]+list(n)+"&$skipToken="+url.QueryEscape(fmt.Sprint(token)))
-				}
-			})
-			peaks[round] = peak(b, c.portico.Pid())
-		}
-		b.ReportMetric(float64(first)/float64(single), "first-page-x-region")
-		b.ReportMetric(float64(walked)/float64(walkedAlone), "walk-x-region")
-		b.ReportMetric(float64(merged), "pages")
-		b.ReportMetric(peaks[rounds-1]/peaks[0], "x-memory")
-		b.ReportMetric(peaks[rounds-1]/(1<<20), "MiB")
-		if nginxURL == "" {
-			b.Log("nginx is not installed: not compared with it")
-			continue
-		}
+		c.delay.Store(int64(slowest))
+		c.compareWithRegion(b, pages, subscriptions)
 		c.delay.Store(0)
-		own := &peer{pid: c.portico.Pid(), read: func() int64 { return c.get(b, c.portico.URL+list(1)) }}
-		nginx := &peer{pid: nginxPid, read: func() (bytes int64) {
-			for range regions {
-				bytes += c.get(b, nginxURL+list(1))
+		c.compareWithNginx(b)
+	}
+}
+
+// compareWithRegion measures lists of some subscriptions beside those of one region.
+func (c *cloud) compareWithRegion(b *testing.B, pages, subscriptions int) {
+	b.Helper()
+	var first, single, walked, walkedAlone time.Duration
+	took := func(d *time.Duration, do func()) {
+		begun := time.Now()
+		do()
+		*d += time.Since(begun)
+	}
+	const rounds = 3
+	var peaks [rounds]float64
+	var merged int
+	if err := peers.ForgetPeak(c.portico.Pid()); err != nil {
+		b.Skipf("the peak of memory cannot be measured anew: %v", err)
+	}
+	for round := range rounds {
+		list := estateList(subscriptions * round / rounds)
+		took(&first, func() { c.get(b, c.portico.URL+list) })
+		took(&single, func() { c.get(b, c.urls[0]+list) })
+		took(&walked, func() { _, merged = c.walkFrom(b, c.portico.URL+list) })
+		took(&walkedAlone, func() {
+			for n := range pages {
+				c.get(b, c.urls[0]+list+"&$skipToken="+strconv.Itoa(n))
+			}
+		})
+		_, peak, err := peers.Memory(c.portico.Pid())
+		if err != nil {
+			b.Fatal(err)
+		}
+		peaks[round] = float64(peak)
+	}
+	b.ReportMetric(float64(first)/float64(single), "first-page-x-region")
+	b.ReportMetric(float64(walked)/float64(walkedAlone), "walk-x-region")
+	b.ReportMetric(float64(merged), "pages")
+	b.ReportMetric(peaks[rounds-1]/peaks[0], "x-memory")
+	b.ReportMetric(peaks[rounds-1]/(1<<20), "MiB")
+}
+
+// compareWithNginx measures the processor time of a list beside nginx passing the same
+// bytes on, region by region.
+func (c *cloud) compareWithNginx(b *testing.B) {
+	b.Helper()
+	if peers.Program("nginx") == "" {
+		b.Log("nginx is not installed: not compared with it")
+		return
+	}
+	nginx := peers.StartNginx(b, peers.Options{Provider: strings.TrimPrefix(c.urls[0], "http://"), Workers: 1})
+	compared := []*peer{
+		{pid: c.portico.Pid(), read: func() int64 { return c.get(b, c.portico.URL+estateList(1)) }},
+		{pid: nginx.PID, read: func() (bytes int64) {
+			for range c.urls {
+				bytes += c.get(b, nginx.URL+estateList(1))
 			}
 			return bytes
-		}}
-		measure(b, 60, []*peer{own, nginx})
-		c.delay.Store(int64(slowest))
-		b.ReportMetric(own.perMiB()/nginx.perMiB(), "x-nginx")
+		}},
 	}
+	measure(b, 60, compared)
+	b.ReportMetric(compared[0].perMiB()/compared[1].perMiB(), "x-nginx")
+}
+
+// estateList is the list of a subscription of the estate.
+func estateList(n int) string {
+	return strings.Replace(listPath, harness.SubscriptionID, estateID(n), 1)
 }
 
 func estateID(n int) string { return fmt.Sprintf("00000000-0000-0000-0001-%012d", n) }
