@@ -193,12 +193,12 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
-		any := false
+		matches := false
 		for _, one := range filter.Alternatives() {
-			any = any || one.Match(machine)
+			matches = matches || one.Match(machine)
 		}
-		if any != filter.Match(machine) {
-			t.Fatalf("%q: its alternatives say %v", s, any)
+		if matches != filter.Match(machine) {
+			t.Fatalf("%q: its alternatives say %v", s, matches)
 		}
 		// What every match needs, a match has.
 		for field := Location; field < TagName; field++ {
