@@ -2,9 +2,9 @@ package access
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"portico/arm"
+	"portico/tracing"
 )
 
 // Principal is an authenticated caller.
@@ -78,7 +78,7 @@ func (p Principal) Signature() string {
 
 // Stamp writes the caller's identity onto a call to a provider, in the headers
 // that the contract keeps for it. They must have been stripped before.
-func (p Principal) Stamp(h http.Header) {
+func (p Principal) Stamp(h tracing.Setter) {
 	for _, stamp := range [...]struct{ name, value string }{
 		{"X-Ms-Client-Tenant-Id", p.TenantID},
 		{"X-Ms-Home-Tenant-Id", p.TenantID},
@@ -88,9 +88,9 @@ func (p Principal) Stamp(h http.Header) {
 		{"X-Ms-Client-App-Id", p.AppID},
 	} {
 		if stamp.value != "" {
-			h[stamp.name] = []string{stamp.value}
+			h.Set(stamp.name, stamp.value)
 		}
 	}
 	// No role is looked at yet: whoever is authenticated may act.
-	h["X-Ms-Client-Authorization-Source"] = []string{"Bypassed"}
+	h.Set("X-Ms-Client-Authorization-Source", "Bypassed")
 }

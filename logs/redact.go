@@ -39,7 +39,10 @@ func Query(raw string) string {
 		return ""
 	}
 	if name, value, _ := strings.Cut(raw, "="); name == "api-version" && !strings.ContainsAny(raw, "&%") {
-		return name + raw[len(name):len(raw)-len(value)] + harmlessValue(name, value) // most requests have nothing else
+		if shown := harmlessValue(name, value); shown != value {
+			return name + raw[len(name):len(raw)-len(value)] + shown
+		}
+		return raw // most requests have nothing else
 	}
 	var b strings.Builder
 	n := 0

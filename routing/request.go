@@ -57,6 +57,8 @@ type Request struct {
 	// Received is when the request came in, which cached locations are aged by;
 	// at the zero time none is taken.
 	Received time.Time
+
+	buffer [512]byte // for a key, while it is looked up
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
@@ -102,14 +104,19 @@ func (r *Request) namesOperation(hop arm.Hop, n int) bool {
 // the wire. The error tells what is malformed in them; the request is then
 // classified as far as it could be read.
 func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
-	r := &Request{Method: method, Class: NoRoute}
+	r := &Request{}
+	return r, r.Classify(m, method, rawPath, rawQuery)
+}
+
+// Classify is the function of that name for a request that has its memory already.
+func (r *Request) Classify(m *regions.Map, method, rawPath, rawQuery string) (fault *arm.Error) {
+	r.Method, r.Class = method, NoRoute
 	if err := r.Path.Parse(rawPath); err != nil {
-		return r, pathFault(err, rawPath)
+		return pathFault(err, rawPath)
 	}
 	r.classify(m)
-	var fault *arm.Error
 	r.Query, fault = parseQuery(rawQuery, r.supportedVersions())
-	return r, fault
+	return fault
 }
 
 // ClassifyID reads a call to the resource, or whatever else, that an ID names as

@@ -95,23 +95,27 @@ type Router struct {
 // the index failed with, or a *[SearchNeededError]: the caller then searches for that
 // resource and resolves again, with the resource's key among those searched for.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
-	var d Decision
-	if err := rt.scope(ctx, r, p, &d); err != nil {
-		return d, err
+	s := resolution{Router: rt, ctx: ctx, r: r, body: body, searched: searched}
+	err := s.resolve(p)
+	return s.d, err
+}
+
+func (s *resolution) resolve(p access.Principal) error {
+	r := s.r
+	if err := s.scope(s.ctx, r, p, &s.d); err != nil {
+		return err
 	}
 	if r.Class == NoRoute || r.Class == Own {
-		return d, r.Unroutable()
+		return r.Unroutable()
 	}
-	registration, err := rt.registration(ctx, r, d)
+	registration, err := s.registration(s.ctx, r, &s.d)
 	if err != nil {
-		return d, err
+		return err
 	}
-	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
-	s := resolution{Router: rt, ctx: ctx, r: r, body: body, searched: searched, d: &d}
-	if unregistered {
+	if registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, &s.d) {
 		if none, err := s.emptyUnasked(); err != nil || none {
-			d.Answer = EmptyList
-			return d, err
+			s.d.Answer = EmptyList
+			return err
 		}
 	}
 	switch r.Class {
@@ -130,9 +134,9 @@ func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, b
 	case NoRoute, Own:
 	}
 	if err == nil {
-		err = rt.registeredThere(r, d, registration)
+		err = s.registeredThere(r, &s.d, registration)
 	}
-	return d, err
+	return err
 }
 
 // ResolveOwn resolves the scope of the front door's own routes: subscription and
@@ -200,7 +204,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 
 // needsRegistration reports whether the subscription of a request has to be
 // registered for the provider.
-func (rt *Router) needsRegistration(r *Request, d Decision) bool {
+func (rt *Router) needsRegistration(r *Request, d *Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
 }
 
@@ -215,7 +219,7 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 
 // registration refuses writes into a namespace for which the subscription is
 // not registered.
-func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
+func (rt *Router) registration(ctx context.Context, r *Request, d *Decision) (inventory.Registration, error) {
 	if !rt.needsRegistration(r, d) {
 		return inventory.Registration{}, nil
 	}
@@ -228,7 +232,7 @@ func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inv
 
 // registeredThere refuses writes that go to a region which joined the provider
 // when the subscription had registered.
-func (rt *Router) registeredThere(r *Request, d Decision, registration inventory.Registration) error {
+func (rt *Router) registeredThere(r *Request, d *Decision, registration inventory.Registration) error {
 	if r.Reads() || d.Endpoint == nil || !rt.needsRegistration(r, d) || registration.Covers(d.Region) {
 		return nil
 	}
@@ -282,7 +286,7 @@ type resolution struct {
 	r        *Request
 	body     Body
 	searched []string
-	d        *Decision
+	d        Decision
 }
 
 // serve sets the endpoint of t in region. A region that has rows but has left the

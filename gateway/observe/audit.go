@@ -28,33 +28,32 @@ func (a Audit) Event(message string, fields ...zap.Field) { a.log.Info(message, 
 // it did or was refused.
 func (a Audit) request(s *served) {
 	if entry := a.log.Check(zapcore.InfoLevel, "write"); entry != nil {
-		entry.Write(zap.Inline(auditLine{s}))
+		s.write(entry, (*auditLine)(s))
 	}
 }
 
-type auditLine struct{ *served }
+type auditLine served
 
 // MarshalLogObject writes the line's fields.
-func (l auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
-	text := texts(e)
+func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	e.AddTime("began", l.Started)
-	text("tenantId", l.Principal.TenantID)
-	text("objectId", l.Principal.ObjectID)
-	text("name", logs.Text(l.Principal.Name))
-	text("appId", l.Principal.AppID)
-	text("client", l.ClientAddress())
+	text(e, "tenantId", l.Principal.TenantID)
+	text(e, "objectId", l.Principal.ObjectID)
+	text(e, "name", logs.Text(l.Principal.Name))
+	text(e, "appId", l.Principal.AppID)
+	text(e, "client", l.ClientAddress())
 	e.AddString("method", Method(l.method))
 	path := Path(l.Path)
 	e.AddString("action", actionOf(l.method, path))
 	e.AddString("resource", path)
-	text("subscription", subscriptionIn(l.Path))
-	text("region", l.Region)
+	text(e, "subscription", subscriptionIn(l.Path))
+	text(e, "region", l.Region)
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text("cause", l.Cause)
+	text(e, "cause", l.Cause)
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
-	text("clientRequestId", logs.Text(l.Identity.Client))
+	text(e, "clientRequestId", logs.Text(l.Identity.Client))
 	if l.Batched {
 		e.AddBool("batched", true)
 	}
