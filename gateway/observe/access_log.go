@@ -37,7 +37,7 @@ type accessLog struct {
 }
 
 func newAccessLog(log *zap.Logger, settings config.Log) *accessLog {
-	a := &accessLog{log: log.Named(logs.AccessName), slow: settings.Slow}
+	a := &accessLog{log: log, slow: settings.Slow}
 	for class := range a.oneIn {
 		a.oneIn[class] = uint64(max(1, settings.OneIn[routing.Class(class).String()]))
 	}

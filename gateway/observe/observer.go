@@ -23,9 +23,9 @@ type Observer struct {
 	deliveryTime time.Duration
 }
 
-// New returns an observer.
-func New(m *Metrics, audit Audit, log *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
-	return &Observer{metrics: m, audit: audit, access: newAccessLog(log, settings), deliveryTime: deliveryTime}
+// New returns an observer. access takes the lines of the access log.
+func New(m *Metrics, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
+	return &Observer{metrics: m, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
 }
 
 // Observe is the link of the chain that observes each request.
