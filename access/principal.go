@@ -23,6 +23,8 @@ type Principal struct {
 	// Credential tells apart the credentials of one principal, and nothing else of
 	// them. It is "" where there are none, or it is not known by which one p came.
 	Credential string `json:",omitempty"`
+
+	caller string // as Caller returns it, if that is known
 }
 
 // same reports whether p is who another principal is, whatever people call them.
@@ -38,13 +40,18 @@ func (p Principal) CanSee(tenant string) bool {
 
 // Caller tells the principal from all others, for whoever shares something out among
 // callers. It is not for logs.
-func (p Principal) Caller() string { return arm.Fold(p.TenantID) + " " + p.ObjectID }
+func (p Principal) Caller() string {
+	if p.caller != "" {
+		return p.caller
+	}
+	return arm.Fold(p.TenantID) + " " + p.ObjectID
+}
 
 // In returns p as it acts in tenant: the principal of every tenant takes that
 // of the subscription it calls.
 func (p Principal) In(tenant string) Principal {
 	if p.AnyTenant {
-		p.TenantID, p.AnyTenant = tenant, false
+		p.TenantID, p.AnyTenant, p.caller = tenant, false, ""
 	}
 	return p
 }

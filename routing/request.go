@@ -278,7 +278,11 @@ func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
 	if t != nil {
 		provider, namespace = t.Provider, t.Provider.Namespace
 	}
-	id := scopeID(&r.Path, hop.Start()) + "/providers/" + namespace
+	var id strings.Builder
+	id.Grow(len(r.Path.String()) + len("/resourceGroups"))
+	id.WriteString(scopeID(&r.Path, hop.Start()))
+	id.WriteString("/providers/")
+	id.WriteString(namespace)
 	for i := range n {
 		segment := hop.Segment(i)
 		if i%2 == 0 {
@@ -286,9 +290,10 @@ func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
 				segment = lastSegment(declared.Name)
 			}
 		}
-		id += "/" + segment
+		id.WriteByte('/')
+		id.WriteString(segment)
 	}
-	return id
+	return id.String()
 }
 
 func scopeID(p *arm.Path, segments int) string {

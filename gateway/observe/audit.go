@@ -65,7 +65,13 @@ func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 // are spelled as the client did; empty segments, which the az CLI sends, count for
 // nothing.
 func actionOf(method, path string) string {
-	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' })
+	var buffer [32]string
+	segments := buffer[:0]
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment != "" {
+			segments = append(segments, segment)
+		}
+	}
 	namespace, types := "Microsoft.Resources", segments
 	for i := len(segments) - 2; i >= 0; i -= 2 {
 		if i%2 == 0 && strings.EqualFold(segments[i], "providers") && i+2 < len(segments) {
@@ -76,12 +82,28 @@ func actionOf(method, path string) string {
 			i++ // from an action's name to the place of types
 		}
 	}
-	var names []string
+	var action strings.Builder
+	action.Grow(len(path) + len(namespace) + len("//delete"))
+	action.WriteString(namespace)
 	for i := 0; i < len(types); i += 2 {
-		names = append(names, types[i])
+		action.WriteByte('/')
+		action.WriteString(types[i])
 	}
-	verb := map[string]string{http.MethodPut: "write", http.MethodPatch: "write", http.MethodDelete: "delete", http.MethodPost: "action"}[method]
-	return namespace + "/" + strings.Join(append(names, verb), "/")
+	action.WriteByte('/')
+	action.WriteString(verbOf(method))
+	return action.String()
+}
+
+func verbOf(method string) string {
+	switch method {
+	case http.MethodPut, http.MethodPatch:
+		return "write"
+	case http.MethodDelete:
+		return "delete"
+	case http.MethodPost:
+		return "action"
+	}
+	return ""
 }
 
 // Call writes the line of a call that Portico makes by itself: a durable job's,
