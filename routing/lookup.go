@@ -38,11 +38,11 @@ func (e *SearchNeededError) Error() string {
 // the nearest one above it, by the index alone; "" if principal may not know of it,
 // and if there is none. It serves the wording of faults.
 func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
-	s := resolution{Router: rt, ctx: ctx, r: r}
-	d := &s.d
-	if r.Type == nil || rt.scope(ctx, r, p, d) != nil || d.Group.Key == "" {
+	var d Decision
+	if r.Type == nil || rt.scope(ctx, r, p, &d) != nil || d.Group.Key == "" {
 		return ""
 	}
+	s := resolution{Router: rt, ctx: ctx, r: r, d: &d}
 	hop := r.Path.LastHop()
 	for t, n := r.Type, hop.Len()&^1; t != nil && n > 0; t, n = t.Parent, n-2 {
 		row, err := rt.Index.Resource(ctx, d.Subscription.ID, s.keyOf(hop, n))

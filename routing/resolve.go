@@ -95,27 +95,23 @@ type Router struct {
 // the index failed with, or a *[SearchNeededError]: the caller then searches for that
 // resource and resolves again, with the resource's key among those searched for.
 func (rt *Router) Resolve(ctx context.Context, r *Request, p access.Principal, body Body, searched ...string) (Decision, error) {
-	s := resolution{Router: rt, ctx: ctx, r: r, body: body, searched: searched}
-	err := s.resolve(p)
-	return s.d, err
-}
-
-func (s *resolution) resolve(p access.Principal) error {
-	r := s.r
-	if err := s.scope(s.ctx, r, p, &s.d); err != nil {
-		return err
+	var d Decision
+	if err := rt.scope(ctx, r, p, &d); err != nil {
+		return d, err
 	}
 	if r.Class == NoRoute || r.Class == Own {
-		return r.Unroutable()
+		return d, r.Unroutable()
 	}
-	registration, err := s.registration(s.ctx, r, &s.d)
+	registration, err := rt.registration(ctx, r, d)
 	if err != nil {
-		return err
+		return d, err
 	}
-	if registration.State == inventory.NotRegistered && r.Class == Collection && s.needsRegistration(r, &s.d) {
+	unregistered := registration.State == inventory.NotRegistered && r.Class == Collection && rt.needsRegistration(r, d)
+	s := resolution{Router: rt, ctx: ctx, r: r, body: body, searched: searched, d: &d}
+	if unregistered {
 		if none, err := s.emptyUnasked(); err != nil || none {
-			s.d.Answer = EmptyList
-			return err
+			d.Answer = EmptyList
+			return d, err
 		}
 	}
 	switch r.Class {
@@ -134,9 +130,9 @@ func (s *resolution) resolve(p access.Principal) error {
 	case NoRoute, Own:
 	}
 	if err == nil {
-		err = s.registeredThere(r, &s.d, registration)
+		err = rt.registeredThere(r, d, registration)
 	}
-	return err
+	return d, err
 }
 
 // ResolveOwn resolves the scope of the front door's own routes: subscription and
@@ -204,7 +200,7 @@ func (rt *Router) group(ctx context.Context, r *Request, d *Decision, name strin
 
 // needsRegistration reports whether the subscription of a request has to be
 // registered for the provider.
-func (rt *Router) needsRegistration(r *Request, d *Decision) bool {
+func (rt *Router) needsRegistration(r *Request, d Decision) bool {
 	return r.Provider.Registration == regions.Required && d.Subscription.ID != ""
 }
 
@@ -219,7 +215,7 @@ func GroupClosed(state index.GroupState, name string) *arm.Error {
 
 // registration refuses writes into a namespace for which the subscription is
 // not registered.
-func (rt *Router) registration(ctx context.Context, r *Request, d *Decision) (inventory.Registration, error) {
+func (rt *Router) registration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
 	if !rt.needsRegistration(r, d) {
 		return inventory.Registration{}, nil
 	}
@@ -232,7 +228,7 @@ func (rt *Router) registration(ctx context.Context, r *Request, d *Decision) (in
 
 // registeredThere refuses writes that go to a region which joined the provider
 // when the subscription had registered.
-func (rt *Router) registeredThere(r *Request, d *Decision, registration inventory.Registration) error {
+func (rt *Router) registeredThere(r *Request, d Decision, registration inventory.Registration) error {
 	if r.Reads() || d.Endpoint == nil || !rt.needsRegistration(r, d) || registration.Covers(d.Region) {
 		return nil
 	}
@@ -286,7 +282,7 @@ type resolution struct {
 	r        *Request
 	body     Body
 	searched []string
-	d        Decision
+	d        *Decision
 }
 
 // serve sets the endpoint of t in region. A region that has rows but has left the
