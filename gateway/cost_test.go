@@ -56,7 +56,12 @@ func warmSite(t testing.TB) *site {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.gateway.log = log
+	access, lines := logs.Access(log)
+	ctx, cancel := context.WithCancel(context.Background())
+	var written sync.WaitGroup
+	written.Go(func() { lines.Run(ctx) })
+	t.Cleanup(func() { cancel(); written.Wait() })
+	s.gateway.log, s.gateway.access = log, access
 	s.gateway.configure(s.config, s.authenticator())
 	index := &rememberedIndex{Index: s.gateway.router.Index}
 	if index.subscription, err = s.store.Subscription(t.Context(), subscription); err != nil {

@@ -124,7 +124,7 @@ func (b *Batch) flush() {
 	if n, err := b.to.Write(lines); err != nil {
 		b.lost.Add(uint64(bytes.Count(lines[n:], []byte{'\n'}))) //nolint:gosec // not below 0
 	}
-	if cap(lines) <= 4*batchSize { // more is for rare floods
+	if cap(lines) <= 4*batchSize || len(lines) >= cap(lines)/8 { // more is for floods alone
 		b.mu.Lock()
 		b.spare = lines
 		b.mu.Unlock()

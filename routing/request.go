@@ -58,7 +58,7 @@ type Request struct {
 	// at the zero time none is taken.
 	Received time.Time
 
-	buffer [512]byte // for a key, while it is looked up
+	buffer [256]byte // for a key, while it is looked up
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
