@@ -85,7 +85,9 @@ func TestAccessLinesAreWrittenTogether(t *testing.T) {
 		t.Fatal(err)
 	}
 	log.Named(AccessName).Info("request", zap.Int("n", 0), zap.String("odd", "\u202e\x1b"))
-	withoutTime := func(line string) string { return line[:strings.Index(line, `"ts"`)] + line[strings.Index(line, `"logger"`):] }
+	withoutTime := func(line string) string {
+		return line[:strings.Index(line, `"ts"`)] + line[strings.Index(line, `"logger"`):]
+	}
 	got := strings.SplitAfter(to.text(), "\n")
 	if len(got) != lines+1 || withoutTime(got[0]) != withoutTime(alone.String()) {
 		t.Fatalf("%d lines, the first %q, alone %q", len(got)-1, got[0], alone.String())

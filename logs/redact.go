@@ -103,6 +103,9 @@ func Text(text string) string {
 
 func suspicious(text string) bool {
 	for i := range len(text) {
+		if !telling[text[i]] {
+			continue
+		}
 		switch text[i] {
 		case '=', '@', '%', '+':
 			return true
@@ -122,6 +125,9 @@ func suspicious(text string) bool {
 	}
 	return false
 }
+
+// telling has the bytes at which suspicious looks closer.
+var telling = [256]bool{'=': true, '@': true, '%': true, '+': true, ' ': true, '\t': true, 'J': true, ':': true}
 
 func hasFoldSuffix(text, suffix string) bool {
 	return len(text) >= len(suffix) && strings.EqualFold(text[len(text)-len(suffix):], suffix)
