@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// Wall time of a list over N regions that each take 200 ms, beside a call to one
-// of them: all are asked at once, so it is the time of one and little more.
+// Wall time of a list over N regions that each take 200 ms, beside a call to one of
+// them: all are called at once, so it is little more than the time of one.
 func BenchmarkListTime(b *testing.B) {
 	for _, n := range []int{1, 8, 32} {
 		b.Run(fmt.Sprintf("%d-regions", n), func(b *testing.B) {
@@ -62,7 +62,7 @@ func BenchmarkListProcessorTime(b *testing.B) {
 	}
 }
 
-// peer is a process through which the same bytes are read.
+// peer is a process that serves the same bytes.
 type peer struct {
 	pid   int
 	read  func() int64
@@ -72,8 +72,8 @@ type peer struct {
 
 func (p *peer) perMiB() float64 { return float64(p.used) / (float64(p.bytes) / (1 << 20)) }
 
-// measure reads through the peers in turns, so that what else the machine does
-// weighs on all of them.
+// measure reads from the peers in turn, so that other load on the machine affects all
+// of them.
 func measure(b *testing.B, rounds int, peers []*peer) {
 	b.Helper()
 	for _, p := range peers {
@@ -90,8 +90,8 @@ func measure(b *testing.B, rounds int, peers []*peer) {
 	}
 }
 
-// The peak of memory does not grow with the length of a list. With
-// PORTICO_BENCH_LONG=1 the longest one has 512 MiB.
+// The peak of memory does not grow with the length of a list. With PORTICO_BENCH_LONG=1
+// the longest list has 512 MiB.
 func BenchmarkListMemory(b *testing.B) {
 	const regions, page = 8, 128 << 10 // a merged page has 1 MiB
 	lengths := []int{1, 32}
@@ -99,7 +99,7 @@ func BenchmarkListMemory(b *testing.B) {
 		lengths = append(lengths, 512)
 	}
 	c := newCloud(b, regions, 0)
-	// What a process keeps from its first pages on is no matter of length.
+	// The memory that a process keeps after its first pages does not depend on length.
 	c.holds(page, 32)
 	c.walk(b)
 	for b.Loop() {

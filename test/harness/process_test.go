@@ -40,7 +40,7 @@ func TestProcessKillAndStop(t *testing.T) {
 	}
 }
 
-// recorder is a test that notes its failure instead of failing.
+// recorder is a test that records its failure instead of failing.
 type recorder struct {
 	testing.TB
 	errors []string
@@ -51,8 +51,8 @@ func (r *recorder) Failed() bool              { return len(r.errors) > 0 }
 func (r *recorder) Logf(string, ...any)       {}
 func (r *recorder) Errorf(f string, _ ...any) { r.errors = append(r.errors, f) }
 
-// A program's own report of a race or a panic must fail the test, though its
-// answers were right.
+// A program that reports a race or a panic must fail the test, even if its answers are
+// right.
 func TestProcessReportsRacesAndPanics(t *testing.T) {
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: x", "http: panic serving 1"} {
 		r := &recorder{TB: t}
