@@ -99,9 +99,7 @@ func TestMetricsOfAddresses(t *testing.T) {
 // them.
 func TestTiming(t *testing.T) {
 	var outer, inner Timing
-	ctx := context.WithValue(t.Context(), TimingKey{}, &outer)
-	inner.Within(ctx)
-	ctx = context.WithValue(ctx, TimingKey{}, &inner)
+	ctx := WithTiming(WithTiming(t.Context(), &outer), &inner)
 	timing := timingOf(ctx)
 	at := func(seconds int) time.Time { return time.Unix(int64(seconds), 0) }
 	timing.call("a:1")
