@@ -86,7 +86,9 @@ func TestAccessLinesAreWrittenTogether(t *testing.T) {
 	}
 	log.Named(AccessName).Info("request", zap.Int("n", 0), zap.String("odd", "\u202e\x1b"))
 	withoutTime := func(line string) string {
-		return line[:strings.Index(line, `"ts"`)] + line[strings.Index(line, `"logger"`):]
+		before, rest, _ := strings.Cut(line, `"ts"`)
+		_, after, _ := strings.Cut(rest, `"logger"`)
+		return before + after
 	}
 	got := strings.SplitAfter(to.text(), "\n")
 	if len(got) != lines+1 || withoutTime(got[0]) != withoutTime(alone.String()) {

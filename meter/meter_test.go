@@ -117,7 +117,7 @@ func TestHandles(t *testing.T) {
 		wait.Go(func() {
 			for k := range 100 {
 				l := labels{fmt.Sprint((i + k) % 10), "b"}
-				if h.Of(l) != h.Of(l) {
+				if first, again := h.Of(l), h.Of(l); first != again {
 					t.Error("another one for the same labels")
 				}
 			}

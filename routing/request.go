@@ -104,7 +104,8 @@ func (r *Request) namesOperation(hop arm.Hop, n int) bool {
 // what is malformed in them; the request is then classified as far as it could be read.
 func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
 	r := &Request{}
-	return r, r.Classify(m, method, rawPath, rawQuery)
+	fault := r.Classify(m, method, rawPath, rawQuery)
+	return r, fault
 }
 
 // Classify is the function of that name for a request that has its memory already.

@@ -26,7 +26,7 @@ type firstBlock struct {
 
 // readFirstBlock reads the first block of an answer, or all of a short one.
 func readFirstBlock(answer *http.Response) (b firstBlock, err error) {
-	b.block = blocks.Get().(*block) //nolint:errcheck // the only type in it
+	b.block = blocks.Get().(*block) // the only type in it
 	for b.n < blockSize && err == nil {
 		var n int
 		n, err = answer.Body.Read(b.block[b.n:])
