@@ -2,10 +2,10 @@ package access
 
 import (
 	"encoding/json"
-	"net/http"
 	"time"
 
 	"portico/arm"
+	"portico/tracing"
 )
 
 // Principal is an authenticated caller.
@@ -34,6 +34,8 @@ type Principal struct {
 	// Expires is when the credential is no longer accepted, in seconds since 1970; 0:
 	// never.
 	Expires int64 `json:",omitempty"`
+
+	caller string // as Caller returns it, if that is known
 }
 
 // expired reports whether the principal's credential is no longer accepted.
@@ -52,13 +54,18 @@ func (p Principal) CanSee(tenant string) bool {
 
 // Caller identifies the principal among all others, for budgets per caller. It is not
 // for logs.
-func (p Principal) Caller() string { return arm.Fold(p.TenantID) + " " + p.ObjectID }
+func (p Principal) Caller() string {
+	if p.caller != "" {
+		return p.caller
+	}
+	return arm.Fold(p.TenantID) + " " + p.ObjectID
+}
 
 // In returns p as it acts in tenant: the principal of every tenant takes the tenant of
 // the subscription that it calls.
 func (p Principal) In(tenant string) Principal {
 	if p.AnyTenant {
-		p.TenantID, p.AnyTenant = tenant, false
+		p.TenantID, p.AnyTenant, p.caller = tenant, false, ""
 	}
 	return p
 }
@@ -92,7 +99,7 @@ func (p Principal) Signature() string {
 
 // Stamp writes the caller's identity onto a call to a provider, in the headers that ARM
 // reserves for it. Strip them before.
-func (p Principal) Stamp(h http.Header) {
+func (p Principal) Stamp(h tracing.Setter) {
 	for _, stamp := range [...]struct{ name, value string }{
 		{"X-Ms-Client-Tenant-Id", p.TenantID},
 		{"X-Ms-Home-Tenant-Id", p.TenantID},
@@ -103,9 +110,9 @@ func (p Principal) Stamp(h http.Header) {
 		{"X-Ms-Client-Issuer", p.Issuer},
 	} {
 		if stamp.value != "" {
-			h[stamp.name] = []string{stamp.value}
+			h.Set(stamp.name, stamp.value)
 		}
 	}
 	// Roles are not evaluated yet: every authenticated caller may act.
-	h["X-Ms-Client-Authorization-Source"] = []string{"Bypassed"}
+	h.Set("X-Ms-Client-Authorization-Source", "Bypassed")
 }

@@ -64,6 +64,7 @@ func (m *Remembered) Add(hash [sha256.Size]byte, p Principal, now time.Time) {
 		return
 	}
 	caller := p.Caller()
+	p.caller = caller
 	if own := m.byCaller[caller]; len(own) >= rememberedShare {
 		m.forget(own[0])
 	}

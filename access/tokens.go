@@ -24,7 +24,7 @@ func NewTokens(principals map[string]Principal) (*Tokens, error) {
 		if principal.TenantID == "" || principal.AnyTenant {
 			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
 		}
-		principal.Credential = CredentialOf(raw)
+		principal.Credential, principal.caller = CredentialOf(raw), principal.Caller()
 		t.principals[[sha256.Size]byte(raw)] = principal
 	}
 	return t, nil

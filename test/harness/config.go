@@ -94,6 +94,11 @@ type Config struct {
 	// Failpoints uses the program with failpoints; Rules are their rules at its start.
 	Failpoints bool
 	Rules      string
+	// LogFile takes Portico's log in place of the test's memory, which the log of a
+	// benchmark would fill.
+	LogFile string
+	// Environment is added to that of the process, as "name=value".
+	Environment []string
 	// Extra is YAML at the end: whole sections, such as limits or index.
 	Extra string
 }

@@ -5,18 +5,20 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"testing"
 	"time"
 
 	"portico/failpoint"
 )
 
-// environment configures the failpoints of a Portico that has them.
+// environment is added to the test's: the configured variables and, for a Portico that
+// has failpoints, their configuration.
 func (p *Portico) environment() []string {
 	if p.points == "" {
-		return nil
+		return p.file.Environment
 	}
-	return []string{failpoint.ListenVariable + "=" + p.points, failpoint.RulesVariable + "=" + p.Rules}
+	return append(slices.Clone(p.file.Environment), failpoint.ListenVariable+"="+p.points, failpoint.RulesVariable+"="+p.Rules)
 }
 
 // TryPoints returns how often each failpoint was reached. It may be used from any

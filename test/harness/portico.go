@@ -128,7 +128,7 @@ func (p *Portico) start(t testing.TB) {
 	if p.process != nil {
 		p.earlier = append(p.earlier, p.process)
 	}
-	p.process = startWith(t, "portico serve", p.dir, p.program, p.environment(), "serve", "--config", p.ConfigFile)
+	p.process = startLogging(t, p.file.LogFile, "portico serve", p.dir, p.program, p.environment(), "serve", "--config", p.ConfigFile)
 	t.Cleanup(p.Client.CloseIdleConnections)
 	p.waitReady(t)
 }

@@ -163,6 +163,9 @@ func (p *Postgres) Resume(t testing.TB) {
 // Log is what the server has logged since its last start.
 func (p *Postgres) Log() string { return p.process.Stderr() }
 
+// Pid returns the id of the server's parent process.
+func (p *Postgres) Pid() int { return p.process.Pid() }
+
 // Running reports whether the server is running.
 func (p *Postgres) Running() bool { return p.process != nil && !p.process.Ended() }
 

@@ -27,6 +27,7 @@ type Process struct {
 	cmd    *exec.Cmd
 	stdout *transcript
 	stderr *transcript
+	log    string        // the file that receives standard error in place of stderr
 	ended  chan struct{} // closed after Wait returned
 	err    error         // of Wait; read only after ended
 }
@@ -41,6 +42,13 @@ func Start(t testing.TB, name, dir, program string, args ...string) *Process {
 // startWith is Start with more in the environment.
 func startWith(t testing.TB, name, dir, program string, environment []string, args ...string) *Process {
 	t.Helper()
+	return startLogging(t, "", name, dir, program, environment, args...)
+}
+
+// startLogging is startWith with standard error appended to the file log, unless that
+// is "".
+func startLogging(t testing.TB, log, name, dir, program string, environment []string, args ...string) *Process {
+	t.Helper()
 	p := &Process{
 		name:   name,
 		cmd:    exec.Command(program, args...),
@@ -50,6 +58,14 @@ func startWith(t testing.TB, name, dir, program string, environment []string, ar
 	}
 	p.cmd.Dir = dir
 	p.cmd.Stdout, p.cmd.Stderr = p.stdout, p.stderr
+	if log != "" {
+		file, err := os.OpenFile(log, os.O_CREATE|os.O_WRONLY|os.O_APPEND, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close() // the process has its own
+		p.cmd.Stderr, p.log = file, log
+	}
 	// The race detector would delay each process's end by a second, waiting for further
 	// races; with five processes that is long for a test.
 	p.cmd.Env = append(append(os.Environ(), "GORACE=atexit_sleep_ms=10"), environment...)
@@ -188,6 +204,13 @@ func (p *Process) cleanUp(t testing.TB) {
 			p.waitEnd(stopBound)
 			t.Errorf("%s did not end within %v of SIGTERM and was killed", p.name, stopBound)
 		}
+	}
+	if p.log != "" {
+		text, err := os.ReadFile(p.log)
+		if err != nil {
+			t.Errorf("%s: its log: %v", p.name, err)
+		}
+		_, _ = p.stderr.Write(text)
 	}
 	text := p.stderr.String()
 	for _, sign := range []string{"WARNING: DATA RACE", "panic: ", "fatal error: ", "http: panic serving"} {

@@ -1,6 +1,8 @@
 package harness
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -92,4 +94,34 @@ func TestTranscriptTail(t *testing.T) {
 	if got := s.tail(1000); !strings.HasPrefix(got, "a long") {
 		t.Errorf("tail %q", got)
 	}
+}
+
+// A log file keeps standard error out of the test's memory, and a panic in it still fails
+// the test.
+func TestProcessLogsToAFile(t *testing.T) {
+	log := filepath.Join(t.TempDir(), "log")
+	if err := os.WriteFile(log, []byte("before\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r := &recorder{TB: t}
+	p := startLogging(t, log, "sh", t.TempDir(), "/bin/sh", nil, "-c", "echo oops, panic: x >&2; exec sleep 60")
+	Await(t, startBound, "the log", func() bool {
+		text, err := os.ReadFile(log)
+		return err == nil && string(text) == "before\noops, panic: x\n"
+	})
+	if text := p.Stderr(); text != "" {
+		t.Errorf("in memory: %q", text)
+	}
+	if err := p.signal(syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	p.waitEnd(stopBound)
+	p.cleanUp(r)
+	if len(r.errors) != 1 {
+		t.Errorf("%d errors", len(r.errors))
+	}
+	if err := os.Truncate(log, 0); err != nil { // or it fails this test too
+		t.Fatal(err)
+	}
+	p.stderr = newTranscript()
 }
