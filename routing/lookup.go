@@ -39,7 +39,7 @@ func (e *SearchNeededError) Error() string {
 // and if there is none. It serves the wording of faults.
 func (rt *Router) StoredLocation(ctx context.Context, r *Request, p access.Principal) string {
 	var d Decision
-	if r.Type == nil || rt.scope(ctx, r, p, &d) != nil || d.Group.Key == "" {
+	if r.Type == nil || (&scopes{Router: rt}).check(ctx, r, p, &d) != nil || d.Group.Key == "" {
 		return ""
 	}
 	s := resolution{Router: rt, ctx: ctx, r: r, d: &d}
