@@ -14,17 +14,19 @@ import (
 // at most [scopes.Bound] behind what other replicas committed, and never behind this
 // one.
 //
-// Memory holds what admits reads: no absence, no subscription that is Deleted, no
-// group but an Active one, no namespace that is not registered. So a group is
-// forgotten everywhere before it goes, if its deletion takes longer than the bound.
-// What a replica may still say of a scope that has gone meanwhile is what a provider
-// says of a resource in it. That contradicts nothing: without a scope there is no
-// resource, and a 404 is asked of the store; but for a PUT of unknown fate that lands
-// after its group went. Where such a call is left, a group goes only after it was
-// marked for longer than the bound (closeGroup).
+// Memory holds only what admits a read: no absence, no Deleted subscription, only
+// Active groups, only registered namespaces. What it denies is asked of the store.
 //
-// Only a subscription that is marked Deleted, or given to another tenant, can be read
-// for up to the bound as if it was not, through replicas that have used it lately.
+// A stale yes for a group that has gone could show in two ways. A resource that the
+// index does not track may outlive its group, so memory's word for a group counts only
+// beside a tracked resource in it, which the index or its cache knows (package
+// routing). A tracked resource goes before its group, and a 404 of its provider is
+// checked against the store; but a PUT of unknown fate can land after the group went.
+// Where such a PUT is left, the group goes only once it has been marked for longer than
+// the bound: by then all replicas have forgotten it (closeGroup).
+//
+// What remains is a subscription that is marked Deleted, or given to another tenant:
+// reads through other replicas may find it as it was, for up to the bound.
 type Scopes struct {
 	changes       *scopes.Changes
 	subscriptions *scopes.Table[Subscription]
