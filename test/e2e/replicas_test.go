@@ -261,8 +261,11 @@ func testStoreGoesAndComesBack(t *testing.T, w *harness.World, postgres *harness
 	at := w.ResourcePath("rg", "Contoso.Compute/virtualMachines/vm") + "?api-version=" + harness.Version
 	put := harness.Request{Method: http.MethodPut, Path: at, Body: body("westus")}
 	w.Portico.Do(t, put).Want(t, 201)
-	for _, p := range w.Replicas {
-		p.Do(t, harness.Request{Path: at}).Want(t, 200)
+	for range 4 { // until it has heard of the changes before, which it then need not read again
+		for _, p := range w.Replicas {
+			p.Do(t, harness.Request{Path: at}).Want(t, 200)
+		}
+		time.Sleep(600 * time.Millisecond)
 	}
 	postgres.Stop(t)
 	for _, p := range w.Replicas {
