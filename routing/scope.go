@@ -81,7 +81,7 @@ func (s *scopes) check(ctx context.Context, r *Request, p access.Principal, d *D
 		return err
 	}
 	if err := s.record(ctx, r, p, d); err != nil || d.Operation != nil {
-		return err // an operation's result outlives the group that it worked in
+		return err // an operation's result outlives the group of its resource
 	}
 	name := r.Path.Group()
 	if name == "" || r.namesGroup() {
@@ -124,7 +124,7 @@ func (s *scopes) checkGroup(ctx context.Context, r *Request, d *Decision, name s
 	return nil
 }
 
-// checkRegistration refuses writes into a namespace for which the subscription is not
+// checkRegistration refuses writes into a namespace that the subscription has not
 // registered. Of reads only lists differ without a registration.
 func (s *scopes) checkRegistration(ctx context.Context, r *Request, d Decision) (inventory.Registration, error) {
 	if !s.needsRegistration(r, d) || r.Reads() && r.Class != Collection {
@@ -137,7 +137,7 @@ func (s *scopes) checkRegistration(ctx context.Context, r *Request, d Decision) 
 	return registration, err
 }
 
-// namesGroup reports whether the request names the group itself, whose handlers say
+// namesGroup reports whether the request names the group itself; its handlers decide
 // whether it must exist.
 func (r *Request) namesGroup() bool {
 	_, below := r.Path.Own()
