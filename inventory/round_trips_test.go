@@ -91,7 +91,7 @@ func TestRegionsAreOneRoundTrip(t *testing.T) {
 	}
 	for group, want := range map[string]int{"": 50, "rg": 50, "other": 25} {
 		trips.Take()
-		regions, err := s.MayHold(t.Context(), "s", group, "contoso.compute/virtualmachines", given)
+		regions, _, err := s.MayHold(t.Context(), "s", group, "contoso.compute/virtualmachines", given)
 		if n := harness.InSequence(trips.Take()); err != nil || len(regions) != want || n != 1 {
 			t.Errorf("group %q: %d regions in %d round trips: %v", group, len(regions), n, err)
 		}

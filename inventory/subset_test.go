@@ -19,6 +19,8 @@ var acrossSubscriptions = []string{
 	// Claims, by shard and time, and what counts or ends what is due.
 	"dueJobs", "dueInRegion", "nextJobRegion", "jobKind", "oldJobs", "endedIntents", "oldTombstones", "endedOperations", "endedBatches", "leftLeases",
 	"countJobs", "countDue", "countLong", "countStrays", "openIntents", "nextAbsent", "absentFrom",
+	// What has changed of late, for the memory of replicas.
+	"recentScopeChanges",
 	// Lists of operators, and of a tenant's subscriptions.
 	"listJobs", "openKeys", "passJobs", "listFences", "countEveryFence", "listSubscriptions", "listTenantSubscriptions",
 }
