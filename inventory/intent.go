@@ -54,6 +54,8 @@ type Ticket struct {
 	// SendBy is the store time after which the first byte must not leave, and NotAfter
 	// the one after which the call has ended.
 	SendBy, NotAfter time.Time
+
+	left *resourceState // with the intent; nil without a row
 }
 
 const (
@@ -103,6 +105,9 @@ func (s *Store) Begin(ctx context.Context, w Write) (Ticket, error) {
 		w.LateWriteWindow = s.options.LateWriteWindow
 	}
 	locks := writeLocks(w.Subscription, w.Group, w.Namespace, w.above(), w.Key)
+	if w.Kind == index.Put {
+		locks.Rows = append(locks.Rows, engine.Row{Kind: fenceRow, Name: w.Key})
+	}
 	return commit(ctx, s, engine.Flushed, locks, func(t *tx) (Ticket, error) {
 		incarnation, err := w.admitToScope(t)
 		if err != nil {
@@ -224,6 +229,7 @@ func (s *Store) recordIntent(t *tx, h *resourceTx, w Write) (Ticket, error) {
 	ticket.CreatedRow = added.CreatedRow
 	if after.Row != nil {
 		ticket.Generation = after.Row.Generation
+		ticket.left = &resourceState{h.stored, after.Open}
 	}
 	return ticket, err
 }

@@ -26,6 +26,13 @@ type lockedState struct {
 	registrations map[registrationOf]RegistrationState
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
+	fences        map[resourceOf]int64 // until when they stand, 0: there are none
+}
+
+// resourceState is a resource as a transaction has left it. It never changes.
+type resourceState struct {
+	row  *Resource
+	open []index.Intent
 }
 
 // These name one of each. All of it is folded.
@@ -39,15 +46,17 @@ func newLockedState() *lockedState {
 	return &lockedState{
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
+		fences: map[resourceOf]int64{},
 	}
 }
 
 func (l *lockedState) forget() { *l = *newLockedState() }
 
-// Lookups implements [engine.Unit]. It locks, as far as members need it, the
+// Lock implements [engine.Unit]. It locks, as far as members need it, the
 // subscription's own row, its groups, and their resources, in the order of every
-// transaction; it reads registrations in between.
-func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
+// transaction; it reads registrations in between. Where all that members need is
+// assumed, nobody waits for the answers.
+func (t *tx) Lock(members []*engine.Write) error {
 	queries := make([]engine.Lookup, 0, 4*len(members))
 	if t.LocksRows() {
 		queries = appendLocks(queries, members)
@@ -65,17 +74,34 @@ func (t *tx) Lookups(members []*engine.Write) []engine.Lookup {
 			queries = append(queries, l.lookUpRegistration(of))
 		}
 	}
+	if t.LocksRows() { // elsewhere they are read for creates alone
+		for sub, row := range rowsIn(members, fenceRow, fenceRow) {
+			of := resourceOf{sub, row.Name}
+			if _, asked := l.fences[of]; !asked {
+				queries = append(queries, l.lookUpFences(of))
+			}
+		}
+	}
+	read := len(queries) > 0
 	for sub, row := range rowsIn(members, parentRow, resourceRow) {
 		of := resourceOf{sub, row.Name}
 		if _, asked := l.rows[of]; asked {
 			continue
 		}
+		if left, ok := row.Assumed.(*resourceState); ok && t.Assumes() {
+			queries = append(queries, l.assume(of, left)...)
+			continue
+		}
+		read = true
 		if row.Kind == resourceRow {
 			queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
 		}
 		queries = append(queries, l.lookUpRow(of))
 	}
-	return queries
+	if !read {
+		return t.LookUpLater(queries...)
+	}
+	return t.LookUp(queries...)
 }
 
 // appendLocks locks the rows of the subscription and of groups. What a statement that
@@ -157,6 +183,20 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	return lookUp(l.rows, of, nil, lockRowOf(of), func(_ *Resource, scan engine.Scanner) (*Resource, error) {
 		row, err := scanResource(scan)
 		return &row, err
+	})
+}
+
+// assume takes a resource to be as it was left. Every change of its intents or its row
+// gives the row another generation.
+func (l *lockedState) assume(of resourceOf, left *resourceState) []engine.Lookup {
+	l.rows[of], l.intents[of] = left.row, left.open
+	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
+}
+
+func (l *lockedState) lookUpFences(of resourceOf) engine.Lookup {
+	return lookUp(l.fences, of, 0, engine.Request{Statement: fencedUntil, Args: []any{of.subscription, of.key}}, func(_ int64, scan engine.Scanner) (until int64, err error) {
+		err = scan(&until)
+		return until, err
 	})
 }
 

@@ -102,6 +102,9 @@ const (
 	updateResource = `UPDATE resources
 		SET id = ?, name = ?, name_key = ?, phase = ?, verify = ?, following = ?, generation = ?, provisioning_state = ?, api_version = ?, details = ?, changed = ?
 		WHERE subscription = ? AND key = ?`
+	proveResource  = `SELECT 1 / COUNT(*) FROM resources WHERE subscription = ? AND key = ? AND generation = ?`
+	lockGeneration = `SELECT 1 / COUNT(*) FROM (SELECT key FROM resources WHERE subscription = ? AND key = ? AND generation = ?` + engine.ForUpdate + `) AS found`
+	noneBelow      = `SELECT 1 / (1 - COUNT(*)) FROM (SELECT key FROM resources WHERE subscription = ? AND key >= ? AND key < ? LIMIT 1) AS found`
 	deleteResource = `DELETE FROM resources WHERE subscription = ? AND key = ?`
 	flagChildren   = `UPDATE resources SET verify = 1, generation = ? WHERE subscription = ? AND key >= ? AND key < ? RETURNING key, region`
 )
@@ -150,9 +153,11 @@ func (r *Resource) insert(t *tx) error {
 	if err != nil {
 		return err
 	}
-	return t.ChangeOne(insertResource, r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
+	return t.CreateOne(engine.Request{Statement: insertResource, Args: []any{
+		r.Subscription, r.Key, r.ID, r.Group, r.Type, r.TypeName, r.Name, r.Parent, r.Region,
 		r.Location, r.Phase, engine.Flag(r.Verify), r.following(), r.Generation[:], r.ProvisioningState, r.APIVersion, details,
-		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), arm.Fold(r.Name))
+		r.Creator.Name, r.Creator.Kind, engine.Micros(r.Created), engine.Micros(r.Changed), arm.Fold(r.Name),
+	}}, engine.Proof(proveResource, r.Subscription, r.Key, r.Generation[:]))
 }
 
 func (r *Resource) update(t *tx) error {

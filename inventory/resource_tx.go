@@ -14,6 +14,7 @@ type resourceTx struct {
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
 	made              *Resource // the row that a create brings
+	stored            *Resource // the row that store has left
 	accepted          *accepted // the write that begins to be followed
 }
 
@@ -119,8 +120,10 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	case h.row == nil:
 		row := *h.made
 		row.apply(now)
+		h.stored = &row
 		return row.insert(t)
 	case now.Generation == h.row.Generation:
+		h.stored = h.row
 		return nil
 	}
 	row := *h.row
@@ -133,7 +136,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	if err := retag(t, h.subscription, h.key, h.row.Details.Tags, row.Details.Tags); err != nil {
 		return err
 	}
-	h.row = &row
+	h.row, h.stored = &row, &row
 	return row.update(t)
 }
 

@@ -101,13 +101,15 @@ func (c sqliteConn) LookUp(queries []Lookup) error {
 	return nil
 }
 
-// Flush implements [Conn].
-func (c sqliteConn) Flush() error { return nil }
+// LookUpLater implements [Conn].
+func (c sqliteConn) LookUpLater(queries []Lookup) error { return c.LookUp(queries) }
 
 // Commit implements [Conn].
 func (c sqliteConn) Commit() error {
-	_, err := c.Exec("COMMIT")
-	return err
+	if _, err := c.Exec("COMMIT"); err != nil {
+		return UnsureError{err}
+	}
+	return nil
 }
 
 // Rollback implements [Conn].

@@ -5,9 +5,9 @@ package engine
 type Unit interface {
 	// Base is the transaction itself.
 	Base() *Tx
-	// Lookups returns the queries that lock and read the rows of all members, in
-	// the order in which every transaction locks rows.
-	Lookups(members []*Write) []Lookup
+	// Lock locks and reads the rows of all members, in one round trip, and in the order
+	// in which every transaction locks rows.
+	Lock(members []*Write) error
 	// Forget drops what was read behind the locks: it may have changed, or the locks
 	// were given back.
 	Forget()

@@ -1,0 +1,8 @@
+//go:build !unix
+
+package engine
+
+import "github.com/jackc/pgx/v5/pgconn"
+
+// ended reports whether the server has closed a connection that idles: nobody knows.
+func ended(*pgconn.PgConn) bool { return false }

@@ -1,0 +1,40 @@
+//go:build unix
+
+package engine
+
+import (
+	"net"
+	"syscall"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
+
+// ended reports whether the server has closed a connection that idles. What is sent on
+// one that is known to be closed costs nothing; else the failure of a transaction that
+// is sent as a whole would leave open whether it was committed.
+func ended(conn *pgconn.PgConn) bool {
+	return readable(conn.Conn()) && conn.CheckConn() != nil
+}
+
+// readable reports whether there is something to read on a connection, or its end.
+func readable(conn net.Conn) bool {
+	if secure, ok := conn.(interface{ NetConn() net.Conn }); ok {
+		conn = secure.NetConn()
+	}
+	socket, ok := conn.(syscall.Conn)
+	if !ok {
+		return false
+	}
+	raw, err := socket.SyscallConn()
+	if err != nil {
+		return true
+	}
+	waits := true
+	err = raw.Read(func(fd uintptr) bool {
+		var one [1]byte
+		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
+		waits = err == syscall.EAGAIN
+		return true
+	})
+	return err != nil || !waits
+}
