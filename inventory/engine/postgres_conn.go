@@ -4,8 +4,6 @@ import (
 	"context"
 	"database/sql"
 	"errors"
-	"fmt"
-	"reflect"
 	"sync/atomic"
 	"time"
 
@@ -327,60 +325,4 @@ func read(results pgx.BatchResults, wanted bool) (a reply, err error) {
 	rows.Close()
 	a.tag, a.affected = rows.CommandTag().String(), rows.CommandTag().RowsAffected()
 	return a, rows.Err()
-}
-
-func assignAll(dest, values []any) error {
-	if len(dest) != len(values) {
-		return fmt.Errorf("inventory: %d columns are read into %d variables", len(values), len(dest))
-	}
-	for i := range dest {
-		if err := assign(dest[i], values[i]); err != nil {
-			return fmt.Errorf("inventory: column %d: %w", i, err)
-		}
-	}
-	return nil
-}
-
-// assign copies a value of one of the types in use to what dest points to, as
-// database/sql would.
-func assign(dest, value any) error {
-	into := reflect.ValueOf(dest).Elem()
-	switch value := value.(type) {
-	case string:
-		if into.Kind() == reflect.String {
-			into.SetString(value)
-			return nil
-		}
-	case []byte:
-		if bytes, ok := dest.(*[]byte); ok {
-			*bytes = value
-			return nil
-		}
-	case bool:
-		if into.Kind() == reflect.Bool {
-			into.SetBool(value)
-			return nil
-		}
-	case int16:
-		return assignInteger(into, int64(value))
-	case int32:
-		return assignInteger(into, int64(value))
-	case int64:
-		return assignInteger(into, value)
-	}
-	return fmt.Errorf("a %T is no %s", value, into.Type())
-}
-
-func assignInteger(into reflect.Value, n int64) error {
-	switch {
-	case into.CanInt() && !into.OverflowInt(n):
-		into.SetInt(n)
-	case into.CanUint() && n >= 0 && !into.OverflowUint(uint64(n)):
-		into.SetUint(uint64(n))
-	case into.Kind() == reflect.Bool && (n == 0 || n == 1):
-		into.SetBool(n == 1)
-	default:
-		return fmt.Errorf("%d is no %s", n, into.Type())
-	}
-	return nil
 }
