@@ -195,8 +195,9 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 		if err := t.Later(deleteIntent, "s", writes[i].Key, ids[i][:]); err != nil {
 			return err
 		}
+		before := *rows[i]
 		rows[i].Phase, rows[i].Generation = index.Live, engine.NewID()
-		return rows[i].update(t)
+		return rows[i].replace(t, &before, true)
 	})
 }
 

@@ -189,7 +189,7 @@ func (h *resourceTx) dropJob(t *tx, id [16]byte) error {
 // flagBelow flags the rows below a key, of any depth, for verification.
 func flagBelow(t *tx, sub, key string) error {
 	from, to := below(key)
-	if t.Assumes() {
+	if t.Proves() {
 		return t.LookUpLater(engine.Proof(noneBelow, sub, from, to))
 	}
 	fresh := engine.NewID()

@@ -27,6 +27,7 @@ type lockedState struct {
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
 	fences        map[resourceOf]int64 // until when they stand, 0: there are none
+	assumed       map[resourceOf]bool  // those of the rows and intents that are not read
 }
 
 // resourceState is a resource as a transaction has left it. It never changes.
@@ -46,7 +47,7 @@ func newLockedState() *lockedState {
 	return &lockedState{
 		scopes: map[scopeOf]scopeState{}, registrations: map[registrationOf]RegistrationState{},
 		rows: map[resourceOf]*Resource{}, intents: map[resourceOf][]index.Intent{},
-		fences: map[resourceOf]int64{},
+		fences: map[resourceOf]int64{}, assumed: map[resourceOf]bool{},
 	}
 }
 
@@ -89,7 +90,10 @@ func (t *tx) Lock(members []*engine.Write) error {
 			continue
 		}
 		if left, ok := row.Assumed.(*resourceState); ok && t.Assumes() {
-			queries = append(queries, l.assume(of, left)...)
+			l.assume(of, left)
+			if t.LocksRows() {
+				queries = append(queries, lockAssumed(of, left)...)
+			}
 			continue
 		}
 		read = true
@@ -187,9 +191,14 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 }
 
 // assume takes a resource to be as it was left. Every change of its intents or its row
-// gives the row another generation.
-func (l *lockedState) assume(of resourceOf, left *resourceState) []engine.Lookup {
-	l.rows[of], l.intents[of] = left.row, left.open
+// gives the row another generation, and no row is replaced or removed but by the one
+// that it is assumed to have.
+func (l *lockedState) assume(of resourceOf, left *resourceState) {
+	l.rows[of], l.intents[of], l.assumed[of] = left.row, left.open, true
+}
+
+// lockAssumed locks what is assumed, where others may change it before the commit.
+func lockAssumed(of resourceOf, left *resourceState) []engine.Lookup {
 	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
 }
 

@@ -168,7 +168,7 @@ func (o Operation) put(t *tx) error {
 	switch {
 	case o.UnknownOwner():
 		return t.Later(putOperation, args...)
-	case t.Assumes():
+	case t.Proves():
 		if err := t.Later(putOperation, args...); err != nil {
 			return err
 		}

@@ -81,7 +81,7 @@ func raiseUsage(t *tx, u usage, limit int) error { return raiseUsageBy(t, u, 1, 
 
 // raiseUsageBy is raiseUsage for several at once.
 func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
-	if !t.Isolated() || t.Assumes() {
+	if !t.Isolated() || t.Proves() {
 		t.count(u, by, limit)
 		return nil
 	}
@@ -99,7 +99,7 @@ func raiseUsageBy(t *tx, u usage, by int64, limit int) error {
 func lowerUsage(t *tx, u usage) error { return lowerUsageBy(t, u, 1) }
 
 func lowerUsageBy(t *tx, u usage, by int64) error {
-	if !t.Isolated() || t.Assumes() {
+	if !t.Isolated() || t.Proves() {
 		t.count(u, -by, 0)
 		return nil
 	}
@@ -122,7 +122,7 @@ func (t *tx) settleUsage() error {
 			if err := subtractFrom(t, u, -c.by); err != nil {
 				return err
 			}
-		case c.by > 0 && t.Assumes():
+		case c.by > 0 && t.Proves():
 			if err := addLater(t, u, c); err != nil {
 				return err
 			}

@@ -13,6 +13,7 @@ type resourceTx struct {
 	subscription, key string
 	row               *Resource // nil: none; never changed in place
 	open              []index.Intent
+	assumed           bool      // to be so; see lockedState.assume
 	made              *Resource // the row that a create brings
 	stored            *Resource // the row that store has left
 	accepted          *accepted // the write that begins to be followed
@@ -25,7 +26,7 @@ type resourceTx struct {
 func lockResource(t *tx, sub, key string) (*resourceTx, error) {
 	h, of := &resourceTx{subscription: sub, key: key}, resourceOf{sub, key}
 	if open, row, known := t.locked.take(of); known {
-		h.open, h.row = open, row
+		h.open, h.row, h.assumed = open, row, t.locked.assumed[of]
 		return h, nil
 	}
 	return h, t.LookUp(
@@ -107,7 +108,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	case now == nil && h.row == nil:
 		return nil
 	case now == nil:
-		if err := t.ChangeOne(deleteResource, h.subscription, h.key); err != nil {
+		if err := t.ChangeOne(deleteResource, h.subscription, h.key, h.row.Generation[:]); err != nil {
 			return err
 		}
 		if err := retag(t, h.subscription, h.key, h.row.Details.Tags, nil); err != nil {
@@ -124,9 +125,9 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		return row.insert(t)
 	case now.Generation == h.row.Generation:
 		h.stored = h.row
-		return nil
+		return h.reread(t)
 	}
-	row := *h.row
+	before, row := h.row, *h.row
 	if did.Learn {
 		for _, learn := range answered {
 			learn(&row)
@@ -137,7 +138,16 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		return err
 	}
 	h.row, h.stored = &row, &row
-	return row.update(t)
+	return row.replace(t, before, did.Learn)
+}
+
+// reread has the resource read, if it is assumed and nothing is written that shows
+// whether it is so.
+func (h *resourceTx) reread(t *tx) error {
+	if h.assumed && !t.LocksRows() {
+		return engine.ErrOvertaken
+	}
+	return nil
 }
 
 // ruleRow is what the rule knows of a row, nil for none.

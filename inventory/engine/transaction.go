@@ -40,10 +40,13 @@ func (t *Tx) LocksRows() bool { return t.conn.LocksRows() }
 func (t *Tx) Isolated() bool { return t.isolated }
 
 // Assumes reports whether members may go by what they have not read behind their
-// locks, if a [Proof] says before the commit that it is so. That saves round trips,
-// so it is for engines that have some. Where a proof fails the transaction is repeated
-// without.
-func (t *Tx) Assumes() bool { return t.conn.LocksRows() && !t.savepoints && !t.careful }
+// locks, if something says before the commit that it is so: a [Proof], or a row that a
+// statement changes. Otherwise the transaction is repeated, and nothing is assumed.
+func (t *Tx) Assumes() bool { return !t.savepoints && !t.careful }
+
+// Proves reports whether members may leave it to a [Proof] whether a statement did what
+// it was meant to. That saves round trips, so it is for engines that have some.
+func (t *Tx) Proves() bool { return t.Assumes() && t.conn.LocksRows() }
 
 // MarkChanged says that the member under way has changed something, though it has
 // run no statement for that yet.
