@@ -27,7 +27,9 @@ type lockedState struct {
 	rows          map[resourceOf]*Resource // nil: there is none
 	intents       map[resourceOf][]index.Intent
 	fences        map[resourceOf]int64 // until when they stand, 0: there are none
-	assumed       map[resourceOf]bool  // those of the rows and intents that are not read
+	// assumed are the resources that are neither read nor proved. No row is replaced or
+	// removed but by the generation that it is assumed to have.
+	assumed map[resourceOf]bool
 }
 
 // resourceState is a resource as a transaction has left it. It never changes.
@@ -90,7 +92,7 @@ func (t *tx) Lock(members []*engine.Write) error {
 			continue
 		}
 		if left, ok := row.Assumed.(*resourceState); ok && t.Assumes() {
-			l.assume(of, left)
+			l.rows[of], l.intents[of], l.assumed[of] = left.row, left.open, !t.LocksRows()
 			if t.LocksRows() {
 				queries = append(queries, lockAssumed(of, left)...)
 			}
@@ -99,6 +101,10 @@ func (t *tx) Lock(members []*engine.Write) error {
 		read = true
 		if row.Kind == resourceRow {
 			queries = append(queries, l.lookUpIntents(of)) // before the row, see lockResource
+		}
+		if known, ok := row.Assumed.(*Resource); ok && t.Assumes() && !t.LocksRows() {
+			l.rows[of], l.assumed[of] = known, true
+			continue // where it is to be locked, it is read with that
 		}
 		queries = append(queries, l.lookUpRow(of))
 	}
@@ -190,14 +196,8 @@ func (l *lockedState) lookUpRow(of resourceOf) engine.Lookup {
 	})
 }
 
-// assume takes a resource to be as it was left. Every change of its intents or its row
-// gives the row another generation, and no row is replaced or removed but by the one
-// that it is assumed to have.
-func (l *lockedState) assume(of resourceOf, left *resourceState) {
-	l.rows[of], l.intents[of], l.assumed[of] = left.row, left.open, true
-}
-
-// lockAssumed locks what is assumed, where others may change it before the commit.
+// lockAssumed locks a resource that is taken to be as it was left, and proves that it is:
+// every change of its intents or its row gives the row another generation.
 func lockAssumed(of resourceOf, left *resourceState) []engine.Lookup {
 	return []engine.Lookup{{Request: lockIntentsOf(of)}, engine.Proof(lockGeneration, of.subscription, of.key, left.row.Generation[:])}
 }

@@ -125,7 +125,7 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 		return row.insert(t)
 	case now.Generation == h.row.Generation:
 		h.stored = h.row
-		return h.reread(t)
+		return h.unlessAssumed(nil)
 	}
 	before, row := h.row, *h.row
 	if did.Learn {
@@ -141,13 +141,13 @@ func (h *resourceTx) storeRow(t *tx, now *index.Row, did index.Actions, answered
 	return row.replace(t, before, did.Learn)
 }
 
-// reread has the resource read, if it is assumed and nothing is written that shows
-// whether it is so.
-func (h *resourceTx) reread(t *tx) error {
-	if h.assumed && !t.LocksRows() {
+// unlessAssumed returns the outcome of a member that writes nothing which would show
+// whether the resource is as it is assumed: it has to be read then.
+func (h *resourceTx) unlessAssumed(outcome error) error {
+	if h.assumed {
 		return engine.ErrOvertaken
 	}
-	return nil
+	return outcome
 }
 
 // ruleRow is what the rule knows of a row, nil for none.
