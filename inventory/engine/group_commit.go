@@ -14,11 +14,10 @@ const maxGroup = 64
 
 // groupCommit is the writes that share a transaction.
 //
-// At first they run without savepoints, and what they count is added up and
-// checked once, at the end. If one is refused after it has changed something, or
-// fails, or does not fit a quota, everything is rolled back and they run once
-// more, separately: each in a savepoint of its own. If what one of them assumed is
-// not so, all run once more without assumptions.
+// At first they run without savepoints, and their counts are added up and checked once,
+// at the end. If one is refused after it has changed something, or fails, or exceeds a
+// quota, everything is rolled back and they run once more, separately: each in a
+// savepoint. If an assumption of one of them is wrong, all run once more without any.
 type groupCommit struct {
 	queue      *commitQueue
 	ctx        context.Context
@@ -28,7 +27,7 @@ type groupCommit struct {
 	careful    bool // nothing is assumed any more
 
 	results []result
-	// unreachable: no connection was to be had.
+	// unreachable: there was no connection.
 	unreachable bool
 	begun       time.Time // the transaction
 }
@@ -39,14 +38,14 @@ func (q *commitQueue) newGroup(members []*Write) *groupCommit {
 	return g
 }
 
-// How often a transaction is tried that lost against others or its connection,
-// and how long to wait before the next time, at most.
+// How often a transaction is tried that lost against others or lost its connection, and
+// the longest pause before the next try.
 const (
 	transactionTries = 6
 	transactionPause = 30 * time.Millisecond
 )
 
-// run runs the group. An error means that nothing can be said of any member.
+// run runs the group. After an error the outcome of every member is unknown.
 func (g *groupCommit) run() error {
 	for try := 1; ; {
 		err := g.transact()
@@ -65,20 +64,20 @@ func (g *groupCommit) run() error {
 		case try == transactionTries || g.unreachable || g.ctx.Err() != nil:
 			return err
 		case retryable(err):
-			// The transaction that won may take the same rows again.
+			// The winning transaction may take the same rows again.
 			time.Sleep(rand.N(transactionPause * time.Duration(try)))
 		case unsure(err) || !lost(err):
 			return err
 		default:
-			// It broke before its commit was sent, so it left nothing.
+			// It broke before its commit was sent, so it changed nothing.
 			g.queue.session.Discard()
 		}
 		try++
 	}
 }
 
-// transact tries the group in one transaction. After any error but
-// ErrRunSeparately and those that a rollback heals, the session is of no use.
+// transact tries the group in one transaction. After any error but ErrRunSeparately and
+// the retryable ones, the session is unusable.
 func (g *groupCommit) transact() error {
 	d := Unflushed
 	for _, m := range g.members {
@@ -118,8 +117,8 @@ func (g *groupCommit) transact() error {
 	return nil
 }
 
-// complete runs what the members left for the end, and commits. It returns when the
-// commit began.
+// complete does the members' work for the end of the transaction, and commits. It
+// returns when the commit began.
 func (g *groupCommit) complete(unit Unit, conn Conn) (begun time.Time, err error) {
 	err = unit.Complete()
 	if err == nil {
@@ -136,7 +135,7 @@ func (g *groupCommit) complete(unit Unit, conn Conn) (begun time.Time, err error
 		}
 		return begun, nil
 	case !unsure(err) && !g.separately && !retryable(err) && !down(err):
-		return begun, ErrRunSeparately // to find out whose it is
+		return begun, ErrRunSeparately // to find out which member is at fault
 	}
 	return begun, err
 }
@@ -153,9 +152,9 @@ func (q *commitQueue) count(written int, d Durability) {
 	}
 }
 
-// runMembers runs all members and returns how many were not refused. Before the
-// first, one round trip locks and reads the rows that they name; each of its
-// statements sees what was committed before it began.
+// runMembers runs all members and returns how many were not refused. One round trip
+// first locks and reads the rows that they name; each of its statements sees what was
+// committed before it began.
 func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	if err := unit.Lock(g.members); err != nil {
 		return 0, err
@@ -175,7 +174,7 @@ func (g *groupCommit) runMembers(t *Tx, unit Unit) (written int, err error) {
 	return written, nil
 }
 
-// runMember runs one write. An error means that the transaction has to end.
+// runMember runs one write. An error means that the transaction must end.
 func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 	saved := g.separately && len(g.members) > 1
 	if saved {
@@ -189,7 +188,7 @@ func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 		unit.Forget()
 	}
 	if r.err == nil && t.failed != nil {
-		r.err = t.failed // whatever run made of it, the engine will not go on
+		r.err = t.failed // whatever run made of the error, the engine refuses to continue
 	}
 	refused := r.err != nil || r.panicked != nil
 	switch {
@@ -205,7 +204,7 @@ func (g *groupCommit) runMember(t *Tx, unit Unit, m *Write, r *result) error {
 	}
 	if refused {
 		t.failed = nil
-		unit.Forget() // the locks that it took itself are gone
+		unit.Forget() // its own locks are released
 		if _, err := t.conn.Exec("ROLLBACK TO SAVEPOINT member"); err != nil {
 			return err
 		}

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"errors"
 	"net"
 	"syscall"
 
@@ -29,12 +30,12 @@ func readable(conn net.Conn) bool {
 	if err != nil {
 		return true
 	}
-	waits := true
-	err = raw.Read(func(fd uintptr) bool {
+	nothing := false
+	// Not Read, which waits for a reader that the driver may have left in the background.
+	err = raw.Control(func(fd uintptr) {
 		var one [1]byte
 		_, _, err := syscall.Recvfrom(int(fd), one[:], syscall.MSG_PEEK|syscall.MSG_DONTWAIT)
-		waits = err == syscall.EAGAIN
-		return true
+		nothing = errors.Is(err, syscall.EAGAIN)
 	})
-	return err != nil || !waits
+	return err != nil || !nothing
 }
