@@ -2,7 +2,11 @@
 
 package engine
 
-import "github.com/jackc/pgx/v5/pgconn"
+import (
+	"context"
+
+	"github.com/jackc/pgx/v5/pgconn"
+)
 
 // ended reports whether the server has closed a connection that idles: nobody knows.
-func ended(*pgconn.PgConn) bool { return false }
+func ended(context.Context, *pgconn.PgConn) bool { return false }

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"context"
 	"errors"
 	"net"
 	"syscall"
@@ -13,8 +14,8 @@ import (
 // ended reports whether the server has closed a connection that idles. What is sent on
 // one that is known to be closed costs nothing; else the failure of a transaction that
 // is sent as a whole would leave open whether it was committed.
-func ended(conn *pgconn.PgConn) bool {
-	return readable(conn.Conn()) && conn.CheckConn() != nil
+func ended(ctx context.Context, conn *pgconn.PgConn) bool {
+	return readable(conn.Conn()) && conn.Ping(ctx) != nil // it may be a notice
 }
 
 // readable reports whether there is something to read on a connection, or its end.

@@ -39,7 +39,7 @@ const (
 // Begin implements [Session]. What it has to say to the server goes with the first
 // statements of the transaction.
 func (s *postgresSession) Begin(ctx context.Context, d Durability) (Conn, error) {
-	if s.conn != nil && ended(s.conn.PgConn()) {
+	if s.conn != nil && ended(ctx, s.conn.PgConn()) {
 		s.Discard()
 	}
 	fresh := s.conn == nil

@@ -85,7 +85,7 @@ func (s *sqliteSession) Discard() {
 		return
 	}
 	for _, stmt := range s.statements {
-		stmt.Close() // nothing is left to do about a failure
+		_ = stmt.Close() // nothing is left to do about a failure
 	}
 	_ = s.conn.Close()
 	s.conn, s.statements = nil, nil
