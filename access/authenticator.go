@@ -59,7 +59,7 @@ func NewTokens(principals map[string]Principal, authority string) (*Tokens, erro
 		if principal.TenantID == "" || principal.AnyTenant {
 			return nil, fmt.Errorf("the token %s belongs to no tenant", sum)
 		}
-		principal.Credential = credential(raw)
+		principal.Credential, principal.caller = credential(raw), principal.Caller()
 		t.principals[[sha256.Size]byte(raw)] = principal
 	}
 	return t, nil

@@ -2,9 +2,9 @@ package access
 
 import (
 	"encoding/json"
-	"net/http"
 
 	"portico/arm"
+	"portico/tracing"
 )
 
 // Principal is an authenticated caller.
@@ -23,6 +23,8 @@ type Principal struct {
 	// Credential distinguishes the credentials of one principal, and reveals nothing else
 	// of them. It is "" if there are none, or p's is not known.
 	Credential string `json:",omitempty"`
+
+	caller string // as Caller returns it, if that is known
 }
 
 // same reports whether p and another principal are the same, whatever their names.
@@ -38,13 +40,18 @@ func (p Principal) CanSee(tenant string) bool {
 
 // Caller identifies the principal among all others, for budgets per caller. It is not
 // for logs.
-func (p Principal) Caller() string { return arm.Fold(p.TenantID) + " " + p.ObjectID }
+func (p Principal) Caller() string {
+	if p.caller != "" {
+		return p.caller
+	}
+	return arm.Fold(p.TenantID) + " " + p.ObjectID
+}
 
 // In returns p as it acts in tenant: the principal of every tenant takes the tenant of
 // the subscription that it calls.
 func (p Principal) In(tenant string) Principal {
 	if p.AnyTenant {
-		p.TenantID, p.AnyTenant = tenant, false
+		p.TenantID, p.AnyTenant, p.caller = tenant, false, ""
 	}
 	return p
 }
@@ -78,7 +85,7 @@ func (p Principal) Signature() string {
 
 // Stamp writes the caller's identity onto a call to a provider, in the headers that ARM
 // reserves for it. Strip them before.
-func (p Principal) Stamp(h http.Header) {
+func (p Principal) Stamp(h tracing.Setter) {
 	for _, stamp := range [...]struct{ name, value string }{
 		{"X-Ms-Client-Tenant-Id", p.TenantID},
 		{"X-Ms-Home-Tenant-Id", p.TenantID},
@@ -88,9 +95,9 @@ func (p Principal) Stamp(h http.Header) {
 		{"X-Ms-Client-App-Id", p.AppID},
 	} {
 		if stamp.value != "" {
-			h[stamp.name] = []string{stamp.value}
+			h.Set(stamp.name, stamp.value)
 		}
 	}
 	// Roles are not evaluated yet: every authenticated caller may act.
-	h["X-Ms-Client-Authorization-Source"] = []string{"Bypassed"}
+	h.Set("X-Ms-Client-Authorization-Source", "Bypassed")
 }

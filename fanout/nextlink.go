@@ -104,11 +104,10 @@ func port(u *url.URL, scheme string) string {
 // PublicLink returns the front door's URI of a path, with a raw query unless that is
 // empty.
 func PublicLink(public *url.URL, escapedPath, query string) string {
-	uri := public.Scheme + "://" + public.Host + escapedPath
-	if query != "" {
-		uri += "?" + query
+	if query == "" {
+		return public.Scheme + "://" + public.Host + escapedPath
 	}
-	return uri
+	return public.Scheme + "://" + public.Host + escapedPath + "?" + query
 }
 
 // SameOrigin reports whether the absolute URL u has the origin of other.

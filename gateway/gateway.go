@@ -42,8 +42,8 @@ type Options struct {
 	Upstream      *upstream.Client
 	Authenticator access.Authenticator
 	Log           *zap.Logger
-	// Audit takes the audit lines; nil for where Log's go.
-	Audit *zap.Logger
+	// Access and Audit take the lines of these logs; nil for where Log's go.
+	Access, Audit *zap.Logger
 	// Metrics may be nil: requests are not measured then.
 	Metrics Registry
 	// Keys seal and open skip tokens; nil for a key of the gateway's own, with
@@ -89,6 +89,7 @@ type longLived struct {
 	locations     *locations.Cache
 	upstream      *upstream.Client
 	log           *zap.Logger
+	access        *zap.Logger
 	audit         observe.Audit
 	metrics       *observe.Metrics
 	registry      Registry
@@ -109,6 +110,9 @@ func New(o Options) *Gateway {
 	if o.Keys == nil {
 		o.Keys = fanout.NewRandomKeys()
 	}
+	if o.Access == nil {
+		o.Access = o.Log.Named(logs.AccessName)
+	}
 	if o.Audit == nil {
 		o.Audit = logs.Audit(o.Log)
 	}
@@ -121,6 +125,7 @@ func New(o Options) *Gateway {
 		locations:     o.Store.Locations(),
 		upstream:      o.Upstream,
 		log:           o.Log,
+		access:        o.Access,
 		audit:         observe.NewAudit(o.Audit),
 		metrics:       observe.NewMetrics(o.Metrics, measures),
 		registry:      o.Metrics,
@@ -181,7 +186,7 @@ func (g *Gateway) configure(c *config.Config, authenticator access.Authenticator
 		Admission: g.admission, Lister: g.lister, Polls: g.polls, Sender: g.sender, Log: g.log,
 	}
 	g.hosts = allowedHosts(g.public, c.Server.Listen)
-	g.observer = observe.New(g.metrics, g.audit, g.log, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
+	g.observer = observe.New(g.metrics, g.audit, g.access, c.Log, c.Upstream.CallTimeout+exchange.DeliveryTime(c.Limits.AnswerBody))
 	g.batches = g.newBatches()
 }
 

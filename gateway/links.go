@@ -208,13 +208,10 @@ func (g *Gateway) classify(next http.Handler) http.Handler {
 			exchange.Fail(w, r, arm.NewError(arm.InvalidRequestURI, "a request has no fragment"))
 			return
 		}
-		var fault *arm.Error
-		x.Request, fault = routing.Classify(g.router.Map, r.Method, x.Path, x.Query)
-		if fault != nil {
+		if fault := x.Classify(g.router.Map, r.Method); fault != nil {
 			exchange.Fail(w, r, fault)
 			return
 		}
-		x.Request.Received = x.Started
 		next.ServeHTTP(w, r)
 	})
 }

@@ -46,9 +46,6 @@ func ToProvider(from http.Header, also map[string]bool) http.Header {
 	return to
 }
 
-// stamps is the room for the headers that the gateway adds to a call.
-const stamps = 20
-
 // TooMuchForProvider reports whether the headers that pass to a provider exceed what
 // any server can be expected to take.
 func TooMuchForProvider(from http.Header, also map[string]bool) bool {

@@ -1,6 +1,7 @@
 package inventory
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"sync"
@@ -61,6 +62,38 @@ func TestRoundTrips(t *testing.T) {
 		})
 		if begun != 2 || settled != 1 {
 			t.Errorf("round %d: %d writes began in %d round trips, and ended in %d", round, len(tickets), begun, settled)
+		}
+	}
+}
+
+// Which regions a list asks is one question, however many there are, and also where
+// the subscription holds something in each.
+func TestRegionsAreOneRoundTrip(t *testing.T) {
+	t.Parallel()
+	cluster := harness.StartPostgres(t)
+	trips := harness.StartRoundTrips(t, cluster.Address)
+	s := openPostgres(t, strings.Replace(cluster.CreateDatabase(t, "portico"), cluster.Address, trips.Address, 1), 2)
+	makeGroup(t, s, "rg")
+	var given []string
+	for i := range 50 {
+		given = append(given, fmt.Sprintf("region%02d", i))
+		if i%2 > 0 {
+			continue
+		}
+		w := vmWrite("rg", given[i])
+		w.Region = given[i]
+		if _, err := s.Begin(t.Context(), w); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Cover(t.Context(), "s", w.Type, w.Region, s.Now()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for group, want := range map[string]int{"": 50, "rg": 50, "other": 25} {
+		trips.Take()
+		regions, err := s.MayHold(t.Context(), "s", group, "contoso.compute/virtualmachines", given)
+		if n := harness.InSequence(trips.Take()); err != nil || len(regions) != want || n != 1 {
+			t.Errorf("group %q: %d regions in %d round trips: %v", group, len(regions), n, err)
 		}
 	}
 }

@@ -1,8 +1,6 @@
 package locate
 
 import (
-	"net/http"
-	"net/netip"
 	"net/url"
 
 	"portico/access"
@@ -21,14 +19,14 @@ type Caller struct {
 // Stamp writes onto a call into a tenant the caller's ids and identity and, by the
 // public URL of the front door, where the call came in. referer is the public URI of
 // what is called.
-func (c Caller) Stamp(h http.Header, tenant string, public *url.URL, referer string) {
+func (c Caller) Stamp(h tracing.Setter, tenant string, public *url.URL, referer string) {
 	c.Identity.Stamp(h)
 	c.Principal.In(tenant).Stamp(h)
-	h["Referer"] = []string{referer}
-	if c.Client.Address != (netip.Addr{}) {
-		h["X-Ms-Client-Ip-Address"] = []string{c.Client.Address.String()}
-		h["X-Forwarded-For"] = []string{c.Client.Forwarded}
+	h.Set("Referer", referer)
+	if address := c.Client.AddressText(); address != "" {
+		h.Set("X-Ms-Client-Ip-Address", address)
+		h.Set("X-Forwarded-For", c.Client.Forwarded)
 	}
-	h["X-Forwarded-Proto"] = []string{public.Scheme}
-	h["X-Forwarded-Host"] = []string{public.Host}
+	h.Set("X-Forwarded-Proto", public.Scheme)
+	h.Set("X-Forwarded-Host", public.Host)
 }

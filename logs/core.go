@@ -12,11 +12,12 @@ import (
 type core struct {
 	zapcore.Core
 	all zapcore.Core // the same place, for lines that no level holds back
+	to  zapcore.WriteSyncer
 }
 
 func (c *core) With(fields []zapcore.Field) zapcore.Core {
 	fields = redacted(fields)
-	return &core{Core: c.Core.With(fields), all: c.all.With(fields)}
+	return &core{Core: c.Core.With(fields), all: c.all.With(fields), to: c.to}
 }
 
 func (c *core) Check(e zapcore.Entry, checked *zapcore.CheckedEntry) *zapcore.CheckedEntry {

@@ -88,7 +88,7 @@ func (f *File) Reopen() error {
 // does not take the log tells; zap would write of each to stderr, in a form of its
 // own.
 func (f *File) Logger() *zap.Logger {
-	return zap.New(newCore(zapcore.Lock(escaping{f}), zapcore.InfoLevel), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
+	return zap.New(newCore(zapcore.Lock(f), zapcore.InfoLevel), zap.ErrorOutput(zapcore.AddSync(io.Discard))).Named(AuditName)
 }
 
 // Write adds a line. It implements [io.Writer].

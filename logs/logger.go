@@ -20,17 +20,18 @@ func New(level string, to io.Writer) (*zap.Logger, error) {
 	if err != nil {
 		return nil, err
 	}
-	return zap.New(newCore(zapcore.Lock(escaping{zapcore.AddSync(to)}), l)), nil
+	return zap.New(newCore(zapcore.Lock(zapcore.AddSync(to)), l)), nil
 }
 
-func newCore(to zapcore.WriteSyncer, level zapcore.Level) *core {
+func newCore(to zapcore.WriteSyncer, level zapcore.LevelEnabler) *core {
 	c := zap.NewProductionEncoderConfig()
 	c.EncodeTime = zapcore.RFC3339NanoTimeEncoder
 	c.EncodeDuration = zapcore.SecondsDurationEncoder
 	encoder := zapcore.NewJSONEncoder(c)
 	return &core{
-		Core: zapcore.NewCore(encoder, to, level),
-		all:  zapcore.NewCore(encoder.Clone(), to, zapcore.InfoLevel),
+		Core: zapcore.NewCore(encoder, escaping{to}, level),
+		all:  zapcore.NewCore(encoder.Clone(), escaping{to}, zapcore.InfoLevel),
+		to:   to,
 	}
 }
 
@@ -39,7 +40,7 @@ func newCore(to zapcore.WriteSyncer, level zapcore.Level) *core {
 func Audit(log *zap.Logger) *zap.Logger {
 	return log.Named(AuditName).WithOptions(zap.WrapCore(func(c zapcore.Core) zapcore.Core {
 		if own, ok := c.(*core); ok {
-			return &core{Core: own.all, all: own.all}
+			return &core{Core: own.all, all: own.all, to: own.to}
 		}
 		return c
 	}))

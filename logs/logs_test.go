@@ -331,3 +331,22 @@ func messages(t *testing.T, path string, want ...string) {
 		t.Errorf("%q, want %q: %s", got, want, text)
 	}
 }
+
+// A byte that is not plain ASCII is seen wherever it stands in a line.
+func TestASCII(t *testing.T) {
+	for size := range 20 {
+		line := bytes.Repeat([]byte{'~'}, size)
+		if !ascii(line) {
+			t.Errorf("%q", line)
+		}
+		for i := range line {
+			for c := range 256 {
+				line[i] = byte(c)
+				if ascii(line) != (c < 0x7f) {
+					t.Errorf("%q", line)
+				}
+			}
+			line[i] = '~'
+		}
+	}
+}

@@ -39,7 +39,10 @@ func Query(raw string) string {
 		return ""
 	}
 	if name, value, _ := strings.Cut(raw, "="); name == "api-version" && !strings.ContainsAny(raw, "&%") {
-		return name + raw[len(name):len(raw)-len(value)] + harmlessValue(name, value) // most requests have nothing else
+		if shown := harmlessValue(name, value); shown != value {
+			return name + raw[len(name):len(raw)-len(value)] + shown
+		}
+		return raw // most requests have nothing else
 	}
 	var b strings.Builder
 	n := 0
@@ -100,6 +103,9 @@ func Text(text string) string {
 
 func suspicious(text string) bool {
 	for i := range len(text) {
+		if !telling[text[i]] {
+			continue
+		}
 		switch text[i] {
 		case '=', '@', '%', '+':
 			return true
@@ -119,6 +125,9 @@ func suspicious(text string) bool {
 	}
 	return false
 }
+
+// telling has the bytes at which suspicious looks closer.
+var telling = [256]bool{'=': true, '@': true, '%': true, '+': true, ' ': true, '\t': true, 'J': true, ':': true}
 
 func hasFoldSuffix(text, suffix string) bool {
 	return len(text) >= len(suffix) && strings.EqualFold(text[len(text)-len(suffix):], suffix)

@@ -2,7 +2,6 @@ package meter
 
 import (
 	"math/bits"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -67,35 +66,4 @@ func (t *Times) Observe(took time.Duration, ended time.Time, correlation string)
 		}
 	}
 	t.observer.Observe(took.Seconds())
-}
-
-// TimesVec holds the Times of a histogram with two labels.
-type TimesVec struct {
-	vec *prometheus.HistogramVec
-
-	mu  sync.RWMutex
-	all map[[2]string]*Times
-}
-
-// NewTimesVec returns those of vec.
-func NewTimesVec(vec *prometheus.HistogramVec) *TimesVec {
-	return &TimesVec{vec: vec, all: map[[2]string]*Times{}}
-}
-
-// With returns the Times of the labels' values, in their order.
-func (v *TimesVec) With(first, second string) *Times {
-	key := [2]string{first, second}
-	v.mu.RLock()
-	t := v.all[key]
-	v.mu.RUnlock()
-	if t != nil {
-		return t
-	}
-	v.mu.Lock()
-	defer v.mu.Unlock()
-	if t = v.all[key]; t == nil {
-		t = NewTimes(v.vec.WithLabelValues(first, second))
-		v.all[key] = t
-	}
-	return t
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -106,14 +107,28 @@ portico_certificate_expiry_timestamp_seconds{use="listener"} 3
 	}
 }
 
-func TestTimesVec(t *testing.T) {
-	vec := prometheus.NewHistogramVec(Seconds("x_seconds", "x"), []string{"a", "b"})
-	v := NewTimesVec(vec)
-	if one, other := v.With("1", "2"), v.With("2", "1"); one != v.With("1", "2") || one == other {
-		t.Error("not one for each pair")
+// What belongs to labels is made once, also by many at a time.
+func TestHandles(t *testing.T) {
+	type labels struct{ a, b string }
+	made := 0
+	h := NewHandles(func(labels) *int { made++; return new(int) })
+	var wait sync.WaitGroup
+	for i := range 8 {
+		wait.Go(func() {
+			for k := range 100 {
+				l := labels{fmt.Sprint((i + k) % 10), "b"}
+				if first, again := h.Of(l), h.Of(l); first != again {
+					t.Error("another one for the same labels")
+				}
+			}
+		})
 	}
-	v.With("1", "2").Observe(time.Second, time.Unix(1, 0), "")
-	if n := testutil.CollectAndCount(vec); n != 2 {
-		t.Errorf("%d series", n)
+	wait.Wait()
+	if made != 10 || h.Of(labels{"1", "b"}) == h.Of(labels{"2", "b"}) {
+		t.Errorf("%d are made for 10 sets of labels", made)
+	}
+	l := labels{"1", "b"}
+	if n := testing.AllocsPerRun(100, func() { h.Of(l) }); n != 0 {
+		t.Errorf("%v allocations for what is made", n)
 	}
 }

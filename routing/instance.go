@@ -53,8 +53,7 @@ func trackedAbove(t *regions.ResourceType, n int) int {
 
 // read routes a GET by the index's row, possibly a cached one.
 func (s *resolution) read(t *regions.ResourceType) error {
-	var buffer [512]byte
-	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(buffer[:0], s.r.Path.String()), s.r.Received)
+	located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, arm.AppendFold(s.r.buffer[:0], s.r.Path.String()), s.r.Received)
 	if err != nil {
 		return err
 	}
@@ -312,8 +311,7 @@ func (s *resolution) hostRegion(t *regions.ResourceType, hopIndex int) (string, 
 // cache, everything else the store.
 func (s *resolution) tracked(hop arm.Hop, n, segments int) (string, error) {
 	end := hop.Start() + 2 + n
-	var buffer [512]byte
-	key := arm.AppendFold(buffer[:0], s.r.Path.Prefix(end))
+	key := arm.AppendFold(s.r.buffer[:0], s.r.Path.Prefix(end))
 	if s.r.Reads() {
 		located, err := s.Index.Locate(s.ctx, s.d.Subscription.ID, key, s.r.Received)
 		if err != nil {

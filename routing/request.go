@@ -57,6 +57,8 @@ type Request struct {
 	// Received is when the request arrived; it decides whether a cached location is fresh
 	// enough. If it is zero, none is.
 	Received time.Time
+
+	buffer [256]byte // for a key, while it is looked up
 }
 
 // ownNamespaces are the namespaces that belong to the front door itself.
@@ -101,14 +103,20 @@ func (r *Request) namesOperation(hop arm.Hop, n int) bool {
 // Classify reads a request: method, raw path and raw query, as received. The error says
 // what is malformed in them; the request is then classified as far as it could be read.
 func Classify(m *regions.Map, method, rawPath, rawQuery string) (*Request, *arm.Error) {
-	r := &Request{Method: method, Class: NoRoute}
+	r := &Request{}
+	fault := r.Classify(m, method, rawPath, rawQuery)
+	return r, fault
+}
+
+// Classify is the function of that name for a request that has its memory already.
+func (r *Request) Classify(m *regions.Map, method, rawPath, rawQuery string) (fault *arm.Error) {
+	r.Method, r.Class = method, NoRoute
 	if err := r.Path.Parse(rawPath); err != nil {
-		return r, pathFault(err, rawPath)
+		return pathFault(err, rawPath)
 	}
 	r.classify(m)
-	var fault *arm.Error
 	r.Query, fault = parseQuery(rawQuery, r.supportedVersions())
-	return r, fault
+	return fault
 }
 
 // ClassifyID reads a call to what an ID names, as IDs stand in bodies and in the index.
@@ -267,7 +275,11 @@ func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
 	if t != nil {
 		provider, namespace = t.Provider, t.Provider.Namespace
 	}
-	id := scopeID(&r.Path, hop.Start()) + "/providers/" + namespace
+	var id strings.Builder
+	id.Grow(len(r.Path.String()) + len("/resourceGroups"))
+	id.WriteString(scopeID(&r.Path, hop.Start()))
+	id.WriteString("/providers/")
+	id.WriteString(namespace)
 	for i := range n {
 		segment := hop.Segment(i)
 		if i%2 == 0 {
@@ -275,9 +287,10 @@ func (r *Request) idOf(t *regions.ResourceType, hop arm.Hop, n int) string {
 				segment = lastSegment(declared.Name)
 			}
 		}
-		id += "/" + segment
+		id.WriteByte('/')
+		id.WriteString(segment)
 	}
-	return id
+	return id.String()
 }
 
 func scopeID(p *arm.Path, segments int) string {

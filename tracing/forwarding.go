@@ -14,6 +14,19 @@ type Client struct {
 	// Forwarded is the chain of addresses from the trusted proxies, the direct peer last,
 	// in the form of X-Forwarded-For.
 	Forwarded string
+
+	text string // the address, if that is known as text
+}
+
+// AddressText returns the address as text, "" where it is unknown.
+func (c *Client) AddressText() string {
+	switch {
+	case !c.Address.IsValid():
+		return ""
+	case c.text != "":
+		return c.text
+	}
+	return c.Address.String()
 }
 
 // ClientOf finds the client behind a request from remoteAddr (host:port). The chain of
@@ -23,7 +36,8 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 	peer := parseAddress(remoteAddr)
 	client := Client{Address: peer}
 	if peer.IsValid() {
-		client.Forwarded = peer.String()
+		client.text = textOf(peer, remoteAddr)
+		client.Forwarded = client.text
 	}
 	if !Within(trusted, peer) {
 		return client
@@ -34,13 +48,26 @@ func ClientOf(remoteAddr string, h http.Header, trusted []netip.Prefix) Client {
 		if !address.IsValid() {
 			break
 		}
-		client.Address = address
-		client.Forwarded = address.String() + ", " + client.Forwarded
+		client.Address, client.text = address, address.String()
+		client.Forwarded = client.text + ", " + client.Forwarded
 		if !Within(trusted, address) {
 			break
 		}
 	}
 	return client
+}
+
+// textOf returns an address as text: the part of host:port that says it, if there is
+// one.
+func textOf(address netip.Addr, hostPort string) string {
+	var buffer [64]byte
+	text := address.AppendTo(buffer[:0])
+	if i := strings.LastIndexByte(hostPort, ':'); i >= 0 {
+		if host := strings.Trim(hostPort[:i], "[]"); host == string(text) {
+			return host
+		}
+	}
+	return string(text)
 }
 
 func parseAddress(s string) netip.Addr {

@@ -1,11 +1,11 @@
 package tracing
 
 import (
+	"crypto/rand"
+	"encoding/hex"
 	"net/http"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"portico/arm"
 )
@@ -42,8 +42,8 @@ type Identity struct {
 // is longer than 256 bytes is InvalidRequestHeader; the identity is valid all the same,
 // for the log and the refusal.
 func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error) {
-	id := Identity{Request: uuid.NewString()}
-	id.Routing = strings.ToUpper(region) + ":" + now.UTC().Format("20060102T150405Z") + ":" + id.Request
+	id := Identity{Routing: newRouting(region, now)}
+	id.Request = id.Routing[len(id.Routing)-guidLength:]
 	id.Correlation = id.Request
 	if sent := h[CorrelationHeader]; len(sent) == 1 && arm.ValidGUID(sent[0]) {
 		id.Correlation = sent[0]
@@ -62,6 +62,45 @@ func Identify(h http.Header, region string, now time.Time) (Identity, *arm.Error
 	return id, nil
 }
 
+// newRouting returns a routing id with a new GUID at its end.
+func newRouting(region string, now time.Time) string {
+	var buffer [96]byte
+	b := buffer[:0]
+	for i := range len(region) {
+		c := region[i]
+		if 'a' <= c && c <= 'z' { // the map's names of regions are ASCII
+			c -= 'a' - 'A'
+		}
+		b = append(b, c)
+	}
+	b = append(b, ':')
+	b = now.UTC().AppendFormat(b, "20060102T150405Z")
+	b = append(b, ':')
+	return string(appendGUID(b))
+}
+
+const guidLength = 36
+
+// appendGUID appends a random GUID (RFC 9562, version 4).
+func appendGUID(b []byte) []byte {
+	var id [16]byte
+	_, _ = rand.Read(id[:]) // never fails
+	id[6] = id[6]&0x0f | 0x40
+	id[8] = id[8]&0x3f | 0x80
+	b = hex.AppendEncode(b, id[:4])
+	b = append(b, '-')
+	b = hex.AppendEncode(b, id[4:6])
+	b = append(b, '-')
+	b = hex.AppendEncode(b, id[6:8])
+	b = append(b, '-')
+	b = hex.AppendEncode(b, id[8:10])
+	b = append(b, '-')
+	return hex.AppendEncode(b, id[10:])
+}
+
+// Setter sets headers by their canonical names, as [http.Header] does.
+type Setter interface{ Set(name, value string) }
+
 // OfCorrelation is the identity of one of Portico's own calls, which belongs to a
 // correlation.
 func OfCorrelation(correlation, region string, now time.Time) Identity {
@@ -71,21 +110,22 @@ func OfCorrelation(correlation, region string, now time.Time) Identity {
 
 // Stamp writes the ids onto a call to a provider. The client's own id is among the
 // headers that pass; Stamp does not change it.
-func (id Identity) Stamp(h http.Header) {
-	h[CorrelationHeader] = []string{id.Correlation}
-	h[RoutingHeader] = []string{id.Routing}
+func (id Identity) Stamp(h Setter) {
+	h.Set(CorrelationHeader, id.Correlation)
+	h.Set(RoutingHeader, id.Routing)
 }
 
-// StampAnswer writes the ids onto the answer to the client. A provider's own
-// x-ms-request-id stays; if there is none, it is the front door's.
-func (id Identity) StampAnswer(h http.Header) {
-	h[CorrelationHeader] = []string{id.Correlation}
-	h[RoutingHeader] = []string{id.Routing}
+// StampAnswer writes the ids onto the answer to the client, whose headers are h and are
+// set by to. A provider's own x-ms-request-id stays; if there is none, it is the front
+// door's.
+func (id Identity) StampAnswer(h http.Header, to Setter) {
+	to.Set(CorrelationHeader, id.Correlation)
+	to.Set(RoutingHeader, id.Routing)
 	if len(h[RequestHeader]) == 0 {
-		h[RequestHeader] = []string{id.Request}
+		to.Set(RequestHeader, id.Request)
 	}
 	delete(h, ClientRequestHeader)
 	if id.Echo {
-		h[ClientRequestHeader] = []string{id.Client}
+		to.Set(ClientRequestHeader, id.Client)
 	}
 }

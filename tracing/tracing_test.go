@@ -90,14 +90,14 @@ func TestStripAllocatesNothing(t *testing.T) {
 func TestStampAnswer(t *testing.T) {
 	id := Identity{Request: "r", Correlation: "c", Routing: "R", Client: "mine", Echo: true}
 	h := http.Header{CorrelationHeader: {"provider's"}, ClientRequestHeader: {"other"}}
-	id.StampAnswer(h)
+	id.StampAnswer(h, h)
 	for name, want := range map[string]string{CorrelationHeader: "c", RoutingHeader: "R", RequestHeader: "r", ClientRequestHeader: "mine"} {
 		if got := h.Values(name); len(got) != 1 || got[0] != want {
 			t.Errorf("%s: %q", name, got)
 		}
 	}
 	h = http.Header{RequestHeader: {"provider's"}, ClientRequestHeader: {"unasked"}}
-	Identity{Request: "r"}.StampAnswer(h)
+	Identity{Request: "r"}.StampAnswer(h, h)
 	if h.Get(RequestHeader) != "provider's" || h.Get(ClientRequestHeader) != "" {
 		t.Errorf("%v", h)
 	}

@@ -20,17 +20,23 @@ type Timing struct {
 	address string
 }
 
-type timingKey struct{}
+// TimingKey is the key of the *[Timing] in a context that measures the calls made with
+// the context.
+type TimingKey struct{}
 
 // WithTiming makes t, and the timing of an enclosing request, measure the calls made
 // with the returned context.
 func WithTiming(ctx context.Context, t *Timing) context.Context {
-	t.outer = timingOf(ctx)
-	return context.WithValue(ctx, timingKey{}, t)
+	t.Within(ctx)
+	return context.WithValue(ctx, TimingKey{}, t)
 }
 
+// Within lets the timing of ctx, which is that of an enclosing request, measure the
+// calls of t as well.
+func (t *Timing) Within(ctx context.Context) { t.outer = timingOf(ctx) }
+
 func timingOf(ctx context.Context) *Timing {
-	t, _ := ctx.Value(timingKey{}).(*Timing)
+	t, _ := ctx.Value(TimingKey{}).(*Timing)
 	return t
 }
 

@@ -16,7 +16,8 @@ import (
 
 // Bounds of the listeners.
 const (
-	headerTime = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
+	lastLinesTime = 5 * time.Second  // for the last lines of the access log
+	headerTime    = 10 * time.Second // to send the headers of a request, and for a handshake of TLS
 	// headerBytes is what a request's headers may take; net/http adds 4 KiB of
 	// its own to the number it is given.
 	headerBytes = 16<<10 - 4<<10
@@ -38,6 +39,7 @@ func (s *service) run(ctx context.Context, public, admin net.Listener) error {
 	} else {
 		public = tables[0].Listen(public)
 	}
+	defer s.writeAccessLog(context.WithoutCancel(ctx))()
 	background, stopWork := context.WithCancel(context.WithoutCancel(ctx))
 	defer stopWork()
 	worked := s.work(background)
@@ -88,6 +90,24 @@ func (s *service) work(ctx context.Context) <-chan struct{} {
 		parts.Wait()
 	}()
 	return worked
+}
+
+// writeAccessLog has the lines of the access log written until end is called, which
+// waits for the last ones: for a while, since nothing may take them any more.
+func (s *service) writeAccessLog(ctx context.Context) (end func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		s.access.Run(ctx)
+	}()
+	return func() {
+		cancel()
+		select {
+		case <-written:
+		case <-time.After(lastLinesTime):
+		}
+	}
 }
 
 func (s *service) server(h http.Handler, t *connections.Table) *http.Server {

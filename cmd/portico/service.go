@@ -41,6 +41,7 @@ type service struct {
 	shown       *meter.Configuration // which configuration is in use
 	expiries    *meter.Certificates
 	connections tables
+	access      *logs.Batch
 	audit       *logs.File       // nil where audit lines go with the others
 	hangups     <-chan os.Signal // each asks for a reload; may be nil
 	config      atomic.Pointer[config.Config]
@@ -71,6 +72,7 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
 	}
+	access := s.openAccess()
 	audit, err := s.openAudit(cfg.Log.Audit)
 	if err != nil {
 		return nil, errors.Join(err, s.store.Close())
@@ -86,10 +88,20 @@ func newService(ctx context.Context, cfg *config.Config, log *zap.Logger) (*serv
 	})
 	s.upstream.UseMap(cfg.Map, healthOf(cfg.Health))
 	s.live = gateway.NewLive(gateway.New(gateway.Options{
-		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Audit: audit, Metrics: registry, Keys: m.keys,
+		Config: cfg, Store: s.store, Upstream: s.upstream, Authenticator: m.authenticator, Log: log, Access: access, Audit: audit, Metrics: registry, Keys: m.keys,
 		Reload: func(ctx context.Context) (admin.Reloaded, error) { return s.reload(ctx, "the admin listener") },
 	}))
 	return s, nil
+}
+
+// openAccess returns the access log, and counts the lines that it loses.
+func (s *service) openAccess() *zap.Logger {
+	log, lines := logs.Access(s.log)
+	s.access = lines
+	s.registry.MustRegister(prometheus.NewCounterFunc(prometheus.CounterOpts{
+		Name: "portico_access_lines_lost_total", Help: "Lines of the access log that were not written: the standard error took fewer than there were, or failed.",
+	}, func() float64 { return float64(lines.Lost()) }))
+	return log
 }
 
 // openAudit opens the file of audit lines, if they have one, and counts those

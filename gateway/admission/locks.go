@@ -32,6 +32,9 @@ func (a *Admission) CheckLocks(ctx context.Context, x *exchange.Exchange, subscr
 // Refusal turns the inventory's refusal of the write in x into ARM's. It returns any
 // other error as it is.
 func Refusal(x *exchange.Exchange, err error) error {
+	if err == nil {
+		return nil
+	}
 	path := &x.Request.Path
 	t := Target{Subscription: path.Subscription(), Group: path.Group(), ID: path.String(), Delete: x.Request.Method == http.MethodDelete}
 	if fault := t.Refusal(err); fault != nil {

@@ -1,8 +1,6 @@
 package exchange
 
 import (
-	"net/netip"
-
 	"portico/access"
 	"portico/tracing"
 )
@@ -18,16 +16,14 @@ func CallerName(principal access.Principal, client tracing.Client) string {
 	if principal.TenantID != "" {
 		return principal.Caller()
 	}
-	return callerAt(client.Address)
-}
-
-// callerAt names the caller behind an address. The owner of an IPv6 address owns
-// its whole /64.
-func callerAt(address netip.Addr) string {
-	if address.Is6() {
-		if network, err := address.Prefix(64); err == nil {
+	// The owner of an IPv6 address owns its whole /64.
+	if client.Address.Is6() {
+		if network, err := client.Address.Prefix(64); err == nil {
 			return network.String()
 		}
 	}
-	return address.String()
+	if !client.Address.IsValid() {
+		return client.Address.String()
+	}
+	return client.AddressText()
 }

@@ -3,14 +3,15 @@ package exchange
 import (
 	"context"
 	"net/http"
-	"net/netip"
 	"time"
 
 	"go.uber.org/zap"
 
 	"portico/access"
 	"portico/arm"
+	"portico/headers"
 	"portico/limits"
+	"portico/regions"
 	"portico/routing"
 	"portico/tracing"
 	"portico/upstream"
@@ -47,6 +48,8 @@ type Exchange struct {
 	Batched bool
 
 	memory *limits.Reservation // of its content; nil: none
+	answer headers.Lines       // those that the gateway sets
+	room   *routing.Request    // for Request
 
 	// What became of it, for the log and the metrics.
 	Calls    *upstream.Timing // of providers, also those of an exchange within it
@@ -63,32 +66,69 @@ const (
 	CauseService = "service"
 )
 
-// New returns the exchange of a request that begins now.
-func New(s *Settings) *Exchange {
-	return &Exchange{settings: s, Started: time.Now(), Calls: new(upstream.Timing)}
+// begun is an exchange with what lives as long as it: one allocation.
+type begun struct {
+	Exchange
+	carrier
+	request routing.Request
+	calls   upstream.Timing
+}
+
+// New returns the exchange of a request that begins now, and the context by which it
+// is found, which ctx encloses.
+func New(ctx context.Context, s *Settings) (*Exchange, context.Context) {
+	b := &begun{}
+	x := &b.Exchange
+	x.settings, x.Started, x.room, x.Calls = s, time.Now(), &b.request, &b.calls
+	b.calls.Within(ctx)
+	b.carrier = carrier{ctx, x}
+	return x, &b.carrier
+}
+
+// Classify finds out what the request addresses.
+func (x *Exchange) Classify(m *regions.Map, method string) *arm.Error {
+	x.Request = x.room
+	fault := x.Request.Classify(m, method, x.Path, x.Query)
+	x.Request.Received = x.Started
+	return fault
 }
 
 // Begin gives every request an exchange, and releases its memory at the end.
 func Begin(s *Settings) func(http.Handler) http.Handler {
 	return func(next http.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			x := New(s)
+			x, ctx := New(r.Context(), s)
 			defer func() {
 				if x.memory != nil {
 					x.memory.Close()
 				}
 			}()
-			next.ServeHTTP(w, r.WithContext(upstream.WithTiming(With(r.Context(), x), x.Calls)))
+			next.ServeHTTP(w, r.WithContext(ctx))
 		})
 	}
 }
 
 type contextKey struct{}
 
-// With returns a context that carries x.
-func With(ctx context.Context, x *Exchange) context.Context {
-	return context.WithValue(ctx, contextKey{}, x)
+// carrier is a context that carries an exchange, and the timing of its calls.
+type carrier struct {
+	context.Context
+	x *Exchange
 }
+
+// Value implements [context.Context].
+func (c *carrier) Value(key any) any {
+	switch key.(type) {
+	case contextKey:
+		return c.x
+	case upstream.TimingKey:
+		return c.x.Calls
+	}
+	return c.Context.Value(key)
+}
+
+// With returns a context that carries x.
+func With(ctx context.Context, x *Exchange) context.Context { return &carrier{ctx, x} }
 
 // From returns the exchange of a request that came through the chain.
 func From(r *http.Request) *Exchange { return FromContext(r.Context()) }
@@ -103,12 +143,7 @@ func FromContext(ctx context.Context) *Exchange {
 }
 
 // ClientAddress is the address that providers are told the request came from.
-func (x *Exchange) ClientAddress() string {
-	if x.Client.Address == (netip.Addr{}) {
-		return ""
-	}
-	return x.Client.Address.String()
-}
+func (x *Exchange) ClientAddress() string { return x.Client.AddressText() }
 
 // Subscription returns the folded subscription id of the request, "" outside
 // one.

@@ -81,15 +81,25 @@ func (x *Exchange) Diagnosed(code arm.Code, cause error) *arm.Error {
 
 // SetHeaders sets the headers that all answers have, also a provider's.
 func (x *Exchange) SetHeaders(h http.Header) {
-	h["Cache-Control"] = []string{"no-cache"}
-	h["Pragma"] = []string{"no-cache"}
-	h["Expires"] = []string{"-1"}
-	h["X-Content-Type-Options"] = []string{"nosniff"}
+	h["Cache-Control"] = noCache
+	h["Pragma"] = noCache
+	h["Expires"] = expired
+	h["X-Content-Type-Options"] = noSniff
 	if x.settings.HTTPS {
-		h["Strict-Transport-Security"] = []string{"max-age=31536000; includeSubDomains"}
+		h["Strict-Transport-Security"] = onlyHTTPS
 	}
-	x.Identity.StampAnswer(h)
+	x.answer.Header = h
+	x.Identity.StampAnswer(h, &x.answer)
 }
+
+// What is the same in all answers. They share it: who changes a value of a header
+// replaces it.
+var (
+	noCache   = []string{"no-cache"}
+	expired   = []string{"-1"}
+	noSniff   = []string{"nosniff"}
+	onlyHTTPS = []string{"max-age=31536000; includeSubDomains"}
+)
 
 // Answer writes an answer of Portico's own: body as JSON, or no body where it is
 // nil.

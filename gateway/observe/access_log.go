@@ -37,7 +37,7 @@ type accessLog struct {
 }
 
 func newAccessLog(log *zap.Logger, settings config.Log) *accessLog {
-	a := &accessLog{log: log.Named(logs.AccessName), slow: settings.Slow}
+	a := &accessLog{log: log, slow: settings.Slow}
 	for class := range a.oneIn {
 		a.oneIn[class] = uint64(max(1, settings.OneIn[routing.Class(class).String()]))
 	}
@@ -59,7 +59,7 @@ func (a *accessLog) write(s *served) {
 		level = zapcore.ErrorLevel
 	}
 	if entry := a.log.Check(level, "request"); entry != nil {
-		entry.Write(zap.Inline(accessLine{s}))
+		s.write(entry, (*accessLine)(s))
 	}
 }
 
@@ -78,19 +78,18 @@ func subscriptionIn(path string) string {
 }
 
 // accessLine is the line of a request in the access log.
-type accessLine struct{ *served }
+type accessLine served
 
 // MarshalLogObject writes the line's fields. Those that hold a client's or a
 // provider's texts are redacted here.
-func (l accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
-	text := texts(e)
+func (l *accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	e.AddString("method", Method(l.method))
 	e.AddString("class", l.class.String())
 	e.AddString("path", Path(l.Path))
-	text("query", logs.Clip(logs.Query(l.Query), longestQuery))
+	text(e, "query", logs.Clip(logs.Query(l.Query), longestQuery))
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text("cause", l.Cause)
+	text(e, "cause", l.Cause)
 	e.AddInt64("bytesIn", l.Received)
 	e.AddInt64("bytesOut", l.bytes)
 	e.AddDuration("seconds", l.whole)
@@ -99,22 +98,22 @@ func (l accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 		e.AddInt("calls", l.calls)
 		e.AddString("endpoint", l.address)
 	}
-	text("subscription", subscriptionIn(l.Path))
-	text("provider", l.Namespace())
+	text(e, "subscription", subscriptionIn(l.Path))
+	text(e, "provider", l.Namespace())
 	if l.Request != nil && l.Request.Type != nil {
 		e.AddString("type", l.Request.Type.FullName)
 	}
 	if l.Merged {
 		e.AddString("region", severalRegions)
 	} else {
-		text("region", l.Region)
+		text(e, "region", l.Region)
 	}
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
 	e.AddString("routingId", l.Identity.Routing)
-	text("clientRequestId", logs.Text(l.Identity.Client))
-	text("client", l.ClientAddress())
-	text("userAgent", logs.Clip(logs.Text(l.userAgent), longestAgent))
+	text(e, "clientRequestId", logs.Text(l.Identity.Client))
+	text(e, "client", l.ClientAddress())
+	text(e, "userAgent", logs.Clip(logs.Text(l.userAgent), longestAgent))
 	if l.oneIn > 1 {
 		e.AddUint64("oneIn", l.oneIn)
 	}
@@ -124,11 +123,9 @@ func (l accessLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	return nil
 }
 
-// texts returns what adds texts to a line, but for empty ones.
-func texts(e zapcore.ObjectEncoder) func(key, value string) {
-	return func(key, value string) {
-		if value != "" {
-			e.AddString(key, value)
-		}
+// text adds a text to a line unless it is empty.
+func text(e zapcore.ObjectEncoder, key, value string) {
+	if value != "" {
+		e.AddString(key, value)
 	}
 }

@@ -28,33 +28,32 @@ func (a Audit) Event(message string, fields ...zap.Field) { a.log.Info(message, 
 // it did or was refused.
 func (a Audit) request(s *served) {
 	if entry := a.log.Check(zapcore.InfoLevel, "write"); entry != nil {
-		entry.Write(zap.Inline(auditLine{s}))
+		s.write(entry, (*auditLine)(s))
 	}
 }
 
-type auditLine struct{ *served }
+type auditLine served
 
 // MarshalLogObject writes the line's fields.
-func (l auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
-	text := texts(e)
+func (l *auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 	e.AddTime("began", l.Started)
-	text("tenantId", l.Principal.TenantID)
-	text("objectId", l.Principal.ObjectID)
-	text("name", logs.Text(l.Principal.Name))
-	text("appId", l.Principal.AppID)
-	text("client", l.ClientAddress())
+	text(e, "tenantId", l.Principal.TenantID)
+	text(e, "objectId", l.Principal.ObjectID)
+	text(e, "name", logs.Text(l.Principal.Name))
+	text(e, "appId", l.Principal.AppID)
+	text(e, "client", l.ClientAddress())
 	e.AddString("method", Method(l.method))
 	path := Path(l.Path)
 	e.AddString("action", actionOf(l.method, path))
 	e.AddString("resource", path)
-	text("subscription", subscriptionIn(l.Path))
-	text("region", l.Region)
+	text(e, "subscription", subscriptionIn(l.Path))
+	text(e, "region", l.Region)
 	e.AddInt("status", l.status)
 	e.AddString("outcome", l.outcome)
-	text("cause", l.Cause)
+	text(e, "cause", l.Cause)
 	e.AddString("correlationId", l.Identity.Correlation)
 	e.AddString("requestId", l.Identity.Request)
-	text("clientRequestId", logs.Text(l.Identity.Client))
+	text(e, "clientRequestId", logs.Text(l.Identity.Client))
 	if l.Batched {
 		e.AddBool("batched", true)
 	}
@@ -66,7 +65,13 @@ func (l auditLine) MarshalLogObject(e zapcore.ObjectEncoder) error {
 // are spelled as the client did; empty segments, which the az CLI sends, count for
 // nothing.
 func actionOf(method, path string) string {
-	segments := strings.FieldsFunc(path, func(c rune) bool { return c == '/' })
+	var buffer [32]string
+	segments := buffer[:0]
+	for segment := range strings.SplitSeq(path, "/") {
+		if segment != "" {
+			segments = append(segments, segment)
+		}
+	}
 	namespace, types := "Microsoft.Resources", segments
 	for i := len(segments) - 2; i >= 0; i -= 2 {
 		if i%2 == 0 && strings.EqualFold(segments[i], "providers") && i+2 < len(segments) {
@@ -77,12 +82,28 @@ func actionOf(method, path string) string {
 			i++ // from an action's name to the place of types
 		}
 	}
-	var names []string
+	var action strings.Builder
+	action.Grow(len(path) + len(namespace) + len("//delete"))
+	action.WriteString(namespace)
 	for i := 0; i < len(types); i += 2 {
-		names = append(names, types[i])
+		action.WriteByte('/')
+		action.WriteString(types[i])
 	}
-	verb := map[string]string{http.MethodPut: "write", http.MethodPatch: "write", http.MethodDelete: "delete", http.MethodPost: "action"}[method]
-	return namespace + "/" + strings.Join(append(names, verb), "/")
+	action.WriteByte('/')
+	action.WriteString(verbOf(method))
+	return action.String()
+}
+
+func verbOf(method string) string {
+	switch method {
+	case http.MethodPut, http.MethodPatch:
+		return "write"
+	case http.MethodDelete:
+		return "delete"
+	case http.MethodPost:
+		return "action"
+	}
+	return ""
 }
 
 // Call writes the line of a call that Portico makes by itself: a durable job's,

@@ -19,15 +19,28 @@ type Metrics struct {
 	Spoofed prometheus.Counter
 
 	measures bool // requests
-	requests *prometheus.CounterVec
-	routed   *prometheus.CounterVec
+	requests *meter.Handles[answered, prometheus.Counter]
+	routed   *meter.Handles[routed, prometheus.Counter]
 	inFlight prometheus.Gauge
 	whole    [routing.Classes]*meter.Times
 	own      [routing.Classes]*meter.Times
-	provider *meter.TimesVec
+	provider *meter.Handles[place, *meter.Times]
 	received prometheus.Counter
 	sent     prometheus.Counter
 }
+
+// answered, routed and place are the labels of metrics.
+type (
+	answered struct {
+		class               routing.Class
+		method, code, cause string
+	}
+	routed struct {
+		place
+		code, cause string
+	}
+	place struct{ namespace, region string }
+)
 
 // NewMetrics registers the metrics. Unless measures is set they stay as they are.
 func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
@@ -40,14 +53,20 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 	provider := prometheus.NewHistogramVec(meter.Seconds(
 		"portico_provider_seconds", "The part of a request's time in which calls to its provider were under way, by namespace and region; several where the answer was put together of several regions'.",
 	), []string{"provider", "region"})
+	requests := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client went away. The requests in a batch count as well.",
+	}, []string{"class", "method", "code", "cause"})
+	routes := prometheus.NewCounterVec(prometheus.CounterOpts{
+		Name: "portico_routed_requests_total", Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than one, none where it did not come to that.",
+	}, []string{"provider", "region", "code", "cause"})
 	m := &Metrics{
 		measures: measures,
-		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_requests_total", Help: "Requests answered, by what they addressed and by whose an error was: gateway, service (the provider's), or none. With code 499 the client went away. The requests in a batch count as well.",
-		}, []string{"class", "method", "code", "cause"}),
-		routed: prometheus.NewCounterVec(prometheus.CounterOpts{
-			Name: "portico_routed_requests_total", Help: "Requests answered that were for a resource provider, by its namespace and by the region that they went to: several where it was more than one, none where it did not come to that.",
-		}, []string{"provider", "region", "code", "cause"}),
+		requests: meter.NewHandles(func(of answered) prometheus.Counter {
+			return requests.WithLabelValues(of.class.String(), of.method, of.code, of.cause)
+		}),
+		routed: meter.NewHandles(func(of routed) prometheus.Counter {
+			return routes.WithLabelValues(of.namespace, of.region, of.code, of.cause)
+		}),
 		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{
 			Name: "portico_requests_in_flight", Help: "Requests that are being answered.",
 		}),
@@ -60,13 +79,15 @@ func NewMetrics(registry prometheus.Registerer, measures bool) *Metrics {
 		Spoofed: prometheus.NewCounter(prometheus.CounterOpts{
 			Name: "portico_spoofed_headers_total", Help: "Header lines removed because they look like a reserved header without being spelled as one.",
 		}),
-		provider: meter.NewTimesVec(provider),
+		provider: meter.NewHandles(func(of place) *meter.Times {
+			return meter.NewTimes(provider.WithLabelValues(of.namespace, of.region))
+		}),
 	}
 	for class := range m.whole {
 		name := routing.Class(class).String()
 		m.whole[class], m.own[class] = meter.NewTimes(whole.WithLabelValues(name)), meter.NewTimes(own.WithLabelValues(name))
 	}
-	registry.MustRegister(m.requests, m.routed, m.inFlight, whole, own, provider, m.received, m.sent, m.Spoofed)
+	registry.MustRegister(requests, routes, m.inFlight, whole, own, provider, m.received, m.sent, m.Spoofed)
 	return m
 }
 
@@ -75,14 +96,14 @@ func (m *Metrics) count(s *served) {
 	cause, code, correlation := cmp.Or(s.Cause, "none"), meter.Code(s.status), s.Identity.Correlation
 	m.sent.Add(float64(s.bytes))
 	m.received.Add(float64(s.Received))
-	m.requests.WithLabelValues(s.class.String(), Method(s.method), code, cause).Inc()
+	m.requests.Of(answered{s.class, Method(s.method), code, cause}).Inc()
 	m.whole[s.class].Observe(s.whole, s.ended, correlation)
 	m.own[s.class].Observe(s.whole-s.provider, s.ended, correlation)
 	if namespace := s.Namespace(); namespace != "" {
-		region := regionLabel(s.Exchange)
-		m.routed.WithLabelValues(namespace, region, code, cause).Inc()
+		at := place{namespace, regionLabel(s.Exchange)}
+		m.routed.Of(routed{at, code, cause}).Inc()
 		if s.calls > 0 {
-			m.provider.With(namespace, region).Observe(s.provider, s.ended, correlation)
+			m.provider.Of(at).Observe(s.provider, s.ended, correlation)
 		}
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"go.uber.org/zap"
+	"go.uber.org/zap/zapcore"
 
 	"portico/arm"
 	"portico/config"
@@ -22,22 +23,22 @@ type Observer struct {
 	deliveryTime time.Duration
 }
 
-// New returns an observer.
-func New(m *Metrics, audit Audit, log *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
-	return &Observer{metrics: m, audit: audit, access: newAccessLog(log, settings), deliveryTime: deliveryTime}
+// New returns an observer. access takes the lines of the access log.
+func New(m *Metrics, audit Audit, access *zap.Logger, settings config.Log, deliveryTime time.Duration) *Observer {
+	return &Observer{metrics: m, audit: audit, access: newAccessLog(access, settings), deliveryTime: deliveryTime}
 }
 
 // Observe is the link of the chain that observes each request.
 func (o *Observer) Observe(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer := &recorder{ResponseWriter: w, status: http.StatusOK, deliveryTime: o.deliveryTime}
+		s := &served{recorder: recorder{ResponseWriter: w, status: http.StatusOK, deliveryTime: o.deliveryTime}}
 		broken := true // unless next returns
-		defer func() { o.record(r, answer, broken) }()
+		defer func() { o.record(r, s, broken) }()
 		if o.metrics.measures {
 			o.metrics.inFlight.Inc()
 			defer o.metrics.inFlight.Dec()
 		}
-		next.ServeHTTP(answer, r)
+		next.ServeHTTP(&s.recorder, r)
 		broken = false
 	})
 }
@@ -45,10 +46,9 @@ func (o *Observer) Observe(next http.Handler) http.Handler {
 // served is a request with what became of it.
 type served struct {
 	*exchange.Exchange
+	recorder
 	method, userAgent string
 	class             routing.Class
-	status            int
-	bytes             int64 // of the answer's content
 	outcome           string
 
 	ended           time.Time
@@ -56,14 +56,21 @@ type served struct {
 	calls           int
 	address         string // of the endpoint that was called last
 	oneIn           uint64 // of so many such requests one is logged
+
+	line [1]zap.Field // of a log, while it is written
 }
 
-func (o *Observer) record(r *http.Request, answer *recorder, broken bool) {
-	ended, x := time.Now(), exchange.From(r)
-	s := &served{
-		Exchange: x, method: r.Method, userAgent: r.UserAgent(), class: routing.NoRoute, status: answer.status, bytes: answer.bytes,
-		outcome: outcomeOf(answer.status, broken), ended: ended, whole: ended.Sub(x.Started),
-	}
+// write writes the line that is made of s.
+func (s *served) write(to *zapcore.CheckedEntry, line zapcore.ObjectMarshaler) {
+	s.line[0] = zap.Inline(line)
+	to.Write(s.line[:]...)
+}
+
+func (o *Observer) record(r *http.Request, s *served, broken bool) {
+	x := exchange.From(r)
+	s.Exchange, s.method, s.userAgent, s.class = x, r.Method, r.UserAgent(), routing.NoRoute
+	s.outcome, s.ended = outcomeOf(s.status, broken), time.Now()
+	s.whole = s.ended.Sub(x.Started)
 	if x.Request != nil {
 		s.class = x.Request.Class
 	}

@@ -4,27 +4,30 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"sync"
 )
 
 // blockSize is how much of an answer is read at a time.
 const blockSize = 32 << 10
 
+type block [blockSize]byte
+
+// blocks are the blocks that no answer uses. What they hold of earlier answers is
+// overwritten before it is read: only what was read of an answer is sent.
+var blocks = sync.Pool{New: func() any { return new(block) }}
+
 // firstBlock is the beginning of an answer. It is read before the status goes out, so
 // that the client gets an error if the provider breaks off early.
 type firstBlock struct {
-	block []byte // also the buffer for the rest
+	block *block // also the buffer for the rest
 	n     int
 	whole bool
 }
 
 // readFirstBlock reads the first block of an answer, or all of a short one.
 func readFirstBlock(answer *http.Response) (b firstBlock, err error) {
-	size := int64(blockSize)
-	if answer.ContentLength >= 0 {
-		size = min(size, answer.ContentLength+1) // one more, to see the end
-	}
-	b.block = make([]byte, size)
-	for b.n < len(b.block) && err == nil {
+	b.block = blocks.Get().(*block) // the only type in it
+	for b.n < blockSize && err == nil {
 		var n int
 		n, err = answer.Body.Read(b.block[b.n:])
 		b.n += n
@@ -35,16 +38,19 @@ func readFirstBlock(answer *http.Response) (b firstBlock, err error) {
 	return b, err
 }
 
-// send writes the answer.
+// sendTo writes the answer. Its block is for another answer then, unless the writing
+// failed: HTTP/2 may go on to read what it was given for a stream that has ended.
 func (b firstBlock) sendTo(w io.Writer, rest io.Reader) error {
 	if b.n > 0 {
 		if _, err := w.Write(b.block[:b.n]); err != nil {
 			return err
 		}
 	}
-	if b.whole {
-		return nil
+	if !b.whole {
+		if _, err := io.CopyBuffer(struct{ io.Writer }{w}, rest, b.block[:]); err != nil {
+			return err
+		}
 	}
-	_, err := io.CopyBuffer(struct{ io.Writer }{w}, rest, b.block)
-	return err
+	blocks.Put(b.block)
+	return nil
 }

@@ -29,9 +29,10 @@ func (p *Proxy) outbound(r *http.Request, x *exchange.Exchange, d Resolved, meth
 		delete(h, "If-Range")
 	}
 	caller := resolve.CallerOf(x)
-	caller.Stamp(h, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))
+	own := headers.Lines{Header: h}
+	caller.Stamp(&own, d.Subscription.TenantID, p.Public, p.referer(x.Request, method))
 	if method != http.MethodGet && method != http.MethodHead {
-		h[tracing.SystemDataHeader] = []string{systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started)}
+		own.Set(tracing.SystemDataHeader, systemData(x.Principal.In(d.Subscription.TenantID), x.Request, d.Row, x.Started))
 	}
 	return upstream.Call{
 		Endpoint: d.Endpoint, Method: method,

@@ -38,7 +38,11 @@ type pollURLs struct {
 // Location of a redirect to a host that the map names.
 func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Exchange, d Resolved, status int) {
 	urls := d.pollURLs
-	if urls == nil {
+	switch {
+	case urls == nil && !mayBePolled(h, status): // as nearly all answers to reads
+		p.clampRetryAfter(h, status)
+		return
+	case urls == nil:
 		urls = p.findPollURLs(h, x, d, status)
 		p.recordPollURLs(ctx, x, d, urls)
 	}
@@ -52,6 +56,16 @@ func (p *Proxy) guardPollURLs(ctx context.Context, h http.Header, x *exchange.Ex
 		p.Polls.PollAgain(h)
 	}
 	p.clampRetryAfter(h, status)
+}
+
+// mayBePolled reports whether an answer has polling URLs, or has to get some.
+func mayBePolled(h http.Header, status int) bool {
+	for _, name := range pollingHeaders {
+		if _, sent := h[name]; sent {
+			return true
+		}
+	}
+	return status == http.StatusAccepted
 }
 
 // findPollURLs finds the polling URLs that the client of an answer gets.

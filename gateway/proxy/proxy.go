@@ -27,13 +27,18 @@ type Proxy struct {
 	Config    *config.Config
 	Public    *url.URL
 	Store     *inventory.Store
-	Upstream  *upstream.Client
+	Upstream  Upstream
 	Resolver  *resolve.Resolver
 	Admission *admission.Admission
 	Lister    *fanout.Lister
 	Polls     *polling.Operations
 	Sender    string // in whose name intents are recorded
 	Log       *zap.Logger
+}
+
+// Upstream calls endpoints, as [upstream.Client] does.
+type Upstream interface {
+	Do(context.Context, upstream.Call) (*http.Response, error)
 }
 
 // Resolved is a request with its content and the decision who serves it.

@@ -212,6 +212,29 @@ func TestLogsOfARealProcess(t *testing.T) {
 	}
 }
 
+// TestLastAccessLines ends a process at once after its last answer: the line of that
+// request is written all the same.
+func TestLastAccessLines(t *testing.T) {
+	t.Parallel()
+	w := harness.NewWorld(t, harness.WorldOptions{})
+	const requests = 20
+	for i := range requests {
+		w.Portico.Do(t, harness.Request{Method: "GET", Path: "/x", Header: harness.Header("x-ms-client-request-id", fmt.Sprint("last-", i))})
+	}
+	w.Portico.Stop(t)
+	seen := map[any]bool{}
+	for _, l := range linesOf(t, w.Portico.Log()) {
+		if l.is("access") {
+			seen[l["clientRequestId"]] = true
+		}
+	}
+	for i := range requests {
+		if id := fmt.Sprint("last-", i); !seen[id] {
+			t.Errorf("no line of %s", id)
+		}
+	}
+}
+
 // TestHostileTextMakesNoLine sends, on raw connections, what might end a line,
 // colour a terminal or be taken for a placeholder.
 func TestHostileTextMakesNoLine(t *testing.T) {

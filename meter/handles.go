@@ -1,0 +1,41 @@
+package meter
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+)
+
+// Handles keeps what was made for sets of labels, so that a request need not look for
+// its series by their texts. Nothing is removed: the labels must come from lists that
+// do not grow. It is safe for concurrent use.
+type Handles[Labels comparable, Series any] struct {
+	create func(Labels) Series
+
+	mu  sync.Mutex                        // held while all is replaced
+	all atomic.Pointer[map[Labels]Series] // which never changes
+}
+
+// NewHandles returns handles of which none is made.
+func NewHandles[Labels comparable, Series any](create func(Labels) Series) *Handles[Labels, Series] {
+	h := &Handles[Labels, Series]{create: create}
+	h.all.Store(&map[Labels]Series{})
+	return h
+}
+
+// Of returns what belongs to a set of labels. It is made at the first time.
+func (h *Handles[Labels, Series]) Of(l Labels) Series {
+	if s, ok := (*h.all.Load())[l]; ok {
+		return s
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := *h.all.Load()
+	if s, ok := known[l]; ok {
+		return s
+	}
+	next := maps.Clone(known)
+	next[l] = h.create(l)
+	h.all.Store(&next)
+	return next[l]
+}
