@@ -189,16 +189,16 @@ func (s *bareStore) create(ctx context.Context, n int) error {
 		return err
 	}
 	return s.transact(ctx, engine.Unflushed, writes, func(t *tx, i int) error {
+		before := *rows[i]
 		if t.LocksRows() { // what was begun is not read again
 			of := resourceOf{"s", writes[i].Key}
-			if err := t.LookUpLater(lockAssumed(of, &resourceState{row: rows[i]})...); err != nil {
+			if err := t.LookUpLater(lockAssumed(of, &resourceState{row: &before})...); err != nil {
 				return err
 			}
 		}
 		if err := t.Later(deleteIntent, "s", writes[i].Key, ids[i][:]); err != nil {
 			return err
 		}
-		before := *rows[i]
 		rows[i].Phase, rows[i].Generation = index.Live, engine.NewID()
 		return rows[i].replace(t, &before, true)
 	})
