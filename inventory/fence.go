@@ -85,9 +85,14 @@ func (f *Fence) insert(t *tx) error {
 // unfenced refuses by *FencedError to create a resource under a fence. The group's
 // row is locked, as by the deletion of the group.
 func (t *tx) unfenced(sub, key string) error {
-	var until int64
-	if err := t.One(fencedUntil, sub, key)(&until); err != nil || until == 0 {
-		return err
+	until, known := t.locked.fences[resourceOf{sub, key}]
+	if !known {
+		if err := t.One(fencedUntil, sub, key)(&until); err != nil {
+			return err
+		}
+	}
+	if until == 0 {
+		return nil
 	}
 	return &FencedError{Until: engine.Moment(until)}
 }

@@ -13,10 +13,10 @@ import (
 // unit keeps nothing beside a transaction.
 type unit struct{ *engine.Tx }
 
-func (unit) Lookups([]*engine.Write) []engine.Lookup { return nil }
-func (unit) Forget()                                 {}
-func (unit) Complete() error                         { return nil }
-func (unit) Ended()                                  {}
+func (unit) Lock([]*engine.Write) error { return nil }
+func (unit) Forget()                    {}
+func (unit) Complete() error            { return nil }
+func (unit) Ended()                     {}
 
 func openRows(t *testing.T) *Rows {
 	t.Helper()
