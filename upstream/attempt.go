@@ -1,19 +1,15 @@
 package upstream
 
 import (
-	"bytes"
 	"context"
 	"errors"
-	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/url"
-	"sync/atomic"
 
 	"portico/failpoint"
 	"portico/regions/health"
+	"portico/upstream/sendguard"
 )
 
 // maxAddresses bounds the addresses that one attempt tries.
@@ -85,7 +81,7 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 		return r
 	case !r.connected:
 		choice.Unreachable(now, connectFailureReason(r.err))
-	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, errTooLate), errors.Is(r.err, errCutOff):
+	case errors.Is(ctx.Err(), context.Canceled), errors.Is(r.err, sendguard.ErrTooLate), errors.Is(r.err, sendguard.ErrCutOff):
 		// The caller ended it: this proves nothing about the address.
 	case r.sent:
 		choice.Failed(now)
@@ -96,36 +92,38 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 
 // roundTrip sends a call and, of its health, records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
-	var got atomic.Bool
-	made := func(info httptrace.GotConnInfo) {
-		got.Store(true)
-		countConnection(info)
-		if !info.Reused {
-			choice.Connected(c.now())
+	x := &request{client: c, series: p.series, choice: choice}
+	if isWrite(call.Method) {
+		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
+			return attemptResult{nil, false, true, err}
+		}
+		x.guard.Set(call.Since, call.SendWithin, call.EndWithin)
+		if c.onWrite != nil {
+			c.onWrite(&x.guard)
 		}
 	}
-	if call.Method == http.MethodGet || call.Method == http.MethodHead {
-		response, err := p.send(p.transports.Load().reads, p.request(httptrace.WithClientTrace(ctx, &httptrace.ClientTrace{GotConn: made}), call)) //nolint:bodyclose // the caller closes it
-		return attemptResult{response, got.Load(), err == nil || connected(ctx, got.Load(), err), err}
+	m := p.series.begin(ctx)
+	var response *http.Response
+	var err error
+	if t := p.transports.Load(); p.useHTTP1(call) {
+		response, err = x.overHTTP1(ctx, t, call)
+	} else {
+		response, err = x.overNetHTTP(ctx, t, p, call)
 	}
-	if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-		return attemptResult{nil, false, true, err}
+	response, err = m.end(response, err, call)
+	got := x.got.Load()
+	switch {
+	case !isWrite(call.Method):
+		return attemptResult{response, got, err == nil || connected(ctx, got, err), err}
+	case err == nil:
+		return attemptResult{response, x.guard.Sent(), true, nil}
 	}
-	s := &writeGuard{started: call.Since, firstByteWithin: call.SendWithin, lastByteWithin: call.EndWithin}
-	ctx = s.trace(ctx, made)
-	for {
-		// The transport itself replaces a dead connection only when the
-		// content fits its buffer.
-		response, err := p.send(p.transports.Load().writes, p.request(ctx, call)) //nolint:bodyclose // as above
-		if err == nil {
-			return attemptResult{response, s.sent(), true, nil}
-		}
-		if !s.retryStale() {
-			err = s.withDeadlineError(err)
-			return attemptResult{nil, s.sent(), s.sent() || errors.Is(err, errTooLate) || connected(ctx, got.Load(), err), err}
-		}
-	}
+	err = x.guard.WithDeadlineError(err)
+	sent := x.guard.Sent()
+	return attemptResult{nil, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, got, err), err}
 }
+
+func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
 
 // connected reports whether a failed call had a connection, or failed for another
 // reason than the lack of one. A dead connection that was to be replaced does not
@@ -152,34 +150,4 @@ func connectFailureReason(err error) string {
 		return op.Err.Error()
 	}
 	return err.Error()
-}
-
-// request builds the message byte for byte: net/url would reencode some paths.
-func (p *pool) request(ctx context.Context, call Call) *http.Request {
-	path, err := url.PathUnescape(call.Path)
-	if err != nil {
-		path = call.Path
-	}
-	r := &http.Request{
-		Method: call.Method,
-		URL:    &url.URL{Scheme: p.base.Scheme, Host: p.base.Host, Path: path, RawPath: call.Path, RawQuery: call.Query},
-		Host:   p.base.Host,
-		Header: call.Header,
-		Proto:  "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
-	}
-	if r.Header == nil {
-		r.Header = http.Header{}
-	}
-	if len(r.Header["User-Agent"]) == 0 {
-		r.Header["User-Agent"] = []string{""} // none of net/http's own
-	}
-	if len(call.Content) > 0 {
-		// GetBody lets the transport replace a connection that died while idle;
-		// the guard prevents that it sends twice.
-		r.ContentLength = int64(len(call.Content))
-		r.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Content)), nil }
-		r.Body = io.NopCloser(bytes.NewReader(call.Content))
-	}
-	hideReplayKeys(r.Header)
-	return r.WithContext(ctx)
 }

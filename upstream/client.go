@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"sync/atomic"
@@ -17,6 +16,8 @@ import (
 	"portico/limits"
 	"portico/regions"
 	"portico/regions/health"
+	"portico/upstream/http1"
+	"portico/upstream/sendguard"
 )
 
 // Options bound the calls of a [Client].
@@ -41,15 +42,6 @@ const (
 	defaultCalls   = 512
 )
 
-// Limits of the connections to one address.
-const (
-	dialTimeout       = 3 * time.Second
-	handshakeTimeout  = 5 * time.Second
-	maxIdle           = 128
-	idleTimeout       = 30 * time.Second
-	maxResponseHeader = 64 << 10
-)
-
 // Client calls regional endpoints. Each address has its own connections, so that a
 // slow region cannot use up those of another. It is safe for concurrent use.
 type Client struct {
@@ -64,6 +56,9 @@ type Client struct {
 	audit      atomic.Pointer[Auditor]
 	reading    limits.Stats // for Options.Readers
 	calling    limits.Stats // for Options.Calls
+	idle       http1.Idle
+	dial       dialer
+	onWrite    func(*sendguard.Guard) // what tests do to a write; nil for none
 
 	targets sync.Map // of *regions.Endpoint: *target
 
@@ -95,6 +90,8 @@ func New(o Options) *Client {
 	if c.log == nil {
 		c.log = zap.NewNop()
 	}
+	c.idle.Max = maxIdleInAll
+	c.dial = newDialer().DialContext
 	c.probing.Store(&o.Health.Probing)
 	c.tls.Store(o.TLS)
 	c.registry = health.New(o.Health.Settings, c.logHealthChange)
@@ -113,38 +110,6 @@ func (c *Client) Close() {
 
 // now returns the time as package health counts it.
 func (c *Client) now() time.Duration { return time.Since(c.epoch) }
-
-func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
-	dial := countedDial(&net.Dialer{Timeout: dialTimeout, KeepAlive: 15 * time.Second}, of)
-	t := &http.Transport{
-		Proxy:                  nil, // ignore the environment
-		DialContext:            dial,
-		TLSHandshakeTimeout:    handshakeTimeout,
-		MaxIdleConns:           0,
-		MaxIdleConnsPerHost:    maxIdle,
-		MaxConnsPerHost:        maxConnections(c.options),
-		IdleConnTimeout:        idleTimeout,
-		MaxResponseHeaderBytes: maxResponseHeader,
-		DisableCompression:     true, // bodies are passed on unchanged
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 15 * time.Second, PingTimeout: 5 * time.Second},
-		Protocols:              new(http.Protocols),
-	}
-	if settings := c.tls.Load(); settings != nil {
-		t.TLSClientConfig = settings.Clone()
-	}
-	t.Protocols.SetHTTP1(true)
-	t.Protocols.SetHTTP2(!forWrites)
-	if forWrites {
-		// Only a connection that carries one request at a time shows whether a
-		// byte of a write has left.
-		t.DialContext = guardedDial(dial)
-	}
-	return t
-}
-
-// maxConnections bounds the connections of one kind to one address. Slots bound
-// calls first, in a fair order; this covers connections that outlive their calls.
-func maxConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
 
 // Call is one request to an endpoint.
 type Call struct {

@@ -17,6 +17,7 @@ import (
 	"portico/meter"
 	"portico/regions/health"
 	"portico/tracing"
+	"portico/upstream/sendguard"
 )
 
 // metrics are labelled by regions and addresses of the map, and by words from fixed
@@ -158,25 +159,33 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-// send makes one attempt and measures it.
-func (p *pool) send(t *http.Transport, r *http.Request) (*http.Response, error) {
-	s := p.series
-	timing := timingOf(r.Context())
+// measurement is of one attempt, until the headers of its answer.
+type measurement struct {
+	series *addressMetrics
+	timing *Timing
+	begun  time.Time
+}
+
+func (s *addressMetrics) begin(ctx context.Context) measurement {
+	m := measurement{s, timingOf(ctx), time.Now()}
 	s.inFlight.Inc()
-	begun := time.Now()
-	timing.call(s.address)
-	timing.begin(begun)
-	response, err := t.RoundTrip(r)
+	m.timing.call(s.address)
+	m.timing.begin(m.begun)
+	return m
+}
+
+// end records the attempt, and returns an answer whose body is measured.
+func (m measurement) end(response *http.Response, err error, call Call) (*http.Response, error) {
 	ended := time.Now()
-	timing.end(ended)
-	s.inFlight.Dec()
-	s.seconds.Observe(ended.Sub(begun), ended, correlationOf(r.Header))
+	m.timing.end(ended)
+	m.series.inFlight.Dec()
+	m.series.seconds.Observe(ended.Sub(m.begun), ended, correlationOf(call.Header))
 	if err != nil {
-		s.failed(err)
+		m.series.failed(err)
 		return nil, err
 	}
-	s.answered(r.Method, response.StatusCode)
-	response.Body = &measuredBody{body: response.Body, series: s, timing: timing}
+	m.series.answered(call.Method, response.StatusCode)
+	response.Body = &measuredBody{body: response.Body, series: m.series, timing: m.timing}
 	return response, nil
 }
 
@@ -229,7 +238,7 @@ func ErrorKind(err error) string {
 		timeout     net.Error
 	)
 	switch {
-	case errors.Is(err, errTooLate), errors.Is(err, errSecondSend):
+	case errors.Is(err, sendguard.ErrTooLate), errors.Is(err, sendguard.ErrSecondSend):
 		return "unsent"
 	case errors.Is(err, context.Canceled):
 		return "cancelled"
@@ -239,7 +248,7 @@ func ErrorKind(err error) string {
 		return "connect"
 	case errors.As(err, &certificate), errors.As(err, &record), errors.As(err, &alert):
 		return "tls"
-	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, errCutOff), errors.As(err, &timeout) && timeout.Timeout():
+	case errors.Is(err, context.DeadlineExceeded), errors.Is(err, sendguard.ErrCutOff), errors.As(err, &timeout) && timeout.Timeout():
 		return "timeout"
 	case errors.Is(err, ErrTooLarge):
 		return "too_large"
