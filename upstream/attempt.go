@@ -26,7 +26,7 @@ var (
 // has been sent then. It avoids the addresses in tried, which may be nil, while
 // there are others, and adds those that it calls. An answer counts as in flight
 // until its body is closed.
-func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) (response *http.Response, sent bool, err error) {
+func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *health.Tried) attemptResult {
 	var own health.Tried
 	if tried == nil {
 		tried = &own
@@ -37,29 +37,29 @@ func (c *Client) attempt(ctx context.Context, t *target, call Call, tried *healt
 		choice, _, err = t.addresses.Choose(c.now(), rand.Uint64(), 0) //nolint:gosec // as above
 	}
 	if err != nil {
-		return nil, false, c.countRefusal(err)
+		return attemptResult{err: c.countRefusal(err)}
 	}
+	sent := false
 	for n := 1; ; n++ {
 		r := c.send(ctx, t, choice, call)
 		sent = sent || r.sent
+		r.sent = sent
 		*tried = tried.With(choice.Index)
-		if r.err == nil {
-			return r.response, sent, nil
-		}
-		if r.connected || n == maxAddresses || ctx.Err() != nil {
-			return nil, sent, r.err
+		if r.err == nil || r.connected || n == maxAddresses || call.over(ctx) != nil {
+			return r
 		}
 		if choice, ok, err = t.addresses.Choose(c.now(), rand.Uint64(), *tried); !ok || err != nil { //nolint:gosec // as above
-			return nil, sent, r.err
+			return r
 		}
 	}
 }
 
-// attemptResult is the result of a call to one address.
+// attemptResult is the result of a call to one address, or to several.
 type attemptResult struct {
 	response  *http.Response
-	sent      bool // a byte of the request may have left
-	connected bool // or this is unknown
+	request   *request // the response's body; nil if none was made
+	sent      bool     // a byte of the request may have left
+	connected bool     // or this is unknown
 	err       error
 }
 
@@ -71,7 +71,6 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 	switch {
 	case r.err == nil:
 		choice.Answered(now, now-began, r.response.StatusCode)
-		r.response.Body = &releaseOnClose{r.response.Body, choice.Release}
 		if status := r.response.StatusCode; status < http.StatusOK { // the transport consumes other interim answers
 			_ = r.response.Body.Close()
 			if r.response, r.err = nil, errProtocolSwitch; status != http.StatusSwitchingProtocols {
@@ -92,17 +91,17 @@ func (c *Client) send(ctx context.Context, t *target, choice health.Choice, call
 
 // roundTrip sends a call and, of its health, records only new connections.
 func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, call Call) attemptResult {
-	x := &request{client: c, series: p.series, choice: choice}
+	x := &request{client: c, series: p.series, choice: choice, timing: timingOf(ctx)}
 	if isWrite(call.Method) {
 		if err := failpoint.Hit(failpoint.UpstreamSendBefore); err != nil {
-			return attemptResult{nil, false, true, err}
+			return attemptResult{nil, x, false, true, err}
 		}
 		x.guard.Set(call.Since, call.SendWithin, call.EndWithin)
 		if c.onWrite != nil {
 			c.onWrite(&x.guard)
 		}
 	}
-	m := p.series.begin(ctx)
+	begun := x.begin()
 	var response *http.Response
 	var err error
 	if t := p.transports.Load(); p.useHTTP1(call) {
@@ -110,17 +109,17 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 	} else {
 		response, err = x.overNetHTTP(ctx, t, p, call)
 	}
-	response, err = m.end(response, err, call)
+	x.end(begun, response, err, call)
 	got := x.got.Load()
 	switch {
 	case !isWrite(call.Method):
-		return attemptResult{response, got, err == nil || connected(ctx, got, err), err}
+		return attemptResult{response, x, got, err == nil || connected(ctx, call, got, err), err}
 	case err == nil:
-		return attemptResult{response, x.guard.Sent(), true, nil}
+		return attemptResult{response, x, x.guard.Sent(), true, nil}
 	}
 	err = x.guard.WithDeadlineError(err)
 	sent := x.guard.Sent()
-	return attemptResult{nil, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, got, err), err}
+	return attemptResult{nil, x, sent, sent || errors.Is(err, sendguard.ErrTooLate) || connected(ctx, call, got, err), err}
 }
 
 func isWrite(method string) bool { return method != http.MethodGet && method != http.MethodHead }
@@ -128,12 +127,12 @@ func isWrite(method string) bool { return method != http.MethodGet && method != 
 // connected reports whether a failed call had a connection, or failed for another
 // reason than the lack of one. A dead connection that was to be replaced does not
 // count.
-func connected(ctx context.Context, got bool, err error) bool {
+func connected(ctx context.Context, call Call, got bool, err error) bool {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		return errors.Is(ctx.Err(), context.Canceled)
 	}
-	return got || ctx.Err() != nil
+	return got || call.over(ctx) != nil
 }
 
 // connectFailureReason describes why a connection failed, without details that vary

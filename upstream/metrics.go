@@ -4,13 +4,11 @@ import (
 	"context"
 	"crypto/tls"
 	"errors"
-	"io"
 	"net"
 	"net/http"
 	"net/url"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -159,68 +157,12 @@ func (m *metrics) forget(region string, s *addressMetrics) {
 	}
 }
 
-// measurement is of one attempt, until the headers of its answer.
-type measurement struct {
-	series *addressMetrics
-	timing *Timing
-	begun  time.Time
-}
-
-func (s *addressMetrics) begin(ctx context.Context) measurement {
-	m := measurement{s, timingOf(ctx), time.Now()}
-	s.inFlight.Inc()
-	m.timing.call(s.address)
-	m.timing.begin(m.begun)
-	return m
-}
-
-// end records the attempt, and returns an answer whose body is measured.
-func (m measurement) end(response *http.Response, err error, call Call) (*http.Response, error) {
-	ended := time.Now()
-	m.timing.end(ended)
-	m.series.inFlight.Dec()
-	m.series.seconds.Observe(ended.Sub(m.begun), ended, correlationOf(call.Header))
-	if err != nil {
-		m.series.failed(err)
-		return nil, err
-	}
-	m.series.answered(call.Method, response.StatusCode)
-	response.Body = &measuredBody{body: response.Body, series: m.series, timing: m.timing}
-	return response, nil
-}
-
 func correlationOf(h http.Header) string {
 	if ids := h[tracing.CorrelationHeader]; len(ids) == 1 {
 		return ids[0]
 	}
 	return ""
 }
-
-// measuredBody counts time spent reading as the provider's, and a failed read as an
-// error.
-type measuredBody struct {
-	body   io.ReadCloser
-	series *addressMetrics
-	timing *Timing
-	failed bool
-}
-
-func (b *measuredBody) Read(p []byte) (int, error) {
-	if b.timing != nil {
-		b.timing.begin(time.Now())
-	}
-	n, err := b.body.Read(p)
-	if b.timing != nil {
-		b.timing.end(time.Now())
-	}
-	if err != nil && err != io.EOF && !b.failed {
-		b.failed = true
-		b.series.failed(err)
-	}
-	return n, err
-}
-
-func (b *measuredBody) Close() error { return b.body.Close() }
 
 // errorKinds lists the results of [ErrorKind].
 func errorKinds() []string {

@@ -17,16 +17,26 @@ import (
 
 // overNetHTTP sends the request by net/http.
 func (x *request) overNetHTTP(ctx context.Context, t *transports, p *pool, call Call) (*http.Response, error) {
+	if !call.deadline.IsZero() {
+		ctx, x.cancel = context.WithDeadline(ctx, call.deadline)
+	}
 	ctx = httptrace.WithClientTrace(ctx, x.trace(isWrite(call.Method)))
-	if !isWrite(call.Method) {
-		return t.reads.RoundTrip(p.request(ctx, call))
+	transport := t.reads
+	if isWrite(call.Method) {
+		transport = t.writes
 	}
 	for {
 		// The transport itself replaces a dead connection only when the
 		// content fits its buffer.
-		response, err := t.writes.RoundTrip(p.request(ctx, call)) //nolint:bodyclose // the caller closes it
-		if err == nil || !x.guard.RetryStale() {
-			return response, err
+		response, err := transport.RoundTrip(p.request(ctx, call))
+		if err == nil {
+			return response, nil
+		}
+		if !x.guard.RetryStale() {
+			if x.cancel != nil {
+				x.cancel()
+			}
+			return nil, err
 		}
 	}
 }

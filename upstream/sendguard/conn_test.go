@@ -136,11 +136,13 @@ func writeWaits() bool {
 // fill writes to a connection that nobody reads until it takes nothing more.
 func fill(t *testing.T, conn net.Conn) (filled int64) {
 	t.Helper()
-	for wrote := -1; wrote != 0; filled += int64(wrote) {
-		if err := conn.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
-			t.Fatal(err)
+	for _, size := range []int{64 << 20, 1} { // what has no room for much may have some for a byte
+		for wrote := -1; wrote != 0; filled += int64(wrote) {
+			if err := conn.SetWriteDeadline(time.Now().Add(300 * time.Millisecond)); err != nil {
+				t.Fatal(err)
+			}
+			wrote, _ = conn.Write(make([]byte, size))
 		}
-		wrote, _ = conn.Write(make([]byte, 64<<20))
 	}
 	if err := conn.SetWriteDeadline(time.Time{}); err != nil {
 		t.Fatal(err)
