@@ -105,9 +105,9 @@ func (c *Client) roundTrip(ctx context.Context, p *pool, choice health.Choice, c
 	var response *http.Response
 	var err error
 	if t := p.transports.Load(); p.useHTTP1(call) {
-		response, err = x.overHTTP1(ctx, t, call)
+		response, err = x.overHTTP1(ctx, t, call) //nolint:bodyclose // the caller closes it
 	} else {
-		response, err = x.overNetHTTP(ctx, t, p, call)
+		response, err = x.overNetHTTP(ctx, t, p, call) //nolint:bodyclose // as above
 	}
 	x.end(begun, response, err, call)
 	got := x.got.Load()

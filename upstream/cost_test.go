@@ -1,3 +1,5 @@
+//go:build unix
+
 package upstream
 
 import (
@@ -7,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"syscall"
 	"testing"
 	"time"
 
@@ -14,7 +17,7 @@ import (
 )
 
 // thrifty is a provider that answers heads without content, without an allocation.
-func thrifty(t *testing.T) *url.URL {
+func thrifty(t testing.TB) *url.URL {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -74,7 +77,7 @@ func TestAllocationsOfACall(t *testing.T) {
 			for err == nil {
 				_, err = answer.Body.Read(into)
 			}
-			if err != io.EOF { //nolint:errorlint // the end
+			if err != io.EOF {
 				t.Fatal(err)
 			}
 			_ = answer.Body.Close()
@@ -83,5 +86,39 @@ func TestAllocationsOfACall(t *testing.T) {
 		if got > most {
 			t.Errorf("a %s allocates %v times, want %v at most", method, got, most)
 		}
+	}
+}
+
+// BenchmarkCall compares the clients by processor time, that of the provider included.
+func BenchmarkCall(b *testing.B) {
+	address := thrifty(b)
+	for _, by := range regions.HTTPClients() {
+		b.Run(by.String(), func(b *testing.B) {
+			client := New(Options{CallTimeout: time.Minute, MaxAnswer: 1 << 20})
+			defer client.Close()
+			endpoint := &regions.Endpoint{Region: "westus", URLs: []*url.URL{address}, HTTPClient: by}
+			header, into := http.Header{"Accept": {"application/json"}, "Referer": {"https://management.example/a"}}, make([]byte, 4<<10)
+			ctx, cancel := context.WithCancel(b.Context())
+			defer cancel()
+			b.ReportAllocs()
+			var before, after syscall.Rusage
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &before); err != nil {
+				b.Fatal(err)
+			}
+			for b.Loop() {
+				answer, err := client.Do(ctx, Call{Endpoint: endpoint, Method: http.MethodGet, Path: "/subscriptions/0", Query: "api-version=1", Header: header, Caller: "alice"})
+				for err == nil {
+					_, err = answer.Body.Read(into)
+				}
+				if err != io.EOF {
+					b.Fatal(err)
+				}
+				_ = answer.Body.Close()
+			}
+			if err := syscall.Getrusage(syscall.RUSAGE_SELF, &after); err != nil {
+				b.Fatal(err)
+			}
+			b.ReportMetric(float64(after.Utime.Nano()+after.Stime.Nano()-before.Utime.Nano()-before.Stime.Nano())/float64(b.N), "cpu-ns/op")
+		})
 	}
 }

@@ -51,7 +51,7 @@ func drain(tb testing.TB, response *http.Response, err error, into []byte) {
 	for err == nil {
 		_, err = response.Body.Read(into)
 	}
-	if err != io.EOF { //nolint:errorlint // the end
+	if err != io.EOF {
 		tb.Fatal(err)
 	}
 	_ = response.Body.Close()

@@ -200,9 +200,5 @@ func (x *exchange) finish(whole bool) {
 	}
 	cn.wire.Detach()
 	cn.shrink()
-	if cn.SetDeadline(time.Time{}) != nil {
-		x.client.pool.discard(cn)
-		return
-	}
 	x.client.pool.put(cn)
 }

@@ -31,7 +31,7 @@ func TestRequestOnTheWire(t *testing.T) {
 		_, _ = io.CopyN(&got, r, 4)
 		_, _ = io.WriteString(conn, empty)
 	})
-	r := readAll(p.client(t).Do(context.Background(), &Request{ //nolint:bodyclose // readAll does
+	r := readAll(p.client(t).Do(context.Background(), &Request{
 		Method: http.MethodPost, Path: "/a%20b;c", Query: "d=e&f", Content: []byte("text"),
 		Header: http.Header{"X-One": {" 1", "2\t"}, "User-Agent": {"sdk/1"}, "Host": {"evil"}, "Content-Length": {"9"}, "transfer-encoding": {"chunked"}, "Trailer": {"x"}},
 	}))
@@ -50,7 +50,7 @@ func TestRequestsThatAreRefused(t *testing.T) {
 		"path without a slash": {Method: "GET", Path: "a"}, "line in the query": {Method: "GET", Path: "/", Query: "a\n"}, "space in the query": {Method: "GET", Path: "/", Query: "a b"},
 		"name": {Method: "GET", Path: "/", Header: http.Header{"A b": {"c"}}}, "line in a value": {Method: "GET", Path: "/", Header: http.Header{"A": {"b\r\nC: d"}}}, "zero in a value": {Method: "GET", Path: "/", Header: http.Header{"A": {"\x00"}}},
 	} {
-		if got := readAll(c.Do(context.Background(), r)); got.err == nil || p.conns.Load() != 0 { //nolint:bodyclose // readAll does
+		if got := readAll(c.Do(context.Background(), r)); got.err == nil || p.conns.Load() != 0 {
 			t.Errorf("%s: got %+v", name, got)
 		}
 	}
@@ -71,7 +71,7 @@ func plainAndTLS(t *testing.T, serve script, test func(t *testing.T, p *peer, o 
 }
 
 func write(c *Client, content int, guard *sendguard.Guard) reading {
-	return readAll(c.Do(context.Background(), &Request{ //nolint:bodyclose // readAll does
+	return readAll(c.Do(context.Background(), &Request{
 		Method: http.MethodPut, Path: "/", Content: make([]byte, content), Guard: guard,
 	}))
 }
@@ -172,7 +172,7 @@ func TestContentThatNobodyReads(t *testing.T) {
 					go func() { <-begun; cancel() }()
 				}
 				client := newClient(t, o)
-				if got := readAll(client.Do(ctx, r)); !errors.Is(got.err, c.want) || client.pool.open != 0 { //nolint:bodyclose // readAll does
+				if got := readAll(client.Do(ctx, r)); !errors.Is(got.err, c.want) || client.pool.open != 0 {
 					t.Errorf("got %+v, %d connections are open", got, client.pool.open)
 				}
 			})
@@ -233,10 +233,10 @@ func TestCallerThatHasGone(t *testing.T) {
 	mustGet(t, c)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	if r := readAll(c.Do(ctx, &Request{Method: http.MethodGet, Path: "/"})); !errors.Is(r.err, context.Canceled) { //nolint:bodyclose // readAll does
+	if r := readAll(c.Do(ctx, &Request{Method: http.MethodGet, Path: "/"})); !errors.Is(r.err, context.Canceled) {
 		t.Errorf("got %+v", r)
 	}
-	if r := readAll(c.Do(context.Background(), &Request{Method: http.MethodGet, Path: "/", Deadline: time.Now().Add(-time.Second)})); !errors.Is(r.err, context.DeadlineExceeded) { //nolint:bodyclose // readAll does
+	if r := readAll(c.Do(context.Background(), &Request{Method: http.MethodGet, Path: "/", Deadline: time.Now().Add(-time.Second)})); !errors.Is(r.err, context.DeadlineExceeded) {
 		t.Errorf("got %+v", r)
 	}
 	mustGet(t, c)

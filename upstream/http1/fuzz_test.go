@@ -92,7 +92,7 @@ func byStandard(method string, conn net.Conn) reading {
 		DisableCompression: true, MaxResponseHeaderBytes: 64 << 10,
 	}
 	defer transport.CloseIdleConnections()
-	response, err := transport.RoundTrip(&http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "h", Path: "/"}, Header: http.Header{}}) //nolint:bodyclose // readAll does
+	response, err := transport.RoundTrip(&http.Request{Method: method, URL: &url.URL{Scheme: "http", Host: "h", Path: "/"}, Header: http.Header{}})
 	return readAll(response, err)
 }
 

@@ -110,7 +110,8 @@ func (p *pool) sweepIdle() {
 	p.mu.Lock()
 	kept := p.idle[:0]
 	for _, cn := range p.idle {
-		if time.Since(cn.idleSince) >= p.timeout || !cn.alive() {
+		// Its deadline is that of the exchange before.
+		if time.Since(cn.idleSince) >= p.timeout || cn.SetDeadline(time.Time{}) != nil || !cn.alive() {
 			ended = append(ended, cn)
 		} else {
 			kept = append(kept, cn)

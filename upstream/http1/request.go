@@ -3,6 +3,7 @@ package http1
 import (
 	"errors"
 	"fmt"
+	"net/http"
 	"strconv"
 )
 
@@ -45,7 +46,7 @@ func (r *Request) appendHead(b []byte, host string) []byte {
 		b = appendField(b, "User-Agent", agents[0])
 	}
 	// Servers expect a length where the method gives the content a meaning.
-	if len(r.Content) > 0 || r.Method == "POST" || r.Method == "PUT" || r.Method == "PATCH" {
+	if len(r.Content) > 0 || r.Method == http.MethodPost || r.Method == http.MethodPut || r.Method == http.MethodPatch {
 		b = append(b, "Content-Length: "...)
 		b = strconv.AppendInt(b, int64(len(r.Content)), 10)
 		b = append(b, "\r\n"...)
