@@ -5,6 +5,7 @@ package upstream
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -77,7 +78,7 @@ func TestAllocationsOfACall(t *testing.T) {
 			for err == nil {
 				_, err = answer.Body.Read(into)
 			}
-			if err != io.EOF {
+			if !errors.Is(err, io.EOF) {
 				t.Fatal(err)
 			}
 			_ = answer.Body.Close()
@@ -110,7 +111,7 @@ func BenchmarkCall(b *testing.B) {
 				for err == nil {
 					_, err = answer.Body.Read(into)
 				}
-				if err != io.EOF {
+				if !errors.Is(err, io.EOF) {
 					b.Fatal(err)
 				}
 				_ = answer.Body.Close()

@@ -5,6 +5,7 @@ package http1
 import (
 	"bytes"
 	"context"
+	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -51,7 +52,7 @@ func drain(tb testing.TB, response *http.Response, err error, into []byte) {
 	for err == nil {
 		_, err = response.Body.Read(into)
 	}
-	if err != io.EOF {
+	if !errors.Is(err, io.EOF) {
 		tb.Fatal(err)
 	}
 	_ = response.Body.Close()
