@@ -101,6 +101,20 @@ func TestContents(t *testing.T) {
 	})
 }
 
+// What a connection carries after a write is not held to the write's time.
+func TestGuardEndsWithItsWrite(t *testing.T) {
+	p := newPeer(t, answers(empty))
+	c, guard := p.client(t), &sendguard.Guard{}
+	if r := write(c, 1, guard); r.err != nil {
+		t.Fatal(r.err)
+	}
+	guard.Set(time.Now().Add(-time.Hour), time.Minute, time.Minute)
+	mustGet(t, c)
+	if n := p.conns.Load(); n != 1 {
+		t.Errorf("%d connections", n)
+	}
+}
+
 // A provider that refuses a large content before it has read it, and reads no more of
 // it, has its answer read; the connection ends.
 func TestEarlyRefusal(t *testing.T) {
@@ -147,6 +161,42 @@ func TestEarlySuccess(t *testing.T) {
 			t.Errorf("%d connections", n)
 		}
 	})
+}
+
+// Nor does its connection carry another request while the rest of this one is due.
+func TestEarlySuccessThatReadsNoMore(t *testing.T) {
+	plainAndTLS(t, func(_ int64, conn net.Conn, r *requests) {
+		if _, ok := r.next(); ok {
+			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone")
+			r.wait()
+		}
+	}, func(t *testing.T, _ *peer, o Options) {
+		c := newClient(t, o)
+		if r := write(c, 64<<20, &sendguard.Guard{}); r.err != nil || string(r.body) != "done" || c.pool.open != 0 {
+			t.Errorf("got %q, %v, %d connections are open", r.body, r.err, c.pool.open)
+		}
+	})
+}
+
+// The heads of all answers to a request have a bound together.
+func TestHeadsAreBounded(t *testing.T) {
+	const interim, start, end = "HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n", "HTTP/1.1 200 OK\r\nContent-Length: 0\r\nX: ", "\r\n\r\n"
+	for _, before := range []string{"", interim, strings.Repeat(interim, 10)} {
+		for _, beyond := range []int{0, 1} {
+			for _, lines := range []bool{false, true} {
+				fill := strings.Repeat("x", 2000-len(before)-len(start)-len(end)+beyond)
+				if lines {
+					fill = "\r\nY: " + fill[len("\r\nY: "):]
+				}
+				p := newPeer(t, answers(before+start+fill+end))
+				o := p.options()
+				o.MaxHead = 2000
+				if r := newClient(t, o).get(http.MethodGet); (beyond == 0) != (r.err == nil) || r.err != nil && !errors.Is(r.err, errTooLong) {
+					t.Errorf("%d bytes before, %d too many: got %d, %v", len(before), beyond, r.status, r.err)
+				}
+			}
+		}
+	}
 }
 
 // A large content that nobody reads ends with the call's time, and with its caller.
