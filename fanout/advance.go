@@ -182,7 +182,7 @@ func (p *pageBuild) sealCursor() string {
 }
 
 func (p *pageBuild) mergedPage() *MergedPage {
-	m := &MergedPage{memory: p.memory}
+	m := &MergedPage{memory: p.memory, buffers: p.lister.buffers}
 	lacking := p.cursor.unreachable()
 	m.Complete = len(lacking) == 0
 	if p.token != "" {

@@ -27,20 +27,23 @@ func BenchmarkPages(b *testing.B) {
 		pages = append(pages, page)
 		size += int64(text.Len())
 	}
+	kept := &buffers{}
 	b.Run("scan", func(b *testing.B) {
 		b.SetBytes(int64(len(pages[0].Text)))
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := ParsePage(pages[0].Text); err != nil {
+			page, err := parsePage(pages[0].Text, kept.elementsOf(pages[0].Text))
+			if err != nil {
 				b.Fatal(err)
 			}
+			kept.keepElements(page.Elements)
 		}
 	})
 	b.Run("merge", func(b *testing.B) {
 		b.SetBytes(size)
 		b.ReportAllocs()
 		for b.Loop() {
-			m := &MergedPage{}
+			m := &MergedPage{buffers: kept}
 			m.build(pages)
 		}
 	})

@@ -52,6 +52,7 @@ func (c Collection) Each(ctx context.Context, visit func(Page) error) error {
 type pageOptions struct {
 	reserve func(ctx context.Context, n int64) error
 	retry   bool
+	buffers *buffers // nil: the page gets memory of its own
 }
 
 // maxRequestID bounds the provider request ids that are passed on to clients.
@@ -65,10 +66,18 @@ type pageReply struct {
 // fetchPage reads the current page of a region and returns the cursor of the page
 // after it.
 func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOptions) (regionCursor, pageReply, error) {
-	answer, err := c.Reader.Read(ctx, upstream.Call{
+	call := upstream.Call{
 		Endpoint: c.Endpoint, Path: c.Path.Escaped(), Query: r.query, Header: c.Header, Caller: c.Caller,
 		Reserve: as.reserve, IsRetry: as.retry,
-	})
+	}
+	pooled := false
+	if as.buffers != nil {
+		call.Buffer = func(n int64) []byte {
+			pooled = true
+			return as.buffers.text(n)
+		}
+	}
+	answer, err := c.Reader.Read(ctx, call)
 	if err != nil {
 		return r, pageReply{}, c.readError(err)
 	}
@@ -83,9 +92,15 @@ func (c Collection) fetchPage(ctx context.Context, r regionCursor, as pageOption
 	case answer.Status != http.StatusOK:
 		return r, got, c.statusError(answer)
 	}
-	if got.page, err = ParsePage(answer.Body); err != nil {
+	if as.buffers != nil {
+		got.page, err = parsePage(answer.Body, as.buffers.elementsOf(answer.Body))
+	} else {
+		got.page, err = ParsePage(answer.Body)
+	}
+	if err != nil {
 		return r, got, c.invalid(err.Error())
 	}
+	got.page.pooled = pooled
 	links := NextLinks{Public: c.Public, Endpoint: c.Endpoint, Path: c.Path.String()}
 	next, err := links.Query(got.page.NextLink)
 	switch {

@@ -35,16 +35,17 @@ type Options struct {
 type Lister struct {
 	options Options
 	metrics *metrics
+	buffers *buffers
 }
 
 // NewLister returns a lister with metrics of its own.
-func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics)} }
+func NewLister(o Options) *Lister { return &Lister{o, newMetrics(o.Metrics), &buffers{}} }
 
 // WithOptions returns a lister that replaces l. It keeps the metrics of l and its
 // memory budget, which both use until the last list of l has ended.
 func (l *Lister) WithOptions(o Options) *Lister {
 	o.Budget = l.options.Budget
-	return &Lister{o, l.metrics}
+	return &Lister{o, l.metrics, l.buffers}
 }
 
 // Shares of the time of a list.

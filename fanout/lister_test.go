@@ -331,7 +331,7 @@ func TestManyRegions(t *testing.T) {
 		names = append(names, name)
 		s.respond(name, query, 200, `{"value":[{"id":"/`+name+`"}]}`)
 	}
-	if text, page := newList(t, s, Options{}, names...).mustNext(); page.Count != len(names) || !strings.HasSuffix(text, `{"id":"/r095"}]}`) {
+	if text, page := newList(t, s, Options{}, names...).mustNext(); page.Count != len(names) || !strings.HasSuffix(text, `{"id":"/`+names[len(names)-1]+`"}]}`) {
 		t.Errorf("got %d elements: %s", page.Count, text)
 	}
 }

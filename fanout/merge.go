@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"io"
+	"math/bits"
 	"strings"
 
 	"portico/arm"
@@ -27,14 +28,25 @@ type MergedPage struct {
 	// returned as well; they are written once.
 	Count, Strays int
 
-	parts  [][]byte // of the message, in order: parts of the providers' pages mostly
-	size   int64
-	memory *limits.Reservation
+	parts   [][]byte // of the message, in order: parts of the providers' pages mostly
+	size    int64
+	memory  *limits.Reservation
+	pages   []Page
+	buffers *buffers
+	written bool // to its end
 }
 
 // Release frees the page's memory. The page must not be written afterwards.
 func (m *MergedPage) Release() {
-	m.parts = nil
+	for _, page := range m.pages {
+		m.buffers.keepElements(page.Elements)
+		// A writer that failed may still be reading what it was given: an HTTP/2
+		// stream that was reset does.
+		if page.pooled && m.written {
+			m.buffers.keepText(page.Text)
+		}
+	}
+	m.parts, m.pages = nil, nil
 	m.memory.Close()
 }
 
@@ -51,6 +63,7 @@ func (m *MergedPage) WriteTo(w io.Writer) (int64, error) {
 			return written, err
 		}
 	}
+	m.written = true
 	return written, nil
 }
 
@@ -58,10 +71,12 @@ func (m *MergedPage) WriteTo(w io.Writer) (int64, error) {
 // element with an id wins.
 func (m *MergedPage) build(pages []Page) {
 	m.add([]byte(`{"value":[`))
-	seen := newIDSet(pages)
+	m.pages = pages
+	seen := m.buffers.idSet(pages)
 	for i, page := range pages {
 		m.addElements(i, page, seen)
 	}
+	m.buffers.keepIDs(seen)
 	m.add([]byte(`]`))
 	for _, member := range commonMembers(pages) {
 		m.add([]byte("," + quoted(member.Key) + ":"))
@@ -110,51 +125,72 @@ func (m *MergedPage) addElements(i int, page Page, seen *idSet) {
 			continue
 		}
 		if begin < 0 {
-			begin = e.begin
+			begin = int(e.begin)
 		}
-		end = e.end
+		end = int(e.end)
 		run++
 	}
 	flush()
 	m.Count += run
 }
 
-// idSet holds the case-folded ids of the elements of pages.
+// idSet holds the case-folded ids of the elements of pages. It is a hash table with
+// open addressing: what it costs of each element is a part of what a list costs.
 type idSet struct {
 	pages  []Page
 	seed   maphash.Seed
-	first  map[uint64][2]int // page and element, by the hash of the id
-	folded []byte            // scratch buffer
+	slots  []idSlot // their number is a power of two, and more than half of them are free
+	folded []byte   // scratch buffer
 }
 
-func newIDSet(pages []Page) *idSet {
+// idSlot is the first element with an id, by the hash of that; 0 is a free slot.
+type idSlot struct {
+	hash          uint64
+	page, element uint32
+}
+
+func newIDSet() *idSet { return &idSet{seed: maphash.MakeSeed()} }
+
+// reset makes the set an empty one for the elements of pages.
+func (k *idSet) reset(pages []Page) {
 	n := 0
 	for _, page := range pages {
 		n += len(page.Elements)
 	}
-	return &idSet{pages: pages, seed: maphash.MakeSeed(), first: make(map[uint64][2]int, n)}
+	size := 1 << bits.Len(uint(2*n)) //nolint:gosec // not negative
+	if cap(k.slots) < size {
+		k.slots = make([]idSlot, size)
+	} else {
+		k.slots = k.slots[:size]
+		clear(k.slots)
+	}
+	k.pages = pages
 }
 
 // add records element j of page i. It reports whether the id is known already, and
 // whether from another page.
 func (k *idSet) add(i, j int) (again, elsewhere bool) {
 	page, e := k.pages[i], k.pages[i].Elements[j]
-	if e.idEnd-e.id <= len(`""`) {
+	if e.idEnd-e.id <= uint32(len(`""`)) {
 		return false, false
 	}
 	k.folded = foldID(k.folded[:0], page, e)
-	hash := maphash.Bytes(k.seed, k.folded)
-	at, known := k.first[hash]
-	if !known {
-		k.first[hash] = [2]int{i, j}
-		return false, false
+	hash := maphash.Bytes(k.seed, k.folded) | 1
+	mask := uint64(len(k.slots) - 1) //nolint:gosec // not negative
+	for at := hash >> 1; ; at++ {
+		slot := &k.slots[at&mask]
+		if slot.hash == 0 {
+			*slot = idSlot{hash, uint32(i), uint32(j)} //nolint:gosec // there are not so many
+			return false, false
+		}
+		if slot.hash != hash {
+			continue
+		}
+		other := k.pages[slot.page]
+		if arm.EqualFold(other.ID(other.Elements[slot.element]), page.ID(e)) {
+			return true, int(slot.page) != i
+		}
 	}
-	// On a hash collision both elements are written.
-	other := k.pages[at[0]]
-	if !arm.EqualFold(other.ID(other.Elements[at[1]]), page.ID(e)) {
-		return false, false
-	}
-	return true, at[0] != i
 }
 
 // foldID appends the case-folded id of an element. Plain ASCII, the usual case,

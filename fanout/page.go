@@ -3,6 +3,7 @@ package fanout
 import (
 	"bytes"
 	"errors"
+	"math"
 	"strings"
 
 	"portico/jsonscan"
@@ -16,10 +17,12 @@ type Page struct {
 	NextLink       []byte   // a slice of Text; nil if absent
 	NextLinkOffset int      // in Text
 	OtherMembers   []Member // all but value and nextLink
+
+	pooled bool // Text is of [buffers]
 }
 
 // Element is an element of value, by its offsets in the page's text.
-type Element struct{ begin, end, id, idEnd int }
+type Element struct{ begin, end, id, idEnd uint32 }
 
 // Member is a member of the page's envelope.
 type Member struct {
@@ -41,6 +44,7 @@ const (
 )
 
 var (
+	errTooLong = errors.New("it is longer than 4 GiB")
 	errNoValue = errors.New("it has no member 'value' that is an array")
 	errTooMany = errors.New("it has more than 100000 elements")
 )
@@ -52,7 +56,15 @@ var ErrAmbiguous = errors.New("it has the member 'value' or 'nextLink' twice or 
 // ParsePage checks that text is a well-formed, unambiguous page and finds its
 // elements, in one pass.
 func ParsePage(text []byte) (Page, error) {
-	page := Page{Text: text, Elements: make([]Element, 0, len(text)/typicalElement)}
+	return parsePage(text, make([]Element, 0, len(text)/typicalElement))
+}
+
+// parsePage is ParsePage with room for elements.
+func parsePage(text []byte, elements []Element) (Page, error) {
+	page := Page{Text: text, Elements: elements}
+	if len(text) > math.MaxUint32 {
+		return page, errTooLong
+	}
 	var value []byte
 	err := jsonscan.Elements(text, "value", "id", func(m jsonscan.Member) error {
 		switch {
@@ -68,9 +80,9 @@ func ParsePage(text []byte) (Page, error) {
 		if len(page.Elements) == maxElements {
 			return errTooMany
 		}
-		element := Element{begin: e.Offset, end: e.Offset + len(e.Text)}
+		element := Element{begin: uint32(e.Offset), end: uint32(e.Offset + len(e.Text))} //nolint:gosec // within the text
 		if len(e.Key) > 0 && e.Key[0] == '"' {
-			element.id, element.idEnd = e.KeyAt, e.KeyAt+len(e.Key)
+			element.id, element.idEnd = uint32(e.KeyAt), uint32(e.KeyAt+len(e.Key)) //nolint:gosec // within the text
 		}
 		page.Elements = append(page.Elements, element)
 		return nil

@@ -11,7 +11,7 @@ import (
 
 // Bounds of one page.
 const (
-	maxConcurrentRegions = 32
+	maxConcurrentRegions = 64
 	// maxEmptyPagesPerBuild bounds the empty pages of a region that are skipped for
 	// one merged page.
 	maxEmptyPagesPerBuild = 16
@@ -153,10 +153,8 @@ func (p *pageBuild) fetchExclusive(ctx context.Context) {
 	if first == nil {
 		return
 	}
-	waiting, cancel := context.WithTimeout(ctx, p.lister.timeShare(memoryWaitShare))
-	defer cancel()
 	room := p.lister.options.PageSize + 1
-	if err := p.memory.Grow(waiting, room); err != nil {
+	if err := p.memory.GrowWithin(ctx, room, p.lister.timeShare(memoryWaitShare)); err != nil {
 		first.fail(err, p.request.Namespace)
 		first.outcome = outcomeBusy
 		return
@@ -212,7 +210,9 @@ func (p *pageBuild) fetch(ctx context.Context, r *regionResult, as fetchOptions)
 		if as.top > 0 {
 			from.query = withTop(from.query, as.top)
 		}
-		after, got, err := c.fetchPage(ctx, from, pageOptions{reserve: room.reserve, retry: as.retry && idle == 0})
+		after, got, err := c.fetchPage(ctx, from, pageOptions{
+			reserve: room.reserve, retry: as.retry && idle == 0, buffers: p.lister.buffers,
+		})
 		if got.requestID != "" {
 			r.ids = append(r.ids, got.requestID)
 		}
@@ -286,9 +286,7 @@ func (r *pageMemory) reserve(ctx context.Context, n int64) error {
 		r.taken += n
 		return nil
 	}
-	waiting, cancel := context.WithTimeout(ctx, r.build.lister.timeShare(memoryWaitShare))
-	defer cancel()
-	if err := r.build.memory.Grow(waiting, n); err != nil {
+	if err := r.build.memory.GrowWithin(ctx, n, r.build.lister.timeShare(memoryWaitShare)); err != nil {
 		return err
 	}
 	r.taken += n

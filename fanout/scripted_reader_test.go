@@ -43,6 +43,11 @@ func (s *scriptedReader) Read(ctx context.Context, call upstream.Call) (upstream
 			return upstream.Answer{}, &upstream.Fault{Sent: true, Err: err}
 		}
 	}
+	if err == nil && call.Buffer != nil {
+		body := call.Buffer(int64(len(got.Body)))
+		copy(body, got.Body)
+		got.Body = body
+	}
 	return got, err
 }
 

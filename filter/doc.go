@@ -5,7 +5,8 @@
 // and, or, not and parentheses. Text is compared without case, locations without
 // white space as well, the values of tags as they are.
 //
-// A filter is applied to one item at a time. [Filter.Needs] tells which
-// equalities every match must meet, so that a list can be read by an index
-// instead of from its beginning.
+// A filter is applied to one item at a time. [Filter.Needs] and [Filter.NeedsPrefix]
+// return what every match must equal or begin with, so that a list can be read by an
+// index instead of from its beginning; [Filter.Alternatives] splits a filter into sides
+// of which each may need more.
 package filter

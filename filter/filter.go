@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"portico/arm"
@@ -64,10 +65,66 @@ func (f Filter) Match(item Item) bool { return f.root == nil || f.root.match(ite
 // Needs returns the text that the field of every match must equal, folded, and
 // whether there is such a text. It speaks of tags by their name alone.
 func (f Filter) Needs(field Field) (string, bool) {
+	return f.needs(field, equal)
+}
+
+// NeedsPrefix returns the text that the field of every match must begin with, folded,
+// and whether there is such a text. It does not speak of tags.
+func (f Filter) NeedsPrefix(field Field) (string, bool) {
+	return f.needs(field, begins)
+}
+
+func (f Filter) needs(field Field, v verb) (string, bool) {
 	if f.root == nil {
 		return "", false
 	}
-	return f.root.needs(field)
+	return f.root.needs(field, v)
+}
+
+// mostAlternatives bounds into how many parts a filter falls.
+const mostAlternatives = 16
+
+// Alternatives returns filters of which each match meets one: the sides of an or, of
+// which each may need what the whole does not. It is the filter alone where there are
+// none, or too many.
+func (f Filter) Alternatives() []Filter {
+	if f.root == nil {
+		return []Filter{f}
+	}
+	nodes := alternatives(f.root)
+	if len(nodes) > mostAlternatives {
+		return []Filter{f}
+	}
+	filters := make([]Filter, len(nodes))
+	for i, n := range nodes {
+		filters[i].root = n
+	}
+	return filters
+}
+
+func alternatives(n node) []node {
+	switch n := n.(type) {
+	case either:
+		var sides []node
+		for _, side := range n {
+			sides = append(sides, alternatives(side)...)
+		}
+		return sides
+	case all:
+		for i, part := range n {
+			sides := alternatives(part)
+			if len(sides) == 1 {
+				continue
+			}
+			// The first or alone: those of further ones would multiply.
+			rest := slices.Delete(slices.Clone(n), i, i+1)
+			for j, side := range sides {
+				sides[j] = append(all{side}, rest...)
+			}
+			return sides
+		}
+	}
+	return []node{n}
 }
 
 // AsksForTags reports whether the filter is about tags; lists then leave the
@@ -77,7 +134,8 @@ func (f Filter) AsksForTags() bool { return f.root != nil && f.root.asksForTags(
 // node is a part of a filter.
 type node interface {
 	match(Item) bool
-	needs(Field) (string, bool)
+	// needs returns what the verb of every match compares the field with.
+	needs(Field, verb) (string, bool)
 	asksForTags() bool
 }
 
@@ -122,8 +180,8 @@ func (v verb) holds(have, want string) bool {
 	return false
 }
 
-func (c comparison) needs(field Field) (string, bool) {
-	return c.folded, c.field == field && c.verb == equal
+func (c comparison) needs(field Field, v verb) (string, bool) {
+	return c.folded, c.field == field && c.verb == v
 }
 
 func (comparison) asksForTags() bool { return false }
@@ -164,8 +222,8 @@ func tagNamed(item Item, folded string) (string, bool) {
 	return "", false
 }
 
-func (t tag) needs(field Field) (string, bool) {
-	if field == TagName && t.name != nil && t.name.verb == equal {
+func (t tag) needs(field Field, v verb) (string, bool) {
+	if v == equal && field == TagName && t.name != nil && t.name.verb == equal {
 		return t.name.text, true
 	}
 	return "", false
@@ -189,9 +247,9 @@ func (a all) match(item Item) bool {
 	return true
 }
 
-func (a all) needs(field Field) (string, bool) {
+func (a all) needs(field Field, v verb) (string, bool) {
 	for _, n := range a {
-		if text, ok := n.needs(field); ok {
+		if text, ok := n.needs(field, v); ok {
 			return text, true
 		}
 	}
@@ -209,7 +267,7 @@ func (a either) match(item Item) bool {
 	return false
 }
 
-func (either) needs(Field) (string, bool) { return "", false }
+func (either) needs(Field, verb) (string, bool) { return "", false }
 
 func (a either) asksForTags() bool { return asksForTags(a) }
 
@@ -224,4 +282,4 @@ func asksForTags(nodes []node) bool {
 
 func (n not) match(item Item) bool { return !n.node.match(item) }
 
-func (not) needs(Field) (string, bool) { return "", false }
+func (not) needs(Field, verb) (string, bool) { return "", false }

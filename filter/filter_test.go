@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 	"testing"
 )
@@ -128,8 +129,58 @@ func TestNeeds(t *testing.T) {
 			t.Errorf("%s: %q %v", c.filter, got, ok)
 		}
 	}
+	for text, want := range map[string]string{
+		"startswith(name, 'Web-') and location eq 'westus'":   "web-",
+		"location eq 'westus' and (startswith(name, 'Web-'))": "web-",
+		"startswith(name, 'web') or location eq 'westus'":     "",
+		"not startswith(name, 'web')":                         "",
+		"name eq 'web'":                                       "",
+		"startswith(tagName, 'web')":                          "",
+	} {
+		f, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, ok := f.NeedsPrefix(Name); got != want && ok || ok != (want != "") {
+			t.Errorf("%s: prefix %q %v", text, got, ok)
+		}
+	}
 	if f, _ := Parse("name eq 'x' or tagName eq 'y'"); !f.AsksForTags() {
 		t.Error("the filter asks for tags")
+	}
+}
+
+func TestAlternatives(t *testing.T) {
+	for _, c := range []struct {
+		filter string
+		field  Field
+		want   []string // what each alternative needs
+	}{
+		{"", Name, []string{""}},
+		{"name eq 'a'", Name, []string{"a"}},
+		{"name eq 'a' or name eq 'b' or (name eq 'c' or name eq 'd')", Name, []string{"a", "b", "c", "d"}},
+		{"name eq 'a' or location eq 'b'", Name, []string{"a", ""}},
+		{"location eq 'x' and (name eq 'a' or name eq 'b')", Name, []string{"a", "b"}},
+		{"location eq 'x' and (name eq 'a' or name eq 'b')", Location, []string{"x", "x"}},
+		{"(name eq 'a' or name eq 'b') and (location eq 'x' or location eq 'y')", Name, []string{"a", "b"}},
+		{"not (name eq 'a' or name eq 'b')", Name, []string{""}},
+		{strings.Repeat("name eq 'a' or ", mostAlternatives) + "name eq 'a'", Name, []string{""}},
+	} {
+		f, err := Parse(c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, one := range f.Alternatives() {
+			text, needed := one.Needs(c.field)
+			if !needed {
+				text = ""
+			}
+			got = append(got, text)
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.filter, got, c.want)
+		}
 	}
 }
 
@@ -142,10 +193,20 @@ func FuzzParse(f *testing.F) {
 		if err != nil {
 			return
 		}
+		matches := false
+		for _, one := range filter.Alternatives() {
+			matches = matches || one.Match(machine)
+		}
+		if matches != filter.Match(machine) {
+			t.Fatalf("%q: its alternatives say %v", s, matches)
+		}
 		// What every match needs, a match has.
 		for field := Location; field < TagName; field++ {
 			if want, ok := filter.Needs(field); ok && filter.Match(machine) && foldFor(field, machine.Value(field)) != want {
 				t.Fatalf("%q matches without %q", s, want)
+			}
+			if want, ok := filter.NeedsPrefix(field); ok && filter.Match(machine) && !strings.HasPrefix(foldFor(field, machine.Value(field)), want) {
+				t.Fatalf("%q matches without the prefix %q", s, want)
 			}
 		}
 	})

@@ -179,6 +179,12 @@ func TestResourceFilter(t *testing.T) {
 		"name eq ''":                                        "",
 		"name eq 'one' and resourceGroup eq 'b'":            "one",
 		"resourceGroup eq 'a' or resourceType eq 'Contoso.Compute/networkInterfaces'": "one one",
+		"name eq 'two/d' or startswith(name, 'TW') or tagName eq 'env'":               "one two two/d",
+		"location eq 'eastus' and (name eq 'one' or tagName eq 'env')":                "one two",
+		"resourceGroup eq 'a' or name eq ''":                                          "one",
+		"resourceGroup eq 'a' or substringof('d', name)":                              "one two/d",
+		"startswith(name, 'one') and resourceGroup eq 'b'":                            "one",
+		"startswith(name, '')":                                                        "one one two two/d",
 	} {
 		if got := s.names(all + url.QueryEscape(filter)); got != want {
 			t.Errorf("%s: %q, want %q", filter, got, want)

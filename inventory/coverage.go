@@ -2,8 +2,10 @@ package inventory
 
 import (
 	"context"
+	"database/sql"
 	"errors"
 	"slices"
+	"strings"
 	"time"
 
 	"portico/arm"
@@ -41,6 +43,78 @@ func (s *Store) Uncovered(ctx context.Context, sub, typ string, regions []string
 		}
 	}
 	return uncovered, nil
+}
+
+// MayHold returns, sorted, the regions that may hold resources of the type: those with
+// rows in any phase, in a group or, when group is empty, in the whole subscription, and
+// those of the given regions where absence was not seen; see [Store.Uncovered]. All is
+// of one moment: a sweep that covers a region has made its rows before.
+//
+// It asks once, for all regions, unless rows lie in others than those given: for
+// these it asks again.
+func (s *Store) MayHold(ctx context.Context, sub, group, typ string, given []string) ([]string, error) {
+	from, group := s.read(ctx), arm.Fold(group)
+	// Before the first of all names there is none, so that what lies behind it is found.
+	asked := append([]string{""}, given...)
+	for {
+		statement, args := mayHold(arm.Fold(sub), group, arm.Fold(typ), asked)
+		answers, err := engine.Collect(from, scanRegionAnswer(group), statement, args...)
+		if err != nil {
+			return nil, err
+		}
+		var found []string
+		for _, a := range answers {
+			if a.next != "" && !slices.Contains(asked, a.next) && !slices.Contains(found, a.next) {
+				found = append(found, a.next)
+			}
+		}
+		if len(found) > 0 {
+			asked = append(asked, found...)
+			continue
+		}
+		var regions []string
+		for _, a := range answers {
+			if a.held || !a.covered && slices.Contains(given, a.region) {
+				regions = append(regions, a.region)
+			}
+		}
+		slices.Sort(regions)
+		return slices.Compact(regions), nil
+	}
+}
+
+// regionAnswer says of a region whether it holds rows of a type, whether absence there
+// was seen, and which region that holds any, in whatever group, is next by name.
+type regionAnswer struct {
+	region, next  string
+	held, covered bool
+}
+
+func scanRegionAnswer(group string) func(engine.Scanner) (regionAnswer, error) {
+	return func(scan engine.Scanner) (a regionAnswer, err error) {
+		var first sql.NullString // group from the wanted one on
+		err = scan(&a.region, &first, &a.covered, &a.next)
+		a.held = first.Valid && (group == "" || first.String == group)
+		return a, err
+	}
+}
+
+// askRegion answers for one region by single steps in indexes, however many rows there
+// are. An engine that is asked whether there are any, and not for the first, may walk
+// a table until it meets one.
+const askRegion = `SELECT column1,
+	(SELECT grp FROM resources WHERE subscription = ? AND type = ? AND region = column1 AND grp >= ? ORDER BY grp LIMIT 1),
+	COALESCE((SELECT 1 FROM subscriptions WHERE subscription = ? AND covered = 1),
+		(SELECT 1 FROM coverage WHERE subscription = ? AND type = ? AND region = column1), 0),
+	COALESCE((SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > column1 ORDER BY region LIMIT 1), '')
+	FROM (VALUES (?)`
+
+func mayHold(sub, group, typ string, asked []string) (statement string, args []any) {
+	args = []any{sub, typ, group, sub, sub, typ, sub, typ}
+	for _, region := range asked {
+		args = append(args, region)
+	}
+	return askRegion + strings.Repeat(`, (?)`, len(asked)-1) + `) AS asked`, args
 }
 
 // Cover records that the index knows, by a row or otherwise, every instance of a type

@@ -2,9 +2,7 @@ package inventory
 
 import (
 	"context"
-	"database/sql"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 	"time"
@@ -66,36 +64,12 @@ type Details struct {
 	Zones     json.RawMessage   `json:"zones,omitempty"`
 }
 
-// ResourceQuery selects rows of a subscription in the order of their keys; empty
-// members match everything.
-type ResourceQuery struct {
-	Subscription string
-	Group        string
-	Type         string // full type
-	Name         string // of a nested resource "parent/child"
-	Location     string
-	// Tag is the name of a tag. It filters only queries that nothing but a type or
-	// location narrows; otherwise the caller has to filter.
-	Tag     string
-	After   string // the key before the first one wanted
-	Limit   int    // 0: all
-	Visible bool   // only what clients are shown: Live and Deleting
-}
-
 const (
-	resourceColumns = `subscription, ` + furtherColumns
-	furtherColumns  = `key, id, grp, type, type_name, name, parent, region, location,
+	resourceColumns = `subscription, key, id, grp, type, type_name, name, parent, region, location,
 		phase, verify, following, generation, provisioning_state, api_version, details, creator, creator_kind, created, changed`
 
 	selectResource  = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key = ?`
 	lockResourceRow = selectResource + engine.ForUpdate
-	listResources   = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
-	listTagged      = `SELECT resources.subscription, ` + furtherColumns + ` FROM resource_tags
-		JOIN resources ON resources.subscription = resource_tags.subscription AND key = resource
-		WHERE resource_tags.subscription = ? AND resource > ? AND tag = ?`
-	nextRegion = `SELECT region FROM resources WHERE subscription = ? AND type = ? AND region > ?
-		ORDER BY region LIMIT 1`
-	groupInRegion = `SELECT EXISTS (SELECT 1 FROM resources WHERE subscription = ? AND type = ? AND region = ? AND grp = ?)`
 
 	insertResource = `INSERT INTO resources (` + resourceColumns + `, name_key)
 		VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (subscription, key) DO NOTHING`
@@ -172,68 +146,6 @@ func (s *Store) Resource(ctx context.Context, sub, key string) (Resource, error)
 func loadResource(from engine.Source, statement, sub, key string) (Resource, error) {
 	r, err := scanResource(from.One(statement, arm.Fold(sub), arm.Fold(key)))
 	return r, engine.OrNotFound(err)
-}
-
-// Resources lists rows.
-func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
-	statement, args := q.statement()
-	return engine.Collect(s.read(ctx), scanResource, statement, args...)
-}
-
-func (q ResourceQuery) statement() (string, []any) {
-	statement, args := listResources, []any{arm.Fold(q.Subscription), arm.Fold(q.After)}
-	led := false // by an index beyond the primary key
-	if q.Tag != "" && q.Name == "" && q.Group == "" {
-		statement, args, led = listTagged, append(args, arm.Fold(q.Tag)), true
-	}
-	// From what selects few rows to what selects many. The engine is to take
-	// the first one's index: the others it sees as expressions.
-	for _, c := range []struct{ column, value string }{
-		{"name_key", arm.Fold(q.Name)}, {"grp", arm.Fold(q.Group)}, {"type", arm.Fold(q.Type)}, {"location", arm.Location(q.Location)},
-	} {
-		if c.value == "" {
-			continue
-		}
-		if led {
-			c.column += ` || ''`
-		}
-		led = true
-		statement, args = statement+` AND `+c.column+` = ?`, append(args, c.value)
-	}
-	if q.Visible {
-		statement, args = statement+` AND phase + 0 <> ?`, append(args, index.Pending)
-	}
-	return statement + ` ORDER BY key LIMIT ?`, append(args, engine.AtMost(q.Limit))
-}
-
-// below is the range of the keys below one: '0' follows '/' bytewise.
-func below(key string) (from, to string) { return key + "/", key + "0" }
-
-// Regions returns, sorted, the regions that hold a row of the type in any phase, in a
-// group or, when group is empty, in the whole subscription.
-func (s *Store) Regions(ctx context.Context, sub, group, typ string) ([]string, error) {
-	sub, group, typ = arm.Fold(sub), arm.Fold(group), arm.Fold(typ)
-	from := s.read(ctx)
-	var regions []string
-	// Region by region, each one step in the index, however many rows there are.
-	for region := ""; ; {
-		err := from.One(nextRegion, sub, typ, region)(&region)
-		if errors.Is(err, sql.ErrNoRows) {
-			return regions, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		holds := true
-		if group != "" {
-			if err := from.One(groupInRegion, sub, typ, region, group)(&holds); err != nil {
-				return nil, err
-			}
-		}
-		if holds {
-			regions = append(regions, region)
-		}
-	}
 }
 
 // nameIn is the name that an ID gives a resource of a type: every second of its last

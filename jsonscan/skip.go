@@ -20,23 +20,33 @@ func (s *scanner) skip() bool {
 	return ok
 }
 
+// deepest is how far skipped looks into a text: it keeps one bit of each level.
+const deepest = 64
+
 // skipped is skip for an object of which one member may matter that is a string:
 // named, with its quotes, key. Where the member is something else, or may be one
 // that is spelled in another way, it is for another way to tell.
 func (s *scanner) skipped(key string) (found Member, ok bool) {
-	var objects nesting
 	t, at, level := s.text, s.at, 0
+	objects := uint64(0) // the lowest bit is of the innermost level: set in an object
 	for {
 		// A value begins here.
 		if at >= len(t) {
 			return found, false
 		}
 		switch c := t[at]; c {
-		case '{', '[':
-			if level++; s.depth+level > maxDepth {
+		case '"':
+			if at = pastString(t, at); at < 0 {
 				return found, false
 			}
-			objects.set(level, c == '{')
+		case '{', '[':
+			if level++; level > deepest || s.depth+level > maxDepth {
+				return found, false
+			}
+			objects <<= 1
+			if c == '{' {
+				objects |= 1
+			}
 			at = pastSpace(t, at+1)
 			if at < len(t) && t[at] == c+2 { // the brackets of a pair are two apart
 				break
@@ -59,22 +69,24 @@ func (s *scanner) skipped(key string) (found Member, ok bool) {
 			if at = pastSpace(t, at); at >= len(t) {
 				return found, false
 			}
-			inObject := objects.get(level)
-			if c := t[at]; c == ',' {
-				at = pastSpace(t, at+1)
+			c := t[at]
+			at++
+			if c == ',' {
+				at = pastSpace(t, at)
 				break
-			} else if inObject && c != '}' || !inObject && c != ']' {
+			}
+			if c != ']'+byte(objects&1)*('}'-']') {
 				return found, false
 			}
-			at++
+			objects >>= 1
 			if level--; level == 0 {
 				s.at = at
 				return found, true
 			}
 		}
-		if objects.get(level) {
+		if objects&1 != 0 {
 			name := at
-			if at = pastKey(t, at); at < 0 || level == 1 && !found.note(t, key, name, at) {
+			if at = pastKey(t, at); at < 0 || level == 1 && found.Value == nil && !found.note(t, key, name, at) {
 				return found, false
 			}
 		}
@@ -102,19 +114,6 @@ func (m *Member) note(t []byte, key string, name, value int) bool {
 	return true
 }
 
-// nesting tells objects from arrays, by level.
-type nesting [maxDepth/64 + 1]uint64
-
-func (n *nesting) set(level int, object bool) {
-	if object {
-		n[level/64] |= 1 << (level % 64)
-	} else {
-		n[level/64] &^= 1 << (level % 64)
-	}
-}
-
-func (n *nesting) get(level int) bool { return n[level/64]>>(level%64)&1 != 0 }
-
 // pastSpace returns where the first byte is that is no space. Most often there is
 // none.
 func pastSpace(t []byte, at int) int {
@@ -140,7 +139,10 @@ func pastKey(t []byte, at int) int {
 	if at = pastString(t, at); at < 0 {
 		return -1
 	}
-	if at = pastSpace(t, at); at >= len(t) || t[at] != ':' {
+	if at < len(t) && t[at] != ':' {
+		at = pastSpaces(t, at)
+	}
+	if at >= len(t) || t[at] != ':' {
 		return -1
 	}
 	return pastSpace(t, at+1)

@@ -1,6 +1,9 @@
 package limits
 
-import "context"
+import (
+	"context"
+	"time"
+)
 
 // MemorySlack is added to every bound: room for the byte that shows an answer to be
 // too long.
@@ -45,30 +48,46 @@ func (m *Memory) Free() int64 {
 // [ErrNoRoom] or [ErrBusy], with [ErrCallerShare] if the caller's own share is used
 // up.
 func (r *Reservation) Grow(ctx context.Context, n int64) error {
+	w, err := r.grow(n)
+	if w == nil {
+		return err
+	}
+	return r.memory.budget.wait(ctx, w)
+}
+
+// GrowWithin is Grow that waits no longer than a time.
+func (r *Reservation) GrowWithin(ctx context.Context, n int64, longest time.Duration) error {
+	w, err := r.grow(n)
+	if w == nil {
+		return err
+	}
+	ctx, cancel := context.WithTimeout(ctx, longest)
+	defer cancel()
+	return r.memory.budget.wait(ctx, w)
+}
+
+// grow takes n bytes, or says why not, or returns what has to be waited for.
+func (r *Reservation) grow(n int64) (*waiter, error) {
 	b := &r.memory.budget
 	b.mu.Lock()
+	defer b.mu.Unlock()
 	if r.held+n > r.limit {
-		b.mu.Unlock()
-		return ErrNoRoom
+		return nil, ErrNoRoom
 	}
 	// Empty reservations queue. The others may overtake them, since the queue moves
 	// only when they release memory.
 	if r.held > 0 {
-		defer b.mu.Unlock()
 		err := b.tryTake(r.caller, n)
 		if err == nil {
 			r.held += n
 		}
-		return err
+		return nil, err
 	}
 	if b.takeUncontended(r.caller, n) {
 		r.held += n
-		b.mu.Unlock()
-		return nil
+		return nil, nil
 	}
-	w := b.queue(r.caller, n, r)
-	b.mu.Unlock()
-	return b.wait(ctx, w)
+	return b.queue(r.caller, n, r), nil
 }
 
 // ForceGrow adds n bytes even if they do not fit, for small amounts that cannot be

@@ -154,17 +154,22 @@ func (m *memory) Locate(_ context.Context, _ string, key []byte, _ time.Time) (l
 	return locations.Located{Region: row.Region, Type: row.Type, Generation: row.Generation, Phase: row.Phase, Found: ok}, nil
 }
 
-func (m *memory) Regions(_ context.Context, subscription, group, typeKey string) ([]string, error) {
-	if m.failing == "Regions" {
+func (m *memory) MayHold(_ context.Context, subscription, group, typeKey string, given []string) ([]string, error) {
+	if m.failing == "MayHold" {
 		return nil, errDown
 	}
-	regions := map[string]bool{}
-	for _, row := range m.rows {
-		if row.Subscription == subscription && (group == "" || row.Group == group) && row.Type == typeKey {
-			regions[row.Region] = true
+	names := map[string]bool{}
+	for _, region := range given {
+		if slices.Contains(m.uncovered[typeKey], region) {
+			names[region] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(regions)), nil
+	for _, row := range m.rows {
+		if row.Subscription == subscription && (group == "" || row.Group == group) && row.Type == typeKey {
+			names[row.Region] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(names)), nil
 }
 
 func (m *memory) OperationByIdentity(_ context.Context, _, identity, tenant, object string) (own inventory.Operation, others bool, err error) {

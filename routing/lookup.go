@@ -120,13 +120,16 @@ func (s *resolution) sought(hop arm.Hop, n int, key string) (Sought, error) {
 	return sought, nil
 }
 
-// unseen returns the regions of a type without coverage. Call it before reading the
-// rows: a sweep writes the rows first.
-func (s *resolution) unseen(t *regions.ResourceType) ([]string, error) {
-	if s.d.Subscription.Covered {
-		return nil, nil
+// mayHold returns the regions that may hold resources of the type in the request's
+// scope. The store is asked once for a request.
+func (s *resolution) mayHold(t *regions.ResourceType) ([]string, error) {
+	if s.askedRegions {
+		return s.regions, nil
 	}
-	return s.Index.Uncovered(s.ctx, s.d.Subscription.ID, t.Key, t.EffectiveRegions())
+	var err error
+	s.regions, err = s.Index.MayHold(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key, t.EffectiveRegions())
+	s.askedRegions = err == nil
+	return s.regions, err
 }
 
 // emptyUnasked reports whether the list of a namespace that the subscription never
@@ -136,12 +139,8 @@ func (s *resolution) emptyUnasked() (bool, error) {
 	if t.Kind != regions.Tracked {
 		return s.d.Subscription.Covered, nil
 	}
-	unseen, err := s.unseen(t)
-	if err != nil || len(unseen) > 0 {
-		return false, err
-	}
-	held, err := s.Index.Regions(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key)
-	return len(held) == 0, err
+	names, err := s.mayHold(t)
+	return len(names) == 0, err
 }
 
 // noEndpoint is the fault for a region that may hold a resource but has left the map:

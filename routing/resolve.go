@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"net/http"
-	"slices"
 	"time"
 
 	"portico/access"
@@ -22,7 +21,9 @@ type Index interface {
 	Registration(ctx context.Context, subscription, namespace string) (inventory.Registration, error)
 	Resource(ctx context.Context, subscription, key string) (inventory.Resource, error)
 	Locate(ctx context.Context, subscription string, key []byte, asked time.Time) (locations.Located, error)
-	Regions(ctx context.Context, subscription, group, typeKey string) ([]string, error)
+	// MayHold returns, sorted, the regions that may hold resources of a type: those with
+	// rows, and those of the given ones where a resource may exist without a row.
+	MayHold(ctx context.Context, subscription, group, typeKey string, given []string) ([]string, error)
 	// OperationFor returns the record of a polling URL, for a caller.
 	OperationFor(ctx context.Context, subscription, token, tenant, object string) (inventory.Operation, error)
 	// OperationByIdentity returns the caller's record of an operation, by its identity.
@@ -280,6 +281,9 @@ type resolution struct {
 	body     Body
 	searched []string
 	d        *Decision
+
+	regions      []string // of [resolution.mayHold]
+	askedRegions bool
 }
 
 // serve sets the endpoint of t in region. If a region has rows but has left the map,
@@ -398,18 +402,9 @@ func (s *resolution) fanOutRegions(t *regions.ResourceType) error {
 		s.d.Answer = Merge // the token names the regions
 		return nil
 	}
-	unseen, err := s.unseen(t)
+	names, err := s.mayHold(t)
 	if err != nil {
 		return err
-	}
-	names, err := s.Index.Regions(s.ctx, s.d.Subscription.ID, s.d.Group.Key, t.Key)
-	if err != nil {
-		return err
-	}
-	if len(unseen) > 0 {
-		names = append(names, unseen...)
-		slices.Sort(names)
-		names = slices.Compact(names)
 	}
 	switch {
 	case len(names) == 0:

@@ -547,7 +547,7 @@ func TestIndexFailures(t *testing.T) {
 		"Registration": {"GET", vms + "/west", "", ""},
 		"Locate":       {"GET", vms + "/west", "", ""},
 		"Resource":     {"DELETE", vms + "/west", "", ""},
-		"Regions":      {"GET", vms, "", ""},
+		"MayHold":      {"GET", vms, "", ""},
 		"Operation":    {"GET", vms + "/west/operationResults/o", "", ""},
 
 		"OperationByIdentity": {"DELETE", sub + compute + "/locations/westus/operations/o", "", ""},

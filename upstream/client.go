@@ -128,6 +128,9 @@ type Call struct {
 	// Reserve is called by Read before it allocates n more bytes for an answer; an
 	// error ends the call. It may be nil.
 	Reserve func(ctx context.Context, n int64) error
+	// Buffer provides the n bytes for an answer whose length Read knows, with
+	// anything in them; they are the body of an answer then. It may be nil.
+	Buffer func(n int64) []byte
 	// IsRetry marks a Read that repeats a failed one. It is charged to the endpoint's
 	// retry budget.
 	IsRetry bool

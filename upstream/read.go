@@ -63,7 +63,7 @@ func (c *Client) Read(ctx context.Context, call Call) (Answer, error) {
 			return nil
 		}
 		return call.Reserve(ctx, n)
-	})
+	}, call.Buffer)
 	if err != nil {
 		return Answer{}, &Fault{Sent: true, Region: call.Endpoint.Region, Err: err}
 	}

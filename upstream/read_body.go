@@ -20,7 +20,7 @@ func ReadAll(h http.Header, body io.Reader, limit int64) ([]byte, error) {
 
 // readBody is ReadAll for an answer whose length may be known. It calls reserve
 // before it allocates.
-func readBody(answer *http.Response, limit int64, reserve func(int64) error) ([]byte, error) {
+func readBody(answer *http.Response, limit int64, reserve func(int64) error, buffer func(int64) []byte) ([]byte, error) {
 	body, packed, err := decompressed(answer.Header, answer.Body)
 	switch {
 	case err != nil:
@@ -33,7 +33,12 @@ func readBody(answer *http.Response, limit int64, reserve func(int64) error) ([]
 	if err := reserve(answer.ContentLength); err != nil {
 		return nil, err
 	}
-	content := make([]byte, answer.ContentLength)
+	var content []byte
+	if buffer != nil {
+		content = buffer(answer.ContentLength)
+	} else {
+		content = make([]byte, answer.ContentLength)
+	}
 	if _, err := io.ReadFull(body, content); err != nil {
 		return nil, err
 	}

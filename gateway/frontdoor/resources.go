@@ -1,8 +1,10 @@
 package frontdoor
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -115,17 +117,14 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	if err != nil {
 		return err
 	}
-	query, none := narrowed(wanted, inventory.ResourceQuery{Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), Visible: true})
-	if none {
-		return x.Answer(w, http.StatusOK, exchange.List{Value: []any{}})
-	}
+	scope := inventory.ResourceQuery{Subscription: req.Subscription.ID, Group: x.Request.Path.Group(), Visible: true}
+	queries := narrowed(wanted, scope)
 	return page.Source[inventory.Resource]{
 		Read: func(after string, limit int) ([]inventory.Resource, error) {
-			query.After, query.Limit = after, limit
-			return g.store.Resources(r.Context(), query)
+			return g.candidates(r.Context(), queries, after, limit)
 		},
 		Key:  func(row inventory.Resource) string { return row.Key },
-		Keep: func(row inventory.Resource) bool { return wanted.Match(resourceItem{&row}) },
+		Keep: func(row inventory.Resource) bool { return scope.Match(&row) && wanted.Match(resourceItem{&row}) },
 		Show: func(row inventory.Resource) any {
 			body := resourceOf(row, e)
 			if wanted.AsksForTags() {
@@ -136,9 +135,45 @@ func (g resources) list(w http.ResponseWriter, r *http.Request, x *exchange.Exch
 	}.Answer(w, x, g.lists, p)
 }
 
-// narrowed makes the store look only where matches can be. none reports that there
-// can be no match at all.
-func narrowed(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
+// candidates returns rows among which all matches of the queries are, each once and
+// in the order of their keys; less than limit only at the end.
+func (g resources) candidates(ctx context.Context, queries []inventory.ResourceQuery, after string, limit int) ([]inventory.Resource, error) {
+	var all []inventory.Resource
+	for _, query := range queries {
+		query.After, query.Limit = after, limit
+		rows, err := g.store.Candidates(ctx, query)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, rows...)
+	}
+	if len(queries) > 1 {
+		slices.SortFunc(all, func(a, b inventory.Resource) int { return strings.Compare(a.Key, b.Key) })
+		all = slices.CompactFunc(all, func(a, b inventory.Resource) bool { return a.Key == b.Key })
+	}
+	// What a query has behind its own limit lies behind this one, too.
+	return all[:min(limit, len(all))], nil
+}
+
+// narrowed makes the store look only where matches can be: by one query for each side
+// of an or, or none where there can be no match at all. Where one side can be anywhere,
+// there is no use in the others.
+func narrowed(wanted filter.Filter, scope inventory.ResourceQuery) (queries []inventory.ResourceQuery) {
+	for _, side := range wanted.Alternatives() {
+		query, none := narrowedTo(side, scope)
+		switch {
+		case query == scope && !none:
+			return []inventory.ResourceQuery{scope}
+		case !none && !slices.Contains(queries, query):
+			queries = append(queries, query)
+		}
+	}
+	return queries
+}
+
+// narrowedTo narrows a query by what every match must equal. none reports that there
+// can be no match.
+func narrowedTo(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.ResourceQuery, none bool) {
 	for field, member := range map[filter.Field]*string{
 		filter.ResourceGroup: &query.Group, filter.ResourceType: &query.Type, filter.Name: &query.Name,
 		filter.Location: &query.Location, filter.TagName: &query.Tag,
@@ -151,6 +186,9 @@ func narrowed(wanted filter.Filter, query inventory.ResourceQuery) (_ inventory.
 		default:
 			*member = text
 		}
+	}
+	if prefix, needed := wanted.NeedsPrefix(filter.Name); needed {
+		query.NamePrefix = prefix
 	}
 	return query, none
 }

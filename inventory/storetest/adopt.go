@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -162,7 +163,7 @@ func testAdoption(t *testing.T, database Database) {
 		b := newBench(t, database)
 		b.group("rg")
 		b.adopts(b.discovery("rg", "vm"), inventory.Adopted)
-		regions, err := b.Regions(b.ctx, Sub, "rg", vmType)
+		regions, err := b.MayHold(b.ctx, Sub, "rg", vmType, nil)
 		b.ok(err)
 		equal(b, len(regions), 1)
 		settled, _, err := b.Observe(b.ctx, Sub, id("rg", "vm"), b.row("rg", "vm").Generation, inventory.Observation{})
@@ -236,6 +237,15 @@ func testCoverage(t *testing.T, database Database) {
 		b.ok(err)
 		return len(left)
 	}
+	mayHold := func(sub, group string, want ...string) {
+		t.Helper()
+		got, err := b.MayHold(b.ctx, sub, group, "Contoso.Compute/virtualMachines", regions)
+		b.ok(err)
+		equal(b, strings.Join(got, " "), strings.Join(want, " "))
+	}
+	mayHold(covered, "")
+	mayHold(Sub, "", "eastus", "westus")
+	mayHold("00000000-0000-0000-0000-0000000000a3", "", "eastus", "westus")
 	equal(b, uncovered(covered, vmType), 0)
 	equal(b, uncovered(Sub, vmType), 2)
 	equal(b, uncovered("00000000-0000-0000-0000-0000000000a3", vmType), 2)
@@ -245,6 +255,17 @@ func testCoverage(t *testing.T, database Database) {
 	b.ok(err)
 	equal(b, len(left), 1)
 	equal(b, left[0], "eastus")
+	mayHold(Sub, "", "eastus")
+	b.group("rg")
+	for region, group := range map[string]string{"atlantis": "rg", "westus": "rg", "mu": "other", "zion": "other"} {
+		b.group(group)
+		w := write(index.Put, group, region) // Pending rows count, also in regions that nobody named
+		w.Region, w.Location = region, region
+		b.begin(w)
+	}
+	mayHold(Sub, "", "atlantis", "eastus", "mu", "westus", "zion")
+	mayHold(Sub, "RG", "atlantis", "eastus", "westus")
+	mayHold(Sub, "none", "eastus")
 	equal(b, uncovered(Sub, diskType), 2)
 	b.ok(b.Cover(b.ctx, Sub, vmType, "eastus", b.clock.Now()))
 	equal(b, uncovered(Sub, vmType), 0)

@@ -128,13 +128,13 @@ func testResources(t *testing.T, database Database) {
 		for group, want := range map[string][]string{
 			"": {"eastus", "northeurope", "westus"}, "A": {"eastus", "westus"}, "b": {"northeurope"}, "c": nil,
 		} {
-			got, err := b.Regions(b.ctx, Sub, group, "Contoso.Compute/virtualMachines")
+			got, err := b.MayHold(b.ctx, Sub, group, "Contoso.Compute/virtualMachines", nil)
 			b.ok(err)
 			if !reflect.DeepEqual(got, want) {
 				t.Errorf("group %q: got %q, want %q", group, got, want)
 			}
 		}
-		none, err := b.Regions(b.ctx, Sub, "", diskType)
+		none, err := b.MayHold(b.ctx, Sub, "", diskType, nil)
 		b.ok(err)
 		equal(b, len(none), 0)
 	})

@@ -23,8 +23,9 @@ import (
 type cloud struct {
 	portico *harness.Portico
 	client  *http.Client
+	regions []string // by name
 	urls    []string
-	delay   time.Duration
+	delay   atomic.Int64 // as [time.Duration]
 	held    atomic.Pointer[held]
 }
 
@@ -39,11 +40,12 @@ const listPath = "/subscriptions/" + harness.SubscriptionID + "/providers/Contos
 // newCloud has that many regions. Each answers after delay.
 func newCloud(b *testing.B, n int, delay time.Duration) *cloud {
 	b.Helper()
-	c := &cloud{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 5 * time.Minute}, delay: delay}
+	c := &cloud{client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 64, DisableCompression: true}, Timeout: 5 * time.Minute}}
+	c.delay.Store(int64(delay))
 	b.Cleanup(c.client.CloseIdleConnections)
-	config := harness.Config{Endpoints: map[string]string{}}
+	// No sweep asks the regions meanwhile.
+	config := harness.Config{Endpoints: map[string]string{}, Extra: "index: {sweepInterval: 0s}\n"}
 	more := "regions:\n"
-	var names []string
 	for i := range n {
 		region := fmt.Sprintf("bench%02d", i)
 		if i < len(harness.RegionNames()) {
@@ -51,7 +53,7 @@ func newCloud(b *testing.B, n int, delay time.Duration) *cloud {
 		} else {
 			more += "  - {name: " + region + "}\n"
 		}
-		names = append(names, region)
+		c.regions = append(c.regions, region)
 		server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { c.serve(w, r, i) }))
 		b.Cleanup(server.Close)
 		config.Endpoints[region] = server.URL
@@ -67,11 +69,11 @@ func newCloud(b *testing.B, n int, delay time.Duration) *cloud {
 		if err := os.WriteFile(file, []byte(more), 0o600); err != nil {
 			b.Fatal(err)
 		}
-		config.Extra = "include: [" + strconv.Quote(file) + "]\n"
+		config.Extra += "include: [" + strconv.Quote(file) + "]\n"
 	}
 	c.portico = harness.StartPortico(b, config)
 	c.do(b, http.MethodPut, "/subscriptions/"+harness.SubscriptionID+"/resourceGroups/rg?api-version="+harness.Version, `{"location":"westus"}`)
-	for _, region := range names {
+	for _, region := range c.regions {
 		c.do(b, http.MethodPut, "/subscriptions/"+harness.SubscriptionID+"/resourceGroups/rg/providers/Contoso.Compute/virtualMachines/"+region+"?api-version="+harness.Version, `{"location":"`+region+`"}`)
 	}
 	return c
@@ -95,7 +97,7 @@ func (c *cloud) serve(w http.ResponseWriter, r *http.Request, region int) {
 		_, _ = fmt.Fprintf(w, `{"id":%q,"properties":{}}`, r.URL.Path)
 		return
 	}
-	time.Sleep(c.delay)
+	time.Sleep(time.Duration(c.delay.Load()))
 	n, _ := strconv.Atoi(r.URL.Query().Get("$skipToken"))
 	link := ""
 	held := c.held.Load()
@@ -145,7 +147,12 @@ func (c *cloud) get(b *testing.B, url string) int64 {
 // walk reads a list through Portico to its end and returns its length.
 func (c *cloud) walk(b *testing.B) (size int64, pages int) {
 	b.Helper()
-	for url := c.portico.URL + listPath; url != ""; pages++ {
+	return c.walkFrom(b, c.portico.URL+listPath)
+}
+
+func (c *cloud) walkFrom(b *testing.B, url string) (size int64, pages int) {
+	b.Helper()
+	for ; url != ""; pages++ {
 		answer, err := c.client.Get(url)
 		if err != nil {
 			b.Fatal(err)

@@ -33,6 +33,11 @@
 // which the longest had the least; by 1 and 7 allocations more of 300. A test in
 // package gateway holds those of an empty request to 12.
 //
+// BenchmarkEstate compares lists over 50 regions with those of one region and with
+// nginx. With 10 million resources of 1,000 subscriptions, on two cores that had ten
+// times the work that they can do: a first page took 1.20 times as long as the region's,
+// a walk 1.25 times, and the peak of memory was 1.05 times that of the first list.
+//
 // With PORTICO_BENCH_CHECK set they fail where that does not hold. What the
 // client of a write waits for is counted by a test, one durable and one visible
 // commit; BenchmarkWrite splits its time: 1.5 times that of the two commits alone

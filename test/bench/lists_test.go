@@ -13,7 +13,7 @@ import (
 // Wall time of a list over N regions that each take 200 ms, beside a call to one of
 // them: all are called at once, so it is little more than the time of one.
 func BenchmarkListTime(b *testing.B) {
-	for _, n := range []int{1, 8, 32} {
+	for _, n := range []int{1, 8, 50} {
 		b.Run(fmt.Sprintf("%d-regions", n), func(b *testing.B) {
 			c := newCloud(b, n, 200*time.Millisecond)
 			c.holds(60<<10, 1)

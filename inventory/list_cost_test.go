@@ -1,0 +1,279 @@
+package inventory
+
+import (
+	"database/sql"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+
+	"portico/inventory/engine"
+	"portico/test/harness"
+)
+
+// listedRows is how many resources the lists are cut from. All but the last share
+// what is common; only the last has what is rare.
+const listedRows = 30_000
+
+// fillListed makes them, in the order of their keys, of the literal of a generation.
+const fillListed = `INSERT INTO resources (` + resourceColumns + `, name_key)
+	WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i + 1 < %[1]d),
+		row(i, what) AS (SELECT i, CASE WHEN i + 1 = %[1]d THEN 'rare' ELSE 'common' END FROM n)
+	SELECT 's', '/' || CAST(1000000 + i AS TEXT), '/' || CAST(1000000 + i AS TEXT),
+		what, what, what, what || '-' || CAST(i %% 2 AS TEXT), '', what, what,
+		1, 0, 0, %[2]s, 'Succeeded', '2024-01-01', '{"tags":{"' || what || '":"x"}}', '', '', 1700000000000000, 1700000000000000,
+		what || '-' || CAST(i %% 2 AS TEXT)
+	FROM row`
+
+const fillListedTags = `INSERT INTO resource_tags (subscription, tag, resource) SELECT subscription, type, key FROM resources WHERE type <> ''`
+
+// listConditions set one condition of a query, to what is common, rare or absent.
+var listConditions = []func(q *ResourceQuery, what string){
+	func(q *ResourceQuery, what string) { q.Group = what },
+	func(q *ResourceQuery, what string) { q.Type = what },
+	func(q *ResourceQuery, what string) { q.Name = what + "-1" },
+	func(q *ResourceQuery, what string) { q.NamePrefix = what },
+	func(q *ResourceQuery, what string) { q.Location = what },
+	func(q *ResourceQuery, what string) { q.Tag = what },
+}
+
+// listQueries are all queries of one and of two conditions, by name.
+func listQueries() map[string]ResourceQuery {
+	queries := map[string]ResourceQuery{"all": {}}
+	kinds := []string{"common", "rare", "absent"}
+	for i, one := range listConditions {
+		for _, of := range kinds {
+			var q ResourceQuery
+			one(&q, of)
+			queries[fmt.Sprintf("%+v", q)] = q
+			for _, other := range listConditions[:i] {
+				for _, what := range kinds {
+					q := q
+					other(&q, what)
+					queries[fmt.Sprintf("%+v", q)] = q
+				}
+			}
+		}
+	}
+	return queries
+}
+
+// A list costs what is on it, whatever it is narrowed by, however many resources
+// there are, and whether the engine has counted them or not.
+func TestListsCostWhatTheyReturn(t *testing.T) {
+	t.Run("sqlite", func(t *testing.T) {
+		o := testOptions(t)
+		fill := func(statements ...string) {
+			t.Helper()
+			db, err := sql.Open("sqlite", o.DSN)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer db.Close()
+			if err := runAll(func(statement string) error {
+				_, err := db.ExecContext(t.Context(), statement)
+				return err
+			}, statements...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		s, err := Open(t.Context(), o)
+		if err == nil {
+			err = s.Close()
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		fill(fmt.Sprintf(fillListed, listedRows, `x'000102030405060708090a0b0c0d0e0f'`), fillListedTags)
+		for _, counted := range []bool{false, true} {
+			if counted {
+				fill("ANALYZE")
+			}
+			s := openTest(t, o)
+			checkLists(t, s, func(t *testing.T, list selection, args []any) { checkSQLitePlan(t, s, list, args) })
+		}
+	})
+	t.Run("postgres", func(t *testing.T) {
+		cluster := harness.StartPostgres(t, "autovacuum=off")
+		o := testOptions(t)
+		o.Driver, o.DSN = engine.Postgres, cluster.CreateDatabase(t, "portico")
+		s := openTest(t, o)
+		conn, err := pgx.Connect(t.Context(), o.DSN+"&random_page_cost=1.1") // as the store has it
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close(t.Context())
+		run := func(statements ...string) {
+			t.Helper()
+			if err := runAll(func(statement string) error {
+				_, err := conn.Exec(t.Context(), statement, pgx.QueryExecModeSimpleProtocol)
+				return err
+			}, statements...); err != nil {
+				t.Fatal(err)
+			}
+		}
+		run(fmt.Sprintf(fillListed, listedRows, `'\x000102030405060708090a0b0c0d0e0f'`), fillListedTags)
+		for _, counted := range []bool{false, true} {
+			if counted {
+				run("ANALYZE")
+			}
+			for _, plans := range []string{"force_custom_plan", "force_generic_plan"} {
+				run("SET plan_cache_mode = " + plans)
+				checkLists(t, s, func(t *testing.T, list selection, args []any) { checkPostgresCost(t, conn, run, list, args) })
+			}
+		}
+	})
+}
+
+// checkLists compares what queries return with a model, and has the statement that
+// each chooses checked.
+func checkLists(t *testing.T, s *Store, check func(t *testing.T, list selection, args []any)) {
+	t.Helper()
+	everything, err := s.Resources(t.Context(), ResourceQuery{Subscription: "s"})
+	if err != nil || len(everything) != listedRows {
+		t.Fatal(len(everything), err)
+	}
+	for _, group := range []string{"", "common", "rare", "absent"} {
+		statement, args := mayHold("s", group, "common", []string{"", "absent", "common", "rare"})
+		check(t, selection{list: statement}, args)
+	}
+	middle := everything[listedRows/2].Key
+	for name, q := range listQueries() {
+		for _, after := range []string{"", middle} {
+			q.Subscription, q.After, q.Limit, q.Visible = "s", after, 10, true
+			var want, got []string
+			for i := range everything {
+				if r := &everything[i]; r.Key > after && q.Match(r) && len(want) < q.Limit {
+					want = append(want, r.Key)
+				}
+			}
+			rows, err := s.Resources(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for _, r := range rows {
+				got = append(got, r.Key)
+			}
+			if !slices.Equal(got, want) {
+				t.Errorf("%s: got %q, want %q", name, got, want)
+			}
+			q.Limit = 1000
+			candidates, err := s.Candidates(t.Context(), q)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if (strings.Contains(name, "rare") || strings.Contains(name, "absent")) && len(candidates) > 1 {
+				t.Errorf("%s: %d rows are read", name, len(candidates))
+			}
+			list, err := q.fewest(s.read(t.Context()))
+			if err != nil {
+				t.Fatal(err)
+			}
+			check(t, list, append(slices.Clone(list.args), list.atMost(q.Limit)))
+			if list.count != "" {
+				args := list.args
+				if list.unordered {
+					args = args[:len(args)-1]
+				}
+				check(t, selection{list: list.count}, append(slices.Clone(args), 256))
+			}
+		}
+	}
+}
+
+func checkSQLitePlan(t *testing.T, s *Store, list selection, args []any) {
+	t.Helper()
+	plan, err := engine.Collect(s.read(t.Context()), scanStep, "EXPLAIN QUERY PLAN "+list.list, args...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, step := range plan {
+		// Nothing is sorted but the names that begin alike, and no table walked from
+		// its beginning, or by a key alone where there is a condition.
+		sorted := strings.Contains(step, "TEMP B-TREE") && !strings.Contains(list.list, "of_name")
+		walked := strings.HasPrefix(step, "SCAN resource")
+		narrowed := strings.Contains(list.list, "= ? AND key > ? AND")
+		if sorted || walked || narrowed && strings.HasSuffix(step, "(subscription=? AND key>?)") {
+			t.Errorf("%s\n%s", list.list, strings.Join(plan, "; "))
+		}
+	}
+}
+
+// checkPostgresCost runs a statement, and counts the rows that it looks at.
+func checkPostgresCost(t *testing.T, conn *pgx.Conn, run func(...string), list selection, args []any) {
+	t.Helper()
+	literals := make([]string, len(args))
+	for i, a := range args {
+		if literals[i] = fmt.Sprint(a); !isNumber(a) {
+			literals[i] = "'" + literals[i] + "'"
+		}
+	}
+	run("PREPARE listed AS " + numbered(list.list))
+	defer run("DEALLOCATE listed")
+	var text []byte
+	err := conn.QueryRow(t.Context(), "EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) EXECUTE listed("+strings.Join(literals, ",")+")",
+		pgx.QueryExecModeSimpleProtocol).Scan(&text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var plans []struct{ Plan planNode }
+	if err := json.Unmarshal(text, &plans); err != nil {
+		t.Fatal(err)
+	}
+	// A row is found by an index, and read. Names that begin alike are sorted first.
+	if n, most := plans[0].Plan.examined(), 3*1001.0; n > most {
+		t.Errorf("%s %q looks at %v rows:\n%s", list.list, args, n, text)
+	}
+}
+
+func isNumber(a any) bool {
+	switch a.(type) {
+	case int, int64:
+		return true
+	}
+	return false
+}
+
+// numbered is a statement as PostgreSQL wants it.
+func numbered(statement string) string {
+	text, rest, _ := strings.Cut(statement, "?")
+	for n := 1; rest != "" || strings.Count(statement, "?") >= n; n++ {
+		var piece string
+		piece, rest, _ = strings.Cut(rest, "?")
+		text += fmt.Sprint("$", n) + piece
+	}
+	return text
+}
+
+// planNode is a step of PostgreSQL's plan that has been run.
+type planNode struct {
+	Rows    float64    `json:"Actual Rows"`
+	Loops   float64    `json:"Actual Loops"`
+	Removed float64    `json:"Rows Removed by Filter"`
+	Plans   []planNode `json:"Plans"`
+}
+
+// examined counts the rows that the steps read that read tables.
+func (n planNode) examined() float64 {
+	if len(n.Plans) == 0 {
+		return (n.Rows + n.Removed) * n.Loops
+	}
+	sum := 0.0
+	for _, child := range n.Plans {
+		sum += child.examined()
+	}
+	return sum
+}
+
+func TestTextsBeyondAPrefix(t *testing.T) {
+	for prefix, want := range map[string]string{
+		"web": "wec", "web\U0010FFFF": "wec", "\U0010FFFF": "", "é": "ê", "a\uD7FF": "a\uE000", "z": "{",
+	} {
+		if got := beyond(prefix); got != want {
+			t.Errorf("%q: got %q, want %q", prefix, got, want)
+		}
+	}
+}

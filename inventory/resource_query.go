@@ -1,0 +1,222 @@
+package inventory
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"portico/arm"
+	"portico/inventory/engine"
+	"portico/inventory/index"
+)
+
+// ResourceQuery selects rows of a subscription in the order of their keys; empty
+// members match everything.
+type ResourceQuery struct {
+	Subscription string
+	Group        string
+	Type         string // full type
+	Name         string // of a nested resource "parent/child"
+	NamePrefix   string
+	Location     string
+	Tag          string // the name of a tag
+	After        string // the key before the first one wanted
+	Limit        int    // 0: all
+	Visible      bool   // only what clients are shown: Live and Deleting
+}
+
+// mostSelected bounds one selection by a tag or a prefix. It stands in the statement:
+// an engine that is not told how few rows there will be may walk all resources beside
+// them.
+const mostSelected = `1001`
+
+const (
+	listResources = `SELECT ` + resourceColumns + ` FROM resources WHERE subscription = ? AND key > ?`
+	// The engine must read the keys first, and then a row for each: it may
+	// not choose the order of a CROSS JOIN, or look behind a LIMIT.
+	listTagged = `SELECT ` + resourceColumns + ` FROM (SELECT subscription AS tagged_in, resource FROM resource_tags
+			WHERE subscription = ? AND resource > ? AND tag = ? ORDER BY resource LIMIT ` + mostSelected + `) AS tagged
+		CROSS JOIN resources WHERE subscription = tagged_in AND key = resource`
+	listNamed = `SELECT ` + resourceColumns + ` FROM (SELECT named_in, named FROM (SELECT subscription AS named_in, key AS named FROM resources
+				WHERE subscription = ? AND name_key >= ? AND name_key < ? ORDER BY name_key, key LIMIT ` + mostNamed + `) AS of_name
+			WHERE named > ? ORDER BY named LIMIT ` + mostSelected + `) AS following
+		CROSS JOIN resources WHERE subscription = named_in AND key = named`
+
+	countSelected = `SELECT COUNT(*), COALESCE(MAX(key), '') FROM (SELECT key FROM resources WHERE subscription = ? AND key > ?`
+	countTagged   = `SELECT COUNT(*), COALESCE(MAX(resource), '') FROM (SELECT resource FROM resource_tags WHERE subscription = ? AND resource > ? AND tag = ?
+		ORDER BY resource LIMIT ?) AS counted`
+	countNamed = `SELECT COUNT(*), '' FROM (SELECT key FROM resources WHERE subscription = ? AND name_key >= ? AND name_key < ?
+		ORDER BY name_key, key LIMIT ?) AS counted`
+)
+
+// How many rows are counted of each condition to find the one that the fewest rows
+// meet: few at first. The names of one prefix are not in the order of keys, so that
+// more of them than are counted are not selected by; more than are ever made while a
+// question is asked are read.
+var countedSelections = [...]int{256, 4096}
+
+const mostNamed = `65536`
+
+// Resources lists rows.
+func (s *Store) Resources(ctx context.Context, q ResourceQuery) ([]Resource, error) {
+	var all []Resource
+	for {
+		rows, more, err := s.candidates(ctx, q)
+		if err != nil {
+			return nil, err
+		}
+		for _, row := range rows {
+			q.After = row.Key
+			if !q.Match(&row) {
+				continue
+			}
+			if all = append(all, row); len(all) == q.Limit {
+				return all, nil
+			}
+		}
+		if !more {
+			return all, nil
+		}
+	}
+}
+
+// Candidates lists rows among which all matches of the query are, by the condition
+// that the fewest rows meet. The caller decides by [ResourceQuery.Match]. It returns
+// less than the query's limit, at most 1001, only at the end.
+func (s *Store) Candidates(ctx context.Context, q ResourceQuery) ([]Resource, error) {
+	rows, _, err := s.candidates(ctx, q)
+	return rows, err
+}
+
+func (s *Store) candidates(ctx context.Context, q ResourceQuery) (rows []Resource, more bool, err error) {
+	from := s.read(ctx)
+	lead, err := q.fewest(from)
+	if err != nil {
+		return nil, false, err
+	}
+	rows, err = engine.Collect(from, scanResource, lead.list, append(lead.args, lead.atMost(q.Limit))...)
+	return rows, lead.atMost(q.Limit) == int64(len(rows)), err
+}
+
+// Match reports whether a row meets all conditions but After and Limit.
+func (q ResourceQuery) Match(r *Resource) bool {
+	name := arm.Fold(r.Name)
+	return (q.Group == "" || r.Group == arm.Fold(q.Group)) &&
+		(q.Type == "" || r.Type == arm.Fold(q.Type)) &&
+		(q.Name == "" || name == arm.Fold(q.Name)) &&
+		strings.HasPrefix(name, arm.Fold(q.NamePrefix)) &&
+		(q.Location == "" || r.Location == arm.Location(q.Location)) &&
+		(q.Tag == "" || tagNames(r.Details.Tags)[arm.Fold(q.Tag)]) &&
+		(!q.Visible || r.Phase != index.Pending)
+}
+
+// selection is a condition of a query by which an index finds rows.
+type selection struct {
+	list, count string // statements; a limit follows their arguments
+	args        []any
+	most        int64 // rows that list returns; 0: no bound
+	unordered   bool  // the index has its rows in another order than that of the keys
+}
+
+func (c selection) atMost(limit int) int64 {
+	if n := engine.AtMost(limit); c.most == 0 || n < c.most {
+		return n
+	}
+	return c.most
+}
+
+// selections are the conditions of a query that an index serves, those first that
+// usually fewer rows meet. The last one always serves.
+func (q ResourceQuery) selections() []selection {
+	const ofPage = 1001 // mostSelected
+	sub, after := arm.Fold(q.Subscription), arm.Fold(q.After)
+	var all []selection
+	column := func(name, value string) {
+		if value != "" {
+			all = append(all, selection{
+				list:  listResources + ` AND ` + name + ` = ? ORDER BY key LIMIT ?`,
+				count: countSelected + ` AND ` + name + ` = ? ORDER BY key LIMIT ?) AS counted`,
+				args:  []any{sub, after, value},
+			})
+		}
+	}
+	column(`name_key`, arm.Fold(q.Name))
+	if prefix := arm.Fold(q.NamePrefix); prefix != "" && beyond(prefix) != "" {
+		all = append(all, selection{
+			list: listNamed + ` ORDER BY named LIMIT ?`, count: countNamed,
+			args: []any{sub, prefix, beyond(prefix), after}, most: ofPage, unordered: true,
+		})
+	}
+	column(`grp`, arm.Fold(q.Group))
+	if q.Tag != "" {
+		all = append(all, selection{
+			list: listTagged + ` ORDER BY resource LIMIT ?`, count: countTagged,
+			args: []any{sub, after, arm.Fold(q.Tag)}, most: ofPage,
+		})
+	}
+	column(`type`, arm.Fold(q.Type))
+	column(`location`, arm.Location(q.Location))
+	return append(all, selection{list: listResources + ` ORDER BY key LIMIT ?`, args: []any{sub, after}})
+}
+
+// fewest is the condition that the fewest rows meet. Where too many meet each, it is
+// the one whose next rows go farthest.
+func (q ResourceQuery) fewest(from engine.Source) (selection, error) {
+	all := q.selections()
+	if n := len(all) - 1; n == 0 || n == 1 && !all[0].unordered {
+		return all[0], nil
+	}
+	type counted struct {
+		selection
+		rows int
+		last string
+	}
+	var common []counted
+	for _, most := range countedSelections {
+		common = common[:0]
+		var rare []counted
+		for _, c := range all[:len(all)-1] {
+			of := counted{selection: c}
+			args := c.args
+			if c.unordered {
+				args = args[:len(args)-1] // all rows count, also those before
+			}
+			if err := from.One(c.count, append(slices.Clone(args), most)...)(&of.rows, &of.last); err != nil {
+				return selection{}, err
+			}
+			if of.rows < most {
+				rare = append(rare, of)
+			} else if !of.unordered {
+				common = append(common, of)
+			}
+		}
+		if len(rare) > 0 {
+			return slices.MinFunc(rare, func(a, b counted) int { return cmp.Compare(a.rows, b.rows) }).selection, nil
+		}
+	}
+	if len(common) == 0 {
+		return all[len(all)-1], nil
+	}
+	return slices.MaxFunc(common, func(a, b counted) int { return cmp.Compare(a.last, b.last) }).selection, nil
+}
+
+// beyond is the first text behind all that begin with prefix; "" where there is none.
+func beyond(prefix string) string {
+	for prefix != "" {
+		last, size := utf8.DecodeLastRuneInString(prefix)
+		prefix = prefix[:len(prefix)-size]
+		switch {
+		case last == utf8.MaxRune:
+		case last+1 == 0xD800: // the surrogates are no text
+			return prefix + "\uE000"
+		default:
+			return prefix + string(last+1)
+		}
+	}
+	return ""
+}
+
+// below is the range of the keys below one: '0' follows '/' bytewise.
+func below(key string) (from, to string) { return key + "/", key + "0" }
