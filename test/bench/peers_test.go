@@ -142,12 +142,23 @@ func forgetPeak(b *testing.B, pid int) {
 
 func peak(b *testing.B, pid int) float64 {
 	b.Helper()
+	return memoryOf(b, pid, "VmHWM:")
+}
+
+// resident is the memory that a process holds, in bytes.
+func resident(b *testing.B, pid int) float64 {
+	b.Helper()
+	return memoryOf(b, pid, "VmRSS:")
+}
+
+func memoryOf(b *testing.B, pid int, line string) float64 {
+	b.Helper()
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
 	if err != nil {
-		b.Fatal(err)
+		b.Skipf("memory is read from /proc: %v", err)
 	}
-	for line := range strings.Lines(string(text)) {
-		if rest, found := strings.CutPrefix(line, "VmHWM:"); found {
+	for found := range strings.Lines(string(text)) {
+		if rest, is := strings.CutPrefix(found, line); is {
 			kb, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
 			if err != nil {
 				b.Fatal(err)
@@ -155,6 +166,6 @@ func peak(b *testing.B, pid int) float64 {
 			return kb * 1024
 		}
 	}
-	b.Fatal("no VmHWM")
+	b.Fatal("no " + line)
 	return 0
 }
