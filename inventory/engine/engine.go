@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -59,6 +60,7 @@ type Engine struct {
 	prepared *statements
 	writer   *writer
 	metrics  *metrics
+	ran      atomic.Uint64 // statements
 
 	closing sync.Once
 	closed  error
@@ -76,7 +78,7 @@ func Open(ctx context.Context, o Options) (*Engine, error) {
 	if err := e.connect(ctx); err != nil {
 		return nil, errors.Join(err, e.abandon())
 	}
-	e.prepared = newStatements(e.dialect, e.reads.PrepareContext)
+	e.prepared = newStatements(e.dialect, &e.ran, e.reads.PrepareContext)
 	if o.Driver == Postgres {
 		_, readers := o.connections()
 		e.prepared.renew, e.prepared.limit = renewIdle(e.reads, readers), readLimit
@@ -164,7 +166,14 @@ type Stats struct {
 	Commits uint64 // transactions that held at least one of them
 	Flushes uint64 // those of them that waited for the disk
 	Waiting int    // writes that wait at present
+	// Statements were run by reads and writes, those that begin and end a transaction
+	// included.
+	Statements uint64
 }
 
 // Stats returns how well writes share commits.
-func (e *Engine) Stats() Stats { return e.writer.stats() }
+func (e *Engine) Stats() Stats {
+	s := e.writer.stats()
+	s.Statements = e.ran.Load()
+	return s
+}

@@ -74,6 +74,7 @@ func (e *Engine) show(registry prometheus.Registerer) {
 		counted("portico_store_writes_total", "Writes that were committed.", func(s Stats) uint64 { return s.Writes }),
 		counted("portico_store_transactions_total", "Transactions that were committed.", func(s Stats) uint64 { return s.Commits }),
 		counted("portico_store_flushes_total", "Transactions whose commit waited for the disk.", func(s Stats) uint64 { return s.Flushes }),
+		counted("portico_store_statements_total", "Statements that reads and writes have run.", func(s Stats) uint64 { return s.Statements }),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 			Name: "portico_store_writes_waiting", Help: "Writes that wait for their transaction.",
 		}, func() float64 { return float64(e.Stats().Waiting) }),

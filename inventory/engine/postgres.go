@@ -66,7 +66,7 @@ func (e *Engine) connectPostgres(ctx context.Context) error {
 	}
 	e.dialect = dialect{numbered: true, locksRows: true, now: c.now}
 	for range writers {
-		e.sessions = append(e.sessions, &postgresSession{config: config, dialect: e.dialect, clock: c, texts: map[string]string{}})
+		e.sessions = append(e.sessions, &postgresSession{config: config, dialect: e.dialect, clock: c, ran: &e.ran, texts: map[string]string{}})
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -17,6 +18,7 @@ type postgresSession struct {
 	config  *pgx.ConnConfig
 	dialect dialect
 	clock   *clock
+	ran     *atomic.Uint64
 	texts   map[string]string // as the engine wants them
 
 	conn    *pgx.Conn
@@ -192,6 +194,7 @@ func (c *postgresConn) Rollback() error {
 func (c *postgresConn) end(statement string) error {
 	notes := c.session.conn.PgConn().CustomData()
 	delete(notes, warned)
+	c.session.ran.Add(1)
 	tag, err := c.session.conn.Exec(c.ctx, statement)
 	switch {
 	case err != nil:
@@ -230,6 +233,7 @@ func (c *postgresConn) send(asked ...Request) (replies []reply, err error) {
 			batch.Queue(c.session.text(r.Statement), arguments(r.Args)...)
 		}
 	}
+	c.session.ran.Add(uint64(batch.Len()))
 	results := c.session.conn.SendBatch(c.ctx, &batch)
 	replies, err = c.receive(results, len(asked))
 	if closed := results.Close(); err == nil {

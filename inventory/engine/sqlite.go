@@ -44,7 +44,7 @@ func (e *Engine) connectSQLite(ctx context.Context) error {
 	if e.dialect.now == nil {
 		e.dialect.now = time.Now
 	}
-	e.sessions = []Session{&sqliteSession{db: e.writes, dialect: e.dialect}}
+	e.sessions = []Session{&sqliteSession{db: e.writes, dialect: e.dialect, ran: &e.ran}}
 	return nil
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"database/sql/driver"
+	"sync/atomic"
 )
 
 // sqliteSession is the one connection that writes to a file, with its prepared
@@ -11,6 +12,7 @@ import (
 type sqliteSession struct {
 	db      *sql.DB
 	dialect dialect
+	ran     *atomic.Uint64
 
 	conn       *sql.Conn
 	statements *statements
@@ -31,7 +33,7 @@ func (s *sqliteSession) Begin(ctx context.Context, d Durability) (Conn, error) {
 		if err != nil {
 			return nil, Classify(ctx, err)
 		}
-		s.conn, s.statements, s.durability = conn, newStatements(s.dialect, conn.PrepareContext), Flushed
+		s.conn, s.statements, s.durability = conn, newStatements(s.dialect, s.ran, conn.PrepareContext), Flushed
 	}
 	if s.durability != d {
 		setting := sqliteFlushed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -44,17 +45,21 @@ type statements struct {
 	renew func()
 	// limit bounds one reading, 0 leaves that to the caller.
 	limit time.Duration
+	// ran counts the statements that were run.
+	ran *atomic.Uint64
 
 	mu     sync.RWMutex
 	ready  map[string]*sql.Stmt
 	closed bool
 }
 
-func newStatements(d dialect, prepare func(context.Context, string) (*sql.Stmt, error)) *statements {
-	return &statements{dialect: d, prepare: prepare, ready: make(map[string]*sql.Stmt)}
+func newStatements(d dialect, ran *atomic.Uint64, prepare func(context.Context, string) (*sql.Stmt, error)) *statements {
+	return &statements{dialect: d, prepare: prepare, ran: ran, ready: make(map[string]*sql.Stmt)}
 }
 
+// get returns a statement that is about to be run.
 func (s *statements) get(ctx context.Context, statement string) (*sql.Stmt, error) {
+	s.ran.Add(1)
 	s.mu.RLock()
 	prepared := s.ready[statement]
 	s.mu.RUnlock()
