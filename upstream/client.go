@@ -45,7 +45,6 @@ const (
 const (
 	dialTimeout       = 3 * time.Second
 	handshakeTimeout  = 5 * time.Second
-	maxIdle           = 128
 	idleTimeout       = 30 * time.Second
 	maxResponseHeader = 64 << 10
 )
@@ -121,7 +120,7 @@ func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 		DialContext:            dial,
 		TLSHandshakeTimeout:    handshakeTimeout,
 		MaxIdleConns:           0,
-		MaxIdleConnsPerHost:    maxIdle,
+		MaxIdleConnsPerHost:    maxIdle(c.options),
 		MaxConnsPerHost:        maxConnections(c.options),
 		IdleConnTimeout:        idleTimeout,
 		MaxResponseHeaderBytes: maxResponseHeader,
@@ -142,9 +141,13 @@ func (c *Client) transport(forWrites bool, of *addressMetrics) *http.Transport {
 	return t
 }
 
+// maxIdle bounds the idle connections to one address: as many as there may be calls.
+// With fewer, some calls close theirs when they end while others dial.
+func maxIdle(o Options) int { return o.Calls + o.Readers }
+
 // maxConnections bounds the connections of one kind to one address. Slots bound
 // calls first, in a fair order; this covers connections that outlive their calls.
-func maxConnections(o Options) int { return 2 * (o.Calls + o.Readers) }
+func maxConnections(o Options) int { return 2 * maxIdle(o) }
 
 // Call is one request to an endpoint.
 type Call struct {
