@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+	"time"
 )
 
 // Listen returns an HTTP/1.x listener whose connections the table bounds. Close closes
@@ -14,7 +15,7 @@ func (t *Table) Listen(l net.Listener) net.Listener { return t.listen(l, nil) }
 func (t *Table) listen(l net.Listener, h *TLSOptions) *listener {
 	ctx, cancel := context.WithCancel(context.Background())
 	made := &listener{
-		Listener: l, table: t, handshakes: h, ended: ctx.Done(), end: cancel,
+		Listener: l, table: t, handshakes: h, began: time.Now(), ended: ctx.Done(), end: cancel,
 		accepted: make(chan net.Conn), failed: make(chan error), parked: map[*scannedConn]struct{}{},
 	}
 	made.running.Go(func() { made.run(ctx) })
@@ -27,6 +28,7 @@ type listener struct {
 	net.Listener
 	table      *Table
 	handshakes *TLSOptions // nil: without TLS
+	began      time.Time
 	accepted   chan net.Conn
 	failed     chan error
 	ended      <-chan struct{}

@@ -31,15 +31,19 @@ func (s *scannedConn) setIdle(idle bool) (here bool) {
 	if s.presence.Load() == left {
 		return false
 	}
-	s.idle = idle
+	s.idle.Store(idle)
 	return true
 }
 
 // SetReadDeadline implements [net.Conn]. While the connection is idle it ends the wait
 // early, so that it can be parked.
 func (s *scannedConn) SetReadDeadline(t time.Time) error {
-	if s.idle = s.idle && !t.IsZero(); s.idle {
-		s.until = t
+	switch {
+	case !s.idle.Load():
+	case t.IsZero():
+		s.idle.Store(false)
+	default:
+		s.until.Store(int64(t.Sub(s.listener.began)))
 		if early := time.Now().Add(s.listener.table.parkAfter); early.Before(t) {
 			t = early
 		}
@@ -47,16 +51,23 @@ func (s *scannedConn) SetReadDeadline(t time.Time) error {
 	return s.Conn.SetReadDeadline(t)
 }
 
+func (s *scannedConn) deadline() time.Time {
+	return s.listener.began.Add(time.Duration(s.until.Load()))
+}
+
 // endWait handles that the wait of an idle connection has ended: it makes net/http
 // close the connection, which then is parked, unless its time is over or a part of a
 // request was read.
 func (s *scannedConn) endWait(p []byte) (int, error) {
-	s.idle = false
-	if s.heads.state == betweenRequests && time.Now().Before(s.until) {
+	if !s.idle.CompareAndSwap(true, false) {
+		return 0, os.ErrDeadlineExceeded
+	}
+	until := s.deadline()
+	if s.heads.state == betweenRequests && time.Now().Before(until) {
 		s.presence.Store(leaving)
 		return 0, io.EOF
 	}
-	if err := s.Conn.SetReadDeadline(s.until); err != nil {
+	if err := s.Conn.SetReadDeadline(until); err != nil {
 		return 0, err
 	}
 	return s.Read(p)
@@ -75,7 +86,7 @@ func (s *scannedConn) Close() error {
 
 // park waits for the next request of a connection in place of net/http.
 func (l *listener) park(s *scannedConn) error {
-	if err := s.below.SetReadDeadline(s.until); err != nil {
+	if err := s.below.SetReadDeadline(s.deadline()); err != nil {
 		return errors.Join(err, s.Conn.Close())
 	}
 	l.mu.Lock()

@@ -5,7 +5,6 @@ import (
 	"crypto/tls"
 	"net"
 	"sync/atomic"
-	"time"
 )
 
 // scannedConn is an HTTP/1.x connection whose request heads are scanned as they are
@@ -17,9 +16,10 @@ type scannedConn struct {
 	heads    headScanner
 	requests int64 // handled so far
 
+	// A read that net/http began beside a request can outlast its end.
 	presence atomic.Int32 // staying, leaving, left
-	idle     bool         // net/http waits for a further request, and it may be parked
-	until    time.Time    // end of that wait
+	idle     atomic.Bool  // net/http waits for a further request, and it may be parked
+	until    atomic.Int64 // end of that wait, counted from the listener's beginning
 }
 
 // NetConn returns the underlying connection.
@@ -28,7 +28,7 @@ func (s *scannedConn) NetConn() net.Conn { return s.Conn }
 // Read implements [net.Conn].
 func (s *scannedConn) Read(p []byte) (int, error) {
 	n, err := s.Conn.Read(p)
-	if n == 0 && s.idle && timedOut(err) {
+	if n == 0 && s.idle.Load() && timedOut(err) {
 		return s.endWait(p)
 	}
 	s.heads.scan(p[:n])

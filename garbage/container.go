@@ -12,7 +12,7 @@ import (
 // containerMemory is the least of the bounds that the control groups of this process
 // set on its memory, math.MaxInt64 without any. root is that of the file system.
 func containerMemory(root string) int64 {
-	groups, err := os.ReadFile(filepath.Join(root, "proc/self/cgroup"))
+	groups, err := os.ReadFile(filepath.Join(root, "proc", "self", "cgroup"))
 	if err != nil {
 		return math.MaxInt64 // not Linux
 	}
@@ -23,9 +23,9 @@ func containerMemory(root string) int64 {
 		controllers, group, _ := strings.Cut(rest, ":")
 		switch {
 		case number == "0" && controllers == "":
-			least = min(least, leastBound(filepath.Join(root, "sys/fs/cgroup"), group, "memory.max"))
+			least = min(least, leastBound(filepath.Join(root, "sys", "fs", "cgroup"), group, "memory.max"))
 		case controllers == "memory":
-			least = min(least, leastBound(filepath.Join(root, "sys/fs/cgroup/memory"), group, "memory.limit_in_bytes"))
+			least = min(least, leastBound(filepath.Join(root, "sys", "fs", "cgroup", "memory"), group, "memory.limit_in_bytes"))
 		}
 	}
 	return least

@@ -53,7 +53,7 @@ func TestPercentFollowsLiveMemory(t *testing.T) {
 	}
 	collected("a low one", func(p int) bool { return p == leastPercent })
 	runtime.KeepAlive(held)
-	held = nil
+	clear(held)
 	collected("a high one again", func(p int) bool { return p == mostPercent })
 	stop()
 	for range 3 {

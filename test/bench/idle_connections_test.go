@@ -150,6 +150,7 @@ func (d dialer) ask(c net.Conn) error {
 	if err != nil {
 		return err
 	}
+	defer response.Body.Close()
 	if _, err = io.Copy(io.Discard, response.Body); err == nil && response.StatusCode != http.StatusOK {
 		err = fmt.Errorf("status %d", response.StatusCode)
 	}
